@@ -1,4 +1,4 @@
-"""What a measurement is held to."""
+"""Compares measurements with the limits that they must keep."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Limit:
-    """A bound that a measurement must keep."""
+    """Sets a bound that a measurement must keep."""
 
     bound: float
     at_least: bool = False  #: else at most
 
     def holds(self, value: float) -> bool:
-        """Whether ``value`` keeps the bound, the bound itself included."""
+        """Return whether ``value`` keeps the bound, the bound itself included."""
         return value >= self.bound if self.at_least else value <= self.bound
 
     def __str__(self) -> str:
@@ -21,7 +21,7 @@ class Limit:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A line of the bench's table."""
+    """Holds a line of the bench's table."""
 
     what: str
     value: float
@@ -31,19 +31,19 @@ class Row:
 
     @property
     def holds(self) -> bool:
-        """Whether the limit is kept; what has none cannot fail."""
+        """Return whether the limit is kept; what has none cannot fail."""
         return self.limit is None or self.limit.holds(self.value)
 
     @property
     def verdict(self) -> str:
-        """In a word; empty without a limit."""
+        """Return the verdict in a word; empty without a limit."""
         return "" if self.limit is None else "yes" if self.holds else "NO"
 
     def result(self) -> dict[str, Any]:
-        """Everything, fit for JSON."""
+        """Return everything about the row, fit for JSON."""
         return asdict(self) | {"holds": self.holds}
 
 
 def number(value: float) -> str:
-    """Three digits, or all of a larger number."""
+    """Return a number with three digits, or with all those before the point."""
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"

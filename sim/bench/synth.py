@@ -1,4 +1,4 @@
-"""What ``ingather synth`` says of a design, as a user runs it."""
+"""Runs ``ingather synth`` as a user does, and returns what it says."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def synth(design: str, *, preset: str = "", cache: Path | None = None) -> tuple[float, dict]:
-    """Seconds and figures of an estimate; ``cache`` is a folder in place of the usual one.
+    """Return seconds and figures of an estimate; ``cache`` replaces the usual folder.
 
     Raises CalledProcessError if the command fails.
     """

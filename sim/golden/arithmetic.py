@@ -1,4 +1,4 @@
-"""Fixed-point arithmetic shared by the golden models: rounding, saturation, the step size."""
+"""Rounds, saturates and quantises in fixed point, as all golden models do."""
 
 import math
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ def saturate(value: ArrayLike, bits: int = 32) -> tuple[Integers, Mask]:
 
 @dataclass(frozen=True)
 class Step:
-    """Step size eta / B as the hardware holds it: mantissa * 2**-exponent.
+    """Holds the step size eta / B as the hardware does: mantissa * 2**-exponent.
 
     The mantissa is a positive number of an 18-bit signed operand. It is normalised
     (2**16 <= mantissa < 2**17) unless the exponent has reached its largest value.
@@ -73,7 +73,7 @@ class Step:
 
     @property
     def value(self) -> float:
-        """The step as a number, exactly."""
+        """Return the step as a number, exactly."""
         return math.ldexp(self.mantissa, -self.exponent)
 
 

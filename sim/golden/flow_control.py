@@ -1,4 +1,4 @@
-"""How many words a paused link still delivers: the worst that Ethernet's rules permit, searched."""
+"""Searches how many words a paused link still delivers: the worst that Ethernet's rules permit."""
 
 import numpy as np
 
@@ -7,12 +7,12 @@ WORD = 64  #: bytes of a buffer's word, which only bytes of one packet share
 
 
 def words_of(size: int) -> int:
-    """A packet's, without checksum."""
+    """Return the words of a packet of ``size`` bytes, without its checksum."""
     return -(-size // WORD)
 
 
 def most_words(blind_bits: int, longest: int) -> int:
-    """Most words after the one that is too many, from a far end that stops ``blind_bits`` later.
+    """Return the most words behind the one too many, if the sender stops ``blind_bits`` later.
 
     The far end may send packets of any size up to ``longest`` bytes (without checksum) back to
     back, and begins none later than that; the one that it began goes on to its end. The word that
@@ -40,7 +40,7 @@ def most_words(blind_bits: int, longest: int) -> int:
 
 
 def starts(sizes: list[int]) -> list[tuple[int, int]]:
-    """When the next packet begins after the word that is too many, and the words until then."""
+    """Return when the next packet can begin behind the word too many, and the words until then."""
     found = {}
     for size in sizes:
         for word in range(1, words_of(size) + 1):

@@ -1,4 +1,4 @@
-"""The jobs of a switch, whatever its rule is: what each one has, and which frames are of it."""
+"""Models the jobs of a switch, whatever its rule: what each has, and which frames are its own."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 
 class Refusal(StrEnum):
-    """Why a job is not started; the first that applies."""
+    """Names why a job is not started; the first reason that applies counts."""
 
     NO_SUCH_JOB = "no such job"  # the number is too large
     NO_PORTS = "no ports"  # the bitmap is empty
@@ -17,7 +17,7 @@ class Refusal(StrEnum):
 
 
 class Stranger(StrEnum):
-    """Why a good frame is of no job; the first that applies, from below."""
+    """Names why a good frame belongs to no job; of the reasons that apply, the last one counts."""
 
     WRONG_RUN = "wrong run"  # of an earlier run of the job
     WRONG_WORKER = "wrong worker"  # not the bit of the port that it came by
@@ -26,7 +26,7 @@ class Stranger(StrEnum):
 
 @dataclass(kw_only=True)
 class JobRange:
-    """An active job: its ports, its run, and the slots of the rule's memory that it has."""
+    """Describes an active job: its ports, its run, and its slots of the rule's memory."""
 
     ports: int
     epoch: int
@@ -35,7 +35,7 @@ class JobRange:
 
     @property
     def places(self) -> range:
-        """Its slots."""
+        """Return the numbers of the job's slots."""
         return range(self.base, self.base + self.count)
 
 
@@ -44,7 +44,7 @@ J = TypeVar("J", bound=JobRange)
 
 @dataclass
 class JobTable(Generic[J]):
-    """A switch has so many ports and slots, and so many jobs at most."""
+    """Holds the active jobs of a switch with so many ports and slots, and its limit of jobs."""
 
     ports: int
     slots: int
@@ -52,7 +52,7 @@ class JobTable(Generic[J]):
     active: dict[int, J] = field(default_factory=dict)
 
     def start(self, number: int, job: J) -> Refusal | None:
-        """Start a job, or tell why not."""
+        """Start a job, or return why it is refused."""
         others = [active for other, active in self.active.items() if other != number]
         reasons = {
             Refusal.NO_SUCH_JOB: number >= self.jobs,
@@ -73,7 +73,7 @@ class JobTable(Generic[J]):
         self.active.pop(number, None)
 
     def judge(self, port: int, *, number: int, bm: int, epoch: int) -> J | Stranger:
-        """The job of a frame that came by ``port``, or why it has none."""
+        """Return the job of a frame that came by ``port``, or why it has none."""
         job = self.active.get(number)
         if job is None or not job.ports >> port & 1:
             return Stranger.WRONG_JOB
