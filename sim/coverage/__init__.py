@@ -1,1 +1,1 @@
-"""What a regression has tried of the emitted Verilog: lines, branches and toggles."""
+"""Measures what a regression has tried of the emitted Verilog: lines, branches and toggles."""

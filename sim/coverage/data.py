@@ -1,4 +1,4 @@
-"""Verilator's coverage.dat: how often each point of a simulator's Verilog was reached."""
+"""Reads Verilator's coverage.dat: how often each point of a simulator's Verilog was reached."""
 
 import re
 from collections.abc import Iterator
@@ -25,11 +25,11 @@ TOGGLE = re.compile(r"(?P<signal>.*?)(?:\[(?P<bit>\d+)\])?:(?P<edge>0->1|1->0)$"
 
 
 class CoverageError(ValueError):
-    """A folder of coverage runs that cannot be read; the text says where and why."""
+    """Reports a folder of coverage runs that cannot be read: where it is wrong, and why."""
 
 
 class Toggle(NamedTuple):
-    """A bit of a signal that rises or falls."""
+    """Identifies a bit of a signal that rises or falls."""
 
     signal: str
     bit: int
@@ -37,12 +37,12 @@ class Toggle(NamedTuple):
 
     @property
     def where(self) -> str:
-        """In words."""
+        """Return the toggle in words."""
         return f"{self.signal}[{self.bit}] {'rises' if self.rises else 'falls'}"
 
 
 class Place(NamedTuple):
-    """A block of statements, or a side of a branch."""
+    """Identifies a block of statements, or a side of a branch."""
 
     line: int
     column: int
@@ -51,7 +51,7 @@ class Place(NamedTuple):
 
 
 class Point(NamedTuple):
-    """One line of the file."""
+    """Holds one line of coverage.dat: a point, and its hits."""
 
     module: str
     at: Toggle | Place
@@ -59,7 +59,7 @@ class Point(NamedTuple):
 
 
 def read(path: Path) -> Iterator[Point]:
-    """The points of the emitted Verilog in ``path``; lines count from the start of design.v.
+    """Yield the points of the emitted Verilog in ``path``; lines count from the start of design.v.
 
     Raises CoverageError for a file that is no coverage.dat, or one of a version that is not known.
     """
@@ -76,7 +76,7 @@ def read(path: Path) -> Iterator[Point]:
 
 
 def point(line: str) -> Point | None:
-    """A point from its line; None outside of the design."""
+    """Parse a point from its line; return None if it lies outside of the design."""
     found = RECORD.match(line)
     if found is None:
         raise ValueError(line)
@@ -92,7 +92,7 @@ def point(line: str) -> Point | None:
 
 
 def toggle(text: str) -> Toggle:
-    """``level[3]:0->1``; a signal of one bit has bit 0."""
+    """Parse a text such as ``level[3]:0->1``; a signal of one bit has bit 0."""
     found = TOGGLE.match(text)
     if found is None:
         raise ValueError(text)
@@ -100,5 +100,5 @@ def toggle(text: str) -> Toggle:
 
 
 def plain(name: str) -> str:
-    """A name as it stands in the Verilog: Verilator writes ``__024`` for ``$``."""
+    """Return a name as the Verilog has it: Verilator writes ``__024`` for ``$``."""
     return ESCAPE.sub(lambda found: chr(int(found[1], 16)), name)

@@ -1,4 +1,4 @@
-"""What does not count as untested, and why: the rules of exclusions.toml."""
+"""Says what does not count as untested, and why: the rules of exclusions.toml."""
 
 import re
 import tomllib
@@ -18,7 +18,7 @@ CHOICES = ("signal", "from_bit", "to_bit", "nature", "text", "side")  #: a rule 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """Takes points out of the count of the components that it names."""
+    """Excludes points from the count of the components that it names."""
 
     kind: Literal["line", "toggle"]
     component: str  #: a pattern with stars: ``hdl.*``, ``hdl.common.fifo.Fifo``
@@ -42,11 +42,11 @@ class Rule:
         return re.compile(self.text or "")
 
     def is_for(self, component: str) -> bool:
-        """It may take out points of the component."""
+        """Return whether the rule may exclude points of the component."""
         return fnmatchcase(component, self.component)
 
     def takes_toggle(self, at: Toggle, nature: str | None = None) -> bool:
-        """It excludes this toggle, of a bit of this nature."""
+        """Return whether the rule excludes this toggle, of a bit of this nature."""
         return (
             self.kind == "toggle"
             and self.from_bit <= at.bit
@@ -56,7 +56,7 @@ class Rule:
         )
 
     def takes_place(self, at: Place, line: str) -> bool:
-        """It excludes this place, whose line of Verilog is ``line``."""
+        """Return whether the rule excludes this place, whose line of Verilog is ``line``."""
         return (
             self.kind == "line"
             and self.side in (None, at.what)
@@ -65,7 +65,7 @@ class Rule:
 
 
 def read_rules(path: Path = REVIEWED) -> list[Rule]:
-    """The rules of a file; CoverageError names what is wrong in it."""
+    """Read the rules of a file; raise CoverageError that names what is wrong in it."""
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8")).get("rule", [])
     except tomllib.TOMLDecodeError as error:
@@ -74,7 +74,7 @@ def read_rules(path: Path = REVIEWED) -> list[Rule]:
 
 
 def read_rule(table: dict[str, Any], where: str) -> Rule:
-    """A rule from its table."""
+    """Make a rule from its table."""
     if missing := [name for name in FIELDS if not table.get(name)]:
         raise CoverageError(f"{where}: no {missing[0]}")
     if strange := [name for name in table if name not in FIELDS + CHOICES]:

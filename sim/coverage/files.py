@@ -1,4 +1,4 @@
-"""What a regression with coverage leaves: coverage.json, coverage.lcov and the Verilog."""
+"""Writes what a regression with coverage leaves: coverage.json, coverage.lcov and the Verilog."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ def write(
     exclusions: Sequence[Mapping[str, Any]] = (),
     false: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Measure what ran into ``runs``, write all into ``folder``; the content of coverage.json.
+    """Measure what ran into ``runs``, and write all files; return the content of coverage.json.
 
     ``targets`` are packages, modules or classes (``hdl.common``). ``bins`` are those of functional
     coverage, of which only the targets' count, and ``exclusions`` what left some out; ``false``,

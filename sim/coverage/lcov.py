@@ -1,4 +1,4 @@
-"""Coverage as lcov's tracefile, which genhtml and editors read, beside the Verilog it speaks of."""
+"""Writes coverage as lcov's tracefile, which genhtml and editors read, beside its Verilog."""
 
 import re
 from collections import defaultdict
@@ -34,7 +34,7 @@ def write(modules: Mapping[str, Module], rules: Sequence[Rule], folder: Path) ->
 
 
 def named(modules: Iterable[Module]) -> Iterator[tuple[str, Module]]:
-    """Modules with a file name each; those of one name are numbered."""
+    """Yield each module with a file name of its own; equal names are numbered."""
     counts: dict[str, int] = defaultdict(int)
     for module in modules:
         counts[module.source.name] += 1
@@ -43,7 +43,7 @@ def named(modules: Iterable[Module]) -> Iterator[tuple[str, Module]]:
 
 
 def record(module: Module, rules: Sequence[Rule]) -> Iterator[str]:
-    """The lines between SF and end_of_record."""
+    """Yield the lines of a module's record, those between SF and end_of_record."""
     lines: dict[int, int] = {}
     sides: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
     for place, hits in sorted(module.places.items()):
@@ -66,6 +66,6 @@ def record(module: Module, rules: Sequence[Rule]) -> Iterator[str]:
 
 
 def covered(place: Place) -> Iterator[int]:
-    """The lines of a place, counted from the module's first."""
+    """Yield the numbers of a place's lines, counted from the module's first."""
     for first, last in SPAN.findall(place.lines):
         yield from range(int(first), int(last or first) + 1)

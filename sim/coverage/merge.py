@@ -1,4 +1,4 @@
-"""Coverage of a whole regression: the points of all simulations, added up by component.
+"""Adds up the coverage of a whole regression: the points of all simulations, by component.
 
 Which points count. A component is a class; every set of parameters gives a module of its own, but
 those whose texts differ in names of modules only are one. The points of a component are those of
@@ -34,7 +34,7 @@ MOST_MISSED = 200  #: of one component in coverage.json
 
 @dataclass
 class Module:
-    """One module in all simulations that it stood in, also under other names."""
+    """Holds one module of all simulations that contained it, perhaps under several names."""
 
     component: str
     source: Source  #: of the first name
@@ -46,7 +46,7 @@ class Module:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a component's points of one kind."""
+    """Says what became of a component's points of one kind."""
 
     hit: int
     missed: tuple[dict[str, str], ...]
@@ -54,15 +54,16 @@ class Verdict:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Figures as in coverage.json: hit and excluded points, and all those that count."""
+        """Return the figures of coverage.json: hit and excluded points, and all that count."""
         total = self.hit + len(self.missed)
         return {"hit": self.hit, "total": total, "excluded": self.excluded.total()}
 
 
 def collect(runs: Path, targets: Sequence[str] = ("hdl",)) -> dict[str, Module]:
-    """The modules that the runs in ``runs`` simulated, by class and text, with all their hits.
+    """Return the modules that the runs simulated, by class and text, with all their hits.
 
-    ``targets`` are packages, modules or classes. Raises CoverageError if a file is damaged.
+    ``runs`` is the folder of the runs. ``targets`` are packages, modules or classes. Raises
+    CoverageError if a file is damaged.
     """
     modules: dict[str, Module] = {}
     for about in sorted(runs.glob("*/about.json")):
@@ -72,7 +73,7 @@ def collect(runs: Path, targets: Sequence[str] = ("hdl",)) -> dict[str, Module]:
 
 
 def add_run(modules: dict[str, Module], about: Path, targets: Sequence[str]) -> None:
-    """Add what one run has hit."""
+    """Add what one run has hit to ``modules``."""
     told = json.loads(about.read_text())
     sources = sources_of(design_of(about.parent.parent, told["design"]))
     wanted: dict[str, Module] = {}
@@ -93,9 +94,9 @@ def add_run(modules: dict[str, Module], about: Path, targets: Sequence[str]) -> 
 
 
 def mirrors(test: str, component: str) -> bool:
-    """``tests/hdl/common/test_fifo.py::...`` is a test of ``hdl.common.fifo.Fifo``.
+    """Return whether ``tests/hdl/common/test_fifo.py::...`` tests ``hdl.common.fifo.Fifo``.
 
-    So are those that mutants of a component without such a file are judged by.
+    So do the tests by which mutants of a component without such a file are judged.
     """
     module = component.rpartition(".")[0].replace(".", "/")
     folder, _, file = module.rpartition("/")
@@ -105,17 +106,17 @@ def mirrors(test: str, component: str) -> bool:
 
 @cache
 def sources_of(design: Path) -> dict[str, Source]:
-    """The modules that stand in a simulator, of which this is the Verilog."""
+    """Return the modules of a simulator, whose Verilog is the file ``design``."""
     return modules_of(design.read_text())
 
 
 def is_within(path: str, targets: Iterable[str]) -> bool:
-    """``hdl.common.fifo.Fifo`` is within ``hdl.common``."""
+    """Return whether ``path`` is one of ``targets`` or inside one."""
     return any(path == target or path.startswith(f"{target}.") for target in targets)
 
 
 def shifted(place: Place, start: int) -> Place:
-    """The place, counted from the module's first line."""
+    """Return the place, with lines counted from the module's first."""
     lines = re.sub(r"\d+", lambda number: str(int(number[0]) - start), place.lines)
     return place._replace(line=place.line - start, lines=lines)
 
@@ -130,7 +131,7 @@ def measure(
     bins: Bins | None = None,
     exclusions: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """The content of coverage.json for what ran into ``runs``.
+    """Return the content of coverage.json for what ran into ``runs``.
 
     ``bins`` are those of functional coverage within ``targets``, ``exclusions`` what left some out.
     """
@@ -183,7 +184,7 @@ def assess(
 
 
 def never_simulated(component: str, bins: Bins) -> dict[str, Any]:
-    """A component with one point of each kind, which is not hit."""
+    """Return a component as having one point of each kind, which is not hit."""
     nothing = {"hit": 0, "total": 1, "excluded": 0}
     return {
         "component": component,
@@ -196,7 +197,7 @@ def never_simulated(component: str, bins: Bins) -> dict[str, Any]:
 
 
 def judge_lines(modules: Sequence[Module], rules: Sequence[Rule]) -> Verdict:
-    """Lines and branches of a component's modules."""
+    """Judge the lines and branches of a component's modules."""
     hit, missed, excluded = 0, [], Counter()
     for module in modules:
         for place, hits in sorted(module.places.items()):
@@ -212,7 +213,7 @@ def judge_lines(modules: Sequence[Module], rules: Sequence[Rule]) -> Verdict:
 
 
 def rule_for_place(place: Place, module: Module, rules: Sequence[Rule]) -> Rule | None:
-    """The rule that excludes a place of ``module``, if there is one."""
+    """Return the rule that excludes a place of ``module``, if there is one."""
     line = module.source.lines[place.line]
     return next((rule for rule in rules if rule.takes_place(place, line)), None)
 
@@ -223,7 +224,7 @@ def judge_toggles(
     rules: Sequence[Rule],
     nets: Mapping[str, Nets],
 ) -> Verdict:
-    """Toggles of a component's ``own`` sizes, hit in any of its ``sizes``."""
+    """Judge the toggles of a component's ``own`` sizes, hit in any of its ``sizes``."""
     hit, missed, excluded = 0, [], Counter()
     for at, seen in sorted(joined(own, sizes, nets).items()):
         rule = next((rule for rule in rules if rule.takes_toggle(at, seen.nature)), None)
@@ -238,21 +239,21 @@ def judge_toggles(
 
 @dataclass
 class Seen:
-    """A toggle in all sizes of a component."""
+    """Counts a toggle in all sizes of a component."""
 
     module: str  #: one that has it
     hits: int = 0
     nature: Nature | None = None  #: the same in all sizes, or empty
 
     def add(self, nature: Nature) -> None:
-        """Add what one size shows."""
+        """Take the nature that one size shows; unequal ones become empty."""
         self.nature = nature if self.nature in (None, nature) else ""
 
 
 def joined(
     own: Sequence[Module], sizes: Sequence[Module], nets: Mapping[str, Nets]
 ) -> dict[Toggle, Seen]:
-    """Toggles of the sizes ``own``, with the hits of all."""
+    """Return the toggles of the sizes ``own``, with the hits of all sizes."""
     found: dict[Toggle, Seen] = {}
     for module in own:
         for at in module.toggles:
@@ -266,7 +267,7 @@ def joined(
 
 
 def nature(at: Toggle, nets: Nets) -> Nature:
-    """What Yosys knows of the bit in one module; empty if nothing."""
+    """Return what Yosys knows of the bit in one module; empty if it knows nothing."""
     if at.bit in nets.constant.get(at.signal, ()):
         return "constant"
     if at.bit in nets.unread.get(at.signal, ()):
@@ -275,6 +276,6 @@ def nature(at: Toggle, nets: Nets) -> Nature:
 
 
 def described(rule: Rule, points: int) -> dict[str, Any]:
-    """A rule as in coverage.json."""
+    """Return a rule as coverage.json has it."""
     about = {"kind": rule.kind, "component": rule.component, "what": rule.what}
     return {**about, "reason": rule.reason, "points": points}

@@ -1,4 +1,4 @@
-"""What Yosys knows of the nets of an emitted module: which cannot move, and which are one net."""
+"""Asks Yosys about the nets of an emitted module: which cannot change, and which are one net."""
 
 import json
 import re
@@ -37,7 +37,7 @@ for index in range(int(count)):
 
 @dataclass(frozen=True)
 class Nets:
-    """What Yosys finds of the bits of a module's signals, by signal."""
+    """Holds what Yosys finds of the bits of a module's signals, by signal."""
 
     constant: Mapping[str, frozenset[int]]  #: no input of the module can change them
     again: Mapping[str, frozenset[int]]  #: those of a net that has a better name as well
@@ -45,7 +45,7 @@ class Nets:
 
 
 def nets_of(sources: Iterable[Source]) -> dict[str, Nets]:
-    """Analyse modules; the answers by key, which are kept in the cache.
+    """Analyse modules; return the answers by key, which are kept in the cache.
 
     Constants are propagated, also out of instances, and what an instance takes counts as read where
     it does read it. Of the names of one net the best is that of the innermost field of a
@@ -69,26 +69,26 @@ def nets_of(sources: Iterable[Source]) -> dict[str, Nets]:
 
 
 def all_parts(source: Source) -> Iterator[Source]:
-    """A module and all below it, parts first."""
+    """Yield a module and all modules below it, parts first."""
     for part in source.parts:
         yield from all_parts(part)
     yield source
 
 
 def kept_in(source: Source) -> Path:
-    """The folder of the cache for what is known of a module."""
+    """Return the cache's folder for what is known of a module."""
     return cache_root() / "nets" / digest(source.key, *PASSES, NET_FORMAT)
 
 
 def bits_by_signal(found: Mapping[str, list[int]]) -> dict[str, frozenset[int]]:
-    """Lists as sets."""
+    """Turn the list of each signal's bits into a set."""
     return {signal: frozenset(bits) for signal, bits in found.items()}
 
 
 def analyse(
     module: Mapping[str, Any], parts: Mapping[str, Nets]
 ) -> dict[str, dict[str, list[int]]]:
-    """The fields of :class:`Nets` for a netlist and its parts, by name."""
+    """Return the fields of :class:`Nets` for a netlist and its parts, by name."""
     names = {name: net["bits"] for name, net in module["netnames"].items()}
     best: dict[int, str] = {}
     for name in sorted(names, key=worth):
@@ -108,7 +108,7 @@ def analyse(
 
 
 def tied_nets(module: Mapping[str, Any], parts: Mapping[str, Nets]) -> set[int]:
-    """The nets that are constant because they are in an instance."""
+    """Return the nets that are constant because an instance's output is."""
     tied: set[int] = set()
     for cell in module["cells"].values():
         if cell["type"] in parts:
@@ -119,7 +119,7 @@ def tied_nets(module: Mapping[str, Any], parts: Mapping[str, Nets]) -> set[int]:
 
 
 def read_nets(module: Mapping[str, Any], parts: Mapping[str, Nets]) -> set[int]:
-    """The nets that a cell or an output reads, or an instance where it does read its input."""
+    """Return the nets that a cell, an output, or an instance's read input reads."""
     read: set[int] = set()
     for port in module["ports"].values():
         if port["direction"] != "input":
@@ -135,12 +135,12 @@ def read_nets(module: Mapping[str, Any], parts: Mapping[str, Nets]) -> set[int]:
 
 
 def worth(name: str) -> tuple[bool, int, int, str]:
-    """Sorts the names of a net, the best first."""
+    """Return a key that sorts the names of a net, the best first."""
     return (name.startswith(("$", "_")), -name.count(".") - name.count("["), len(name), name)
 
 
 def netlists(texts: Sequence[str]) -> list[Any]:
-    """Modules as Yosys' JSON has them: a bit is the number of a net, or "0", "1" or "x".
+    """Return modules as Yosys' JSON has them: a bit is a net's number, "0", "1" or "x".
 
     Yosys ends the process that it fails in, and therefore has one of its own.
     """

@@ -1,4 +1,4 @@
-"""The emitted Verilog that coverage points stand in, module by module."""
+"""Reads the emitted Verilog that coverage points refer to, module by module."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ MODULE = re.compile(r"^module (?P<name>\\\S+|\w+).*?^endmodule$", re.M | re.S)
 
 @dataclass(frozen=True)
 class Source:
-    """A module as text."""
+    """Holds the text of a module."""
 
     name: str
     start: int  #: lines of the file before it
@@ -21,23 +21,23 @@ class Source:
 
     @cached_property
     def key(self) -> str:
-        """Equal keys are equal hardware, all the way down."""
+        """Return a key that is equal for equal hardware, all the way down."""
         return digest(self.text, *(part.key for part in self.parts))
 
     @cached_property
     def body(self) -> str:
-        """The text without the names of modules: equal bodies have the same lines."""
+        """Return the text without the names of modules: equal bodies have the same lines."""
         names = "|".join(re.escape(name) for name in (self.name, *(p.name for p in self.parts)))
         return re.sub(rf"(?<![\w$.])(?:{names})(?![\w$.])", "module", self.text)
 
     @cached_property
     def lines(self) -> list[str]:
-        """Its lines; the first is number 1 of a place."""
+        """Return the lines of the text; the first is number 1, as places count."""
         return ["", *self.text.splitlines()]
 
 
 def modules_of(verilog: str) -> dict[str, Source]:
-    """The modules of a file by name; parts stand in it before those that place them."""
+    """Return the modules of a file by name; it has parts before the modules that place them."""
     found: dict[str, Source] = {}
     for match in MODULE.finditer(verilog):
         placed = sorted(set(INSTANCE.findall(match[0])) & found.keys())
@@ -51,5 +51,5 @@ def modules_of(verilog: str) -> dict[str, Source]:
 
 
 def plain(name: str) -> str:
-    """Without the mark of a name with special characters."""
+    """Return a name without the backslash that names with special characters have."""
     return name.removeprefix("\\")

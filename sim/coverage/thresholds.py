@@ -1,4 +1,4 @@
-"""How much of a component must be tried, and what falls short."""
+"""Says how much of a component must be tried, and reports what falls short."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,12 +7,12 @@ THRESHOLDS = {"line": 95, "toggle": 85}  #: percent of the points that are not e
 
 
 def percent(counts: Mapping[str, int]) -> float:
-    """Of the points that count, those that were hit; 100 if there is none."""
+    """Return the per cent of points that were hit; 100 if none counts."""
     return 100 * counts["hit"] / counts["total"] if counts["total"] else 100.0
 
 
 def below(components: list[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each component and kind that misses its threshold, and for bins not hit."""
+    """Yield a line for each component and kind that misses its threshold, and for bins not hit."""
     for entry in components:
         for kind, wanted in THRESHOLDS.items():
             counts = entry[kind]
