@@ -1,4 +1,4 @@
-"""The mutation test of one component: capture its tests, make mutants, try and prove them."""
+"""Tests one component by mutation: captures its tests, makes mutants, tries and proves them."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -24,22 +24,22 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is asked of every component."""
+    """Says what is asked of every component."""
 
     sample: int = 50  #: mutants of a component
     seed: int = 1  #: of the choice of mutants and of the tests
-    #: of computing, for a simulation; those that take longer are left out: far more than the
+    #: limits the computing of a simulation; those that take longer are left out: far more than the
     #: tests of a component take, lest a busy machine decides whether there are any
     most_seconds: float = 60.0
 
     def key(self, target: Target) -> str:
-        """Equal keys are equal results."""
+        """Return a key that is equal for equal results."""
         return digest(str(FORMAT), str(asdict(self)), target.key)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """One set of parameters that tests simulate, and the module that is mutated in it."""
+    """Holds one set of parameters that tests simulate, and the module that is mutated in it."""
 
     emission: Emission
     module: str
@@ -47,12 +47,12 @@ class Size:
 
     @property
     def weight(self) -> int:
-        """What its simulation costs, roughly."""
+        """Return roughly what a simulation of it costs."""
         return len(self.emission.verilog)
 
 
 def examine(target: Target, plan: Plan, progress: Progress = lambda text: None) -> dict[str, Any]:
-    """The mutation test of ``target`` as JSON: its mutants, each with what became of it."""
+    """Return the mutation test of ``target`` as JSON: its mutants, and what became of each."""
     start = time.monotonic()
     result = {
         "format": FORMAT,
@@ -78,7 +78,7 @@ def examine(target: Target, plan: Plan, progress: Progress = lambda text: None) 
 def shares(
     target: Target, plan: Plan, progress: Progress
 ) -> Iterable[tuple[Size, Callable[[int], int]]]:
-    """The sizes to mutate, each with how many mutants it gets after those there are."""
+    """Yield the sizes to mutate, each with a function that gives its number of mutants."""
     if not target.tests:
         raise CaptureError("it has no tests")
     progress("capturing")
@@ -92,7 +92,7 @@ def shares(
 
 
 def choose_sizes(target: Target, captured: Sequence[Simulation]) -> list[Size]:
-    """The few sizes that come from the most lines of the source; of equals the middle one.
+    """Choose the few sizes that come from the most lines of source; of equals the middle one.
 
     The smallest is often a special case, and the largest takes long.
     """
@@ -112,12 +112,12 @@ def choose_sizes(target: Target, captured: Sequence[Simulation]) -> list[Size]:
 
 
 def own_lines(size: Size) -> frozenset[str]:
-    """The lines that the mutated module of ``size`` comes from."""
+    """Return the lines that the mutated module of ``size`` comes from."""
     return lines_of(size.emission.modules[size.module])
 
 
 def sizes_of(target: Target, captured: Sequence[Simulation]) -> list[Size]:
-    """Every set of parameters that is simulated, if the component is in it."""
+    """Return every set of parameters that is simulated, if the component is in it."""
     own = [one for one in captured if one.component is target.component]
     if own:  # and those of it with its parts left empty, of which it is the subject
         own += [one for one in captured if subject_of(one) is target.component]
@@ -135,12 +135,12 @@ def sizes_of(target: Target, captured: Sequence[Simulation]) -> list[Size]:
 
 
 def subject_of(simulation: Simulation) -> Any:
-    """The component whose connections are looked at, None if it is not simulated for those."""
+    """Return the component whose connections the simulation tests; None if it tests none."""
     return getattr(simulation.params, "subject", None)
 
 
 def modules_of(target: Target, emission: Emission) -> list[str]:
-    """The modules of the component; if there is none, those that a test derives from it.
+    """Return the modules of the component; if there is none, those that a test derives from it.
 
     A test derives a component to have more of it in view.
     """
@@ -152,7 +152,7 @@ def modules_of(target: Target, emission: Emission) -> list[str]:
 def examine_size(
     size: Size, sample: int, plan: Plan, progress: Progress
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Try ``sample`` mutants of one size: what was simulated, and the mutants."""
+    """Try ``sample`` mutants of one size; return what was simulated, and the mutants."""
     progress("making mutants")
     emission, mutants, rtlil = mutate(size.emission, size.module, sample, plan.seed)
     told = {
@@ -183,7 +183,7 @@ def examine_size(
 
 
 def describe(mutant: Mutant, verdict: Verdict, rtlil: str) -> dict[str, Any]:
-    """A mutant as JSON: found, equivalent or survived."""
+    """Return a mutant as JSON: found, equivalent or survived."""
     proof = ""
     if not verdict.found:
         proof = changes_nothing(rtlil, mutant)

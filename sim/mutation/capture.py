@@ -1,4 +1,4 @@
-"""What a test file would simulate: noted while pytest runs it without a simulator.
+"""Captures what a test file would simulate, by running it in pytest without a simulator.
 
 This module is also the pytest plugin that takes the notes, in a process of its own. There every
 simulation is noted and taken for passed, so that the next one of the test comes to be asked for;
@@ -24,11 +24,11 @@ NOTES = "INGATHER_CAPTURE"
 
 
 class CaptureError(RuntimeError):
-    """There is nothing to be learned from the tests."""
+    """Reports that the tests show nothing to simulate."""
 
 
 def capture(tests: Sequence[Path], key: str, seed: int) -> list[Simulation]:
-    """The simulations of pytest files ``tests``, each once; cached under ``key``."""
+    """Return the simulations of pytest files ``tests``, each once; cached under ``key``."""
     name = digest("4", key, str(seed), *map(str, tests))
     files = cache_root() / "captured" / name  # which simulations find by their paths
     folder, _ = cached_folder("captures", name, lambda made: run_tests(tests, seed, made, files))
@@ -41,7 +41,7 @@ def capture(tests: Sequence[Path], key: str, seed: int) -> list[Simulation]:
 
 
 def unpickled(file: IO[bytes]) -> Iterator[Any]:
-    """Everything that was pickled into ``file``, one after the other."""
+    """Yield everything that was pickled into ``file``, one after the other."""
     while True:
         try:
             yield pickle.load(file)
@@ -73,18 +73,18 @@ def run_tests(tests: Sequence[Path], seed: int, folder: Path, files: Path) -> No
 
 @dataclass(frozen=True)
 class NotBuilt(Build):
-    """In place of a simulator: what it was to be built with."""
+    """Stands in place of a simulator: what it was to be built with."""
 
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def note_build(emission: object, **options: Any) -> NotBuilt:
-    """In place of :func:`sim.harness.verilator.build`."""
+    """Note the options of a build, in place of :func:`sim.harness.verilator.build`."""
     return NotBuilt(Path(os.devnull), "", options=options)
 
 
 def note(build: Build, simulation: Simulation, **options: Any) -> Run:
-    """In place of :func:`sim.harness.verilator.run`: write down what was to be simulated.
+    """Write down what was to be simulated, in place of :func:`sim.harness.verilator.run`.
 
     What was built apart is noted too, if it was one component that its tests know.
     """

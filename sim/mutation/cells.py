@@ -1,4 +1,4 @@
-"""What a reader wants to know of the cells that Yosys makes of a module."""
+"""Describes the cells that Yosys makes of a module, as a reader wants to know them."""
 
 import re
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ CHOOSES = re.compile(r"\$procmux\$(\d+)_CMP(\d+)")
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """What is known of a cell."""
+    """Describes a cell: its name, its type, and the source that it comes from."""
 
     name: str  #: made up in the same way in every process
     kind: str  #: its type: $add, $mux, a module
@@ -25,7 +25,7 @@ class Cell:
 
 
 def sources(text: str) -> tuple[str, ...]:
-    """The places in Yosys's attribute, as seen from the checkout; those of libraries left out."""
+    """Return the places in Yosys's attribute, relative to the checkout; not those of libraries."""
     places = []
     for place in text.split("|"):
         path, _, line = place.rpartition(":")
@@ -35,7 +35,7 @@ def sources(text: str) -> tuple[str, ...]:
 
 
 def cells_of(design: Any, name: str) -> dict[str, Cell]:
-    """Every cell of module ``name``, by the name that Yosys has for it."""
+    """Return every cell of module ``name``, by the name that Yosys has for it."""
     ys = native_yosys()
     cells = list(design.module(ys.IdString(f"\\{name}")).cells_.values())
     by_name = {cell.name.str().removeprefix("\\"): cell for cell in cells}
@@ -57,14 +57,14 @@ def cells_of(design: Any, name: str) -> dict[str, Cell]:
 
 
 def numbered(names: Iterable[str], pattern: re.Pattern[str], prefix: str) -> dict[str, str]:
-    """Those of ``names`` that are ``pattern``, each as ``prefix`` and its place among them."""
+    """Return those of ``names`` that match ``pattern``, each as ``prefix`` and its number."""
     found = [match for name in names if (match := pattern.fullmatch(name))]
     found.sort(key=lambda match: [int(number) for number in match.groups()])
     return {match[0]: f"{prefix}{place}" for place, match in enumerate(found)}
 
 
 def named(wire: Any, readers: dict[str, Any]) -> Any:
-    """The wire with a name that ``wire`` leads to by multiplexers and a register, or None."""
+    """Return the named wire that ``wire`` leads to by multiplexers and a register, or None."""
     for _ in range(100):
         if wire is None or not wire.name.str().startswith("$"):
             return wire
@@ -76,7 +76,7 @@ def named(wire: Any, readers: dict[str, Any]) -> Any:
 
 
 def output_of(cell: Any) -> Any:
-    """The wire that is all of what a cell of one output puts out, or None."""
+    """Return the wire that is the whole output of a cell with one output, or None."""
     for port, signal in dict(cell.connections_).items():
         if port.str() in ("\\Y", "\\Q") and signal.is_wire():
             return signal.as_wire()
@@ -84,7 +84,7 @@ def output_of(cell: Any) -> Any:
 
 
 def inputs_of(cell: Any) -> list[str]:
-    """The names of the wires that are all of a data input of ``cell``."""
+    """Return the names of the wires that are each the whole of a data input of ``cell``."""
     signals = {port.str(): signal for port, signal in dict(cell.connections_).items()}
     data = (signals[port] for port in ("\\A", "\\B", "\\D") if port in signals)
     return [signal.as_wire().name.str() for signal in data if signal.is_wire()]

@@ -1,4 +1,4 @@
-"""Proofs that a mutant changes nothing, whatever surrounds its module.
+"""Proves that a mutant changes nothing, whatever surrounds its module.
 
 First with every register, memory and child cut out: if all that goes into them and into the
 outputs is the same function of all that comes out of them, both modules are the same. If not,
@@ -22,9 +22,9 @@ INDUCED = "Induction step proven: SUCCESS"
 
 
 def changes_nothing(rtlil: str, mutant: Mutant) -> str:
-    """How it is proven that ``mutant``, of those in the module ``rtlil``, changes nothing at all.
+    """Return how it is proven that ``mutant`` changes nothing at all; empty if it is not.
 
-    Empty if it is not: "combinational" or "induction" otherwise.
+    ``rtlil`` is the module with its mutants. The proof is "combinational" or "induction".
     """
     name, number = mutant.module, mutant.number
     with tempfile.TemporaryDirectory() as folder, silent_stdout():
@@ -48,7 +48,7 @@ def compare(
     options: str,
     shown: Callable[[Any], bool] = lambda cell: False,
 ) -> str:
-    """What Yosys's ``sat`` says of the whole module against its mutant.
+    """Return what Yosys's ``sat`` says of the whole module against its mutant.
 
     ``cut`` cells are out. What is in ``shown`` cells has to be the same, too: a stronger claim,
     which is easier to prove by induction.
@@ -97,12 +97,12 @@ def cut_out(module: Any, cut: Callable[[Any], bool], shown: Callable[[Any], bool
 
 
 def is_register(cell: Any) -> bool:
-    """Tell whether a cell is a register."""
+    """Return whether a cell is a register."""
     return bool(cell.is_builtin_ff())
 
 
 def is_other(mutant: Mutant, cell: Any) -> bool:
-    """A register, but not the one that is mutated or that the mutated logic drives."""
+    """Return whether a cell is a register that the mutant neither is nor drives."""
     if not is_register(cell) or cell.name.str().removeprefix("\\") == mutant.cell:
         return False
     signal = cell.getPort(native_yosys().IdString("\\Q"))
@@ -110,18 +110,18 @@ def is_other(mutant: Mutant, cell: Any) -> bool:
 
 
 def is_state(cell: Any) -> bool:
-    """Tell whether a cell is a register, a memory or a module."""
+    """Return whether a cell is a register, a memory or a module."""
     return is_register(cell) or is_box(cell)
 
 
 def is_box(cell: Any) -> bool:
-    """Tell whether a cell is a memory or a module."""
+    """Return whether a cell is a memory or a module."""
     kind = cell.type.str()
     return not kind.startswith("$") or kind.startswith("$mem")
 
 
 def inductive(source: Path, name: str) -> bool:
-    """Whether the module is small enough, and of one clock without asynchronous resets."""
+    """Return whether the module is small, and has one clock and no asynchronous resets."""
     ys = native_yosys()
     design = ys.Design()
     run_pass(ys, design, source.parent, f"read_rtlil {source}")
@@ -135,5 +135,5 @@ def inductive(source: Path, name: str) -> bool:
 
 
 def plain(register: Any) -> bool:
-    """Whether it does nothing but at its clock."""
+    """Return whether a register changes at its clock only."""
     return register.type.str() in ("$dff", "$dffe", "$sdff", "$sdffe", "$sdffce")

@@ -1,4 +1,4 @@
-"""Mutants of the kinds of mistakes that designers make: several bits, or wires, at once.
+"""Makes mutants like designers' mistakes, which change several bits, or wires, at once.
 
 - ``width``: the upper bits of a register stay zero, as if it were narrower;
 - ``bound``: a constant that something is compared with is one more, or one less, which is ``<``
@@ -24,13 +24,13 @@ COMPARISONS = ("$eq", "$ne", "$lt", "$le", "$gt", "$ge")
 REDUCTIONS = {"$reduce_or": "const0", "$reduce_bool": "const0", "$reduce_and": "const1"}
 LOOKS = (*COMPARISONS, *REDUCTIONS, "$logic_not")
 
-#: ports that have the same meaning for every part
+#: names ports that have the same meaning for every instance
 COMMON = re.compile(r"(.*_)?(clk|rst|clear)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """A change of several bits of one cell, or of two of its ports."""
+    """Describes a change of several bits of one cell, or of two of its ports."""
 
     kind: str
     cell: str  #: Yosys's name for it
@@ -40,7 +40,7 @@ class Fault:
 
 
 def faults_of(design: Any, name: str, cells: Mapping[str, Cell], seed: int) -> list[Fault]:
-    """All that can be made in module ``name``, the kinds in turn, each in an order of ``seed``."""
+    """Return all faults of module ``name``: kinds in turn, each shuffled by ``seed``."""
     ys = native_yosys()
     module = design.module(ys.IdString(f"\\{name}"))
     found: dict[str, list[Fault]] = {kind: [] for kind in KINDS}
@@ -56,7 +56,7 @@ def faults_of(design: Any, name: str, cells: Mapping[str, Cell], seed: int) -> l
 
 
 def narrowed(design: Any, own: str, cell: Any, known: Cell) -> Iterator[Fault]:
-    """A register without its upper quarter, or with its lower half alone."""
+    """Yield faults that take a register's upper quarter, or its upper half."""
     if not cell.is_builtin_ff():
         return
     signal = cell.getPort(native_yosys().IdString("\\Q"))
@@ -69,7 +69,7 @@ def narrowed(design: Any, own: str, cell: Any, known: Cell) -> Iterator[Fault]:
 
 
 def shifted_bounds(design: Any, own: str, cell: Any, known: Cell) -> Iterator[Fault]:
-    """A comparison with a constant beside the one that is meant."""
+    """Yield faults that compare with a constant beside the one that is meant."""
     if cell.type.str() not in COMPARISONS:
         return
     ys = native_yosys()
@@ -88,7 +88,7 @@ def shifted_bounds(design: Any, own: str, cell: Any, known: Cell) -> Iterator[Fa
 
 
 def one_of_many(design: Any, own: str, cell: Any, known: Cell) -> Iterator[Fault]:
-    """A reduction to a bit that sees the first or the last of its bits alone."""
+    """Yield faults that reduce bits to one by the first or the last of them alone."""
     mode = REDUCTIONS.get(cell.type.str())
     width = cell.getPort(native_yosys().IdString("\\A")).size() if mode else 0
     if mode is None or width < 2:
@@ -100,7 +100,7 @@ def one_of_many(design: Any, own: str, cell: Any, known: Cell) -> Iterator[Fault
 
 
 def dropped_responses(design: Any, own: str, cell: Any, known: Cell) -> Iterator[Fault]:
-    """A look at two bits called resp that sees one of them."""
+    """Yield faults that look at one bit alone of two bits called resp."""
     if cell.type.str() not in LOOKS:
         return
     signal = cell.getPort(native_yosys().IdString("\\A"))
@@ -114,7 +114,7 @@ def dropped_responses(design: Any, own: str, cell: Any, known: Cell) -> Iterator
 
 
 def swapped(design: Any, own: str, cell: Any, known: Cell) -> Iterator[Fault]:
-    """Two ports of a part that take, or give, equally many bits."""
+    """Yield faults that swap two ports of an instance that take, or give, equally many bits."""
     if cell.type.str().startswith("$"):
         return
     signals = {port.str().removeprefix("\\"): sig for port, sig in dict(cell.connections_).items()}
@@ -163,11 +163,11 @@ def exchange(design: Any, name: str, fault: Fault, control: Any, number: int) ->
 
 
 def new_wire(module: Any, width: int, name: str) -> Any:
-    """Add a wire of a mutant's own."""
+    """Add a wire for a mutant's own use."""
     ys = native_yosys()
     return ys.SigSpec(module.addWire(new_name(name), width))
 
 
 def new_name(name: str) -> Any:
-    """Make a name that nothing of the design has."""
+    """Return a name that nothing of the design has."""
     return native_yosys().IdString(f"\\mutant_{name}")

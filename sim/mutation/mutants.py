@@ -1,4 +1,4 @@
-"""Mutants of a module: one bit of one cell inverted, constant, or joined to its neighbour.
+"""Makes mutants of a module: one bit of one cell inverted, constant, or joined to its neighbour.
 
 One in four is instead a mistake of the kinds in :mod:`sim.mutation.faults`. Yosys chooses the
 others evenly over the lines of the source and writes them all into one module, which
@@ -47,13 +47,13 @@ LINT = (
 
 OPTION = re.compile(r"-(\w+) (\S+)")
 
-#: clocks, of which a change is not a fault of the logic
+#: names clocks, whose changes are no faults of the logic
 CLOCKS = re.compile(r"(.*_)?(clk|CLK)|ARST|.*RD_[AS]RST|.*INIT.*")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mutant:
-    """A change of one bit."""
+    """Describes a change of one bit, or a fault."""
 
     number: int  #: from 1
     module: str
@@ -70,7 +70,7 @@ class Mutant:
 
     @property
     def text(self) -> str:
-        """What is changed, in a line that stays the same while the hardware does."""
+        """Return what is changed, in a line that stays the same while the hardware does."""
         if self.about:
             return f"{self.module}: {self.mode} {self.about}"
         other = "" if self.control is None else f" by bit {self.control}"
@@ -89,7 +89,7 @@ Sourced: Callable[[], Any] = partial(rtlil.Design, emit_src=True)
 
 
 def lines_of(module: EmittedModule) -> frozenset[str]:
-    """The lines of the source that ``module`` comes from: file:line."""
+    """Return the lines of the source that ``module`` comes from: file:line."""
     found = re.findall(r'attribute \\src "([^"]*)"', module.rtlil)
     return frozenset(line for text in found for line in sources(text))
 
@@ -97,9 +97,9 @@ def lines_of(module: EmittedModule) -> frozenset[str]:
 def mutate(
     emission: Emission, name: str, sample: int, seed: int
 ) -> tuple[Emission, tuple[Mutant, ...], str]:
-    """The emission with mutants in module ``name``, at most ``sample`` of them, chosen by ``seed``.
+    """Put at most ``sample`` mutants, chosen by ``seed``, into module ``name`` of the emission.
 
-    The third value is the RTLIL of the module with its mutants, for proofs.
+    Returns the emission, the mutants, and the RTLIL of the module with its mutants, for proofs.
     """
     ys = native_yosys()
     module = emission.modules[name]
@@ -135,7 +135,7 @@ def mutate(
 
 
 def of_fault(fault: Fault, number: int, module: str, cell: Cell) -> Mutant:
-    """A fault as a mutant."""
+    """Return a fault as a mutant."""
     return Mutant(
         number=number,
         module=module,
@@ -168,7 +168,7 @@ def put(run: Callable[[str], str], design: Any, fault: Fault, name: str, number:
 
 
 def run_pass(ys: Any, design: Any, folder: Path, command: str) -> str:
-    """Run a command of Yosys; what it says."""
+    """Run a command of Yosys; return what it says."""
     log = folder / "log"
     ys.run_pass(f"tee -q -o {log} {command}", design)
     return log.read_text()
@@ -177,7 +177,7 @@ def run_pass(ys: Any, design: Any, folder: Path, command: str) -> str:
 def read_module(
     run: Callable[[str], str], emission: Emission, module: EmittedModule, folder: Path
 ) -> None:
-    """Read ``module``, and of those that it places the ports alone."""
+    """Read ``module`` whole, and of the modules that it places only the ports."""
     known = (one for one in emission.modules.values() if one.ports)  # not those of the vendor
     (folder / "children.il").write_text("\n".join(map(stub, known)))
     (folder / "module.il").write_text(module.rtlil)
@@ -193,7 +193,7 @@ def read_module(
 
 
 def stub(module: EmittedModule) -> str:
-    """Make a module that has ports and nothing inside."""
+    """Return the RTLIL of a module that has ports and nothing inside."""
     lines = ["attribute \\blackbox 1", f"module \\{module.name}"]
     for number, port in enumerate(module.ports, 1):
         lines.append(f"  wire width {port.bits} {port.direction} {number} \\{port.name}")
@@ -203,7 +203,7 @@ def stub(module: EmittedModule) -> str:
 def candidates(
     run: Callable[[str], str], name: str, sample: int, seed: int, file: Path
 ) -> list[str]:
-    """Mutants in Yosys's words, more than ``sample`` of them, as some will be of no use.
+    """Return mutants in Yosys's words, more than ``sample``, as some will be of no use.
 
     Of a small module all there are, at random: Yosys's own choice of most of them never ends.
     """
@@ -219,7 +219,7 @@ def candidates(
 def choose(
     lines: Iterable[str], cells: Mapping[str, Cell], sample: int
 ) -> list[tuple[Mutant, str]]:
-    """The first ``sample`` of Yosys's candidates that change logic, with their lines."""
+    """Return the first ``sample`` of Yosys's candidates that change logic, with their lines."""
     chosen: dict[str, tuple[Mutant, str]] = {}
     for line in lines:
         # Behind its output, a register would not be what a simulation can set: in front of it.
@@ -249,7 +249,7 @@ def choose(
 
 
 def selectable(verilog: str, name: str) -> str:
-    """The module with its control no longer a port, but what the environment says at the start."""
+    """Return the module with its control not a port, but a variable that the environment sets."""
     numbers: dict[str, int] = {}
     text = stable(verilog.split("\n", 1)[1].lstrip())
     text = MADE_UP.sub(lambda n: f"$procmux${numbers.setdefault(n[1], len(numbers) + 1)}", text)

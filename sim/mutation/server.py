@@ -1,4 +1,4 @@
-"""Inside the simulator: many mutants from one start of it.
+"""Runs, inside the simulator, many mutants from one start of it.
 
 This is the first of cocotb's test modules. It is imported ahead of the first cycle, and does not
 return in the process that was started: that one imports the tests, then forks a process for each
@@ -71,7 +71,7 @@ def try_one(number: int, most: float) -> dict | None:
 
 
 def wait_for(child: int, most: float) -> tuple[int, resource.struct_rusage, bool]:
-    """Status and use of ``child``, and whether it was killed after ``most`` seconds."""
+    """Return status and use of ``child``, and whether it was killed after ``most`` seconds."""
     start = time.monotonic()
     pause, late = 0.001, False
     while True:
@@ -86,7 +86,7 @@ def wait_for(child: int, most: float) -> tuple[int, resource.struct_rusage, bool
 
 
 def become(number: int, results: Path, most: float) -> None:
-    """Make this process the simulation of one mutant."""
+    """Turn this process into the simulation of one mutant."""
     os.environ[CHOICE] = str(number)
     os.environ["COCOTB_RESULTS_FILE"] = str(results)
     # The threads that the simulator would wait for at its end stayed with the first process.

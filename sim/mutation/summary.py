@@ -1,4 +1,4 @@
-"""Scores of a mutation test: what was found, what is equivalent, and the survivors' reasons."""
+"""Scores a mutation test: what was found, what is equivalent, and the survivors' reasons."""
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ LEAST = 90  #: per cent that a component's tests are to find
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """What the tests of one component found."""
+    """Counts what the tests of one component found."""
 
     component: str
     mutants: int
@@ -26,24 +26,24 @@ class Score:
 
     @property
     def percent(self) -> float | None:
-        """Found of those that are neither proven equivalent nor excluded; None without any."""
+        """Return the per cent found of mutants not equivalent and not excluded; None if none."""
         total = self.mutants - self.equivalent - self.excluded
         return 100 * self.found / total if total else None
 
     @property
     def unexplained(self) -> int:
-        """Survivors without a reason."""
+        """Count the survivors without a reason."""
         return sum(not survivor["reason"] for survivor in self.survivors)
 
     @property
     def enough(self) -> bool:
-        """Whether the score is as high as it has to be."""
+        """Return whether the score is as high as it has to be."""
         return not self.error and (self.percent is None or self.percent >= LEAST)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reason:
-    """Why mutants of a component are not found."""
+    """Explains why mutants of a component are not found."""
 
     component: str
     mutant: str = ""  #: its whole description
@@ -52,19 +52,19 @@ class Reason:
     excluded: bool = False  #: nothing that can stand around the module tells it apart
 
     def covers(self, component: str, mutant: str) -> bool:
-        """Tell whether this is the reason of that mutant."""
+        """Return whether this is the reason of that mutant."""
         if component != self.component:
             return False
         return mutant == self.mutant if self.mutant else fnmatchcase(mutant, escaped(self.like))
 
 
 def escaped(pattern: str) -> str:
-    """``pattern`` for fnmatch, with brackets that stand for themselves."""
+    """Return ``pattern`` for fnmatch, with brackets that match themselves."""
     return pattern.replace("[", "[[]")
 
 
 def read_reasons(path: Path = REASONS) -> tuple[Reason, ...]:
-    """The reviewed reasons; ValueError for an entry in a wrong form."""
+    """Read the reviewed reasons; raise ValueError for an entry of a wrong form."""
     try:
         entries = tomllib.loads(path.read_text()).get("survivor", [])
         reasons = tuple(Reason(**entry) for entry in entries)
@@ -76,12 +76,12 @@ def read_reasons(path: Path = REASONS) -> tuple[Reason, ...]:
     return reasons
 
 
-#: what several seeds say of one mutant: the first of these
+#: decides what several seeds say of one mutant: the first of these that one of them says
 FATES = ("found", "equivalent", "survived")
 
 
 def union(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The results of one component with several seeds as one: each mutant once.
+    """Combine the results of one component with several seeds: each mutant counts once.
 
     A mutant is found if it is with any seed. An error with any seed is one of the whole.
     """
@@ -101,7 +101,7 @@ def union(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def idle(reasons: Iterable[Reason], results: Iterable[Mapping[str, Any]]) -> list[Reason]:
-    """The reasons for components among ``results`` that are of no survivor there."""
+    """Return the reasons for components among ``results`` that no survivor there has."""
     survivors = {
         result["component"]: [m["mutant"] for m in result["mutants"] if m["fate"] == "survived"]
         for result in results
@@ -116,7 +116,7 @@ def idle(reasons: Iterable[Reason], results: Iterable[Mapping[str, Any]]) -> lis
 
 
 def score(result: Mapping[str, Any], reasons: Iterable[Reason]) -> Score:
-    """The score of the result of :func:`sim.mutation.campaign.examine`."""
+    """Score the result of :func:`sim.mutation.campaign.examine`."""
     fates = [mutant["fate"] for mutant in result["mutants"]]
     name, reasons = result["component"], list(reasons)
     survivors, excluded = [], 0
@@ -144,7 +144,7 @@ def score(result: Mapping[str, Any], reasons: Iterable[Reason]) -> Score:
 
 
 def below(scores: Iterable[Score]) -> list[str]:
-    """A line for each component whose tests find too little, or could not be tried."""
+    """Return a line for each component whose tests find too little, or could not be tried."""
     lines = []
     for one in scores:
         if one.error:

@@ -1,4 +1,4 @@
-"""The components that mutants are made of, and the tests that must find them."""
+"""Lists the components that mutants are made of, and the tests that must find them."""
 
 import inspect
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from sim.harness.cache import CHECKOUT, digest
 from sim.harness.closure import digest_of
 from sim.harness.verilate import class_path
 
-#: tests of the components that no test file of their own simulates: those of what they stand in;
+#: lists tests of components that no test file of their own simulates: those of what contains them;
 #: and of those whose tests are in several files
 ELSEWHERE = {
     "hdl/netsparse/request_check.py": ("hdl/netsparse/test_work_queue.py",),
@@ -61,7 +61,7 @@ ELSEWHERE = {
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A class of hardware whose tests are put to the test."""
+    """Names a class of hardware whose tests are put to the test."""
 
     component: type[Component]
     source: Path  #: its file
@@ -74,22 +74,22 @@ class Target:
 
     @property
     def key(self) -> str:
-        """Equal keys are equal hardware and equal tests, with all that they import."""
+        """Return a key that is equal for equal hardware and equal tests, imports included."""
         return digest(self.name, digest_of(map(module_of, (self.source, *self.tests))))
 
 
 def shown(path: Path) -> str:
-    """``path`` as seen from the checkout."""
+    """Return ``path`` relative to the checkout."""
     return path.relative_to(CHECKOUT).as_posix()
 
 
 def module_of(path: Path) -> str:
-    """The name of the module at ``path``."""
+    """Return the name of the module at ``path``."""
     return ".".join(path.relative_to(CHECKOUT).with_suffix("").parts)
 
 
 def all_targets() -> dict[str, Target]:
-    """Every component that mutants are made of, by name; none outside a checkout."""
+    """Return every component that mutants are made of, by name; none outside a checkout."""
     if not (CHECKOUT / "tests").is_dir():
         return {}
     found = components_in("hdl")
@@ -97,12 +97,12 @@ def all_targets() -> dict[str, Target]:
 
 
 def is_called(path: str, name: str) -> bool:
-    """Whether ``name`` means the component at ``path``, or a package or module it is in."""
+    """Return whether ``name`` means the component at ``path``, or a package or module it is in."""
     return path == name or path.rpartition(".")[2] == name or path.startswith(f"{name}.")
 
 
 def components_in(folder: str) -> Iterator[Target]:
-    """Every component that a file of ``folder`` defines."""
+    """Yield every component that a file of ``folder`` defines."""
     for source in sorted((CHECKOUT / folder).rglob("*.py")):
         module = import_module(module_of(source))
         for value in vars(module).values():
@@ -111,12 +111,12 @@ def components_in(folder: str) -> Iterator[Target]:
 
 
 def is_component(value: object) -> bool:
-    """Whether ``value`` is a class of hardware rather than the base of one."""
+    """Return whether ``value`` is a class of hardware rather than the base of one."""
     return inspect.isclass(value) and issubclass(value, Component) and hasattr(value, "elaborate")
 
 
 def mirrors_of(source: Path) -> tuple[Path, ...]:
-    """The test files of a file of hardware: the one that mirrors it, unless they are elsewhere."""
+    """Return the test files of a file of hardware: its mirror, or those listed elsewhere."""
     name = shown(source)
     if name in ELSEWHERE:
         return tuple(CHECKOUT / "tests" / test for test in ELSEWHERE[name])

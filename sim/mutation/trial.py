@@ -1,4 +1,4 @@
-"""Mutants against the simulations that must find them."""
+"""Tries mutants against the simulations that must find them."""
 
 import json
 import shutil
@@ -17,12 +17,12 @@ from sim.mutation import server
 
 
 class TrialError(RuntimeError):
-    """The design with its mutants does not work even if none of them is in force."""
+    """Reports that the design with its mutants fails even with none of them in force."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """How a simulation of a mutant ended."""
+    """Says how a simulation of a mutant ended."""
 
     outcome: str  #: passed, failed, hung or crashed
     message: str  #: the first case that failed, and why
@@ -30,12 +30,12 @@ class Verdict:
 
     @property
     def found(self) -> bool:
-        """Whether the tests noticed."""
+        """Return whether the tests noticed the mutant."""
         return self.outcome != "passed"
 
 
 def builder(emission: Emission, simulation: Simulation) -> Build:
-    """Build ``emission`` as ``simulation`` wants it."""
+    """Build ``emission`` with the options of ``simulation``, without coverage."""
     options = {**(simulation.options or {}), "coverage": False}
     return build(emission, **options)
 
@@ -69,7 +69,7 @@ def serve(
     most: float,
     folder: Path,
 ) -> list[dict]:
-    """Start the simulator with the server in it; the verdicts that it wrote."""
+    """Start the simulator with the server in it; return the verdicts that it wrote."""
     verdicts = folder / "verdicts.jsonl"
     job = {
         "modules": simulation.test_module.split(","),

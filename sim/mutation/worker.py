@@ -1,4 +1,4 @@
-"""The mutation test of one component in a process of its own: Yosys ends the one it fails in.
+"""Tests one component by mutation in a process of its own: Yosys ends the process it fails in.
 
 Called as ``python -m sim.mutation.worker COMPONENT PLAN FILE``, with the plan as JSON; each line
 that it prints is what it does now.
