@@ -1,4 +1,4 @@
-"""A save file for GTKWave: the streams of the top, the one with the wrong beat first."""
+"""Writes a save file for GTKWave: the streams of the top, the one with the wrong beat first."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ NANOSECONDS = {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0, "ps": 1e-3, "fs": 1e-6
 
 
 def moment(cycle: int) -> float:
-    """Nanoseconds at which the waveform shows what ``cycle`` ends with: half-way to its edge."""
+    """Return the time, in ns, at which waves show how ``cycle`` ends: half-way to its edge."""
     return max(0.0, (cycle - 1.5) * PERIOD_NS)
 
 
 def write_save(
     waves: Path, top: str, wrong: Mapping[str, Any] | None, streams: Sequence[str] = ()
 ) -> Path:
-    """Write ``view.gtkw`` beside ``waves``, which are of the module ``top``; its path.
+    """Write ``view.gtkw`` beside ``waves``, which are of the module ``top``; return its path.
 
     ``wrong`` is the first wrong beat, where the marker goes. ``streams`` are those that the test
     used, which come next; what else the top has stands in groups that are closed.
@@ -59,7 +59,7 @@ def write_save(
 
 
 def go_to(save: GTKWSave, cycle: int, unit_ns: float) -> None:
-    """Put the marker into ``cycle``, and show some more around it."""
+    """Put the marker into ``cycle``, and show some cycles around it."""
     save.timestart(round(moment(max(1, cycle - BEFORE_CYCLES)) / unit_ns))
     # GTKWave's zoom is minus the logarithm of the time that a pixel stands for.
     zoom = -log2(SHOWN_CYCLES * PERIOD_NS / unit_ns / PIXELS)
@@ -76,7 +76,7 @@ def show(save: GTKWSave, header: "Header", name: str | None, color: GTKWColor | 
 
 
 def grouped(widths: Iterable[str]) -> dict[str, list[str]]:
-    """The signals of each stream among ``widths``: valid, ready, payload."""
+    """Return the signals of each stream among ``widths``: valid, ready, payload."""
     names = set(widths)
     streams = [name.removesuffix("_valid") for name in widths if name.endswith("_valid")]
     return {
@@ -87,7 +87,7 @@ def grouped(widths: Iterable[str]) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class Header:
-    """What a waveform says of itself."""
+    """Holds what a waveform says of itself."""
 
     unit_ns: float  #: of its times
     top: str  #: the module that is simulated

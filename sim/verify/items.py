@@ -1,4 +1,4 @@
-"""What became of the items of a regression."""
+"""Describes what became of the items of a regression."""
 
 import re
 from collections import Counter
@@ -13,7 +13,7 @@ SEED_IN_NAME = r"\[seed=(\d+)\]$|-seed=(\d+)(?=\]$)"  #: as sim.verify.seeds put
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """A test with its parameters, run on one seed."""
+    """Describes a test with its parameters, run on one seed."""
 
     test: str  #: pytest's name of it, without the seed
     seed: int
@@ -27,7 +27,7 @@ class Item:
 
     @property
     def good(self) -> bool:
-        """Tell whether the item counts as no failure."""
+        """Return whether the item counts as no failure."""
         return self.outcome in GOOD
 
     @property
@@ -37,7 +37,7 @@ class Item:
 
     @property
     def build_seconds(self) -> float:
-        """That its simulators took to build, or to be found."""
+        """Return the seconds that its simulators took to build, or to be found."""
         return sum(run["build_seconds"] for run in self.runs)
 
     @property
@@ -47,7 +47,7 @@ class Item:
 
     @property
     def built(self) -> int:
-        """How many of its simulators were built for it."""
+        """Return how many of its simulators were built for it."""
         return sum(run["built"] for run in self.runs)
 
     def with_failure(self, failure: Mapping[str, Any]) -> "Item":
@@ -55,7 +55,7 @@ class Item:
         return replace(self, failure=failure)
 
     def to_json(self) -> dict[str, Any]:
-        """Describe the item as it stands in verify.json."""
+        """Return the item as verify.json has it."""
         return {
             "test": self.test,
             "seed": self.seed,
@@ -68,17 +68,17 @@ class Item:
 
 
 def name_of(nodeid: str) -> str:
-    """pytest's name of an item without its seed: what it is called where there is one seed."""
+    """Return pytest's name of an item without its seed."""
     return re.sub(SEED_IN_NAME, "", nodeid)
 
 
 def seed_in(nodeid: str) -> int | None:
-    """The seed that pytest's name of an item carries, if it does."""
+    """Return the seed in pytest's name of an item; None if it has none."""
     found = re.search(SEED_IN_NAME, nodeid)
     return int(found[1] or found[2]) if found else None
 
 
 def counts(items: Sequence[Item]) -> dict[str, int]:
-    """How many items had each outcome, those that none had left out."""
+    """Count the items of each outcome that occurs."""
     found = Counter(item.outcome for item in items)
     return {outcome: found[outcome] for outcome in OUTCOMES if found[outcome]}

@@ -1,4 +1,4 @@
-"""A regression as JUnit XML, which continuous integration reads."""
+"""Writes a regression as JUnit XML, which continuous integration reads."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -11,7 +11,7 @@ from sim.verify.items import Item
 
 
 def junit(items: Sequence[Item]) -> str:
-    """One suite a test file; one case a cocotb test, seed and item.
+    """Return a suite for each test file, with a case for each cocotb test, seed and item.
 
     The item itself is a case where it simulates nothing or fails outside of its cocotb tests.
     """
@@ -31,12 +31,12 @@ def order(item: Item) -> tuple[str, int]:
 
 
 def file_of(item: Item) -> str:
-    """The test file."""
+    """Return the test file of an item."""
     return item.test.partition("::")[0]
 
 
 def cases_of(item: Item) -> Iterator[TestCase]:
-    """The cases of an item."""
+    """Yield the cases of an item."""
     explained = False
     for run in item.runs:
         for case in run["cases"]:
@@ -47,7 +47,7 @@ def cases_of(item: Item) -> Iterator[TestCase]:
 
 
 def cocotb_case(item: Item, case: Mapping[str, Any]) -> TestCase:
-    """A cocotb test of an item's simulation."""
+    """Return the case of a cocotb test in an item's simulation."""
     found = new_case(item, f": {case['name']}", case["seconds"])
     found.add_property("cycles", str(case["cycles"]))
     if not case["passed"]:
@@ -56,7 +56,7 @@ def cocotb_case(item: Item, case: Mapping[str, Any]) -> TestCase:
 
 
 def own_case(item: Item) -> TestCase:
-    """The item itself."""
+    """Return the case of the item itself."""
     found = new_case(item, "", item.seconds)
     if item.outcome == "skipped":
         found.result = [Skipped(clean(item.message))]
@@ -67,7 +67,7 @@ def own_case(item: Item) -> TestCase:
 
 
 def new_case(item: Item, suffix: str, seconds: float) -> TestCase:
-    """A case named after its item, with its seed."""
+    """Return a case named after its item, with its seed."""
     name = item.test.partition("::")[2] or item.test
     place = file_of(item).removesuffix(".py").replace("/", ".")
     found = TestCase(clean(f"{name} seed={item.seed}{suffix}"), place, round(seconds, 3))
@@ -76,5 +76,5 @@ def new_case(item: Item, suffix: str, seconds: float) -> TestCase:
 
 
 def clean(text: str) -> str:
-    """``text`` without what XML cannot carry."""
+    """Return ``text`` without what XML cannot carry."""
     return "".join(c for c in text if c in "\t\n\r" or (c >= " " and c not in "\ufffe\uffff"))

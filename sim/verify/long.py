@@ -1,4 +1,4 @@
-"""pytest's plugin for what a commit need not run again: items with the mark ``long``.
+"""Leaves out, as pytest's plugin, what a commit need not run again: items marked ``long``.
 
 They are sizes, matrices and mutants beside those that already find what can break. ``--all`` runs
 them too, and so does naming one of them; a run that leaves some out says how many.
@@ -11,12 +11,12 @@ LEFT = pytest.StashKey[int]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --all."""
+    """Add the option --all."""
     parser.addoption("--all", action="store_true", help="run what is marked as long, too")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the mark known."""
+    """Register the mark ``long``."""
     config.addinivalue_line("markers", f"{LONG}: it is run with --all only, or if it is named")
     config.stash[LEFT] = 0
 
@@ -33,12 +33,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def named(item: pytest.Item) -> bool:
-    """Whether the command line names ``item``, and not just its folder or file."""
+    """Return whether the command line names ``item``, and not just its folder or file."""
     return any("::" in argument and matches(item, argument) for argument in item.config.args)
 
 
 def matches(item: pytest.Item, argument: str) -> bool:
-    """Whether ``argument`` is the name of ``item``, with its parameters if it has some."""
+    """Return whether ``argument`` is the name of ``item``, with its parameters if it has some."""
     wanted, found = argument.split("::")[-1], item.nodeid.split("::")[-1]
     return wanted == found and item.nodeid.partition("::")[0].endswith(
         argument.partition("::")[0].removeprefix("./")
@@ -54,7 +54,7 @@ def pytest_deselected(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A worker tells the process that leads it what it has left out."""
+    """Report from a worker to the leading process how many items were left out."""
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output[LONG] = session.config.stash[LEFT]
@@ -62,7 +62,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: object) -> None:
-    """Every worker collects the same: the last count stands."""
+    """Keep one worker's count of what was left out: all workers collect the same."""
     config = getattr(node, "config", None)
     output = getattr(node, "workeroutput", {})
     if config is not None and LONG in output:
@@ -70,6 +70,6 @@ def pytest_testnodedown(node: object) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many are left out."""
+    """Print how many items were left out."""
     if left := terminalreporter.config.stash[LEFT]:
         terminalreporter.write_line(f"{left} long items are left out: make test-all, or --all")

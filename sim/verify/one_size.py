@@ -1,4 +1,5 @@
-"""pytest's plugin for a short run on another seed: of every test that simulates, one size.
+"""Chooses, as pytest's plugin for a short run on another seed, one size of each test that
+simulates.
 
 The seed draws the size, so that in time every size runs on many seeds. ``make test`` runs it over
 ``tests/hdl``, the components by themselves, after everything has run on seed 1: the simulators
@@ -13,7 +14,7 @@ from sim.verify.seeds import MARK, seed_of
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --one-size."""
+    """Add the option --one-size."""
     parser.addoption(
         "--one-size",
         action="store_true",
@@ -22,7 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    """Say that it is not everything."""
+    """Say that one size of each test is run, not all."""
     return ["of each test that simulates, one size"] if config.getoption("--one-size") else []
 
 

@@ -1,4 +1,4 @@
-"""pytest's plugin for the order of items: the longest first, so that workers end together."""
+"""Orders, as pytest's plugin, items by length: the longest first, so that workers end together."""
 
 import json
 from collections.abc import Mapping
@@ -14,18 +14,18 @@ UNKNOWN_SECONDS = 5.0  #: of an item that has never run
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --durations-file."""
+    """Add the option --durations-file."""
     parser.addoption(
         "--durations-file",
         type=Path,
         metavar="FILE",
-        help="seconds by test: the longest run first, tests that share a fixture together",
+        help="run the longest tests first, by the seconds in FILE; keep a fixture's tests together",
     )
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the longest first."""
+    """Put the longest items first."""
     file = config.getoption("--durations-file")
     if file is None:
         return
@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def group_of(item: pytest.Item) -> str:
-    """A name that items have in common which one simulation serves; else an item's own."""
+    """Return a name shared by items that one simulation serves, or else the item's own."""
     if isinstance(item, pytest.Function):
         for name, fixtures in sorted(item._fixtureinfo.name2fixturedefs.items()):
             if any(fixture.scope in SHARED and simulates(fixture.func) for fixture in fixtures):
@@ -48,7 +48,7 @@ def group_of(item: pytest.Item) -> str:
 def longest_first(
     groups: Mapping[str, list[pytest.Item]], seconds: Mapping[str, float]
 ) -> list[list[pytest.Item]]:
-    """Groups by the time that they took, in their own order where it is the same."""
+    """Sort groups by the time that they took, the longest first; ties keep their order."""
 
     def expected(group: list[pytest.Item]) -> float:
         return sum(seconds.get(name_of(item.nodeid), UNKNOWN_SECONDS) for item in group)
@@ -57,7 +57,7 @@ def longest_first(
 
 
 def read_durations(file: Path) -> dict[str, float]:
-    """Seconds by test, as :func:`write_durations` left them; nothing if there is no such file."""
+    """Return seconds by test, as :func:`write_durations` wrote them; none without a file."""
     try:
         found = json.loads(file.read_text())
         return {str(test): float(seconds) for test, seconds in found.items()}
@@ -66,7 +66,7 @@ def read_durations(file: Path) -> dict[str, float]:
 
 
 def write_durations(file: Path, seconds: Mapping[str, float]) -> None:
-    """Add to ``file``, or put in place of what it says of the same tests."""
+    """Add ``seconds`` to ``file``, in place of what it says of the same tests."""
     file.parent.mkdir(parents=True, exist_ok=True)
     new = file.with_name(f"{file.name}.new")
     known = {**read_durations(file), **{test: round(s, 2) for test, s in seconds.items()}}

@@ -1,4 +1,4 @@
-"""What pytest learns of simulations: which items simulate, on which seeds, and what came of it.
+"""Tells pytest about simulations: which items simulate, on which seeds, and what came of it.
 
 ``tests/conftest.py`` names this plugin, so that ``pytest`` and ``ingather verify`` run alike. The
 tests of another package name it likewise.

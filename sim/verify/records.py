@@ -1,4 +1,4 @@
-"""pytest's plugin that says what each item simulated: it travels with the item's last report."""
+"""Records, as pytest's plugin, what each item simulated; the item's last report carries it."""
 
 import base64
 import os
@@ -31,7 +31,7 @@ def observe(simulation: "Simulation | None", run: "Run") -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Listen to simulations."""
+    """Begin to listen to simulations."""
     if session.items:  # a controller of workers has none, and need not load the simulator
         from sim.harness.verilator import observers
 
@@ -55,14 +55,14 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_setup() -> Iterator[None]:
-    """A time-out may end it."""
+    """Let a time-out interrupt the set-up."""
     with interruptible():
         return (yield)
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call() -> Iterator[None]:
-    """A time-out may end it."""
+    """Let a time-out interrupt the test."""
     with interruptible():
         return (yield)
 
@@ -78,7 +78,7 @@ def interruptible() -> Iterator[None]:
 
 
 def record_of() -> dict[str, Any]:
-    """The item's runs, and the first of them that failed, pickled."""
+    """Return the item's runs, and the first of them that failed, pickled."""
     failed = next(((s, r) for s, r in _runs if not r.passed), None)
     return {
         "runs": [describe(simulation, run) for simulation, run in _runs],
@@ -87,7 +87,7 @@ def record_of() -> dict[str, Any]:
 
 
 def describe(simulation: "Simulation | None", run: "Run") -> dict[str, Any]:
-    """A run as JSON. Its cycles are those of the clock that ``sim.harness.streams`` drives."""
+    """Return a run as JSON, with cycles of the clock that ``sim.harness.streams`` drives."""
     from sim.harness.clock import PERIOD_NS
     from sim.harness.verilate import class_path
 
@@ -116,7 +116,7 @@ def describe(simulation: "Simulation | None", run: "Run") -> dict[str, Any]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> bool | None:
-    """At a time-out, end the simulator or compiler that the item waits for, then the item."""
+    """End the simulator or compiler that an item waits for, at its time-out, then the item."""
     if settings.method != "signal" or current_thread() is not main_thread():
         return None
 
@@ -134,12 +134,12 @@ def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> bool | None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_timeout_cancel_timer() -> None:
-    """The item has ended in time."""
+    """Cancel the timer, as the item has ended in time."""
     signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def end_children() -> None:
-    """Kill all that this process has started, and what that has started."""
+    """Kill all processes that this one has started, and those that they have started."""
     for child in psutil.Process(os.getpid()).children(recursive=True):
         try:
             child.kill()

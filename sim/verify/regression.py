@@ -17,7 +17,7 @@ from sim.verify.seeds import DEFAULT_SEED, MARK
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What is to be run, and how."""
+    """Says what is to be run, and how."""
 
     root: Path  #: the checkout
     targets: Sequence[str]  #: paths or items, from ``root``
@@ -30,7 +30,7 @@ class Options:
 
 
 class Listener(Protocol):
-    """Who hears of the progress."""
+    """Hears of a regression's progress."""
 
     def collected(self, tests: Sequence[str]) -> None:
         """Hear which items will run."""
@@ -39,12 +39,12 @@ class Listener(Protocol):
         """Hear that a worker has begun an item."""
 
     def finished(self, nodeid: str, item: Item) -> None:
-        """Hear that an item has ended."""
+        """Hear that an item has ended, and what became of it."""
 
 
 @dataclass
 class Outcome:
-    """What became of a regression."""
+    """Holds what became of a regression."""
 
     items: list[Item] = field(default_factory=list)
     interrupted: bool = False
@@ -69,7 +69,7 @@ def run_regression(options: Options, listener: Listener) -> Outcome:
 
 @contextmanager
 def termination_as_interrupt() -> Iterator[None]:
-    """Whoever ends this process by SIGTERM gets the reports of what has ended, too."""
+    """Treat SIGTERM as an interrupt, so that reports of what has ended are written."""
     if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:  # somebody has seen to it
         yield
         return
@@ -85,7 +85,7 @@ def termination_as_interrupt() -> Iterator[None]:
 
 
 def arguments(options: Options) -> list[str]:
-    """pytest's command line: items are handed out one by one, in their order."""
+    """Return pytest's command line: items are handed out one by one, in their order."""
     return [
         "--all",
         *(["-k", options.keyword] if options.keyword else []),
@@ -110,7 +110,7 @@ def arguments(options: Options) -> list[str]:
 
 
 class Collector:
-    """pytest's plugin in the process that leads the workers: reports become items."""
+    """Turns reports into items, as pytest's plugin in the process that leads the workers."""
 
     def __init__(self, listener: Listener, first_seed: int) -> None:
         self.listener = listener
@@ -146,7 +146,7 @@ class Collector:
             self.finish(report.nodeid, item)
 
     def finish(self, nodeid: str, item: Item) -> None:
-        """Tell of an item that has ended."""
+        """Keep an item that has ended, and tell the listener."""
         self.items.append(item)
         self.listener.finished(nodeid, item)
 
@@ -158,7 +158,7 @@ class Collector:
 
 
 def item_of(phases: Sequence[pytest.TestReport], first_seed: int) -> Item:
-    """An item from the reports of its set-up, call and tear-down, or of its worker's crash."""
+    """Make an item from the reports of its set-up, call and tear-down, or of a worker's crash."""
     last = phases[-1]
     record = next((value for name, value in last.user_properties if name == PROPERTY), None)
     known: Mapping[str, Any] = record if isinstance(record, dict) else {}
@@ -178,7 +178,7 @@ def item_of(phases: Sequence[pytest.TestReport], first_seed: int) -> Item:
 
 
 def outcome_of(phases: Sequence[pytest.TestReport], wrong: pytest.TestReport | None) -> str:
-    """One of OUTCOMES: a failure outside of the test itself is an error."""
+    """Return one of OUTCOMES: a failure outside of the test itself is an error."""
     if wrong is None:
         return "skipped" if any(report.skipped for report in phases) else "passed"
     if crash_of(wrong).startswith(f"Failed: {TIMED_OUT}"):
@@ -187,7 +187,7 @@ def outcome_of(phases: Sequence[pytest.TestReport], wrong: pytest.TestReport | N
 
 
 def crash_of(report: pytest.TestReport) -> str:
-    """The exception that ended it, in words."""
+    """Return in words the exception that ended an item."""
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None:
         return crash.message
@@ -203,7 +203,7 @@ def reason_of(phases: Sequence[pytest.TestReport]) -> str:
 
 
 def message_of(wrong: pytest.TestReport, runs: Sequence[Mapping[str, Any]]) -> str:
-    """Why, in a line: what the first failed cocotb test says, or the exception."""
+    """Return in a line why it failed: what the first failed cocotb test says, or the exception."""
     for run in runs:
         for case in run["cases"]:
             if not case["passed"]:
@@ -212,16 +212,16 @@ def message_of(wrong: pytest.TestReport, runs: Sequence[Mapping[str, Any]]) -> s
 
 
 def output_of(wrong: pytest.TestReport) -> str:
-    """Traceback, and what was printed: the simulator's log among it."""
+    """Return the traceback and everything that was printed, the simulator's log included."""
     parts = [wrong.longreprtext, *(f"-- {name} --\n{text}" for name, text in wrong.sections)]
     return "\n".join(part.rstrip() for part in parts) + "\n"
 
 
 def first_line(text: str) -> str:
-    """The first line that has something in it."""
+    """Return the first line that has something in it."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
 def last_line(text: str) -> str:
-    """The last line that has something in it: where Python says what went wrong."""
+    """Return the last line that has something in it: where Python says what went wrong."""
     return first_line("\n".join(reversed(text.splitlines()))).removeprefix("E ").strip()

@@ -1,4 +1,4 @@
-"""verify.json: a regression as others read it."""
+"""Writes a regression as verify.json, for others to read."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,7 +13,7 @@ FORMAT = 1
 def verify_json(
     options: Options, outcome: Outcome, started: datetime, seconds: float
 ) -> dict[str, Any]:
-    """The content of verify.json: items by test, then by seed."""
+    """Return the content of verify.json: items by test, then by seed."""
     items: Sequence[Item] = outcome.items
     return {
         "format": FORMAT,

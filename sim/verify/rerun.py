@@ -1,4 +1,4 @@
-"""What is done with a simulation that failed: once more with waves, and the first wrong beat."""
+"""Runs a failed simulation once more with waves, and finds the first wrong beat."""
 
 import contextlib
 import io
@@ -22,14 +22,14 @@ from sim.verify.gtkwave import moment, write_save
 __all__ = ["investigate", "replay_line"]
 
 WAVES = "dump.vcd"
-#: nobody is to count the rerun, nor to take it for a part of a regression's coverage
+#: keeps the rerun from being counted, and out of a regression's coverage
 QUIET = ("INGATHER_COVERAGE", "INGATHER_COVERAGE_RUNS")
 
 
 def investigate(
     simulation: Simulation | None, run: Run, folder: Path, *, test: str = ""
 ) -> dict[str, Any]:
-    """Run the first failed case of ``run`` again with waves in ``folder``; what went wrong.
+    """Run the first failed case of ``run`` again with waves; return what went wrong.
 
     ``test`` is pytest's name of the item, as it is to be replayed. Leaves ``log.txt``,
     ``dump.vcd`` of that case alone, and ``view.gtkw``, which opens them at the wrong beat.
@@ -61,7 +61,7 @@ def investigate(
 
 
 def compared(failed: bool, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """What a second run says of the first one's failure, from the records of both."""
+    """Compare the records of a failure and of its second run."""
     if not failed:
         return {"note": "not reproduced: it passed when it ran again alone"}
     reproduced = same(before, after)
@@ -73,7 +73,7 @@ def compared(failed: bool, before: dict[str, Any], after: dict[str, Any]) -> dic
 
 
 def at_the_beat(folder: Path, top: str, after: dict[str, Any]) -> dict[str, Any]:
-    """A save file that opens the waves in ``folder`` at the first wrong beat, and its time."""
+    """Return a save file that opens the waves at the first wrong beat, and that beat's time."""
     found: dict[str, Any] = {}
     wrong = after.get("first_wrong")
     if wrong is not None and wrong["cycle"] is not None:
@@ -87,7 +87,7 @@ def at_the_beat(folder: Path, top: str, after: dict[str, Any]) -> dict[str, Any]
 
 
 def rerun(simulation: Simulation, case: str, seed: int, folder: Path) -> Run | None:
-    """Simulate ``case`` alone with waves, out of everybody's sight; None if it passes."""
+    """Simulate ``case`` alone with waves, unobserved; return the failed run, None if it passes."""
     test_filter = only(case) if case else simulation.test_filter
     (folder / first_wrong.FILE).unlink(missing_ok=True)
     with unobserved():
@@ -103,7 +103,7 @@ def rerun(simulation: Simulation, case: str, seed: int, folder: Path) -> Run | N
 
 
 def only(case: str) -> str:
-    """The filter of cocotb tests that lets ``case`` through."""
+    """Return the filter of cocotb tests that lets ``case`` through."""
     return rf"\.{re.escape(case)}$"
 
 
@@ -123,14 +123,14 @@ def unobserved() -> Iterator[None]:
 
 
 def record_of(folder: Path, case: str) -> dict[str, Any]:
-    """What the simulator wrote down of ``case``; nothing if it did not come to that."""
+    """Return what the simulator wrote down of ``case``; nothing if it did not get that far."""
     path = folder / first_wrong.FILE
     records = json.loads(path.read_text()) if path.exists() else []
     return next((record for record in records if record["case"] == case), {})
 
 
 def same(before: dict[str, Any], after: dict[str, Any]) -> bool:
-    """Two failures are one: cycles may differ, as other cases no longer come first."""
+    """Return whether two failures are one, even in other cycles: no other cases run first now."""
     seen = []
     for record in (before, after):
         wrong = record.get("first_wrong") or {}
@@ -139,17 +139,17 @@ def same(before: dict[str, Any], after: dict[str, Any]) -> bool:
 
 
 def existing(path: Path) -> str | None:
-    """A path as text if there is a file."""
+    """Return ``path`` as text if there is such a file."""
     return str(path) if path.exists() else None
 
 
 def module_of(simulation: Simulation | None) -> str:
-    """The file of tests that a simulation belongs to, if nobody knows which of them it is."""
+    """Return the file of the simulation's tests, for when the test itself is not known."""
     return "tests" if simulation is None else simulation.test_module.replace(".", "/") + ".py"
 
 
 def replay_line(test: str, case: str, seed: int) -> str:
-    """A line for a shell in the checkout that runs the case again, with waves."""
+    """Return a command for a shell in the checkout that runs the case again, with waves."""
     python = Path(sys.executable)
     inside = python.is_relative_to(CHECKOUT)
     words = [str(python.relative_to(CHECKOUT)) if inside else "python", "-m", "pytest", "-n", "0"]

@@ -1,4 +1,4 @@
-"""pytest's plugin for seeds: one item per test, parameters and seed, each replayable."""
+"""Seeds tests, as pytest's plugin: one item per test, parameters and seed, each replayable."""
 
 import os
 import random
@@ -21,12 +21,12 @@ SEEDS = pytest.StashKey[list[int]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --seed and --seeds."""
+    """Add the options --seed and --seeds."""
     parser.addoption(
         "--seed",
         default=str(DEFAULT_SEED),
         type=checked_seed,
-        help=f"what random choices start from, a number or 'random'; {DEFAULT_SEED} if not given",
+        help=f"seed random choices with this number, or 'random'; {DEFAULT_SEED} if not given",
     )
     parser.addoption(
         "--seeds",
@@ -38,14 +38,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def checked_seed(text: str) -> str:
-    """``text`` if it is a seed; ValueError if not."""
+    """Return ``text`` if it is a seed; raise ValueError if not."""
     if text != "random" and not 0 <= int(text) < 1 << 31:
         raise ValueError(f"not a seed: {text}")
     return text
 
 
 def seeds_from(text: str, count: int) -> list[int]:
-    """``count`` seeds from the one that is named, or from one that is drawn."""
+    """Return ``count`` seeds, from the one that is named or from one that is drawn."""
     first = random.SystemRandom().randrange(1 << 30) if text == "random" else int(text)
     return [first + index for index in range(count)]
 
@@ -59,7 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Say the seeds."""
+    """Print the session's seeds."""
     return f"seed: {', '.join(map(str, config.stash[SEEDS]))} (replay with --seed)"
 
 
@@ -73,7 +73,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def varies(metafunc: pytest.Metafunc) -> bool:
-    """Whether another seed is another run: it simulates, and not once for all by a fixture."""
+    """Return whether another seed changes a test: it simulates, itself or by an item's fixture."""
     fixtures = [f for many in metafunc._arg2fixturedefs.values() for f in many]
     shared = [fixture.func for fixture in fixtures if fixture.scope in SHARED]
     own = [fixture.func for fixture in fixtures if fixture.scope not in SHARED]
@@ -82,26 +82,26 @@ def varies(metafunc: pytest.Metafunc) -> bool:
 
 @pytest.fixture(name=FIXTURE)
 def item_seed(request: pytest.FixtureRequest) -> int:
-    """The seed of this item; it is set before any fixture, and stands here for the item's name."""
+    """Return the item's seed; it is set before any fixture, and gives the item its name."""
     return request.param
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what simulates."""
+    """Mark the items that simulate."""
     for item in items:
         if isinstance(item, pytest.Function) and any(map(simulates, functions_of(item))):
             item.add_marker(MARK)
 
 
 def functions_of(item: pytest.Function) -> list[Any]:
-    """The test's function and those of its fixtures."""
+    """Return the test's function and those of its fixtures."""
     fixtures = item._fixtureinfo.name2fixturedefs.values()
     return [item.function, *(fixture.func for many in fixtures for fixture in many)]
 
 
 def seed_of(item: pytest.Item) -> int:
-    """The seed that ``item`` runs on."""
+    """Return the seed that ``item`` runs on."""
     given = seed_in(item.nodeid)
     return item.config.stash[SEEDS][0] if given is None else given
 
@@ -120,7 +120,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """Tell how to replay a failure, unless the simulation has told it."""
+    """Add to a failure how to replay it, unless the simulation has done so."""
     report = yield
     if report.failed and REPLAY not in report.longreprtext:
         command = f"{REPLAY}{shlex.quote(name_of(item.nodeid))} --seed {seed_of(item)}"

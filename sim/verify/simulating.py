@@ -1,4 +1,4 @@
-"""Which tests simulate, found without running them."""
+"""Finds out which tests simulate, without running them."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ TARGETS = {("sim.harness.verilator", "simulate"), ("sim.harness.verilator", "run
 
 
 def simulates(function: Callable[..., Any]) -> bool:
-    """Whether ``function``, or what it calls by name, can reach ``simulate`` or ``run``.
+    """Return whether ``function``, or what it calls by name, can reach ``simulate`` or ``run``.
 
     Names are looked up in the globals of each function on the way, so that helpers, fixtures'
     own helpers and whole end-to-end runs count; what is called through an object's attribute or
@@ -31,7 +31,7 @@ def simulates(function: Callable[..., Any]) -> bool:
 
 @cache
 def named_in(function: FunctionType) -> tuple[FunctionType, ...]:
-    """The functions of ours that ``function`` names."""
+    """Return the functions of ours that ``function`` names."""
     names = list(names_of(function.__code__))
     values = [function.__globals__[name] for name in names if name in function.__globals__]
     values += [cell.cell_contents for cell in function.__closure__ or () if filled(cell)]
@@ -42,7 +42,7 @@ def named_in(function: FunctionType) -> tuple[FunctionType, ...]:
 
 
 def names_of(code: CodeType) -> Iterator[str]:
-    """The global names and attributes in ``code`` and in the functions inside it."""
+    """Yield the global names and attributes in ``code`` and in the functions inside it."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -50,7 +50,7 @@ def names_of(code: CodeType) -> Iterator[str]:
 
 
 def filled(cell: Any) -> bool:
-    """Whether a variable of an outer function has a value yet."""
+    """Return whether a variable of an outer function has a value yet."""
     try:
         return cell.cell_contents is not None
     except ValueError:
@@ -58,19 +58,19 @@ def filled(cell: Any) -> bool:
 
 
 def parts_of(value: Any) -> list[Any]:
-    """``value``, or the functions of a class of ours."""
+    """Return ``value``, or the functions of a class of ours."""
     if isinstance(value, type):
         return list(vars(value).values()) if ours(value.__module__) else []
     return [value]
 
 
 def ours(module: str | None) -> bool:
-    """Whether calls in ``module`` are followed."""
+    """Return whether calls in ``module`` are followed."""
     return (module or "").partition(".")[0] in OURS
 
 
 def plain(value: Any) -> FunctionType | None:
-    """The function inside of decorators and methods; None if there is none."""
+    """Return the function inside of decorators and methods; None if there is none."""
     while isinstance(value, partial):
         value = value.func
     value = getattr(value, "__func__", value)

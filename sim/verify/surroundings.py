@@ -1,4 +1,4 @@
-"""pytest's plugin for what every test has: waves, a seed, and the number of simulators built."""
+"""Gives every test its surroundings, as pytest's plugin: waves, a seed, a count of builds."""
 
 import os
 import tempfile
@@ -16,7 +16,7 @@ settings.load_profile("ingather")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --waves."""
+    """Add the option --waves."""
     parser.addoption("--waves", action="store_true", help="write a waveform of every simulation")
 
 
@@ -49,12 +49,12 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 @pytest.fixture
 def seed() -> int:
-    """The seed of this item; it is printed with a failing test."""
+    """Return the seed of this item; it is printed with a failing test."""
     print(f"seed {os.environ['INGATHER_SEED']}")
     return int(os.environ["INGATHER_SEED"])
 
 
 @pytest.fixture
 def rng(seed: int) -> np.random.Generator:
-    """NumPy's generator, seeded for this item."""
+    """Return a random generator of NumPy, seeded for this item."""
     return np.random.default_rng(seed)
