@@ -1,4 +1,4 @@
-"""Functional coverage: what the tests have made each unit's ports do."""
+"""Measures functional coverage: what the tests have made each unit's ports do."""
 
 from sim.functional.merge import merge
 

@@ -1,4 +1,4 @@
-"""What a burst on AXI's address channels does that is worth a bin."""
+"""Defines bins for the bursts on AXI's address channels."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ BURSTS = ("one beat", "several beats", "ends at 4 KiB")
 
 
 class Bursts:
-    """The bins of a channel of bursts: ``names``, and those that the ports show now."""
+    """Samples a channel of bursts: ``names`` of its bins, and those that the ports hit now."""
 
     names = BURSTS
 

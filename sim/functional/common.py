@@ -1,4 +1,4 @@
-"""Bins of the parts that all systems share."""
+"""Defines the bins of the parts that all systems share."""
 
 from sim.functional.unit_bins import UnitGroup
 

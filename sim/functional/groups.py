@@ -1,4 +1,4 @@
-"""Groups of bins of one simulation: how often each was hit, by names that reports show."""
+"""Counts, in one simulation, how often each bin of each group was hit."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -6,14 +6,14 @@ from pathlib import Path
 
 BINS = "bins.json"
 
-#: of a group: takes the names of the bins that were hit together
+#: counts hits of a group: it takes the names of the bins that were hit together
 Sample = Callable[[frozenset[str]], None]
 
 groups: dict[str, dict[str, int]] = {}  #: hits of each bin of each group
 
 
 def group(unit: str, name: str, bins: Iterable[str]) -> Sample:
-    """The group ``name`` of the component ``unit``, made once in a simulation.
+    """Return the group ``name`` of the component ``unit``, made once in a simulation.
 
     What is returned counts a hit of each of its bins that it is given; other names it ignores.
     """
@@ -27,7 +27,7 @@ def group(unit: str, name: str, bins: Iterable[str]) -> Sample:
 
 
 def write(folder: Path) -> None:
-    """All bins of this simulation so far, in ``bins.json`` of ``folder``."""
+    """Write all bins of this simulation so far to ``bins.json`` in ``folder``."""
     found = [
         {"group": name, "bin": bin, "hits": count}
         for name, hits in groups.items()

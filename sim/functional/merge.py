@@ -1,4 +1,4 @@
-"""Functional coverage of many runs as one, without what was reviewed and cannot be hit."""
+"""Merges the functional coverage of many runs, without reviewed bins that cannot be hit."""
 
 import json
 import tomllib
@@ -13,7 +13,7 @@ REVIEWED = Path(__file__).with_name("exclusions.toml")
 
 @dataclass(frozen=True, kw_only=True)
 class Exclusion:
-    """Bins that no legal use of a unit can hit. ``*`` stands for anything in each pattern."""
+    """Excludes bins that no legal use of a unit can hit; ``*`` matches anything in a pattern."""
 
     component: str  #: hdl.common.fifo.Fifo
     group: str  #: the port, as the bins are grouped
@@ -21,7 +21,7 @@ class Exclusion:
     reason: str
 
     def covers(self, component: str, group: str, bin: str) -> bool:
-        """Whether this excludes ``bin``."""
+        """Return whether this rule excludes ``bin``."""
         return (
             fits(component, self.component)
             and fits(group, self.group)
@@ -31,7 +31,7 @@ class Exclusion:
 
 @dataclass(frozen=True, kw_only=True)
 class Survey:
-    """The bins of all runs in a folder."""
+    """Holds the bins of all runs in a folder."""
 
     bins: dict[str, list[dict[str, Any]]]  #: by component: {"group", "bin", "hits"}
     exclusions: list[dict[str, Any]]  #: that were needed: kind, component, what, reason, points
@@ -39,7 +39,7 @@ class Survey:
 
     @property
     def missed(self) -> list[str]:
-        """Every bin that was never hit, as a line."""
+        """Return every bin that was never hit, as a line."""
         return [
             f"{found['group']}: {found['bin']}"
             for bins in self.bins.values()
@@ -49,12 +49,12 @@ class Survey:
 
 
 def merge(runs: Path) -> dict[str, list[dict[str, Any]]]:
-    """The bins of all runs below ``runs`` by component; of the excluded ones, those hit."""
+    """Return the bins of all runs below ``runs`` by component; of the excluded ones, those hit."""
     return survey(runs).bins
 
 
 def survey(runs: Path, exclusions: Iterable[Exclusion] | None = None) -> Survey:
-    """The same, with the exclusions that were needed; the reviewed ones unless given."""
+    """Merge all runs below ``runs``, and report the exclusions that were needed."""
     rules = reviewed() if exclusions is None else tuple(exclusions)
     needed = dict.fromkeys(rules, 0)
     false = []
@@ -73,7 +73,7 @@ def survey(runs: Path, exclusions: Iterable[Exclusion] | None = None) -> Survey:
 
 
 def totals(runs: Path) -> Mapping[tuple[str, str], int]:
-    """The hits of each bin of each group over all runs."""
+    """Count the hits of each bin of each group over all runs."""
     total: dict[tuple[str, str], int] = {}
     for path in sorted(Path(runs).glob("*/bins.json")):
         for found in json.loads(path.read_text()):
@@ -83,7 +83,7 @@ def totals(runs: Path) -> Mapping[tuple[str, str], int]:
 
 
 def reviewed(path: Path = REVIEWED) -> tuple[Exclusion, ...]:
-    """The exclusions in ``path``; ValueError for one without a reason."""
+    """Read the exclusions in ``path``; raise ValueError for one without a reason."""
     rules = []
     for entry in tomllib.loads(path.read_text()).get("exclusion", []):
         rule = Exclusion(
@@ -99,7 +99,7 @@ def reviewed(path: Path = REVIEWED) -> tuple[Exclusion, ...]:
 
 
 def described(rule: Exclusion, points: int) -> dict[str, Any]:
-    """An exclusion in the form of coverage.json."""
+    """Return an exclusion in the form of coverage.json."""
     return {
         "kind": "bin",
         "component": rule.component,
@@ -110,5 +110,5 @@ def described(rule: Exclusion, points: int) -> dict[str, Any]:
 
 
 def fits(text: str, pattern: str) -> bool:
-    """Whether ``pattern`` with its ``*`` is ``text``; brackets are brackets, as in ``i[]``."""
+    """Return whether ``text`` matches ``pattern``; ``*`` is special in it, brackets are not."""
     return fnmatchcase(text, pattern.replace("[", "[[]"))

@@ -1,4 +1,4 @@
-"""What a component's signature says about its ports: streams, and what stands beside them."""
+"""Reads from a component's signature which ports it has: streams, and what is beside them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from amaranth.lib.wiring import Flow
 
 from sim.harness.payloads import numbered
 
-#: prefixes of ``valid`` and ``ready`` that make a stream of plain ports: AXI's channels
+#: lists prefixes of ``valid`` and ``ready`` that make a stream of plain ports: AXI's channels
 CHANNELS = ("", "t", "aw", "w", "b", "ar", "r")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A port that carries a value."""
+    """Describes a port that carries a value."""
 
     port: str  #: its name in Verilog
     label: str  #: what it is called in bins; empty for the payload of a stream
@@ -24,7 +24,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Stream:
-    """Ports of a stream, or of a channel of AXI."""
+    """Describes the ports of a stream, or of a channel of AXI."""
 
     name: str  #: elements of arrays share one
     valid: str | None  #: the port; None if it is always
@@ -34,7 +34,7 @@ class Stream:
 
 @dataclass(frozen=True, kw_only=True)
 class Plain:
-    """A port that is no part of a stream."""
+    """Describes a port that is no part of a stream."""
 
     name: str
     part: Part
@@ -43,12 +43,12 @@ class Plain:
 
 
 def watched(signature: Any) -> list[Stream | Plain]:
-    """Everything to be watched of a component with ``signature``."""
+    """Return all ports and streams to watch of a component with ``signature``."""
     return list(walk(signature, "", ""))
 
 
 def walk(signature: Any, port: str, name: str) -> Iterator[Stream | Plain]:
-    """The same inside an interface whose ports start with ``port``."""
+    """Yield the ports and streams to watch inside an interface whose ports start with ``port``."""
     members = {key: member for key, member in signature.members.items() if member.is_port}
     used = set()
     for prefix in CHANNELS:
@@ -70,7 +70,7 @@ def walk(signature: Any, port: str, name: str) -> Iterator[Stream | Plain]:
 
 
 def channel(members: dict[str, wiring.Member], prefix: str, port: str, name: str) -> Stream:
-    """The stream whose valid and ready start with ``prefix``."""
+    """Return the stream whose valid and ready start with ``prefix``."""
     parts = tuple(
         Part(port=port + key, label=key, shape=member.shape)
         for key, member in members.items()
@@ -83,7 +83,7 @@ def channel(members: dict[str, wiring.Member], prefix: str, port: str, name: str
 
 
 def stream_of(signature: stream.Signature, port: str, name: str) -> Stream:
-    """A stream of Amaranth's library."""
+    """Describe a stream of Amaranth's library."""
     shape = signature.members["payload"].shape
     return Stream(
         name=name,
@@ -94,7 +94,7 @@ def stream_of(signature: stream.Signature, port: str, name: str) -> Stream:
 
 
 def plain_ports(members: dict[str, wiring.Member], port: str, name: str) -> Iterator[Plain]:
-    """Ports by themselves; beside a ``valid`` they mean something only with it."""
+    """Yield ports by themselves; those beside a ``valid`` mean something only with it."""
     valid = members.get("valid")
     for key, member in members.items():
         guard = None

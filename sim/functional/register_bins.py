@@ -1,4 +1,4 @@
-"""What software writes to registers and reads from them, seen on AXI4-Lite."""
+"""Samples what software writes to registers and reads from them, seen on AXI4-Lite."""
 
 from collections import deque
 from collections.abc import Callable
@@ -11,21 +11,21 @@ CHANNELS = {"aw": "addr", "w": "data", "ar": "addr", "r": "data"}
 
 
 def field_bins(field: Field) -> tuple[str, ...]:
-    """The bins of a field: its values where they have names, or that it was not zero."""
+    """Return the bins of a field: its values where they have names, or that it was not zero."""
     if field.enum is not None:
         return tuple(f"{field.name} {name}" for name, _ in field.enum.members)
     return (f"{field.name} not zero",)
 
 
 def hit_by(field: Field, value: int) -> set[str]:
-    """Return the bins that ``value`` hits."""
+    """Return the bins of a field that ``value`` hits."""
     if field.enum is None:
         return {f"{field.name} not zero"} if value else set()
     return {f"{field.name} {name}" for name, known in field.enum.members if known == value}
 
 
 class RegisterWatcher:
-    """Every read-only field as it was read, every other one as it was written."""
+    """Samples every read-only field as it is read, and every other one as it is written."""
 
     def __init__(self, dut: Any, unit: str, bus: str, map: RegisterMap) -> None:
         self.map = map
@@ -55,7 +55,7 @@ class RegisterWatcher:
         ]
 
     def look(self) -> None:
-        """Sample the ports of a cycle."""
+        """Sample the bus in a cycle."""
         changed = False
         for valid, ready, value, queue in self.ports:
             if valid.value and ready.value:

@@ -1,4 +1,4 @@
-"""Bins of one kind of unit: what its ports, taken together or one after another, mean."""
+"""Defines bins of one kind of unit: what its ports mean together, or one after another."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -15,21 +15,21 @@ PortValues = Mapping[str, Any]  #: ports as plain values, by name
 
 @dataclass(frozen=True, kw_only=True)
 class UnitGroup:
-    """A group of bins of a component, declared once for all its tests."""
+    """Declares a group of bins of a component, once for all its tests."""
 
     name: str  #: what the group is about
     ports: tuple[str, ...]  #: that are looked at; ``i[]_valid`` is those of all elements
-    #: of each bin: whether the ports, as they are and as they were sampled before, hit it
+    #: tells of each bin whether the ports, as they are and as they were sampled before, hit it
     bins: Mapping[str, Callable[[PortValues, PortValues], bool]]
     when: tuple[str, ...] = ()  #: 1-bit ports that must all be high; sampled every cycle if none
-    #: what bins need to know of the component's parameters, as further values
+    #: gives what bins need to know of the component's parameters, as further values
     sizes: Callable[[Any], PortValues] = field(default=lambda params: {})
 
 
 def enum_bits(
     port: str, kinds: Any, *path: str
 ) -> dict[str, Callable[[PortValues, PortValues], bool]]:
-    """A bin for each member of ``kinds`` whose bit is high in a field of ``port``."""
+    """Return a bin for each member of ``kinds`` whose bit is high in a field of ``port``."""
 
     def asks(kind: Any) -> Callable[[PortValues, PortValues], bool]:
         def ask(now: PortValues, before: PortValues) -> bool:
@@ -44,7 +44,7 @@ def enum_bits(
 
 
 class UnitWatcher:
-    """Samples a group of the component in the simulator."""
+    """Samples a group of bins of the component in the simulator."""
 
     def __init__(self, dut: Any, component: Component, unit: str, what: UnitGroup) -> None:
         self.what = what
@@ -56,7 +56,7 @@ class UnitWatcher:
         self.sample = group(unit, what.name, what.bins)
 
     def look(self) -> None:
-        """Sample the ports of a cycle."""
+        """Sample the ports in a cycle."""
         if not all(port.value for port in self.when):
             return
         now = self.sizes | {name: ask() for name, ask in self.ports.items()}
@@ -67,7 +67,7 @@ class UnitWatcher:
 
 
 def port_shapes(signature: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every port of ``signature`` with its shape, by its name in Verilog."""
+    """Yield every port of ``signature``, by its name in Verilog, with its shape."""
     for name, member in signature.members.items():
         for path in numbered(prefix + name, member.dimensions):
             if member.is_port:
@@ -77,7 +77,7 @@ def port_shapes(signature: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def read(dut: Any, shapes: Mapping[str, Any], name: str) -> Callable[[], Any]:
-    """What gives a port's value; of all ports, as a list, if there is ``[]`` in the name."""
+    """Return a function that reads a port; with ``[]`` in the name, it lists all such ports."""
     if "[]" in name:
         every = [path for path in shapes if re.sub(r"_\d+", "[]", path, count=1) == name]
         asks = [read(dut, shapes, path) for path in every]

@@ -1,4 +1,4 @@
-"""The groups of bins that single components have, by component."""
+"""Collects the groups of bins that single components have, by component."""
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -12,7 +12,7 @@ from sim.functional.unit_bins import UnitGroup
 
 
 def units() -> Mapping[str, tuple[UnitGroup, ...]]:
-    """The groups of each component, ``hdl.common.fifo.Fifo``, that has any."""
+    """Return the groups of each component that has any, by the path of its class."""
     found = dict(common.GROUPS)
     for module in systems():
         found |= module.GROUPS
@@ -20,7 +20,7 @@ def units() -> Mapping[str, tuple[UnitGroup, ...]]:
 
 
 def systems() -> Iterator[ModuleType]:
-    """The module ``bins`` of every system that has one: of each folder of sim."""
+    """Yield the module ``bins`` of every system that has one: of each folder of sim."""
     for info in iter_modules(sim.__path__):
         name = f"sim.{info.name}.bins"
         if info.ispkg and find_spec(name) is not None:

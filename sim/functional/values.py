@@ -1,4 +1,4 @@
-"""The values of a payload that are worth a bin of their own: its extremes, its enumerations."""
+"""Chooses the values of a payload that are worth a bin: its extremes, its enumerations."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ ELEMENTS = 8  #: of an array, from either end, that are looked at
 
 @dataclass(frozen=True, kw_only=True)
 class Leaf:
-    """A number, an enumeration or a bit somewhere in a payload."""
+    """Describes a number, an enumeration or a bit somewhere in a payload."""
 
     name: str  #: ``header.length``; elements of arrays share ``delta[]``
     offset: int  #: its lowest bit
@@ -28,12 +28,12 @@ class Leaf:
 
     @property
     def named(self) -> bool:
-        """Tell whether the values of a shape have names."""
+        """Return whether the values of the leaf have names."""
         return isinstance(self.shape, EnumMeta)
 
 
 def leaves(shape: Any, name: str = "", offset: int = 0) -> Iterator[Leaf]:
-    """Every leaf of ``shape``; long arrays only at their ends."""
+    """Yield every leaf of ``shape``; long arrays only at their ends."""
     layout = layout_of(shape)
     if layout is None:
         yield Leaf(name=name, offset=offset, shape=shape)
@@ -49,7 +49,7 @@ def leaves(shape: Any, name: str = "", offset: int = 0) -> Iterator[Leaf]:
 
 
 def value_bins(leaf: Leaf, level: bool = False) -> dict[str, Ask]:
-    """The bins of a leaf, by name, each with what it asks of the leaf's bits.
+    """Return the bins of a leaf, by name, each with what it asks of the leaf's bits.
 
     Each value of an enumeration, a bit zero or not, the extremes of a signed number and of an
     unsigned one that is all of a payload: that is data. As a field it is a place or a count, whose
@@ -82,19 +82,19 @@ def value_bins(leaf: Leaf, level: bool = False) -> dict[str, Ask]:
 
 
 def enables(width: int) -> dict[str, Ask]:
-    """The bins of a beat's byte enables."""
+    """Return the bins of a beat's byte enables."""
     ones = (1 << width) - 1
     return {"all": lambda bits: bits == ones, "some": lambda bits: bits not in (0, ones)}
 
 
 def equals(plain: Shape, value: Any) -> Ask:
-    """Whether bits of shape ``plain`` are ``value``."""
+    """Return a function that tells whether bits of shape ``plain`` are ``value``."""
     wanted = int(getattr(value, "value", value)) & ((1 << plain.width) - 1)
     return lambda bits: bits == wanted
 
 
 class Values:
-    """All bins of a payload: ``names``, and those that given bits hit.
+    """Holds all bins of a payload: their ``names``, and those that given bits hit.
 
     ``level`` if it is no beat but stands at a port; if it is also ``given`` from outside, the
     fields of a struct are settings, of which only those with named values are looked at.

@@ -1,4 +1,4 @@
-"""Inside the simulator: samples the ports of the component under test in every cycle.
+"""Samples, inside the simulator, the ports of the component under test in every cycle.
 
 It runs beside every test that starts its clock with :mod:`sim.harness.streams` if
 ``$INGATHER_COVERAGE`` is set, or ``$INGATHER_BINS`` for this alone; else it costs nothing. What was
@@ -24,7 +24,7 @@ from sim.harness.coverage_runs import samples
 from sim.harness.verilate import class_path
 from sim.harness.verilator import component_in_simulator
 
-#: clock domains of interfaces that are not in the first one of their component
+#: gives clock domains of interfaces that are not in the first one of their component
 DOMAINS = {
     "hdl.common.crossing.async_fifo.AsyncFifo": {"o": "read"},
     "hdl.common.crossing.count_crossing.CountCrossing": {"o": "read"},
@@ -67,7 +67,7 @@ async def watch(dut: Any, component: Any, domain: str) -> None:
 
 
 def looks_at(dut: Any, component: Any, domain: str) -> Iterator[Callable[[], None]]:
-    """What looks at the ports of clock ``domain``, to be called in each of its cycles."""
+    """Yield functions that look at the ports of clock ``domain``, to be called every cycle."""
     unit, first = class_path(type(component)), component.domains[0]
     homes = DOMAINS.get(unit, {})
     for port in watched(component.signature):

@@ -1,4 +1,4 @@
-"""What looks at a port in every cycle of a simulation, and samples its bins."""
+"""Looks at a port in every cycle of a simulation, and samples its bins."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,12 +12,12 @@ PAUSES = ("0", "1..3", "4+")  #: cycles
 
 
 def pause(cycles: int) -> str:
-    """Name the bin of a pause."""
+    """Name the bin of a pause of so many cycles."""
     return PAUSES[(cycles > 0) + (cycles > 3)]
 
 
 class StreamWatcher:
-    """How beats of a stream wait and pause, and what they carry."""
+    """Samples how beats of a stream wait and pause, and what they carry."""
 
     def __init__(self, dut: Any, unit: str, port: Stream) -> None:
         self.valid: Any = getattr(dut, port.valid, None) if port.valid else None
@@ -40,7 +40,7 @@ class StreamWatcher:
         self.early = False
 
     def handshake_bins(self) -> list[str]:
-        """How long a beat waits, and how long none is there."""
+        """Return the bins of how long a beat waits, and how long there is none."""
         bins: list[str] = []
         if self.valid is not None:
             bins += [f"pauses {length}" for length in PAUSES]
@@ -51,14 +51,14 @@ class StreamWatcher:
         return bins
 
     def look_at(self, handle: Any, part: Part) -> tuple[str, ...]:
-        """Ask for the values of a part of the payload; their bins."""
+        """Look at the values of a part of the payload from now on; return their bins."""
         values = Values(part.shape, part.label)
         if values.names:
             self.asks.append(lambda: values.hit(int(handle.value)))
         return values.names
 
     def look(self) -> None:
-        """Sample the ports of a cycle."""
+        """Sample the stream in a cycle."""
         if self.valid is not None and not self.valid.value:
             if self.paused is not None:
                 self.paused += 1
@@ -78,7 +78,7 @@ class StreamWatcher:
 
 
 class PlainWatcher:
-    """A port by itself: sampled in the first cycle of each value, while it means something."""
+    """Samples a port by itself in the first cycle of each value that means something."""
 
     def __init__(self, dut: Any, unit: str, port: Plain) -> None:
         self.handle: Any = getattr(dut, port.part.port, None)
@@ -91,7 +91,7 @@ class PlainWatcher:
             self.sample = group(unit, port.name, self.values.names)
 
     def look(self) -> None:
-        """Sample the ports of a cycle."""
+        """Sample the port in a cycle."""
         if self.valid is not None and not self.valid.value:
             return
         bits = int(self.handle.value)
