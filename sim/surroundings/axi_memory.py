@@ -1,4 +1,4 @@
-"""A memory behind an AXI4 read port, inside the simulated design: the HBM of a simulation."""
+"""Simulates a memory behind an AXI4 read port, such as HBM, inside the simulated design."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ TIME_BITS = 32
 
 
 class Fault(enum.Enum, shape=3):
-    """What a memory does where it fails."""
+    """Names what a memory does where it fails."""
 
     ERROR = 0  #: answers with an error
     LAST = 1  #: RLAST is wrong: missing from a burst's last beat, or with an earlier one
@@ -29,13 +29,13 @@ class Fault(enum.Enum, shape=3):
 
 
 def memory_file(index: int, path: Path) -> str:
-    """The argument that fills memory ``index`` with the bytes of ``path``."""
+    """Return the argument that fills memory ``index`` with the bytes of ``path``."""
     return f"+memory_{index}={path}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class AxiMemoryParams:
-    """Sizes of the port."""
+    """Sets the widths of the port."""
 
     address_bits: int = 28  #: byte address; at most 2**31 beats
     data_bits: int = 256  #: of a beat, a power of two, 16..1024
@@ -48,17 +48,17 @@ class AxiMemoryParams:
 
     @property
     def suffix(self) -> str:
-        """All sizes."""
+        """Return the end of the module's name: all sizes."""
         return f"{self.data_bits}_a{self.address_bits}"
 
     @property
     def bus(self) -> BurstBeatsParams:
-        """The port as its beats are counted."""
+        """Return the sizes of the bus, as :class:`BurstBeats` counts its beats."""
         return BurstBeatsParams(address_bits=self.address_bits, data_bits=self.data_bits, id_bits=0)
 
     @property
     def settings(self) -> data.StructLayout:
-        """What a simulation can change without being built again."""
+        """Describe what a simulation can change without being built again."""
         return data.StructLayout(
             {
                 "latency": 10,  # cycles from AR to the first beat; 0..3 are all 3
@@ -108,12 +108,12 @@ class AxiMemory(Component):
         return m
 
     def chances(self, m: Module) -> Signal:
-        """A random number every cycle, another one in each memory."""
+        """Return a random number every cycle, another one in each memory."""
         start = self.settings.seed ^ (self.index * Const(0x9E3779B9, 32))
         return random_bits(m, start | 1)
 
     def take_bursts(self, m: Module, walker: BurstBeats, chance: Value) -> None:
-        """AR into a queue, from there to the walker when the time has come."""
+        """Take AR into a queue, and from there to the walker when its time has come."""
         axi, settings = self.axi, self.settings
         waiting_layout = data.StructLayout({"burst": self.params.bus.burst, "since": TIME_BITS})
         m.submodules.queue = queue = Fifo(

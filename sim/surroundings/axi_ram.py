@@ -1,4 +1,4 @@
-"""A RAM behind an AXI4 port, inside the simulated design: host memory or DRAM of a simulation."""
+"""Simulates a RAM behind an AXI4 port, such as host memory or DRAM, inside the simulated design."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,18 +22,18 @@ LATENCY_BITS = 10
 
 
 def ram_file(index: int, path: Path) -> str:
-    """The argument that fills RAM ``index`` with the bytes of ``path``, which gives its size."""
+    """Return the argument that fills RAM ``index`` with the bytes of ``path`` and sets its size."""
     return f"+ram_{index}={path}"
 
 
 def dump_file(index: int, path: Path) -> str:
-    """The argument that names where RAM ``index`` is dumped: its size in whole beats."""
+    """Return the argument that names where RAM ``index`` is dumped: its size in whole beats."""
     return f"+dump_{index}={path}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class AxiRamParams:
-    """Sizes of the port."""
+    """Sets the widths of the port, and what holds the words."""
 
     address_bits: int = 28  #: byte address; at most 2**31 beats
     data_bits: int = 512  #: of a beat, a power of two, 32..1024
@@ -51,32 +51,32 @@ class AxiRamParams:
 
     @property
     def suffix(self) -> str:
-        """All sizes, what holds the words if it is not the usual module, and who else uses them."""
+        """Return the end of the module's name: all sizes, an unusual array, a processor."""
         other = "" if self.usual else f"_{self.array}"
         return self.bus.suffix + other + ("_processor" if self.processor else "")
 
     @property
     def usual(self) -> bool:
-        """Whether the words are in the usual module."""
+        """Return whether the words are in the usual module."""
         return self.array == "axi_ram_array"
 
     @property
     def axi(self) -> Axi4Signature:
-        """The port, from the master's side."""
+        """Return the port, as the master sees it."""
         return Axi4Signature(
             address_bits=self.address_bits, data_bits=self.data_bits, id_bits=self.id_bits
         )
 
     @property
     def bus(self) -> BurstBeatsParams:
-        """The port as its beats are counted."""
+        """Return the sizes of the bus, as :class:`BurstBeats` counts its beats."""
         return BurstBeatsParams(
             address_bits=self.address_bits, data_bits=self.data_bits, id_bits=self.id_bits
         )
 
     @property
     def access(self) -> data.StructLayout:
-        """A processor's: the beat as it was is there a cycle later."""
+        """Describe a processor's access; what the beat held before is there a cycle later."""
         return data.StructLayout(
             {
                 "valid": 1,
@@ -88,7 +88,7 @@ class AxiRamParams:
 
     @property
     def settings(self) -> data.StructLayout:
-        """What a simulation can change without being built again."""
+        """Describe what a simulation can change without being built again."""
         return data.StructLayout(
             {
                 "read_latency": LATENCY_BITS,  # cycles from AR to the first beat; 0..3 are all 3
@@ -171,7 +171,7 @@ class AxiRam(Component):
         return m
 
     def chances(self, m: Module) -> list[Value]:
-        """Random bytes every cycle, others in each memory."""
+        """Return random bytes every cycle, others in each memory."""
         start = (self.settings.seed ^ (self.index * Const(0x9E3779B9, 32))) | (1 << 40)
         state = random_bits(m, start, bits=64)
         return [state[k : k + CHANCE_BITS] for k in range(0, 5 * CHANCE_BITS, CHANCE_BITS)]
@@ -179,7 +179,7 @@ class AxiRam(Component):
     def take_bursts(
         self, m: Module, prefix: str, walker: BurstBeats, now: Signal, go: Value
     ) -> None:
-        """AR or AW into a queue, from there to the walker; AR when the time has come."""
+        """Take AR or AW into a queue, and from there to the walker; AR when its time has come."""
         layout = data.StructLayout({"burst": self.params.bus.burst, "since": TIME_BITS})
         m.submodules[f"{prefix}_queue"] = queue = Fifo(
             FifoParams(width=layout.size, depth=OUTSTANDING, style="distributed")
@@ -239,7 +239,7 @@ class AxiRam(Component):
     def take_writes(
         self, m: Module, walker: BurstBeats, answers: Fifo, now: Signal, go: Value
     ) -> Signal:
-        """W meets its burst; stored in the cycle that is returned; the last beat owes a B."""
+        """Join W with its burst and return the cycle of storing; the last beat owes a B."""
         axi, beat, settings = self.axi, walker.beats.payload, self.settings
         moved = Signal()
         store = Signal()
@@ -270,7 +270,7 @@ class AxiRam(Component):
 
     @property
     def answer_layout(self) -> data.StructLayout:
-        """What waits to become B."""
+        """Describe what waits to become B."""
         return data.StructLayout(
             self.params.bus.identifier | {"response": Response, "since": TIME_BITS}
         )
@@ -294,7 +294,7 @@ class AxiRam(Component):
                 m.d.sync += axi.bid.eq(waiting.id)
 
     def add_array(self, m: Module, reads, fetch: Signal, writes, store: Signal) -> None:
-        """The words, and the counts of beats that are not among them."""
+        """Add the words, and the counts of beats that are not among them."""
         axi = self.axi
         missing = Signal()
         lost = Signal()
@@ -322,7 +322,7 @@ class AxiRam(Component):
             m.d.sync += self.lost.eq(self.lost + 1)
 
     def processor_ports(self) -> dict:
-        """How the words are reached beside the bus; the usual module has ports for it."""
+        """Return the ports by which a processor reaches the words beside the bus."""
         if not self.params.usual:
             return {}
         access, accessed = Signal(self.params.access), Signal(self.params.data_bits)

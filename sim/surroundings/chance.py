@@ -1,4 +1,4 @@
-"""Random numbers inside a simulated design."""
+"""Draws random numbers inside a simulated design."""
 
 from amaranth.hdl import Module, Mux, Signal, Value, ValueLike
 
@@ -8,7 +8,7 @@ SHIFTS = {32: (13, -17, 5), 64: (13, -7, 17)}  #: left, right, left
 
 
 def random_bits(m: Module, start: ValueLike, *, bits: int = 32, name: str = "chance") -> Signal:
-    """A random number every cycle (xorshift of Marsaglia, 2003).
+    """Return a random number every cycle (xorshift of Marsaglia, 2003).
 
     It begins with ``start``, which must not be zero, in the first cycle after reset in which it
     is read as such: a seed that arrives with the reset's end counts.

@@ -1,4 +1,4 @@
-"""One direction of an Ethernet link, inside the simulated design: late, lossy, out of order."""
+"""Simulates one direction of an Ethernet link inside the design: late, lossy, out of order."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,7 @@ COUNTERS = ("sent", "delivered", "dropped", "duplicated", "reordered", "corrupte
 
 @dataclass(frozen=True, kw_only=True)
 class LinkParams:
-    """How much a link holds."""
+    """Sets how much a link holds."""
 
     depth: int = 8192  #: beats under way, 2..65536
     holds: int = 16  #: packets held back at a time, 2..64
@@ -40,17 +40,17 @@ class LinkParams:
 
     @property
     def suffix(self) -> str:
-        """Every size."""
+        """Return the end of the module's name: every size."""
         return f"d{self.depth}_h{self.holds}_b{self.beats}x{self.data_bits}"
 
     @property
     def axis(self) -> AxiStreamSignature:
-        """Of either end."""
+        """Return the signature of the stream at either end."""
         return AxiStreamSignature(data_bits=self.data_bits)
 
     @property
     def beat(self) -> data.StructLayout:
-        """What moves in a cycle."""
+        """Describe what moves in a cycle."""
         return data.StructLayout(
             {
                 "tdata": self.data_bits,
@@ -63,17 +63,17 @@ class LinkParams:
 
     @property
     def fate(self) -> data.StructLayout:
-        """What becomes of a packet, the same in all its beats."""
+        """Describe what becomes of a packet, the same in all its beats."""
         return data.StructLayout({"reorder": 1, "duplicate": 1, "extra": DELAY_BITS})
 
     @property
     def entry(self) -> data.StructLayout:
-        """A beat under way."""
+        """Describe a beat under way."""
         return data.StructLayout({"beat": self.beat, "due": TIME_BITS, "fate": self.fate})
 
     @property
     def settings(self) -> data.StructLayout:
-        """What a simulation can change without being built again."""
+        """Describe what a simulation can change without being built again."""
         return data.StructLayout(
             {
                 "latency": DELAY_BITS,  # cycles from i to o
@@ -89,7 +89,7 @@ class LinkParams:
 
     @property
     def order(self) -> data.StructLayout:
-        """A packet that is held back: where it is, and when it may leave."""
+        """Describe a packet that is held back: where it is, and when it may leave."""
         return data.StructLayout({"slot": bits_for(self.holds - 1), "due": TIME_BITS})
 
 
@@ -185,13 +185,13 @@ class Link(Component):
         return m
 
     def count(self, m: Module, name: str, event: Value) -> None:
-        """One more in a cycle of ``event``."""
+        """Count one more in counter ``name``, in each cycle of ``event``."""
         counter = getattr(self, name)
         with m.If(event):
             m.d.sync += counter.eq(counter + 1)
 
     def draw_fate(self, m: Module, now: Signal) -> tuple[Any, Signal]:
-        """What becomes of the beat at ``i``, and whether it is taken and not dropped."""
+        """Return what becomes of the beat at ``i``, and whether it is taken and not dropped."""
         i, settings, params = self.i, self.settings, self.params
         drop, duplicate, reorder, corrupt, position, delay = self.chances(m)
         fate = data.StructLayout({"kept": params.fate, "drops": 1, "breaks": 1})
@@ -240,7 +240,7 @@ class Link(Component):
         return entry, stays
 
     def chances(self, m: Module) -> list[Value]:
-        """Six random numbers of 16 bits for the packet at ``i``."""
+        """Return six random numbers of 16 bits for the packet at ``i``."""
         base = mixed(m, self.settings.seed ^ (self.index * Const(0x9E3779B9, 32))[:32])
         words = [mixed(m, (base + Cat(Const(k, 2), self.sent))[:32]) for k in range(3)]
         return [half for word in words for half in (word[:16], word[16:])]
@@ -248,7 +248,7 @@ class Link(Component):
     def keep_for_latency(
         self, m: Module, now: Signal, incoming: data.View, stays: Signal
     ) -> tuple[Any, Signal, Signal]:
-        """The beat whose turn it is, whether its time has come, and what takes it."""
+        """Return the beat whose turn it is, whether its time has come, and what takes it."""
         m.submodules.line = line = Fifo(
             FifoParams(width=self.params.entry.size, depth=self.params.depth, style="distributed")
         )
@@ -280,7 +280,7 @@ class Link(Component):
         remove: Signal,
         due: Signal,
     ) -> tuple[Signal, Value, Signal]:
-        """Packets held back, kept in the order in which they leave.
+        """Hold packets back, in the order in which they leave.
 
         ``store`` keeps ``beat``; with its last beat a packet is held until ``due``. ``remove``
         takes the next beat of the first. Whether no packet more can be held; the first one's
@@ -345,17 +345,17 @@ class Link(Component):
 
 
 def passed(now: Value, due: Value) -> Value:
-    """Whether time ``due`` is not after ``now``, modulo their width."""
+    """Return whether time ``due`` is not after ``now``, modulo their width."""
     return ~(now - due)[TIME_BITS - 1]
 
 
 def scaled(number: Value, limit: Value) -> Value:
-    """16 random bits as a uniform number below ``limit``."""
+    """Return 16 random bits as a uniform number below ``limit``."""
     return (number * limit)[16:]
 
 
 def mixed(m: Module, value: Value) -> Value:
-    """32 bits in which each bit of ``value`` matters (finaliser of MurmurHash3, Appleby)."""
+    """Return 32 bits in which each bit of ``value`` matters (finaliser of MurmurHash3, Appleby)."""
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
         folded = Signal(32)
         product = Signal(32)

@@ -1,4 +1,4 @@
-"""Cards whole, side by side: their tops around models of the vendor's IP, fibres between cages."""
+"""Simulates whole cards: their tops around models of the vendor's IP, fibres between cages."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,37 +23,37 @@ QUICK = MacResetsParams(settle=150, patience=400, pulse=50)
 
 
 class QuickWorker(WorkerBoard):
-    """A worker's card."""
+    """Is a worker's card whose MAC resets are fast enough for a simulation."""
 
     mac_resets = QUICK
 
 
 class QuickSwitch(SwitchBoard):
-    """A switch's card."""
+    """Is a switch's card whose MAC resets are fast enough for a simulation."""
 
     mac_resets = QUICK
 
 
 class QuickSnic(SnicBoard):
-    """A SNIC's card."""
+    """Is a SNIC's card whose MAC resets are fast enough for a simulation."""
 
     mac_resets = QUICK
 
 
 class QuickNetSparseSwitch(NetSparseSwitchBoard):
-    """A card with NetSparse's switch."""
+    """Is a card with NetSparse's switch whose MAC resets are fast enough for a simulation."""
 
     mac_resets = QUICK
 
 
 class QuickGnnSwitch(GnnSwitchBoard):
-    """A card with SwitchGNN's switch."""
+    """Is a card with SwitchGNN's switch whose MAC resets are fast enough for a simulation."""
 
     mac_resets = QUICK
 
 
 class QuickEndpoint(EndpointBoard):
-    """A card with SwitchGNN's endpoint."""
+    """Is a card with SwitchGNN's endpoint whose MAC resets are fast enough for a simulation."""
 
     mac_resets = QUICK
 
@@ -72,7 +72,7 @@ End = tuple[int, int]  #: of a fibre: number of the card, cage
 
 @dataclass(frozen=True, kw_only=True)
 class CardsParams:
-    """Cards, and the fibres between their cages."""
+    """Names the cards, and the fibres between their cages."""
 
     cards: tuple[tuple[str, Any], ...]  #: kind, one of TOPS, and the design's parameters
     fibres: tuple[tuple[End, End], ...] = ()
@@ -80,17 +80,17 @@ class CardsParams:
 
     @property
     def boards(self) -> list[Any]:
-        """The tops."""
+        """Return the tops of the cards."""
         return [TOPS[kind](params) for kind, params in self.cards]
 
     @property
     def far_ends(self) -> dict[End, End]:
-        """Of each cage in use, where its fibre leads."""
+        """Map each cage in use to the cage or station at the other end of its fibre."""
         return dict(self.fibres) | {far: near for near, far in self.fibres}
 
 
 def cards_text(params: CardsParams) -> str:
-    """Verilog of ``cards``: tops ``card_<k>`` with what a server and its cables give them.
+    """Return the Verilog of ``cards``: tops ``card_<k>`` with what servers and cables give them.
 
     ``reset_n`` is PCI Express's, of all; ``cattrip`` has the cards' temperature pins. A cage's
     reference clock is there while its oscillator is enabled and set to 161.13 MHz, and right a
@@ -121,7 +121,7 @@ def cards_text(params: CardsParams) -> str:
 
 
 def card_text(k: int, board: Any, params: CardsParams) -> str:
-    """The instance ``card_<k>``."""
+    """Return the Verilog of instance ``card_<k>``."""
     wires = {"pcie_reset_n": "reset_n", "hbm_cattrip": f"cattrip[{k}]"}
     wires |= {"pcie_rx_p": "16'hFFFF", "pcie_rx_n": "16'h0000"}
     wires |= {f"pcie_tx_{pole}": f"lanes_{pole}_{k}" for pole in "pn"}
@@ -143,12 +143,12 @@ def card_text(k: int, board: Any, params: CardsParams) -> str:
 
 
 class Cards(Assembly):
-    """Cards with a model for each IP that they place."""
+    """Assembles cards with a model for each IP that they place."""
 
     params: CardsParams
 
     def emission(self, emit: Callable[[Component], Emission]) -> Emission:
-        """The tops, the models and their memories; ValueError if two IPs have one name."""
+        """Return tops, models and their memories; raise ValueError if two IPs have one name."""
         boards = self.params.boards
         models: dict[str, str] = {}
         for ip in (ip for board in boards for ip in board.vendor_ips):

@@ -1,4 +1,4 @@
-"""The host of a simulated card: its BAR, its DMA, its interrupts."""
+"""Simulates the host of a card: its BAR, its DMA, its interrupts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -37,7 +37,7 @@ START_NS = 5000  #: until everything on a card has started
 
 
 class Pcie:
-    """A card's PCI Express from its other side: buses of its IP, their clock and reset."""
+    """Drives a card's PCI Express from the host's side: buses of its IP, their clock and reset."""
 
     def __init__(self, card: Any) -> None:
         self.ip = card.pcie.ip
@@ -47,7 +47,7 @@ class Pcie:
         self.names = dir(self.ip)
 
     def __getattr__(self, name: str) -> Any:
-        """A signal of the IP; of one that the host drives, what the host says."""
+        """Return a signal of the IP, or the one by which the host drives it."""
         said = f"{name}_said"
         return getattr(self.ip, said if said in self.names else name)
 
@@ -56,11 +56,11 @@ class Pcie:
 
     @property
     def messages(self) -> int:
-        """Interrupts that have come so far."""
+        """Count the interrupts that have come so far."""
         return int(self.ip.core.messages.value)
 
     async def interrupt(self, since: int, timeout_us: int) -> None:
-        """Wait until more than ``since`` have come."""
+        """Wait until more than ``since`` interrupts have come."""
 
         async def come() -> None:
             while self.messages <= since:
@@ -70,7 +70,7 @@ class Pcie:
 
 
 class Bar:
-    """A bridge's BAR 0 as the host's processor uses it: a word at a time.
+    """Accesses a bridge's BAR 0 as the host's processor does: a word at a time.
 
     A request of one word is a beat of four bytes on the bridge's wide master.
     """
@@ -80,14 +80,14 @@ class Bar:
         quiet(pcie, "m_axib")
 
     async def write(self, address: int, data: bytes) -> Any:
-        """All words; the last answer."""
+        """Write words one by one; return the last answer."""
         answer = None
         for at in range(0, len(data), WORD_BYTES):
             answer = await self.master.write(address + at, data[at : at + WORD_BYTES], size=2)
         return answer
 
     async def read(self, address: int, length: int) -> Any:
-        """All words; the last answer with the data of all."""
+        """Read words one by one; return the last answer with the data of all."""
         data, answer = b"", None
         for at in range(0, length, WORD_BYTES):
             answer: Any = await self.master.read(address + at, WORD_BYTES, size=2)
@@ -96,42 +96,42 @@ class Bar:
 
 
 class Shifted:
-    """A master whose addresses begin further up."""
+    """Is a master whose addresses begin at an offset."""
 
     def __init__(self, master: Any, base: int) -> None:
         self.master, self.base = master, base
 
     async def write(self, address: int, data: bytes) -> Any:
-        """As the master's."""
+        """Write through the master, at an address behind the offset."""
         return await self.master.write(self.base + address, data)
 
     async def read(self, address: int, length: int) -> Any:
-        """As the master's."""
+        """Read through the master, at an address behind the offset."""
         return await self.master.read(self.base + address, length)
 
 
 class BoardDriver(RegisterDriver):
-    """The registers of the card itself, through a master of the BAR."""
+    """Drives the registers of the card itself, through a master of the BAR."""
 
     def __init__(self, bar: Any, sizes: BoardRegistersParams) -> None:
         super().__init__(None, Shifted(bar, BASE), board_registers(sizes))
 
 
 class DmaCard:
-    """A card whose memory the host reaches by DMA."""
+    """Is a card whose memory the host reaches by DMA."""
 
     def __init__(self, pcie: Pcie) -> None:
         self.dma = AxiMaster(AxiBus.from_prefix(pcie, "m_axi"), pcie.clk, pcie.rst)
         quiet(pcie, "m_axi")
 
     async def write_memory(self, address: int, data: bytes) -> None:
-        """Write HBM."""
+        """Write bytes to HBM by DMA."""
         answer: Any = await self.dma.write(address, data)
         if answer.resp != AxiResp.OKAY:
             raise BusError(f"writing HBM at {address:#x} answered {answer.resp.name}")
 
     async def read_memory(self, address: int, length: int) -> bytes:
-        """Read HBM."""
+        """Read bytes of HBM by DMA."""
         answer: Any = await self.dma.read(address, length)
         if answer.resp != AxiResp.OKAY:
             raise BusError(f"reading HBM at {address:#x} answered {answer.resp.name}")
@@ -139,7 +139,7 @@ class DmaCard:
 
 
 class CardWorker(WorkerDriver, DmaCard):
-    """A worker on a card: registers through the BAR, weights and memory by DMA."""
+    """Drives a worker on a card: registers through the BAR, weights and memory by DMA."""
 
     def __init__(self, card: Any, params: Any) -> None:
         self.pcie = pcie = Pcie(card)
@@ -150,7 +150,7 @@ class CardWorker(WorkerDriver, DmaCard):
         self.board = BoardDriver(self.axil, BoardRegistersParams(cages=1, hbm=True))
 
     async def run(self) -> None:
-        """Start a run and wait for the interrupt at its end; ``WorkerFailure`` if it fails."""
+        """Start a run and wait for the interrupt at its end; raise ``WorkerFailure`` on failure."""
         before = self.pcie.messages
         await self.write(start=1)
         await self.board.write(interrupt_enable=1)
@@ -161,7 +161,7 @@ class CardWorker(WorkerDriver, DmaCard):
 
 
 class CardSwitch(SwitchDriver):
-    """A switch on a card."""
+    """Drives a switch on a card."""
 
     def __init__(self, card: Any, params: SwitchParams) -> None:
         self.pcie = Pcie(card)
@@ -170,7 +170,7 @@ class CardSwitch(SwitchDriver):
 
 
 class CardSnic(SnicDriver):
-    """A SNIC on a card; the host's memory is behind the bridge."""
+    """Drives a SNIC on a card; the host's memory is behind the bridge."""
 
     def __init__(self, card: Any, params: SnicParams) -> None:
         self.pcie = Pcie(card)
@@ -178,7 +178,7 @@ class CardSnic(SnicDriver):
         self.board = BoardDriver(self.axil, BoardRegistersParams(cages=1, hbm=True, pauses=True))
 
     async def next_completion(self, interrupts: Any = None, index: int = 0) -> Completion:
-        """Wait for a completion as a driver does: look, and sleep until the next interrupt."""
+        """Wait for a completion as a driver does: look, and sleep until an interrupt."""
         while True:
             seen = self.pcie.messages
             if await self.read("completion_valid"):
@@ -187,7 +187,7 @@ class CardSnic(SnicDriver):
 
 
 class CardNetSparseSwitch(NetSparseSwitchDriver):
-    """NetSparse's switch on a card."""
+    """Drives NetSparse's switch on a card."""
 
     def __init__(self, card: Any, params: NetSparseSwitchParams) -> None:
         self.pcie = Pcie(card)
@@ -197,7 +197,7 @@ class CardNetSparseSwitch(NetSparseSwitchDriver):
 
 
 class CardGnnSwitch(GnnSwitchDriver):
-    """SwitchGNN's switch on a card."""
+    """Drives SwitchGNN's switch on a card."""
 
     def __init__(self, card: Any, params: GnnSwitchParams) -> None:
         self.pcie = Pcie(card)
@@ -206,7 +206,7 @@ class CardGnnSwitch(GnnSwitchDriver):
 
 
 class CardEndpoint(WorkerHost, DmaCard):
-    """SwitchGNN's endpoint on a card: registers through the BAR, tables and features by DMA.
+    """Drives SwitchGNN's endpoint on a card: registers through the BAR, memory by DMA.
 
     Features and sums have the same addresses, in the parts of HBM of their ports.
     """
@@ -224,12 +224,12 @@ class CardEndpoint(WorkerHost, DmaCard):
             await self.write_memory((port << CHANNEL_BITS) + at, content)
 
     async def read(self, name: str, size: int, at: int = 0) -> bytes:
-        """Read the tables, or the sums."""
+        """Read from the tables, or from the sums."""
         port = TABLES if name == "tables" else SUMS
         return await self.read_memory((port << CHANNEL_BITS) + at, size)
 
     async def ends(self, within: int = MOST_US) -> tuple[str, str]:
-        """Wait for the interrupt at a job's end; the state and its cause."""
+        """Wait for the interrupt at a job's end; return the state and its cause."""
         before = self.pcie.messages
         await self.board.write(interrupt_enable=1)
         await self.pcie.interrupt(before, within)
@@ -238,7 +238,7 @@ class CardEndpoint(WorkerHost, DmaCard):
 
 
 class CardCluster(ClusterDriver):
-    """Workers on cards around a switch on another."""
+    """Drives workers on cards around a switch on another card."""
 
     def __init__(
         self, workers: Sequence[CardWorker], switch: CardSwitch, params: ClusterParams
@@ -248,7 +248,7 @@ class CardCluster(ClusterDriver):
 
 
 async def switch_on(dut: Any) -> Sequence[Any]:
-    """Clocks, then the end of PCI Express's reset; the cards once they have started."""
+    """Start the clocks, end PCI Express's reset, and return the cards once they have started."""
     for name, period in CLOCKS.items():
         Clock(getattr(dut, name), period, unit="ps", impl="gpi").start()
     dut.reset_n.value = 0

@@ -1,4 +1,4 @@
-"""A MAC with its neighbours: cores that take little, a far end that sends all it may."""
+"""Surrounds a MAC with cores that take little and a far end that sends all it may."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,21 +19,22 @@ TOP = Path(__file__).parent / "tops" / "incast.sv"
 
 
 def fibre(metres: float) -> str:
-    """The argument for a fibre with, at either end, half of the delays that Ethernet permits a MAC.
+    """Return the argument that sets the delay of a fibre, and half of a MAC's delays at either end.
 
-    Ethernet sums up those of both directions.
+    Ethernet sums up the delays that it permits a MAC in both directions.
     """
     interface = INTERFACE_BITS * 1000 // LINE_BITS_PER_NS
     return f"+fibre_ps={int(metres * FIBRE_NS_PER_METRE * 1000) + interface // 2}"
 
 
 class Incast(Assembly):
-    """A MAC, which ``params.split`` says has flow control, between its neighbours."""
+    """Assembles a MAC, which ``params.split`` says has flow control, with its neighbours."""
 
     params: MacParams
 
     def emission(self, emit: Callable[[Component], Emission]) -> Emission:
-        """The MAC with a model of its IP, the pipeline behind it, and the top around both."""
+        """Return the MAC with a model of its IP, the pipeline behind it, and the top around
+        them."""
         mac, way = Mac(self.params), StreamPipeline(PACKETS_WAY)
         text = TOP.read_text()
         for name, part in (("incast_mac", mac), ("incast_way", way)):

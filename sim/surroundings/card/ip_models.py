@@ -1,4 +1,4 @@
-"""Models of the vendor's IP under the names that a top places them by.
+"""Writes models of the vendor's IP, under the names by which a top places them.
 
 Each is made from the configuration that Vivado would make the IP from, with the ports of its
 product guide, around a model of its behaviour (the ``.sv`` files of this folder).
@@ -83,7 +83,7 @@ PAUSE_CORE_PORTS = [
 
 
 def model_of(ip: VendorIp) -> str:
-    """The module ``ip.name``."""
+    """Return the Verilog of module ``ip.name``."""
     kind = ip.vlnv.split(":")[2]
     config = dict(ip.config)
     if kind == "xdma":
@@ -100,7 +100,7 @@ def model_of(ip: VendorIp) -> str:
 
 
 def module(ip: VendorIp, ports: Sequence[IpPort], body: str) -> str:
-    """A module without the outputs that the top leaves open."""
+    """Return a module's Verilog, without the outputs that the top leaves open."""
     unused = {port.name for port in ip.ports if port.unused}
     shown = [port.text for port in ports if port.name not in unused]
     hidden = [f"  logic [{port.bits - 1}:0] {port.name};" for port in ports if port.name in unused]
@@ -117,7 +117,7 @@ def placed(
     parameters: Mapping[str, object],
     ties: Mapping[str, int] | None = None,
 ) -> str:
-    """An instance of ``core``; signals that the IP does not have are ``ties``, or zero."""
+    """Return an instance of ``core``; signals that the IP lacks are ``ties``, or zero."""
     names = {port.name for port in has}
     lines = []
     for port in wants:
@@ -132,12 +132,12 @@ def placed(
 
 
 def number(text: str) -> int:
-    """Of a property: decimal or hexadecimal."""
+    """Return the number that a property's text is: decimal or hexadecimal."""
     return int(text, 0)
 
 
 def clocks(ip: VendorIp) -> str:
-    """PG065."""
+    """Model a clock generator (PG065)."""
     config = dict(ip.config)
     ports = [
         *inputs("clk_in1_p", "clk_in1_n"),
@@ -152,7 +152,7 @@ def clocks(ip: VendorIp) -> str:
 
 
 def cmac(ip: VendorIp) -> str:
-    """PG203; ports of pauses are there with flow control."""
+    """Model a 100G MAC (PG203); it has ports of pauses if flow control is on."""
     config = dict(ip.config)
     parameters = {
         "REFERENCE_MHZ": config["GT_REF_CLK_FREQ"],
@@ -174,7 +174,7 @@ def cmac(ip: VendorIp) -> str:
 
 
 def hbm(ip: VendorIp) -> str:
-    """PG276: ports by 256 MB, each of which reaches all of both stacks."""
+    """Model HBM (PG276): a port for each 256 MB, each of which reaches all of both stacks."""
     config = dict(ip.config)
     ports: list[IpPort] = []
     lines = [
@@ -208,7 +208,7 @@ def hbm(ip: VendorIp) -> str:
 
 
 def hbm_ports(k: int) -> list[IpPort]:
-    """AXI port ``k``: upper case, without WID."""
+    """Return the ports of HBM's AXI port ``k``: upper case, without WID."""
     prefix = f"AXI_{k:02}_"
     bus = axi("", master=False, address=33, data=256, identifier=6, kind="AXI3")
     return [
@@ -223,7 +223,7 @@ def hbm_ports(k: int) -> list[IpPort]:
 
 
 def silent_port(k: int) -> str:
-    """AXI port ``k`` to which nobody listens: nobody may ask it for anything either."""
+    """Return HBM's AXI port ``k`` if it is not used: nobody may ask it for anything."""
     asks = " | ".join(f"AXI_{k:02}_{channel}VALID" for channel in ("AR", "AW", "W"))
     return f"""
   wire far_{k} = 0;
@@ -232,7 +232,7 @@ def silent_port(k: int) -> str:
 
 
 def hbm_port(k: int, mhz: str) -> str:
-    """What is behind AXI port ``k``: nothing moves before the set-up is complete."""
+    """Return what is behind HBM's AXI port ``k``: nothing moves before the set-up is complete."""
     prefix = f"AXI_{k:02}_"
     bus = axi("", master=False, address=33, data=256, identifier=6, kind="AXI3")
     gates = ("arvalid", "awvalid", "arready", "awready")
@@ -266,7 +266,7 @@ def hbm_port(k: int, mhz: str) -> str:
 
 
 def settings(params: AxiRamParams, read: int, write: int) -> str:
-    """Latencies in cycles, and some stalls."""
+    """Return a memory's latencies, in cycles, and some stalls."""
     fields = {"read_latency": read, "write_latency": write, "seed": 1}
     fields |= {f"{name}_stall": 10 for name in ("ar", "r", "aw", "w", "b")}
     shape = params.settings
@@ -275,7 +275,7 @@ def settings(params: AxiRamParams, read: int, write: int) -> str:
 
 
 def link_ports(irqs: int) -> list[IpPort]:
-    """PG195: pins, clock, reset and interrupts of both forms, with 16 lanes."""
+    """Return ports that both forms of XDMA have (PG195): pins, clock, reset, interrupts."""
     return [
         *inputs("sys_clk", "sys_clk_gt", "sys_rst_n"),
         *outputs("user_lnk_up"),
@@ -288,7 +288,7 @@ def link_ports(irqs: int) -> list[IpPort]:
 
 
 def link(config: Mapping[str, str], ports: Sequence[IpPort]) -> str:
-    """The instance of what both forms share, and what the host drives.
+    """Return the instance that both forms of XDMA share, and what the host drives.
 
     The host acts at the edges of a clock that is a picosecond ahead, and what it says counts from
     the falling edge on: it hears what stood before the edge, and is heard after it.
@@ -309,7 +309,7 @@ MASTER_EXTRAS = ("lock", "cache", "prot")
 
 
 def dma(ip: VendorIp) -> str:
-    """PG195, AXI4 memory mapped DMA: the simulation's host drives both masters."""
+    """Model XDMA's AXI4 memory mapped DMA (PG195): the simulation's host drives both masters."""
     config = dict(ip.config)
     data = number(config["axi_data_width"].removesuffix("_bit"))
     ports = [
@@ -329,7 +329,7 @@ def dma(ip: VendorIp) -> str:
 
 
 def bridge(ip: VendorIp) -> str:
-    """PG194, "Bridge mode of XDMA": BAR 0 to ``m_axib``; ``s_axib`` is host memory.
+    """Model XDMA's bridge mode (PG194): BAR 0 leads to ``m_axib``, ``s_axib`` to host memory.
 
     The simulation's host memory lies from HOST_BASE on. Bytes that a burst writes are without a gap
     from the first to the last, as the guide wants.
@@ -380,7 +380,7 @@ def bridge(ip: VendorIp) -> str:
 
 
 def msix_window(config: Mapping[str, str]) -> str:
-    """What a bridge keeps of BAR 0 for itself (PG194, "PCIe Miscellaneous Tab", Bar Indicator)."""
+    """Return the part of BAR 0 that a bridge keeps (PG194, "PCIe Miscellaneous Tab")."""
     if config.get("pf0_msix_enabled", "false") != "true":
         return ""
     if config.get("pf0_msix_impl_locn", "Internal") != "Internal":
@@ -391,7 +391,7 @@ def msix_window(config: Mapping[str, str]) -> str:
 
 
 def crossbar(ip: VendorIp) -> str:
-    """PG059. Of an identifier the slave gives back its THREAD_ID_WIDTH lower bits."""
+    """Model an AXI crossbar (PG059); it returns an identifier's THREAD_ID_WIDTH lower bits."""
     config = dict(ip.config)
     count, address = number(config["NUM_MI"]), number(config["ADDR_WIDTH"])
     kind, data = config["PROTOCOL"], number(config.get("DATA_WIDTH", "32"))
@@ -429,21 +429,22 @@ CONVERTER_EXTRAS = ("lock", "cache", "prot", "region", "qos")
 
 
 def width_converter(ip: VendorIp) -> str:
-    """PG059."""
+    """Model an AXI data width converter (PG059)."""
     config = dict(ip.config)
     wide, narrow = number(config["SI_DATA_WIDTH"]), number(config["MI_DATA_WIDTH"])
     return converter(ip, "s_axi_", wide, narrow, number(config["SI_ID_WIDTH"]), config["PROTOCOL"])
 
 
 def protocol_converter(ip: VendorIp) -> str:
-    """PG059."""
+    """Model an AXI protocol converter (PG059)."""
     config = dict(ip.config)
     data = number(config["DATA_WIDTH"])
     return converter(ip, "", data, data, number(config["ID_WIDTH"]), config["MI_PROTOCOL"])
 
 
 def converter(ip: VendorIp, prefix: str, wide: int, narrow: int, identifier: int, kind: str) -> str:
-    """From AXI4 of ``wide`` beats to ``kind`` of ``narrow`` ones without identifiers.
+    """Model a converter from AXI4 of ``wide`` beats to ``kind`` of ``narrow`` beats without
+    identifiers.
 
     ``prefix`` is that of clock and reset.
     """

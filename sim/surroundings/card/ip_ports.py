@@ -1,4 +1,4 @@
-"""Ports of the vendor's AXI interfaces as its documents list them, with the widths that they say.
+"""Lists ports of the vendor's AXI interfaces and their widths, as its documents have them.
 
 Nothing here is taken from ``hdl``: a port that a top places and that is missing here, or is of
 another width, is an error of the simulation's build.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class IpPort:
-    """A port of a model, seen from it."""
+    """Describes a port of a model, seen from the model."""
 
     name: str
     output: bool
@@ -19,19 +19,19 @@ class IpPort:
 
     @property
     def text(self) -> str:
-        """Verilog."""
+        """Return the declaration in Verilog."""
         direction = "output" if self.output else "input"
         access = " /* verilator public_flat_rd */" if self.host else ""
         return f"  {direction} logic [{self.bits - 1}:0] {self.name}{access}"
 
 
 def inputs(*names: str, bits: int = 1) -> list[IpPort]:
-    """Inputs of one width."""
+    """Return inputs of one width."""
     return [IpPort(name=name, output=False, bits=bits) for name in names]
 
 
 def outputs(*names: str, bits: int = 1) -> list[IpPort]:
-    """Outputs of one width."""
+    """Return outputs of one width."""
     return [IpPort(name=name, output=True, bits=bits) for name in names]
 
 
@@ -47,7 +47,7 @@ def axi(
     count: int = 1,
     host: bool = False,
 ) -> list[IpPort]:
-    """An interface of ``kind`` AXI4, AXI3 or AXI4LITE, or ``count`` of them side by side.
+    """Return the ports of an interface of ``kind`` AXI4, AXI3 or AXI4LITE, or of ``count`` such.
 
     Widths are those of AMBA's AXI specification (ARM IHI 0022). ``extras`` are those of its
     optional signals that an IP has.
@@ -62,7 +62,7 @@ def axi(
 def axi_signals(
     address: int, data: int, identifier: int, kind: str, extras: tuple[str, ...]
 ) -> Iterator[tuple[str, int, bool]]:
-    """Name, bits and whether the master drives it."""
+    """Yield each signal's name, its width, and whether the master drives it."""
     lite = kind == "AXI4LITE"
     optional = {"lock": 1 if kind == "AXI4" else 2, "cache": 4, "prot": 3, "region": 4, "qos": 4}
     for channel in ("aw", "ar"):

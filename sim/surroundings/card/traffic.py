@@ -1,4 +1,4 @@
-"""What a simulated far end and a simulated core send: files of packets, read in the simulator."""
+"""Writes files of packets that a simulated far end and a simulated core send."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,12 +17,12 @@ DENSEST_BYTES = BEAT_BYTES + 1  #: of the packet that fills a buffer of beats th
 
 
 def densest(requests: Sequence[Request], node: int, addresses: Addresses) -> bytes:
-    """The first 65 bytes of a packet: a MAC takes them for one, a core does not."""
+    """Return the first 65 bytes of a packet, which a MAC takes for a packet and a core does not."""
     return to_bytes(requests, node, addresses)[:DENSEST_BYTES]
 
 
 def traffic_files(folder: Path, packets: Sequence[bytes]) -> list[str]:
-    """Writes ``packets``; the arguments by which a simulator finds them.
+    """Write ``packets``; return the arguments by which a simulator finds them.
 
     Of each class, the first is the one that fills a buffer the fastest, the last the longest.
     """
