@@ -1,4 +1,4 @@
-"""Data sets as dense float64 arrays, from scikit-learn, LIBSVM text or NumPy archives."""
+"""Loads data sets as dense float64 arrays, from scikit-learn, LIBSVM text or NumPy archives."""
 
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -33,7 +33,7 @@ Features: TypeAlias = Any
 
 @dataclass(frozen=True)
 class DataSet:
-    """Samples in training order, with labels as the loss wants them."""
+    """Holds samples in training order, with labels as the loss wants them."""
 
     name: str
     features: Floats  # [S, D], not scaled
@@ -44,11 +44,11 @@ class DataSet:
 
     @property
     def feature_count(self) -> int:
-        """D, with the constant feature of a bias if there is one."""
+        """Return D, with the constant feature of a bias if there is one."""
         return self.features.shape[1]
 
     def shuffled(self, seed: int) -> "DataSet":
-        """The same samples in an order that ``seed`` decides; those of ``test`` stay."""
+        """Return the same samples in an order that ``seed`` decides; those of ``test`` stay."""
         order = np.random.default_rng(seed).permutation(len(self.labels))
         return replace(
             self,
@@ -58,7 +58,7 @@ class DataSet:
         )
 
     def held_out(self, share: float) -> "DataSet":
-        """The last ``share`` of the samples as test samples; DataError if too few are left."""
+        """Hold out the last ``share`` of the samples for tests; raise DataError if none is left."""
         count = round(share * len(self.labels))
         kept = len(self.labels) - count
         if not (count and kept):
@@ -125,7 +125,7 @@ def from_arrays(
     test: str | None = None,
     name: str = "arrays",
 ) -> DataSet:
-    """The samples of two arrays, of shapes (samples, features) and (samples,).
+    """Make samples of two arrays, of shapes (samples, features) and (samples,).
 
     The rest is as for `load`, but test samples are a share of these. Raises DataError.
     """
@@ -136,7 +136,7 @@ def from_arrays(
 
 
 def _ordered(data: DataSet, order: int | None, share: float | None) -> DataSet:
-    """The samples as they are trained on: shuffled, then the last ones held out."""
+    """Return the samples as they are trained on: shuffled, then the last ones held out."""
     if order is not None:
         data = data.shuffled(order)
     return data if share is None else data.held_out(share)
@@ -151,7 +151,7 @@ def _built_in(name: str) -> tuple[NDArray, NDArray]:
 
 
 def _share(test: str) -> float | None:
-    """The number that ``test`` is, if it is none of a file."""
+    """Return ``test`` as a number; None if it names a file."""
     try:
         share = float(test)
     except ValueError:
@@ -196,7 +196,7 @@ def _read_npz(path: Path, content: bytes) -> tuple[NDArray, NDArray]:
 def _alike(
     name: str, features: Features, held: tuple[str, Features, NDArray]
 ) -> tuple[Features, tuple[str, NDArray, NDArray]]:
-    """Both with the same features: LIBSVM texts count from the same index, and name no width."""
+    """Return both with equal features: LIBSVM texts name no width, and may count from 0 or 1."""
     test_name, test, labels = held
     if not _is_sparse(test):
         dense = _dense(name, features)

@@ -1,4 +1,4 @@
-"""Matrices of families that are functions with options: "queen:nodes=8,seed=3"."""
+"""Makes matrices of families that are functions with options: "queen:nodes=8,seed=3"."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from sim.workloads.matrix_families.pattern import MatrixError
 def generated(
     family: Callable[..., csr_array], settings: str | None, options: Mapping[str, int | float]
 ) -> csr_array:
-    """The matrix that ``family`` makes with the options in ``settings``, and with ``options``.
+    """Make a matrix of ``family`` with the options in ``settings``, and with ``options``.
 
     ``settings`` is text such as "nodes=8,seed=3", None if a name had none. An option that the
     function has not, one that is given twice and a value that it refuses raise MatrixError.

@@ -1,4 +1,4 @@
-"""Files that a user brings: whole, and unpacked whatever they are called."""
+"""Reads files that a user brings: whole, and unpacked whatever they are called."""
 
 import bz2
 import gzip
@@ -18,11 +18,11 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class UnreadableError(ValueError):
-    """A file that is not there or cannot be unpacked; the message is one line for the user."""
+    """Reports a file that is missing or cannot be unpacked, in one line for the user."""
 
 
 def read_unpacked(path: Path, instead: str = "") -> bytes:
-    """What the file holds; gzip, bzip2 and xz are told by their first bytes and unpacked.
+    """Return what the file holds; gzip, bzip2 and xz are told by their first bytes and unpacked.
 
     A byte order mark is left out. Raises UnreadableError for what is no file (the message ends
     with ``instead``, which says what else could be named), for a damaged one and for a tar.

@@ -1,4 +1,4 @@
-"""Labels as a loss wants them."""
+"""Turns labels into those that a loss wants."""
 
 import math
 from collections.abc import Callable
@@ -17,13 +17,13 @@ Floats = NDArray[np.float64]
 
 
 class DataError(ValueError):
-    """A data set that cannot be used; the message is one line for the user."""
+    """Reports a data set that cannot be used, in one line for the user."""
 
 
 def labelling(
     name: str, labels: Floats, loss: Loss, positive: str | None
 ) -> tuple[Callable[[str, Floats], Floats], str]:
-    """What makes labels of training or test samples fit the loss, and the classes in words."""
+    """Return a function that makes labels fit the loss, and the classes in words."""
     if loss is Loss.LINEAR:
         return lambda name, labels: _real_labels(name, labels, positive), ""
     chosen, classes = _positive_class(name, labels, positive)

@@ -1,4 +1,4 @@
-"""Where features, labels and weights lie in the memories of the workers: MLWeaving's bit planes."""
+"""Lays out features, labels and weights in the workers' memories: MLWeaving's bit planes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Bytes = NDArray[np.uint8]
 
 @dataclass(frozen=True, kw_only=True)
 class Geometry:
-    """Vertical partition of the features over workers, engines, chunks and lanes, in that order."""
+    """Partitions the features over workers, engines, chunks and lanes, in that order."""
 
     workers: int = 1  # M
     engines: int  # N, of one worker
@@ -28,19 +28,19 @@ class Geometry:
 
     @property
     def word_bits(self) -> int:
-        """Bits of an engine's input word: one bit plane of one chunk of one micro-batch."""
+        """Return the width of an engine's input word: a bit plane of a chunk of a micro-batch."""
         return self.banks * self.lanes
 
     def chunks(self, features: int) -> int:
-        """Chunks per engine, C."""
+        """Return C, the number of chunks per engine."""
         return -(-features // (self.workers * self.engines * self.lanes))
 
     def micro_batches(self, samples: int) -> int:
-        """Micro-batches that hold the samples, the last one perhaps in part."""
+        """Return how many micro-batches hold the samples; the last one may be partly filled."""
         return -(-samples // self.banks)
 
     def feature_slice(self, worker: int, engine: int, features: int) -> slice:
-        """Features of an engine; fewer than C L, or none, where padding begins."""
+        """Return the features of an engine; fewer than C L, or none, where padding begins."""
         if not (0 <= worker < self.workers and 0 <= engine < self.engines):
             raise ValueError(
                 f"worker and engine must be below {self.workers} and {self.engines}, "
@@ -51,17 +51,17 @@ class Geometry:
         return slice(min(start, features), min(start + size, features))
 
     def worker_of(self, features: int) -> NDArray[np.int64]:
-        """Worker of each feature, [D]."""
+        """Return the worker of each feature, [D]."""
         return np.arange(features) // (self.engines * self.chunks(features) * self.lanes)
 
     def group_of(self, features: int) -> NDArray[np.int64]:
-        """Chunk of each feature, [D], numbered through engines and workers."""
+        """Return the chunk of each feature, [D], numbered through engines and workers."""
         return np.arange(features) // self.lanes
 
 
 @dataclass(frozen=True)
 class HbmImages:
-    """What the host writes into the memory of one worker before training."""
+    """Holds what the host writes into the memory of one worker before training."""
 
     words: list[list[bytes]]  # of each engine and word port: the port's 32 bytes of each word
     labels: bytes  # int32, sample i at byte 4 i, zeros up to whole beats and micro-batches

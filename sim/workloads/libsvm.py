@@ -1,4 +1,4 @@
-"""LIBSVM text: a line a sample, ``label index:value index:value ...``."""
+"""Parses LIBSVM text: a line a sample, ``label index:value index:value ...``."""
 
 from bisect import bisect_left
 from importlib.util import find_spec
@@ -14,11 +14,11 @@ SHOWN = 40  #: characters of a malformed line
 
 
 class MalformedLine(ValueError):
-    """A line that is no sample; the text says which, and why."""
+    """Reports a line that is no sample: which line, and why."""
 
 
 def parse(text: bytes) -> tuple[csr_array, NDArray[np.float64]]:
-    """Features as CSR whose column is the index as it is written, and the labels.
+    """Return features as CSR, whose columns are the indices as written, and the labels.
 
     Raises MalformedLine with the number of the first line that is no sample, and its text, or if
     the package that reads them is not installed.
@@ -40,7 +40,7 @@ def parse(text: bytes) -> tuple[csr_array, NDArray[np.float64]]:
 
 
 def first_index(features: csr_array) -> int:
-    """The index of the first feature: 1 as a rule, 0 for a file that uses it."""
+    """Return the index of the first feature: 1 as a rule, 0 for a file that uses it."""
     return 0 if features.nnz and features.indices.min() == 0 else 1
 
 

@@ -1,4 +1,4 @@
-"""Sparse matrices by name: Matrix Market files, or families that are generated."""
+"""Loads sparse matrices by name: Matrix Market files, or families that are generated."""
 
 import difflib
 import re
@@ -29,7 +29,7 @@ def load_matrix(
     families: Mapping[str, Callable[..., csr_array]] = FAMILIES,
     **options: int | float,
 ) -> csr_array:
-    """A matrix as CSR: columns ascend within a row, repeated entries are summed.
+    """Return a matrix as CSR: columns ascend within a row, repeated entries are summed.
 
     ``name_or_path`` is a Matrix Market file of coordinates, packed or not, whose first index is the
     row and whose symmetric halves are expanded, or one of the families with its options, either

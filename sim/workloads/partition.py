@@ -1,4 +1,4 @@
-"""One-dimensional partition of a matrix and of properties over nodes (NetSparse, section 2.1)."""
+"""Partitions a matrix and its properties by rows over nodes (NetSparse, section 2.1)."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +12,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Partition:
-    """Node k owns rows and properties boundaries[k] <= idx < boundaries[k + 1]."""
+    """Gives rows and properties boundaries[k] <= idx < boundaries[k + 1] to node k."""
 
     boundaries: tuple[int, ...]  #: of N + 1 entries, from 0 to the number of rows
 
@@ -23,7 +23,7 @@ class Partition:
 
     @classmethod
     def blocks(cls, count: int, nodes: int) -> "Partition":
-        """Equal blocks of ceil(count / nodes); the last ones may be short or empty."""
+        """Make equal blocks of ceil(count / nodes); the last ones may be short or empty."""
         if nodes < 1 or count < 1:
             raise ValueError(f"nodes and rows must be at least 1, not {nodes} and {count}")
         size = -(-count // nodes)
@@ -31,12 +31,12 @@ class Partition:
 
     @property
     def nodes(self) -> int:
-        """N."""
+        """Return N, the number of nodes."""
         return len(self.boundaries) - 1
 
     @property
     def count(self) -> int:
-        """Rows, and properties."""
+        """Return the number of rows, which is that of properties."""
         return self.boundaries[-1]
 
     @cached_property
@@ -44,34 +44,34 @@ class Partition:
         return np.array(self.boundaries[1:])
 
     def block(self, node: int) -> slice:
-        """What ``node`` owns."""
+        """Return the rows and properties that ``node`` owns."""
         return slice(self.boundaries[node], self.boundaries[node + 1])
 
     def owner(self, idxs: ArrayLike) -> Ints:
-        """The node that owns each idx."""
+        """Return the node that owns each idx."""
         idxs = np.asarray(idxs)
         if idxs.size and (idxs.min() < 0 or idxs.max() >= self.count):
             raise ValueError(f"idxs must be between 0 and {self.count - 1}")
         return np.searchsorted(self._upper, idxs, side="right")
 
     def is_local(self, idxs: ArrayLike, node: int) -> NDArray[np.bool_]:
-        """Which idxs ``node`` owns itself."""
+        """Return which idxs ``node`` owns itself."""
         own, idxs = self.block(node), np.asarray(idxs)
         return (own.start <= idxs) & (idxs < own.stop)
 
     def rows(self, matrix: csr_array, node: int) -> csr_array:
-        """The rows of ``node``, with the columns of the whole matrix."""
+        """Return the rows of ``node``, with the columns of the whole matrix."""
         self._check(matrix)
         return matrix[self.block(node)]
 
     def idx_stream(self, matrix: csr_array, node: int) -> Ints:
-        """The columns of ``node``'s nonzeros, row by row: what its RIG commands read."""
+        """Return the columns of ``node``'s nonzeros, row by row, which its RIG commands read."""
         self._check(matrix)
         own = self.block(node)
         return matrix.indices[matrix.indptr[own.start] : matrix.indptr[own.stop]].astype(np.int64)
 
     def idx_streams(self, matrix: csr_array) -> list[Ints]:
-        """``idx_stream`` of every node."""
+        """Return ``idx_stream`` of every node."""
         return [self.idx_stream(matrix, node) for node in range(self.nodes)]
 
     def _check(self, matrix: csr_array) -> None:
@@ -80,14 +80,14 @@ class Partition:
 
 
 def batches(idxs: Ints, size: int) -> list[Ints]:
-    """A stream as RIG commands of ``size`` idxs, the last one shorter."""
+    """Split a stream into RIG commands of ``size`` idxs, the last one perhaps shorter."""
     if size < 1:
         raise ValueError(f"a batch must hold at least 1 idx, not {size}")
     return [idxs[start : start + size] for start in range(0, len(idxs), size)]
 
 
 def dealt(commands: list[Ints], units: int) -> list[Ints]:
-    """What each of ``units`` reads when commands are dealt to them in turn."""
+    """Return what each of ``units`` reads when commands are dealt to them in turn."""
     if units < 1:
         raise ValueError(f"there must be at least 1 unit, not {units}")
     nothing = np.empty(0, np.int64)

@@ -1,4 +1,4 @@
-"""From real features to integer codes of 1..8 bits, and from trained weights back."""
+"""Quantises real features to integer codes of 1..8 bits, and converts trained weights back."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ Codes = NDArray[np.int16]
 
 @dataclass(frozen=True)
 class Quantiser:
-    """Shift, scale, round to nearest, saturate: (feature - offset) / scale = code / 2**shift.
+    """Shifts, scales, rounds, saturates: (feature - offset) / scale = code / 2**shift.
 
     shift is bits (unsigned, codes 0 .. 2**bits - 1) or bits - 1 (signed, two's complement). P4SGD,
     MLWeaving's data layout.
@@ -69,11 +69,11 @@ class Quantiser:
 
     @property
     def shift(self) -> int:
-        """Fraction bits of a code."""
+        """Return the number of fraction bits of a code."""
         return self.bits - 1 if self.signed else self.bits
 
     def scaled(self, features: Floats) -> Floats:
-        """Return features[S, D] in the codes' units, unquantised: what float SGD trains on."""
+        """Return features[S, D] in the codes' units, unquantised, as float SGD trains on them."""
         return (features - self.offset) / self.scale
 
     def encode(self, features: Floats) -> Codes:
@@ -83,19 +83,19 @@ class Quantiser:
         return np.clip(codes, -one if self.signed else 0, one - 1).astype(np.int16)
 
     def to_original(self, weights: ArrayLike, fraction_bits: int = FRACTION_BITS) -> Floats:
-        """Return trained fixed-point weights[D] in original units.
+        """Return trained fixed-point weights[D] in the units of the data.
 
         Then z = features @ weights + intercept(weights).
         """
         return from_fixed(weights, fraction_bits) / self.scale
 
     def intercept(self, original: Floats) -> float:
-        """Return what the offset amounts to with weights[D] in original units."""
+        """Return what the offset adds to every activation, for weights[D] in original units."""
         return -float(np.sum(self.offset * original))
 
 
 def truncate(codes: NDArray[np.integer], from_bits: int, to_bits: int) -> NDArray[np.integer]:
-    """Return floor(code / 2**(from_bits - to_bits)): what reading fewer planes gives."""
+    """Return floor(code / 2**(from_bits - to_bits)), which is what reading fewer planes gives."""
     if not 1 <= to_bits <= from_bits:
         raise ValueError(f"to_bits must be 1..{from_bits}, not {to_bits}")
     return codes >> (from_bits - to_bits)

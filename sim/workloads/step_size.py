@@ -1,4 +1,4 @@
-"""A learning rate that suits the data."""
+"""Chooses a learning rate that suits the data."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ ITERATIONS = 30
 
 @dataclass(frozen=True)
 class Smoothness:
-    """How steeply the gradient of a mini-batch can change with the weights."""
+    """Says how steeply the gradient of a mini-batch can change with the weights."""
 
     eigenvalue: float  # the largest of features.T @ features / S
     longest: float  # the largest squared norm of a sample
@@ -26,7 +26,7 @@ class Smoothness:
     def of(
         cls, features: NDArray[np.floating], batch: int, *, center: bool = False
     ) -> "Smoothness":
-        """That of features[S, D] as the hardware sees them, in mini-batches of ``batch``.
+        """Compute that of features[S, D], as the hardware sees them, in mini-batches of ``batch``.
 
         A mini-batch of b of n samples has, expected over all such choices, the smoothness
 
@@ -48,7 +48,7 @@ class Smoothness:
         return cls(eigenvalue, longest, expected)
 
     def learning_rate(self, loss: Loss) -> float:
-        """1 / (curvature x expected): half of what could make a quadratic loss grow.
+        """Return 1 / (curvature x expected): half of what could make a quadratic loss grow.
 
         1 for data that are all zeros, which teach nothing.
         """
@@ -56,7 +56,7 @@ class Smoothness:
 
 
 def _largest_eigenvalue(features: NDArray[np.floating], mean: NDArray[np.floating]) -> float:
-    """Of X.T @ X / S where X is features - mean, by the power method."""
+    """Return that of X.T @ X / S for X = features - mean, by the power method."""
     vector, eigenvalue = np.random.default_rng(1).random(features.shape[1]) + 0.5, 0.0
     for _ in range(ITERATIONS):
         vector = vector / np.linalg.norm(vector)
