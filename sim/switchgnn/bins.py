@@ -1,4 +1,4 @@
-"""Bins of the units of SwitchGNN."""
+"""Defines the bins of SwitchGNN's units."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -7,7 +7,7 @@ from sim.functional.unit_bins import PortValues, UnitGroup
 
 
 def named(port: str, names: Iterable[str]) -> dict[str, Callable[[PortValues, PortValues], bool]]:
-    """A bin for each of ``names``, which are values of ``port``."""
+    """Return a bin for each of ``names``, which are values of ``port``."""
 
     def asks(name: str) -> Callable[[PortValues, PortValues], bool]:
         return lambda now, before: now[port].name == name
@@ -16,7 +16,7 @@ def named(port: str, names: Iterable[str]) -> dict[str, Callable[[PortValues, Po
 
 
 def kinds_of(port: str, names: Iterable[str]) -> dict[str, Any]:
-    """A bin for each of ``names``, which are values of the field ``kind`` of ``port``."""
+    """Return a bin for each of ``names``, which are values of the field ``kind`` of ``port``."""
 
     def asks(name: str) -> Callable[[PortValues, PortValues], bool]:
         return lambda now, before: now[port]["kind"].name == name
@@ -95,7 +95,7 @@ OK = {"NONE"}
 
 
 def wrong(errors: Iterable[Any]) -> int:
-    """How many banks tell of an error."""
+    """Count the banks that report an error."""
     return sum(error.name not in OK for error in errors)
 
 
@@ -151,7 +151,7 @@ RATE = UnitGroup(
 
 
 def taken(name: str) -> Callable[[PortValues, PortValues], bool]:
-    """Whether this became of a frame."""
+    """Return a bin's test: whether a frame met the verdict ``name``."""
     return lambda now, before: now["events"]["verdict"].name == name
 
 

@@ -1,4 +1,4 @@
-"""Runs a job on an endpoint alone; what its counters say goes to a file."""
+"""Runs a job on an endpoint alone, and tells the session what its counters say."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ PATIENT = 1 << 20  #: cycles of timers: nothing is lost, so nothing is to be rep
 
 @cocotb.test()
 async def measure(dut: Any) -> None:
-    """The job, with memories and links that are late and lose nothing."""
+    """Run the job, with memories and links that are late and lose nothing."""
     params = params_in_simulator(ClusterParams)
     asked = workload_in_simulator(EndpointWorkload)
     session = EndpointSession(params.endpoint, asked)

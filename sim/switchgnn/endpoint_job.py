@@ -1,4 +1,4 @@
-"""A job of a single worker, which sends features and gets their sums."""
+"""Makes a job of a single worker, which sends features and gets their sums."""
 
 from functools import cached_property
 
@@ -12,9 +12,10 @@ from sim.switchgnn.golden.worker_rule import Contribution, Share, WorkerSetup
 
 
 class EndpointJob:
-    """``features`` in each of ``turns``; every ``fan_in`` of them are added up to a sum.
+    """Describes a job: ``features`` in each of ``turns``, every ``fan_in`` of which are added to a
+    sum.
 
-    ValueError if the endpoint has fewer aggregators than there are sums.
+    Raises ValueError if the endpoint has fewer aggregators than there are sums.
     """
 
     def __init__(
@@ -32,7 +33,7 @@ class EndpointJob:
 
     @cached_property
     def worker(self) -> WorkerSetup:
-        """What the worker is told."""
+        """Return what the worker is told of the job."""
         count = self.payloads.shape[1]
         sends = [Contribution(Kind.FEATURE, k // self.fan_in, 1) for k in range(count)]
         share = Share(sends, range(self.sums))
@@ -45,7 +46,7 @@ class EndpointJob:
 
     @cached_property
     def switch(self) -> JobSetup:
-        """What the switch is told: a list of one row for each sum."""
+        """Return what the switch is told: a list of one row for each sum."""
         banks, count = self.params.banks, self.payloads.shape[1]
         rows = []
         for k in range(self.sums):
@@ -64,6 +65,6 @@ class EndpointJob:
         )
 
     def golden(self, turn: int, number: int) -> NDArray[np.int64]:
-        """A sum."""
+        """Return the sum with this number in a turn."""
         first = number * self.fan_in
         return self.payloads[turn, first : first + self.fan_in].sum(axis=0)

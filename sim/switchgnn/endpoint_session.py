@@ -1,4 +1,4 @@
-"""A SwitchGNN endpoint by itself, between its memory and a golden switch."""
+"""Measures a SwitchGNN endpoint by itself, between its memory and a golden switch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,18 +19,22 @@ STALLS = ("window", "payload", "list", "rate", "link")
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointWorkload(Workload):
-    """Features of one worker, which gets all sums itself."""
+    """Asks for features of one worker, which gets all sums itself."""
 
-    features: int = setting(128, "Features that are sent in a turn.", least=1, most=4096)
-    turns: int = setting(2, "Turns of the job.", least=1, most=64)
-    fan_in: int = setting(4, "Features that are added up to a sum.", least=1, most=65535)
-    read_latency: int = setting(60, "Cycles until a memory answers a read.", least=4, most=1000)
-    link_latency: int = setting(100, "Cycles of a frame to the switch, and back.", least=1)
-    seed: int = setting(1, "Number that decides the features.", least=0)
+    features: int = setting(128, "Send so many features in a turn.", least=1, most=4096)
+    turns: int = setting(2, "Run so many turns.", least=1, most=64)
+    fan_in: int = setting(4, "Add so many features to a sum.", least=1, most=65535)
+    read_latency: int = setting(
+        60, "Answer reads of memory after so many cycles.", least=4, most=1000
+    )
+    link_latency: int = setting(
+        100, "Delay frames to the switch, and back, by so many cycles.", least=1
+    )
+    seed: int = setting(1, "Draw the features by this number.", least=0)
 
 
 class EndpointSession(MeasuringSession):
-    """Frames a cycle, and what holds them up, by the endpoint's counters. All sums are checked."""
+    """Measures frames a cycle, and what delays them, by counters; checks all sums."""
 
     workload = EndpointWorkload
     component = Cluster
@@ -62,11 +66,11 @@ class EndpointSession(MeasuringSession):
 
     @classmethod
     def hardware(cls, params: EndpointParams, asked: EndpointWorkload) -> ClusterParams:
-        """An endpoint with its memories."""
+        """Return an endpoint with its memories."""
         return ClusterParams(endpoint=params, workers=1)
 
     def plusargs(self, folder: Path) -> Sequence[str]:
-        """The memories, as the host has laid them out."""
+        """Return the arguments that fill the memories, as the host has laid them out."""
         found = []
         for k, name in enumerate(RAMS):
             path = folder / f"{name}.bin"
@@ -75,7 +79,7 @@ class EndpointSession(MeasuringSession):
         return found
 
     def result(self, found: Any, clock_hz: float) -> Result:
-        """What the counters say of the job."""
+        """Return what the counters say of the job."""
         second = clock_hz / found["cycles"]
         names = ("cycles", "sent_again", *(f"stall_{name}" for name in STALLS))
         return Result(

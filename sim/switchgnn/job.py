@@ -1,4 +1,4 @@
-"""A job of the golden switch and workers from the tables that were planned for it."""
+"""Makes a job of the golden switch and workers from the tables that were planned for it."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -17,7 +17,7 @@ from sim.switchgnn.planning.tables import FEATURE, PORT_SHIFT, VALID, Tables
 
 
 class Slice(NamedTuple):
-    """What a turn does: features ``begin`` and up of an aggregation, for a block."""
+    """Says what a turn does: features ``begin`` and up of an aggregation, for a block."""
 
     aggregation: int
     block: int
@@ -25,7 +25,7 @@ class Slice(NamedTuple):
 
 
 class PlannedJob:
-    """A job that runs the turn program of ``tables`` once, worker w at port w.
+    """Describes a job that runs the turn program of ``tables`` once, worker w at port w.
 
     ``features`` are those of each aggregation of the program: [vertices, its width], int16.
     ``depth`` is the number of aggregators that a turn has in each bank.
@@ -40,14 +40,14 @@ class PlannedJob:
         self.shares = [[self.share(worker, block) for block in shares[1]] for worker in shares[0]]
 
     def with_features(self, features: Sequence[NDArray[np.int16]]) -> Self:
-        """The job with other features; its tables are not looked through again."""
+        """Return the job with other features; its tables are not checked again."""
         other = copy(self)
         other.features = features
         return other
 
     @cached_property
     def slices(self) -> list[Slice]:
-        """The slice of each turn: all of a block, then of the next; then the next aggregation."""
+        """Return each turn's slice: all of a block, then the next; then the next aggregation."""
         tables = self.tables
         return [
             Slice(aggregation, block, begin)
@@ -58,7 +58,7 @@ class PlannedJob:
 
     @cached_property
     def bytes(self) -> int:
-        """Of the frames that it cannot do without: every contribution and every sum, once."""
+        """Return the bytes of the frames that the job needs: every contribution and sum, once."""
         sizes, found = FrameSizes.of(self.tables.lanes), 0
         for one in self.slices:
             for share in (shares[one.block] for shares in self.shares):
@@ -68,7 +68,7 @@ class PlannedJob:
         return found
 
     def setup(self, open_turns: int = 1, ack_every: int = 1) -> JobSetup:
-        """What the switch is told."""
+        """Return what the switch is told of the job."""
         tables = self.tables
         return JobSetup(
             ports=(1 << tables.workers) - 1,
@@ -83,19 +83,19 @@ class PlannedJob:
         )
 
     def descriptors(self, block: int) -> dict[int, Descriptor]:
-        """What is loaded for a block, by aggregator."""
+        """Return what is loaded for a block, by aggregator."""
         first, end = self.tables.descriptor_first[block : block + 2].tolist()
         loaded = enumerate(self.tables.descriptors[first:end].ravel().tolist())
         expected = (1 << PORT_SHIFT) - 1
         return {k: Descriptor(d & expected, d >> PORT_SHIFT) for k, d in loaded if d & expected}
 
     def packets(self, worker: int, block: int) -> range:
-        """The packets of a worker in each turn of a block."""
+        """Return the packets of a worker in each turn of a block."""
         group = worker * self.tables.blocks + block
         return range(*self.tables.packet_first[group : group + 2].tolist())
 
     def share(self, worker: int, block: int) -> Share:
-        """What a worker sends and gets in each turn of a block."""
+        """Return what a worker sends and gets in each turn of a block."""
         tables = self.tables
         sends = []
         for packet in self.packets(worker, block):
@@ -108,7 +108,7 @@ class PlannedJob:
         return Share(sends, [k for k, descriptor in loaded if descriptor.port == worker])
 
     def payload(self, worker: int, turn: int, seq: int) -> NDArray[np.int32]:
-        """What a packet carries: zeros behind the last feature."""
+        """Return what a packet carries, with zeros behind the last feature."""
         tables, one = self.tables, self.slices[turn]
         packet = self.packets(worker, one.block)[seq]
         vertices = tables.summand[slice(*tables.summand_first[packet : packet + 2])]
@@ -118,7 +118,7 @@ class PlannedJob:
         return payload
 
     def worker(self, worker: int, job: int, epoch: int, open_turns: int = 1) -> WorkerModel:
-        """A worker, all of whose features are there."""
+        """Make a worker, all of whose features are there."""
         setup = WorkerSetup(
             turns=len(self.slices),
             window=self.window,
@@ -129,7 +129,7 @@ class PlannedJob:
         return WorkerModel(setup, worker, job, epoch, ready=setup.turns)
 
     def sums(self, workers: Sequence[WorkerModel]) -> list[NDArray[np.int64]]:
-        """What came of each aggregation: [vertices, its width], without edges inside workers."""
+        """Return each aggregation's sums [vertices, its width], without edges inside workers."""
         tables = self.tables
         sums = [np.zeros(features.shape, np.int64) for features in self.features]
         for worker in workers:
@@ -143,5 +143,5 @@ class PlannedJob:
 
 
 def index_of(entry: int) -> int | None:
-    """The index that an entry of a row names; None if it is not valid."""
+    """Return the index that an entry of a row names; None if it is not valid."""
     return entry & VALID - 1 if entry & VALID else None

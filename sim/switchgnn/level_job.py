@@ -1,4 +1,4 @@
-"""A job on two levels: the golden leaves, spine and workers of planned tables."""
+"""Makes a job on two levels: the golden leaves, spine and workers of planned tables."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from sim.switchgnn.planning.levels import Levels
 
 
 class LeafJob(PlannedJob):
-    """The job of leaf ``rack``: its worker w is at port w, the spine behind its last port."""
+    """Describes the job of leaf ``rack``: worker w is at port w, the spine behind the last port."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class LeafJob(PlannedJob):
         self.rack, self.up = rack, levels.up
 
     def setup(self, open_turns: int = 1, ack_every: int = 1) -> JobSetup:
-        """What the leaf is told; it is at the port of the spine that has the rack's number."""
+        """Return what the leaf is told; it is at the spine's port with the rack's number."""
         setup = super().setup(open_turns, ack_every)
         links = {self.up: self.rack}
         ports = setup.ports | 1 << self.up
@@ -37,14 +37,14 @@ class LeafJob(PlannedJob):
 def spine_setup(
     levels: Levels, *, depth: int, window: int, open_turns: int = 1, ack_every: int = 1
 ) -> JobSetup:
-    """What the spine is told: the leaf of rack k is behind port k."""
+    """Return what the spine is told: the leaf of rack k is behind port k."""
     job = PlannedJob(levels.spine, [], depth=depth, window=window)
     links = dict.fromkeys(range(len(levels.leaves)), levels.up)
     return replace(with_targets(job.setup(open_turns, ack_every)), links=links)
 
 
 def with_targets(setup: JobSetup) -> JobSetup:
-    """The setup in which a PARTIAL is for the aggregator of its own number."""
+    """Return the setup in which a PARTIAL is for the aggregator of its own number."""
     blocks: list[dict[int, Descriptor]] = [
         {k: replace(one, target=k) for k, one in block.items()} for block in setup.blocks
     ]

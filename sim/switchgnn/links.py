@@ -1,4 +1,4 @@
-"""Links between ends that take frames and answer them, as events: frames are bytes in between.
+"""Carries frames, as bytes, between ends that take and answer them, as events.
 
 There is no time: what was sent waits until it is delivered, one frame at a time. Timers run out
 when nothing is left to deliver, or earlier where a test wants them to.
@@ -25,7 +25,7 @@ MOST_DELIVERIES = 10_000_000  #: of a job, unless told otherwise
 
 @dataclass(frozen=True, kw_only=True)
 class Faults:
-    """What links do to a frame, each with a chance."""
+    """Sets the chance of each fault that links do to a frame."""
 
     drop: float = 0.0  #: it is lost
     duplicate: float = 0.0  #: it comes again, after some that were sent later
@@ -35,7 +35,7 @@ class Faults:
 
 
 class Links:
-    """Frames on their way, between ends that are functions of a port and what arrives there."""
+    """Holds frames on their way between ends, functions of a port and of what arrives there."""
 
     def __init__(self, rng: np.random.Generator, *, lanes: int, faults: Faults) -> None:
         self.rng, self.lanes, self.faults = rng, lanes, faults
@@ -46,11 +46,11 @@ class Links:
         self.counts: Counter[str] = Counter()  #: frames, bytes, and faults by their names
 
     def connect(self, one: End, other: End) -> None:
-        """A link between two ends."""
+        """Connect two ends by a link."""
         self.peers[one], self.peers[other] = other, one
 
     def send(self, place: Place, frames: Sent) -> None:
-        """Frames leave an end."""
+        """Put frames on the links of an end."""
         for port, frame in frames:
             octets = self.pack(frame)
             self.flying.append((self.peers[place, port], octets))
@@ -60,7 +60,7 @@ class Links:
                 self.ever.append(self.flying[-1])
 
     def deliver(self) -> None:
-        """One frame arrives, or is lost; its answers are sent."""
+        """Let one frame arrive, or be lost; send its answers."""
         if self.happens("reorder"):
             at = int(self.rng.integers(len(self.flying)))
             self.flying[at], self.flying[0] = self.flying[0], self.flying[at]
@@ -75,15 +75,15 @@ class Links:
         self.send(place, self.ends[place](port, self.unpack(octets, corrupt)))
 
     def pack(self, frame: Any) -> Any:
-        """The frame as it is on its way; other protocols have others."""
+        """Return the frame as it travels; other protocols override this."""
         return to_octets(frame, self.lanes)
 
     def unpack(self, octets: Any, corrupt: bool) -> Any:
-        """What a receiver makes of it."""
+        """Return what a receiver makes of the bytes; other protocols override this."""
         return judge(octets, self.lanes, NOWHERE.destination, corrupt=corrupt)
 
     def happens(self, fault: str) -> bool:
-        """Whether a fault does, which is counted."""
+        """Return whether a fault happens, and count it."""
         chance = getattr(self.faults, fault)
         happens = bool(chance and self.rng.random() < chance)
         self.counts[fault] += happens
@@ -91,7 +91,7 @@ class Links:
 
 
 def join(links: Links, place: Place, worker: WorkerModel, switch: Place, port: int) -> None:
-    """A worker at a port of a switch."""
+    """Connect a worker to a port of a switch."""
     links.connect((place, 0), (switch, port))
     links.ends[place] = lambda _, arrival: [
         (0, frame) for frame in (*worker.take(arrival), *worker.send())
@@ -106,7 +106,8 @@ def run(
     early: float = 0.0,
     most: int = MOST_DELIVERIES,
 ) -> None:
-    """Deliver until all turns are over; RunFailed if they are not after so many frames.
+    """Deliver frames until all turns are over; raise RunFailed if they are not after ``most``
+    frames.
 
     ``early`` is the chance, with every frame, that all timers run out although others are on their
     way. It is small: each time many frames are sent, and only one is delivered.

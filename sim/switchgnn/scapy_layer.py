@@ -1,4 +1,4 @@
-"""SwitchGNN's frames as layers of Scapy, to look at them, also in Wireshark."""
+"""Describes SwitchGNN's frames as layers of Scapy, to inspect them, also in Wireshark."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -37,7 +37,7 @@ MORE_PADDING = BEAT_BYTES - CONTROL_BYTES  #: of a head that a payload follows
 
 
 class HeadLayer(Layer):
-    """The head of a frame behind its ethertype; what follows is the payload, lane 0 first."""
+    """Describes the head of a frame behind its ethertype; the payload follows, lane 0 first."""
 
     name = "SwitchGNN"
     fields_desc = [
@@ -78,10 +78,10 @@ bind_layers(Ether, HeadLayer, type=ETHERTYPE)
 
 
 def dissect(octets: bytes) -> Any:
-    """The layers of a frame, Ethernet first."""
+    """Return the layers of a frame, Ethernet first."""
     return Ether(octets)
 
 
 def write_pcap(path: Path, frames: Iterable[bytes]) -> None:
-    """A capture of ``frames`` that Wireshark and Scapy read."""
+    """Write a capture of ``frames`` that Wireshark and Scapy read."""
     wrpcap(str(path), [dissect(frame) for frame in frames])

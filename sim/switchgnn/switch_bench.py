@@ -1,4 +1,4 @@
-"""A switch in the simulator between golden workers, over links as good or bad as asked for."""
+"""Connects a simulated switch to golden workers, over links as good or bad as asked for."""
 
 import heapq
 import random
@@ -26,7 +26,7 @@ class Links:
         self.lost = self.doubled = 0
 
     def arrivals(self, now: int) -> list[int]:
-        """In which cycles a frame that is sent now arrives."""
+        """Return the cycles in which a frame that is sent now arrives."""
         if random.random() < self.chance:
             self.lost += 1
             return []
@@ -76,7 +76,7 @@ class SwitchBench:
         self.sending: dict[int, deque[Sequence[int]]] = defaultdict(deque)
         #: a frame whose beats leave the switch
         self.coming: dict[int, bytes] = defaultdict(bytes)
-        #: cycle, port and frame of all that left the switch
+        #: cycle, port and frame of everything that left the switch
         self.frames: list[tuple[int, int, Frame | Quality]] = []
         #: port and cycle of the last beat of each frame that the switch has
         self.inside: list[tuple[int, int]] = []
@@ -86,14 +86,14 @@ class SwitchBench:
         self.stall: Callable[[int], bool] = lambda port: False
 
     async def begin(self) -> "SwitchBench":
-        """Out of reset, with addresses."""
+        """Leave reset and set addresses; return the bench."""
         self.silence()
         await start(self.dut)
         self.attach()
         return await self.set_up()
 
     def silence(self) -> None:
-        """Nothing comes, and all that leaves is taken."""
+        """Let nothing come, and take all that leaves."""
         for valid, *rest in self.inputs:
             valid.value = 0
             for handle in rest:
@@ -113,17 +113,17 @@ class SwitchBench:
         return self
 
     def send(self, port: int, frame: Frame) -> None:
-        """A worker's frame goes to the switch."""
+        """Send a worker's frame to the switch."""
         octets = to_octets(frame, self.params.lanes, Addresses(self.own, self.group))
         self.throw(port, octets)
 
     def throw(self, port: int, octets: bytes, corrupt: bool = False) -> None:
-        """Bytes go to the switch."""
+        """Send bytes to the switch."""
         for at in self.links.arrivals(self.now):
             heapq.heappush(self.flying, (at, next(self.order), True, port, (octets, corrupt)))
 
     def step_links(self) -> None:
-        """What is due arrives: at the switch beat by beat, at a worker at once."""
+        """Deliver what is due: to the switch beat by beat, to a worker at once."""
         while self.flying and self.flying[0][0] <= self.now:
             _, _, inwards, port, (octets, corrupt) = heapq.heappop(self.flying)
             if inwards:
@@ -139,13 +139,13 @@ class SwitchBench:
                     self.send(port, answer)
 
     async def step(self) -> None:
-        """A cycle."""
+        """Run one cycle."""
         self.drive()
         await self.edge
         self.observe()
 
     def drive(self) -> None:
-        """Drive what comes in a cycle."""
+        """Drive the ports with what comes in a cycle."""
         self.step_links()
         for port, (valid, *handles) in enumerate(self.inputs):
             beats = self.sending[port]
@@ -179,14 +179,14 @@ class SwitchBench:
                 self.left(port, self.coming.pop(port))
 
     def left(self, port: int, octets: bytes) -> None:
-        """A frame has left the switch."""
+        """Send on a frame that has left the switch."""
         frame = judge(octets, self.params.lanes, self.group)
         self.frames.append((self.now, port, frame))
         for at in self.links.arrivals(self.now):
             heapq.heappush(self.flying, (at, next(self.order), False, port, (octets, False)))
 
     async def run(self, *, most: int = 100_000, timeout: int = 600) -> None:
-        """Until all workers' turns are over; their timers run out every ``timeout`` cycles."""
+        """Run until all workers' turns are over; their timers expire every ``timeout`` cycles."""
         end = self.now + most
         while not all(worker.ended for worker in self.workers.values()):
             assert self.now < end, f"not over after {most} cycles"
@@ -197,11 +197,11 @@ class SwitchBench:
             await self.step()
 
     async def idle(self, cycles: int) -> None:
-        """Some cycles."""
+        """Run a number of cycles."""
         for _ in range(cycles):
             await self.step()
 
 
 async def begin(dut: Any, links: Links | None = None) -> SwitchBench:
-    """A bench of the switch under test."""
+    """Begin a bench of the switch under test."""
     return await SwitchBench(dut, links).begin()

@@ -1,4 +1,4 @@
-"""A host's driver of SwitchGNN's switch: tables, jobs, addresses, errors and counters."""
+"""Drives SwitchGNN's switch as a host: tables, jobs, addresses, errors and counters."""
 
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
@@ -16,7 +16,7 @@ Words = list[int]
 
 
 class GnnSwitchDriver(JobSwitchDriver):
-    """Drives the register bus of a simulated switch, and the memory of its tables if it has one."""
+    """Drives the registers of a simulated switch, and the memory of its tables if it has one."""
 
     verdict_count = "verdict_count"
 
@@ -27,7 +27,7 @@ class GnnSwitchDriver(JobSwitchDriver):
 
     @property
     def room(self) -> tuple[int, int]:
-        """Rows of lists and of descriptors that the switch has room for, with its memory."""
+        """Return how many rows of lists and of descriptors the switch, or its memory, can hold."""
         params, memory = self.params, self.memory
         if memory is None:
             return params.rows, params.descriptor_rows
@@ -56,7 +56,7 @@ class GnnSwitchDriver(JobSwitchDriver):
         descriptor_base: int = 0,
         load: bool = True,
     ) -> None:
-        """Fill a job's tables and start it; CommandRefused if it is not started.
+        """Fill a job's tables and start it; raise CommandRefused if it is not started.
 
         Without ``load``, lists and descriptors are those that an earlier job has left there.
 
@@ -113,7 +113,7 @@ class GnnSwitchDriver(JobSwitchDriver):
         await self.write(stop_job=1)
 
     async def port_counts(self, port: int, names: Collection[str] = ()) -> dict[str, int]:
-        """The counters of a port, all of them or those of ``names``."""
+        """Return the counters of a port, all of them or those of ``names``."""
         found = {}
         for k, (name, _) in enumerate(port_counters(self.params).counters):
             if not names or name in names:
@@ -122,7 +122,7 @@ class GnnSwitchDriver(JobSwitchDriver):
         return found
 
     async def totals(self, names: Collection[str] = ()) -> dict[str, int]:
-        """The counters of the switch as a whole, all of them or those of ``names``."""
+        """Return the counters of the switch as a whole, all of them or those of ``names``."""
         found = {}
         for k, (name, _) in enumerate(TOTAL_COUNTERS.counters):
             if not names or name in names:
@@ -131,7 +131,7 @@ class GnnSwitchDriver(JobSwitchDriver):
         return found
 
     async def errors(self, job: int) -> tuple[dict[str, int], dict[str, Any] | None]:
-        """How many table errors of each cause a job has, and the first of them."""
+        """Return how many table errors of each cause a job has, and the first of them."""
         await self.write(job_number=job)
         counts = {name: await self.read(f"error_{name}") for name in ERRORS}
         cause = TableError(await self.read("first_cause"))
@@ -142,25 +142,25 @@ class GnnSwitchDriver(JobSwitchDriver):
 
 
 def list_rows(setup: JobSetup) -> Iterator[int]:
-    """The rows of lists as numbers: an entry of 16 bits for each bank, the first one lowest."""
+    """Yield the rows of lists as numbers, with 16 bits for each bank, the first one lowest."""
     for row in setup.rows:
         entries = [0 if index is None else VALID | index for index in row]
         yield sum(entry << 16 * bank for bank, entry in enumerate(entries))
 
 
 def list_words(setup: JobSetup) -> Words:
-    """The rows of lists as words."""
+    """Return the rows of lists as words."""
     count = -(-16 * setup.banks // 32)
     return [word for row in list_rows(setup) for word in in_words(row, count)]
 
 
 def in_words(number: int, count: int) -> Words:
-    """A number as words, the lowest first."""
+    """Return a number as words, the lowest first."""
     return [number >> 32 * k & 0xFFFFFFFF for k in range(count)]
 
 
 def block_rows(setup: JobSetup, base: int) -> tuple[Words, Words]:
-    """The descriptors of all blocks, and the turn program's steps, as words."""
+    """Return the descriptors of all blocks, and the turn program's steps, as words."""
     words: Words = []
     places: list[tuple[int, int]] = []
     for block in setup.blocks:

@@ -1,4 +1,4 @@
-"""Drives a switch alone, as hard as its ports allow; what it says of itself goes to a file."""
+"""Drives a switch alone, as hard as its ports allow, and tells the session what it measures."""
 
 import random
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ PATIENCE = 4000  #: most cycles until all sums have left
 MOST_DEPTH = 64  #: aggregators of a bank that are used
 MOST_FEATURES = 16  #: of a port in a measurement
 LATENCIES = 2  #: of each port
-#: What a cycle in which a task waits for its row is spent on, by the switch's counters.
+#: Explains, by the switch's counters, what cycles are spent on in which a task waits for its row.
 BUSY = ("rows", "waits_for_list", "waits_for_copy", "holes")
 
 
 class Measurement:
-    """A job on all ports, started anew for each measurement."""
+    """Measures a job on all ports, which is started anew each time."""
 
     def __init__(self, bench: SwitchBench) -> None:
         self.bench, self.params, self.epoch = bench, bench.params, 0
@@ -32,7 +32,7 @@ class Measurement:
         self.features = min(MOST_FEATURES, params.ingress_depth // params.raw_beats, params.window)
 
     async def start(self, rows: Sequence[Row], expected: int) -> None:
-        """Aggregators that expect so many contributions each, their sums spread over the ports."""
+        """Start aggregators that expect so many contributions each, spread over the ports."""
         params, host = self.params, self.bench.host
         block = {k: Descriptor(expected, self.port_of(k)) for k in range(params.banks * self.depth)}
         setup = JobSetup(
@@ -53,11 +53,11 @@ class Measurement:
         self.bench.frames.clear()
 
     def port_of(self, aggregator: int) -> int:
-        """Neighbours in a bank and in a row leave by different ports."""
+        """Return a port; neighbours in a bank and in a row leave by different ones."""
         return (aggregator + aggregator // self.params.banks) % self.params.ports
 
     def send(self, port: int, first: int, rows: int) -> np.ndarray:
-        """A feature of the worker at a port; its lanes."""
+        """Send a feature of the worker at a port; return its lanes."""
         lanes = self.params.lanes
         payload = np.array([random.randrange(-(1 << 15), 1 << 15) for _ in range(lanes)])
         frame = Frame(
@@ -76,7 +76,7 @@ class Measurement:
         return payload
 
     def sums(self) -> list[tuple[int, int, Frame]]:
-        """Cycle of the last beat, port and frame of the sums that have left."""
+        """Return cycle of the last beat, port and frame of the sums that have left."""
         return [
             (now, port, frame)
             for now, port, frame in self.bench.frames
@@ -84,9 +84,7 @@ class Measurement:
         ]
 
     async def collect(self, sums: dict[int, np.ndarray]) -> tuple[int, int]:
-        """Wait for all sums, once each, and check them; how many, and the cycles from the head of
-        the first to the last beat of the last.
-        """
+        """Wait for all sums, once each, and check them; return their number and the cycles."""
         for _ in range(PATIENCE):
             await self.bench.step()
             if len(self.sums()) >= len(sums):
@@ -99,7 +97,7 @@ class Measurement:
         return len(found), found[-1][0] - found[0][0] + self.params.result_beats
 
     async def latencies(self) -> list[int]:
-        """Of a sum that nothing else delays, through each port."""
+        """Measure the latency, through each port, of a sum that nothing else delays."""
         params, bench = self.params, self.bench
         count = min(LATENCIES * params.ports, self.depth * params.banks)
         await self.start(list(map(self.row_of, range(count))), 1)
@@ -114,13 +112,15 @@ class Measurement:
         return found
 
     def row_of(self, aggregator: int) -> Row:
-        """A row with one aggregator."""
+        """Return a row with one aggregator."""
         index, bank = divmod(aggregator, self.params.banks)
         return [index if k == bank else None for k in range(self.params.banks)]
 
     async def long_lists(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Rows and cycles while all ports send features for all aggregators; sums and cycles
-        while these leave, as they are all complete at once.
+        """Measure throughput with long lists: rows, and sums that are all complete at once.
+
+        Returns rows and cycles while all ports send features for all aggregators, then sums and
+        cycles while these leave.
         """
         params = self.params
         await self.start([[k] * params.banks for k in range(self.depth)], self.all_features)
@@ -137,11 +137,11 @@ class Measurement:
 
     @property
     def all_features(self) -> int:
-        """Features of all ports in a measurement."""
+        """Return the number of features of all ports in a measurement."""
         return self.features * self.params.ports
 
     async def short_lists(self) -> tuple[int, int]:
-        """Features that complete a sum each, and the cycles in which these leave."""
+        """Return the features that complete a sum each, and the cycles in which these leave."""
         params = self.params
         count = min(self.all_features, params.banks * self.depth, params.rows)
         await self.start(list(map(self.row_of, range(count))), 1)
@@ -151,7 +151,7 @@ class Measurement:
         return found
 
     async def check_counters(self, results: int) -> None:
-        """All that was sent was added, and the switch counts the sums that have left."""
+        """Check that all that was sent was added, and that the switch counts the sums that left."""
         await self.bench.idle(OPENING)
         for port, verdicts in (await self.bench.host.verdicts()).items():
             assert verdicts["ADDED"] == self.seqs[port] == sum(verdicts.values()), verdicts
@@ -162,7 +162,7 @@ class Measurement:
 
 @cocotb.test()
 async def measure(dut: Any) -> None:
-    """Latency through all ports; throughput of rows, of sums, and of features."""
+    """Measure latency through all ports, and throughput of rows, of sums, and of features."""
     measurement = Measurement(await begin(dut))
     latencies = await measurement.latencies()
     rows, results = await measurement.long_lists()

@@ -1,4 +1,4 @@
-"""A switch whose tables are in memory, on RAMs: one design for a simulation."""
+"""Puts a switch, whose tables are in memory, on RAMs: one design for a simulation."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ BUSES = "m_axi_tables"
 
 
 class SwitchOnRams(Component):
-    """A :class:`GnnSwitch` with a RAM behind each of its buses; all other ports are its own."""
+    """Connects a :class:`GnnSwitch` to a RAM at each of its buses; its other ports are its own."""
 
     def __init__(self, params: GnnSwitchParams) -> None:
         inner = dict(GnnSwitch(params).signature.members)
@@ -38,15 +38,15 @@ class SwitchOnRams(Component):
 
 
 def switch_of(params: GnnSwitchParams) -> Component:
-    """The switch as a simulation has it: with the memories of its tables if it needs some."""
+    """Return the switch as it is simulated: with RAMs if its tables are in memory."""
     return SwitchOnRams(params) if params.in_memory else GnnSwitch(params)
 
 
 def sources_of(params: GnnSwitchParams) -> dict[str, Any]:
-    """Options of a build of :func:`switch_of`."""
+    """Return build options for :func:`switch_of`."""
     return {"extra_sources": [RAM_ARRAY]} if params.in_memory else {}
 
 
 def arguments_of(params: GnnSwitchParams, folder: Path) -> list[str]:
-    """Arguments of a simulation of :func:`switch_of`."""
+    """Return simulation arguments for :func:`switch_of`."""
     return empty_rams(params.table_memory, folder) if params.in_memory else []

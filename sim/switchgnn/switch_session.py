@@ -1,4 +1,4 @@
-"""A SwitchGNN switch by itself, driven as hard as its ports allow."""
+"""Measures a SwitchGNN switch by itself, driven as hard as its ports allow."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from sim.switchgnn.switch_on_rams import arguments_of, sources_of, switch_of
 
 @dataclass(frozen=True, kw_only=True)
 class GnnSwitchWorkload(Workload):
-    """Features of all workers, as many as the ports take."""
+    """Asks for features of all workers, as many as the ports take."""
 
-    seed: int = setting(1, "Number that decides which features are sent.", least=0)
+    seed: int = setting(1, "Draw the features by this number.", least=0)
 
 
 class GnnSwitchSession(MeasuringSession):
-    """Latency of a sum; rows, sums and features a cycle. Every sum is checked."""
+    """Measures the latency of a sum, and rows, sums and features a cycle; checks every sum."""
 
     workload = GnnSwitchWorkload
     component = GnnSwitch
@@ -39,16 +39,16 @@ class GnnSwitchSession(MeasuringSession):
 
     @classmethod
     def build(cls, hardware: GnnSwitchParams) -> Build:
-        """The simulator of the switch, with the memory of its tables if it has one."""
+        """Build the simulator of the switch, with the memory of its tables if it has one."""
         emission = emission_of(switch_of(hardware))
         return build(emission, **cls.options, **sources_of(hardware))
 
     def plusargs(self, folder: Path) -> Sequence[str]:
-        """What the memory of tables is made of."""
+        """Return the arguments that fill the memory of tables."""
         return arguments_of(self.params, folder.absolute())
 
     def result(self, found: Any, clock_hz: float) -> Result:
-        """The sums are checked on the way."""
+        """Return the result; the sums have been checked on the way."""
         rates = {name: found[name][0] / found[name][1] for name in ("rows", "results", "features")}
         return Result(
             figures={

@@ -1,4 +1,4 @@
-"""Memories of a switch's tables in a simulation: RAMs that a host reaches beside their buses."""
+"""Simulates the memories of a switch's tables as RAMs that a host reaches beside their buses."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ def ram_params(params: TableMemoryParams) -> AxiRamParams:
 
 
 def ram_bytes(params: TableMemoryParams) -> int:
-    """Return the size of a RAM's file: all that its port can address, or as much as is needed."""
+    """Return the size of a RAM's file: all that its port can address, or what is needed."""
     return min(1 << params.address_bits, MOST_BYTES)
 
 
@@ -60,7 +60,7 @@ def add_rams(
 
 
 def empty_rams(params: TableMemoryParams, folder: Path, *, first: int = 0) -> list[str]:
-    """Arguments of a simulation whose RAMs hold zeros at first, which takes a file."""
+    """Return arguments of a simulation whose RAMs hold zeros at first, which takes a file."""
     empty = folder / "no_tables.bin"
     with empty.open("wb") as file:
         file.truncate(ram_bytes(params))
@@ -68,7 +68,7 @@ def empty_rams(params: TableMemoryParams, folder: Path, *, first: int = 0) -> li
 
 
 class TableRams:
-    """A host's way to the memories of tables, a beat of each port a cycle."""
+    """Gives a host access to the memories of tables, a beat of each port a cycle."""
 
     def __init__(self, dut: Any, params: TableMemoryParams) -> None:
         self.dut, self.params, self.edge = dut, params, RisingEdge(dut.clk)
@@ -80,15 +80,15 @@ class TableRams:
 
     @property
     def lines(self) -> int:
-        """Return the beats of a RAM."""
+        """Return the number of beats of a RAM."""
         return ram_bytes(self.params) // BEAT_BYTES
 
     def rows(self, bits: int) -> int:
-        """Return the rows of ``bits`` bits that a table has room for: each has half of all RAMs."""
+        """Return how many rows of ``bits`` bits a table can hold: each has half of all RAMs."""
         return self.lines // 2 * self.params.ports * (BEAT_BITS // bits)
 
     def set(self, fails: int = NOBODY, **settings: int) -> None:
-        """How all RAMs are, and which one fails."""
+        """Set how all RAMs behave, and which one fails."""
         self.dut.ram_fails.value = fails
         self.dut.ram_settings.value = pack(self.ram.settings, {"read_latency": 20} | settings)
 

@@ -1,4 +1,4 @@
-"""SwitchGNN's frames as bytes: packed and unpacked from the layouts of the hardware."""
+"""Packs and unpacks SwitchGNN's frames, from the layouts of the hardware."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,14 +19,14 @@ from hdl.switchgnn.protocol import (
 from sim.harness.payloads import pack, unpack
 from sim.switchgnn.golden.frames import Frame, Kind, Quality
 
-#: Fields that a head and a frame have under the same name.
+#: Names fields that a head and a frame have in common.
 NUMBERS = ("bm", "job", "epoch", "turn", "seq")
 TARGETS = ("list", "source", "raw", "rows")
 
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where a frame goes to and comes from: six bytes each, in the order of the wire."""
+    """Holds where a frame goes to and comes from: six bytes each, in the order of the wire."""
 
     destination: bytes = bytes(6)
     source: bytes = bytes(6)
@@ -36,7 +36,7 @@ NOWHERE = Addresses()
 
 
 def to_octets(frame: Frame, lanes: int, addresses: Addresses = NOWHERE) -> bytes:
-    """The frame on the wire, without the MAC's checksum; ValueError for what does not fit."""
+    """Return the frame's bytes without checksum; raise ValueError for what does not fit."""
     kind = protocol.Kind[frame.kind.name]
     if frame.kind is Kind.ACK:
         about: dict[str, Any] = {"bitmap": frame.bitmap}
@@ -61,7 +61,7 @@ def to_octets(frame: Frame, lanes: int, addresses: Addresses = NOWHERE) -> bytes
 
 
 def lanes_of(frame: Frame, kind: protocol.Kind, lanes: int) -> bytes:
-    """The payload, lane 0 first."""
+    """Return the payload as bytes, lane 0 first."""
     values = np.asarray(frame.payload)
     lane = lane_type(kind)
     if values.shape != (lanes,) or not np.array_equal(values, values.astype(lane)):
@@ -70,12 +70,12 @@ def lanes_of(frame: Frame, kind: protocol.Kind, lanes: int) -> bytes:
 
 
 def lane_type(kind: protocol.Kind) -> np.dtype:
-    """Signed numbers, low byte first."""
+    """Return the type of a lane: a signed number, low byte first."""
     return np.dtype(f"<i{LANE_BITS[kind] // 8}")
 
 
 def from_octets(octets: bytes, lanes: int) -> Frame:
-    """The frame that ``octets`` are; ValueError unless they are one, to the last bit.
+    """Parse the frame that ``octets`` are; raise ValueError unless they are one, to the last bit.
 
     Addresses may be any. A payload has int32 lanes, those of features too.
     """
@@ -98,7 +98,7 @@ def from_octets(octets: bytes, lanes: int) -> Frame:
 
 
 def unpack_head(octets: bytes) -> tuple[dict[str, Any], protocol.Kind]:
-    """The fields of the head, and the kind of frame that they make."""
+    """Return the fields of the head, and the kind of frame that they make."""
     if len(octets) < CONTROL_BYTES:
         raise ValueError(f"a frame has at least {CONTROL_BYTES} bytes: {len(octets)}")
     try:
@@ -109,7 +109,7 @@ def unpack_head(octets: bytes) -> tuple[dict[str, Any], protocol.Kind]:
 
 
 def judge(octets: bytes, lanes: int, address: bytes, *, corrupt: bool = False) -> Frame | Quality:
-    """What a receiver whose address is ``address`` makes of a packet; ``corrupt`` says the MAC.
+    """Return what a receiver at ``address`` makes of a packet; the MAC says ``corrupt``.
 
     Packets that are too short to tell whose they are are malformed.
     """

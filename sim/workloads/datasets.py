@@ -58,7 +58,7 @@ class DataSet:
         )
 
     def held_out(self, share: float) -> "DataSet":
-        """Hold out the last ``share`` of the samples for tests; raise DataError if none is left."""
+        """Hold out the last ``share`` of samples for tests; raise DataError if too few remain."""
         count = round(share * len(self.labels))
         kept = len(self.labels) - count
         if not (count and kept):

@@ -33,8 +33,7 @@ class Incast(Assembly):
     params: MacParams
 
     def emission(self, emit: Callable[[Component], Emission]) -> Emission:
-        """Return the MAC with a model of its IP, the pipeline behind it, and the top around
-        them."""
+        """Return the MAC with a model of its IP, the pipeline behind it, and their top."""
         mac, way = Mac(self.params), StreamPipeline(PACKETS_WAY)
         text = TOP.read_text()
         for name, part in (("incast_mac", mac), ("incast_way", way)):

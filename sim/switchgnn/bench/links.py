@@ -1,4 +1,4 @@
-"""What a network sends beyond its plan, and how much it repeats for what links lose."""
+"""Measures what a network sends beyond its plan, and how much it repeats for what links lose."""
 
 import tempfile
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ DROP = 0.1
 
 
 def rows(progress: Callable[[str], None], switch: GnnSwitchParams) -> list[Row]:
-    """An epoch of a training on links without faults, then on links that lose frames."""
+    """Train an epoch on links without faults, then on links that lose frames."""
     found = {}
     for drop in (0.0, DROP):
         progress(f"an epoch on links that lose {drop:.0%} of all frames")

@@ -1,4 +1,4 @@
-"""Plans of full-size graphs: how they come out, and how long they take."""
+"""Measures plans of full-size graphs: how good they are, and how long they take."""
 
 import time
 from collections.abc import Callable
@@ -31,7 +31,7 @@ LARGE = SwitchShape(ports=MANY, banks=8, depth=1024, lanes=128)
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
-    """Families at 8 and 128 workers, then a plan of a million edges."""
+    """Measure the plans of families at 8 and 128 workers, then that of a million edges."""
     made: list[Row] = []
     for family in FAMILIES:
         progress(family)
@@ -46,7 +46,7 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
 
 
 def cut_rows(family: str, adjacency: csr_array, cut: CutGraph) -> list[Row]:
-    """What the family is known by."""
+    """Return the figures that characterise a family's cut."""
     count = adjacency.indptr.size - 1
     return [
         Row(what=f"{family}: mean degree", value=adjacency.nnz / count),
@@ -57,7 +57,7 @@ def cut_rows(family: str, adjacency: csr_array, cut: CutGraph) -> list[Row]:
 
 
 def bank_row(family: str, cut: CutGraph) -> Row:
-    """Rows of lists in the full switch's banks, against random ones."""
+    """Compare the rows of lists in the full switch's banks with those of random banks."""
     senders = senders_of(cut, destination_plan(cut, SHAPES["full"].aggregators))
     drawn, ours = (
         int(rows_of(senders, make(senders, SHAPES["full"])).sum())
@@ -72,7 +72,7 @@ def bank_row(family: str, cut: CutGraph) -> Row:
 
 
 def bytes_row(family: str, cut: CutGraph, share: float) -> Row:
-    """Bytes of destinations in slices, against the paper's plan with the same memory."""
+    """Compare the bytes of destinations in slices with the paper's plan for the same memory."""
     memory = 4 * FEATURES * cut.n * share
     plans = (
         destination_plan(cut, min(cut.n, aggregators_in(memory, LANES))),
@@ -89,7 +89,7 @@ def bytes_row(family: str, cut: CutGraph, share: float) -> Row:
 
 
 def million_rows() -> list[Row]:
-    """All steps from a graph to its tables, and the tables' sums beside A X."""
+    """Measure all steps from a graph to its tables, and compare the tables' sums with A X."""
     adjacency = load_graph(MILLION).adjacency
     made: list[Row] = []
     for plan in PLANS:
@@ -115,7 +115,7 @@ def million_rows() -> list[Row]:
 
 
 def wrong_sums(adjacency: csr_array, prepared: Prepared) -> int:
-    """How many sums of the executed tables differ from A X."""
+    """Count the sums of the executed tables that differ from A X."""
     shape = adjacency.indptr.size - 1, 4
     drawn = np.random.default_rng(1).integers(-(1 << 15), 1 << 15, shape)
     features = drawn.astype(np.int16)

@@ -1,4 +1,4 @@
-"""What a full switch takes of a card, and how deep its logic is."""
+"""Estimates what a full switch takes of a card, and how deep its logic is."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from sim.bench.limits import Limit, Row
 from sim.bench.synth import synth
 
-#: Most that the design's page grants preset full.
+#: Limits of preset full, as the design's page grants them.
 MOST = {"luts": Limit(120_000), "ff": Limit(220_000), "uram": Limit(560)}
 MOST_LEVELS = Limit(8)
 

@@ -1,4 +1,4 @@
-"""Background traffic among workers: flows of a Hadoop cluster's sizes, at Poisson times."""
+"""Draws background traffic among workers: flows of a Hadoop cluster's sizes, at Poisson times."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ MEAN = float(np.sum(np.diff(SHARES) * (SIZES[1:] + SIZES[:-1]) / 2))  #: bytes o
 
 
 class Background:
-    """What workers' links have to carry for others: packets, each due from some slot on.
+    """Holds what workers' links have to carry for others: packets, each due from some slot on.
 
     Flows begin at every worker at Poisson times until ``slots``, so that they make up ``load`` of
     its link, and go to any other worker. A flow has a packet every PACE slots; ``packet`` has the
@@ -69,11 +69,11 @@ class Background:
         self.workers = np.arange(workers)
 
     def waits(self, now: int) -> NDArray[np.bool_]:
-        """Which workers' links have something to carry: [M]."""
+        """Return which workers' links have something to carry: [M]."""
         return self.due[self.workers, self.next] <= now
 
     def take(self, carries: NDArray[np.bool_]) -> Ints:
-        """The targets of what the links of some workers carry in this slot."""
+        """Return the targets of what the links of some workers carry in this slot."""
         targets = self.target[self.workers, self.next][carries]
         self.next = self.next + carries
         return targets

@@ -1,4 +1,4 @@
-"""What others send for the same sums: hosts alone, multicast alone, the paper's strawman."""
+"""Counts what others send for the same sums: hosts alone, multicast alone, the paper's strawman."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 
 
 def full_graph(cut: CutGraph) -> Traffic:
-    """BNS-GCN with p = 1: every feature to each worker with a neighbour, by hosts.
+    """Send every feature by hosts to each worker with a neighbour: BNS-GCN with p = 1.
 
     G3 balances the same traffic; it is held to ``Traffic.mean`` of this, its mean port.
     """
@@ -22,13 +22,13 @@ def full_graph(cut: CutGraph) -> Traffic:
 
 
 def raw_multicast(cut: CutGraph) -> Traffic:
-    """Every feature once to the switch, which copies it to each worker with a neighbour."""
+    """Send every feature once to the switch, which copies it to each worker with a neighbour."""
     return _copied(cut, sent=_senders(cut), received=cut.copies % cut.workers)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StrawmanRun:
-    """What becomes of every feature in the paper's strawman, in slots.
+    """Holds what becomes of every feature in the paper's strawman, in slots.
 
     In a slot every worker sends a feature, from the first slot on.
     """
@@ -39,14 +39,14 @@ class StrawmanRun:
     complete: Ints  #: [n]: the slot in which a destination's last feature came, -1 for none
 
     def raws(self, cut: CutGraph) -> Ints:
-        """Source and worker of each feature that is sent on, once to each worker: [2, raws]."""
+        """Return source and worker of features sent on, once to each worker: [2, raws]."""
         receivers = cut.worker[cut.destinations[self.missed]]
         keys = np.unique(cut.sources[self.missed].astype(np.int64) * cut.workers + receivers)
         return np.stack(np.divmod(keys, cut.workers))
 
 
 def strawman(cut: CutGraph, aggregators: int, seed: int = 1) -> Traffic:
-    """What the paper's strawman sends, see :func:`strawman_run`."""
+    """Return what the paper's strawman sends, see :func:`strawman_run`."""
     run = strawman_run(cut, aggregators, seed)
     return Traffic(
         features=_of_workers(cut, _senders(cut)),
@@ -57,7 +57,7 @@ def strawman(cut: CutGraph, aggregators: int, seed: int = 1) -> Traffic:
 
 
 def strawman_run(cut: CutGraph, aggregators: int, seed: int = 1) -> StrawmanRun:
-    """The paper's strawman (section 2.3.2): random order, aggregators for those who come first.
+    """Run the paper's strawman (section 2.3.2): random order, aggregators for whoever comes first.
 
     An aggregator is taken by a destination's first feature that finds one free, and is free again
     when the last has come. Features for destinations that have none go on, once to each worker.

@@ -1,4 +1,5 @@
-"""One aggregation while other traffic uses the same links: queues, marks, losses and repeats.
+"""Simulates one aggregation while other traffic uses the same links: queues, marks, losses,
+repeats.
 
 Time is in slots: a link carries a packet in each. Workers send features of a turn in their order,
 as far as their window, their token bucket and the background on their link allow: a link takes
@@ -25,12 +26,12 @@ MOST_SLOTS = 400  #: times what the turns take on empty links
 
 
 class StuckError(Exception):
-    """An aggregation does not end; the message says when it was given up."""
+    """Reports an aggregation that does not end, and when it was given up."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """Links and queues, in slots and packets."""
+    """Sets links and queues, in slots and packets."""
 
     delay: int  #: slots of a link
     room: int  #: packets of a port's queue
@@ -41,7 +42,7 @@ class Network:
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """How switch and workers treat congestion."""
+    """Says how switch and workers treat congestion."""
 
     keeps_sums: bool  #: a sum without room waits in its aggregator; else it is lost
     repeats: str = "sums"  #: what is sent for a lost sum: it, or all "features" that it is made of
@@ -52,7 +53,7 @@ class Rules:
 
 @dataclass(kw_only=True)
 class Outcome:
-    """What an aggregation took, and what became of its packets."""
+    """Counts what an aggregation took, and what became of its packets."""
 
     slots: int = 0
     lost: int = 0  #: sums, and features that were asked for, that found no room
@@ -65,7 +66,7 @@ class Outcome:
 
 @dataclass(kw_only=True)
 class Port:
-    """The queues of all ports: packets leave one a slot, in the order in which they came."""
+    """Holds the queues of all ports: packets leave one a slot, in the order in which they came."""
 
     workers: int
     room: int
@@ -75,7 +76,8 @@ class Port:
         self.free = np.zeros(self.workers, np.int64)
 
     def put(self, ports: Ints, now: int) -> tuple[NDArray[np.bool_], Ints, Ints]:
-        """Packets come, in this order: which have room, how many they find, when each leaves."""
+        """Queue packets in this order; return which fit, how many each finds, and when each
+        leaves."""
         self.free = np.maximum(self.free, now)
         found = self.free[ports] - now + places(ports)
         fits = found < self.room
@@ -84,7 +86,7 @@ class Port:
 
 
 class Aggregation:
-    """A job's turns, slot by slot."""
+    """Runs a job's turns, slot by slot."""
 
     def __init__(
         self,
@@ -117,7 +119,10 @@ class Aggregation:
         self.waiting = np.zeros(0, np.int64)  #: sums that found no room and wait
 
     def run(self, turns: int, begin: int = 0) -> Outcome:
-        """So many turns; the background is there ``begin`` slots before. StuckError: no end."""
+        """Run so many turns, after ``begin`` slots of background alone.
+
+        Raises StuckError if they do not end.
+        """
         least = turns * (int(self.lengths.max()) + 8 * self.network.delay + 8)
         now = 0
         for _ in range(begin):
@@ -129,7 +134,7 @@ class Aggregation:
         return self.outcome
 
     def turn(self, now: int, limit: int) -> int:
-        """One turn; the slot in which the next one begins."""
+        """Run one turn; return the slot in which the next one begins."""
         self.next = np.zeros(self.workers, np.int64)
         self.missing = self.senders.expected.copy()
         self.wanted = np.bincount(self.owner, minlength=self.workers)
@@ -146,7 +151,7 @@ class Aggregation:
         return now
 
     def slot(self, now: int) -> None:
-        """Background, sums and repeats enter queues; workers get, ask and send."""
+        """Pass a slot: background, sums and repeats enter queues; workers get, ask and send."""
         self.arrive(now)
         self.release(self.added(self.on_way.pop(now, [])), now)
         again, ports = self.repeats.leaving(now)
@@ -161,25 +166,25 @@ class Aggregation:
         self.send(now, marked)
 
     def cross(self, now: int) -> None:
-        """A slot in which there are no features."""
+        """Pass a slot in which there are no features."""
         self.carry(self.background.waits(now), now)
         self.arrive(now)
 
     def arrive(self, now: int) -> None:
-        """Background comes to the switch."""
+        """Take the background that comes to the switch."""
         targets = self.crossing.pop(now, np.zeros(0, np.int64))
         fits, _, _ = self.queues.put(targets, now)
         self.outcome.background += fits.size
         self.outcome.background_lost += int((~fits).sum())
 
     def carry(self, carries: NDArray[np.bool_], now: int) -> None:
-        """Links of some workers carry a packet of the background."""
+        """Let the links of some workers carry a packet of the background."""
         targets = self.background.take(carries)
         self.crossing[now + self.network.delay] = targets
         self.yields = carries
 
     def added(self, features: Sequence[Any]) -> Ints:
-        """The aggregators that the features complete."""
+        """Return the aggregators that the features complete."""
         spans = [self.reached[self.first[u] : self.first[u + 1]] for each in features for u in each]
         if not spans:
             return np.zeros(0, np.int64)
@@ -188,7 +193,7 @@ class Aggregation:
         return np.unique(touched[self.missing[touched] == 0])
 
     def release(self, complete: Ints, now: int) -> None:
-        """Sums enter their queues, or wait, or are lost."""
+        """Put complete sums into their queues, or let them wait, or lose them."""
         sums = np.concatenate([self.waiting, complete])
         fits, found, leave = self.queues.put(self.owner[sums], now)
         full = found[fits] > self.network.mark
@@ -203,11 +208,11 @@ class Aggregation:
             self.repeats.miss(sums[~fits])
 
     def deliver(self, leaves: int) -> list[Any]:
-        """Where to put what leaves its port in a slot."""
+        """Return the list for what leaves its port in a slot."""
         return self.coming.setdefault(leaves + 1 + self.network.delay, [])
 
     def get(self, now: int) -> NDArray[np.bool_]:
-        """Workers get sums and repeats; which workers hear of congestion."""
+        """Give workers their sums and repeats; return which workers hear of congestion."""
         marked = np.zeros(self.workers, bool)
         for packets, ports, full in self.coming.pop(now, ()):
             self.heard[ports] = now
@@ -221,14 +226,14 @@ class Aggregation:
         return marked
 
     def ask(self, now: int) -> None:
-        """Workers that have heard nothing for long ask for what was lost."""
+        """Let workers that have heard nothing for long ask for what was lost."""
         late = (now - self.heard >= self.network.timeout) & (self.wanted > 0)
         for worker in np.flatnonzero(late).tolist():
             self.repeats.ask(worker, now + self.network.delay * self.repeats.links)
             self.heard[worker] = now
 
     def send(self, now: int, marked: NDArray[np.bool_]) -> None:
-        """Workers send a feature each, if they have one and may."""
+        """Let workers send a feature each, if they have one and may."""
         acknowledged = self.before[0]
         may = self.next < self.lengths
         may &= self.sent - acknowledged < self.network.window

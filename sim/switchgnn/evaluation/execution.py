@@ -1,4 +1,4 @@
-"""A job's tables at work, turn by turn in integers: what a switch and its workers would compute."""
+"""Executes a job's tables, turn by turn in integers, as a switch and its workers would."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ MOST_SUM = (1 << 31) - 1
 
 
 class WrongTableError(Exception):
-    """The tables disagree with themselves; the message says where."""
+    """Reports tables that contradict themselves, and where."""
 
 
 def executed(
@@ -24,7 +24,7 @@ def executed(
     features: NDArray[np.int16],
     aggregation: int = 0,
 ) -> Ints:
-    """Y of one aggregation of the program: [V, features], from the tables and nothing else.
+    """Return Y of one aggregation of the program: [V, features], from the tables and nothing else.
 
     Every turn gathers the rows of each packet's list, adds its payload to their entries, compares
     additions with descriptors and gives each sum to the vertex of its aggregator. Workers add the
@@ -53,7 +53,7 @@ def _descriptor_rows(tables: Tables, block: int) -> slice:
 
 
 def _block(tables: Tables, block: int, vertices: int) -> tuple[csr_array, csr_array]:
-    """A block as two matrices: payloads from vertices' features, aggregators from payloads."""
+    """Return a block as two matrices: features to payloads, and payloads to aggregators."""
     groups = np.arange(tables.workers) * tables.blocks + block
     spans = [np.arange(*tables.packet_first[group : group + 2]) for group in groups]
     packets = np.concatenate(spans)
@@ -75,7 +75,7 @@ def _block(tables: Tables, block: int, vertices: int) -> tuple[csr_array, csr_ar
 
 
 def _spread(first: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """All numbers from each first to its end, and which of them each belongs to."""
+    """Return all numbers from each first to its end, and which of them each belongs to."""
     sizes = end - first
     begin = starts(sizes)
     place = np.repeat(np.arange(first.size), sizes)
@@ -89,7 +89,10 @@ def _counted(at: tuple[Ints, Ints], shape: tuple[int, int]) -> csr_array:
 def _check_block(
     tables: Tables, partition: WorkerPartition, block: int, additions: csr_array
 ) -> Ints:
-    """The aggregators of a block that are used; WrongTableError unless each completes exactly."""
+    """Return the aggregators of a block that are used.
+
+    Raises WrongTableError unless each completes exactly.
+    """
     additions.sum_duplicates()
     if (additions.data > 1).any():
         raise WrongTableError(f"block {block}: a list names an aggregator twice")

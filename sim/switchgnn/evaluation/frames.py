@@ -1,4 +1,4 @@
-"""Bytes of frames, and of everything that a plan sends."""
+"""Counts bytes of frames, and of everything that a plan sends."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -17,27 +17,27 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class FrameSizes:
-    """What a packet of L features, and one of L sums, takes of a link."""
+    """Says how many bytes a packet of L features, and one of L sums, takes of a link."""
 
     feature: int  #: FEATURE and RAW
     sums: int  #: PARTIAL and RESULT
 
     @classmethod
     def of(cls, lanes: int) -> Self:
-        """Bytes of frames of ``lanes`` features of 16 bits, or sums of 32."""
+        """Return the sizes of frames of ``lanes`` features of 16 bits, or sums of 32."""
         feature, sums = (
             BEAT * (1 - (-lanes * size // BEAT)) for size in (FEATURE_BYTES, SUM_BYTES)
         )
         return cls(feature=feature, sums=sums)
 
 
-#: The paper's count: a feature and a sum are the same amount, and heads are nothing.
+#: Counts as the paper does: a feature and a sum are the same amount, and heads are nothing.
 PAPER = FrameSizes(feature=1, sums=1)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Traffic:
-    """Packets of one slice by block and worker: [blocks, M] each.
+    """Counts the packets of one slice by block and worker: [blocks, M] each.
 
     Blocks are done one after the other: a switch waits for the busiest port of each.
     """
@@ -49,7 +49,7 @@ class Traffic:
 
     @property
     def packets(self) -> int:
-        """All packets, on the links of senders and of receivers."""
+        """Return the number of all packets, on the links of senders and of receivers."""
         return int(sum(each.sum() for each in self._kinds))
 
     @property
@@ -57,25 +57,25 @@ class Traffic:
         return self.features, self.partials, self.raws, self.results
 
     def bytes(self, sizes: FrameSizes) -> int:
-        """On all links, of one slice."""
+        """Return the bytes of one slice on all links."""
         features = int(self.features.sum() + self.raws.sum())
         return features * sizes.feature + (self.packets - features) * sizes.sums
 
     def busiest(self, sizes: FrameSizes) -> int:
-        """Bytes in or out of each block's busiest port, added up."""
+        """Return the bytes in or out of each block's busiest port, added up."""
         entering = self.features * sizes.feature + self.partials * sizes.sums
         leaving = self.raws * sizes.feature + self.results * sizes.sums
         return int(np.maximum(entering, leaving).max(1).sum())
 
     def mean(self, sizes: FrameSizes) -> float:
-        """The same if all ports had the same traffic, in one block."""
+        """Return the bytes of each port if all had the same traffic, in one block."""
         entering = (self.features * sizes.feature + self.partials * sizes.sums).sum(0).mean()
         leaving = (self.raws * sizes.feature + self.results * sizes.sums).sum(0).mean()
         return float(max(entering, leaving))
 
 
 def traffic_of(senders: Senders, workers: int) -> Traffic:
-    """What a plan sends and receives of one slice."""
+    """Count what a plan sends and receives of one slice."""
     shape = (senders.blocks, workers)
     sent = counted(senders.block[~senders.partial], senders.worker[~senders.partial], shape)
     return Traffic(
@@ -89,6 +89,6 @@ def traffic_of(senders: Senders, workers: int) -> Traffic:
 def counted(
     rows: NDArray[np.integer], columns: NDArray[np.integer], shape: tuple[int, int]
 ) -> Ints:
-    """How often each (row, column) occurs."""
+    """Count how often each (row, column) occurs."""
     keys = rows.astype(np.int64) * shape[1] + columns
     return np.bincount(keys, minlength=shape[0] * shape[1]).reshape(shape)

@@ -1,4 +1,4 @@
-"""How long a block takes and how results queue up, when packets move in slots (section 3.2.1)."""
+"""Finds how long a block takes and how results queue up, when packets move in slots (3.2.1)."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class Drained:
-    """What becomes of a block if each port moves one packet in and one out in a slot."""
+    """Says what becomes of a block if each port moves one packet in and one out in a slot."""
 
     slots: int  #: until the last result has left
     bound: int  #: the most packets that one port sends, or receives
@@ -23,7 +23,7 @@ class Drained:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Passage:
-    """When a block's packets move through a switch, in slots; ports by packet."""
+    """Says when a block's packets move through a switch, in slots; ports by packet."""
 
     entry: NDArray[np.integer]  #: [senders of the block], ports
     leaving: NDArray[np.integer]  #: [aggregators of the block], ports
@@ -33,7 +33,8 @@ class Passage:
 
 
 def passage(senders: Senders, sequence: Ints, block: int = 0, *, one_link: bool = False) -> Passage:
-    """Equations 3 to 6, with a port for each worker: in a slot each sends a packet of its list.
+    """Evaluate equations 3 to 6, with a port for each worker, which sends a packet of its list a
+    slot.
 
     A packet completes the aggregators that miss nothing else. Their results leave their ports, one
     a slot and port, from the same slot on. With ``one_link`` all packets share one port in and one
@@ -62,7 +63,7 @@ def passage(senders: Senders, sequence: Ints, block: int = 0, *, one_link: bool 
 
 
 def drained(senders: Senders, sequence: Ints, block: int = 0, *, one_link: bool = False) -> Drained:
-    """What becomes of a block, see :func:`passage`."""
+    """Return what becomes of a block, as :func:`passage` finds it."""
     made = passage(senders, sequence, block, one_link=one_link)
     return Drained(
         slots=int(made.left.max()) + 1,
@@ -73,7 +74,7 @@ def drained(senders: Senders, sequence: Ints, block: int = 0, *, one_link: bool 
 
 
 def departures(complete: Ints, port: NDArray[np.integer]) -> Ints:
-    """The slot in which each result leaves its port: not before it is complete, one a slot."""
+    """Return the slot in which each result leaves its port: once complete, one a slot."""
     order = np.lexsort((complete, port))
     place = places(port[order])
     group = np.unique(port[order], return_inverse=True)[1]
@@ -86,6 +87,6 @@ def departures(complete: Ints, port: NDArray[np.integer]) -> Ints:
 
 
 def inside(come: Ints, gone: Ints) -> Ints:
-    """How many have come and not gone at the end of each slot, until the last has gone."""
+    """Count those that have come and not gone at the end of each slot, until the last has gone."""
     slots = int(gone.max(initial=-1)) + 1
     return np.cumsum(np.bincount(come, minlength=slots) - np.bincount(gone, minlength=slots))

@@ -1,4 +1,4 @@
-"""Leaves and spines: what each class of links carries, and how long the busiest link takes.
+"""Counts what each class of links carries between leaves and spines, and the time that takes.
 
 Hosts are in racks, each with a leaf switch; every leaf has a link to each spine, and its packets
 are spread evenly over these. Leaves add: a rack sends the sum of all its sources of a destination
@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RackTraffic:
-    """Packets of one slice by block, at each host and at each leaf."""
+    """Counts the packets of one slice by block, at each host and at each leaf."""
 
     up: Ints  #: [blocks, M]: that a host sends to its leaf
     out: Ints  #: [blocks, racks]: that a leaf sends to spines
@@ -31,7 +31,7 @@ class RackTraffic:
 
     @property
     def classes(self) -> dict[str, Ints]:
-        """The packets at each link of a class, or at each group of a leaf's links to spines."""
+        """Return the packets at each link of a class, or at each leaf's links to spines."""
         return {
             "host to leaf": self.up,
             "leaf to spine": self.out,
@@ -41,15 +41,15 @@ class RackTraffic:
 
     @property
     def packets(self) -> dict[str, int]:
-        """All packets of each class of links."""
+        """Return the number of packets of each class of links."""
         return {name: int(each.sum()) for name, each in self.classes.items()}
 
     def slots(self, spines: int) -> float:
-        """Packets at the busiest link of each block, added up: blocks wait for each other."""
+        """Return the packets at each block's busiest link, added up: blocks wait for each other."""
         return float(np.max([each.max(1) for each in self._of_a_link(spines).values()], 0).sum())
 
     def together(self) -> "RackTraffic":
-        """The same packets in one block: no worker waits for another before the next one."""
+        """Return the same packets in one block, so that no worker waits for others."""
         return RackTraffic(
             up=self.up.sum(0, keepdims=True),
             out=self.out.sum(0, keepdims=True),
@@ -58,11 +58,11 @@ class RackTraffic:
         )
 
     def mean_slots(self, spines: int) -> float:
-        """Packets of all blocks at the busiest link, if those of a class had the same traffic."""
+        """Return all blocks' packets at the busiest link, if a class shared its traffic evenly."""
         return max(self._means(spines).values())
 
     def bottleneck(self, spines: int) -> str:
-        """The class of links with most packets at each."""
+        """Return the class of links with the most packets at each."""
         means = self._means(spines)
         return max(means, key=lambda name: means[name])
 
@@ -77,19 +77,19 @@ class RackTraffic:
 
 
 def racks_of(workers: int, racks: int) -> Ints:
-    """The rack of each worker: as many workers in each, those with the next numbers."""
+    """Return the rack of each worker: consecutive workers, as many in each."""
     return np.arange(workers) * racks // workers
 
 
 def hosts_alone(cut: CutGraph, rack: Ints) -> RackTraffic:
-    """BNS-GCN with p = 1: every feature to each worker with a neighbour."""
+    """Send every feature by hosts to each worker with a neighbour: BNS-GCN with p = 1."""
     source, receiver = np.divmod(cut.copies, cut.workers)
     ways = rack[cut.worker[source]], rack[receiver]
     return _with_racks(full_graph(cut), np.zeros(source.size, np.int64), *ways, rack)
 
 
 def strawman_in_racks(cut: CutGraph, rack: Ints, aggregators: int, seed: int = 1) -> RackTraffic:
-    """The strawman at every leaf: each has ``aggregators``, for all that its hosts send.
+    """Run the strawman at every leaf: each has ``aggregators`` for all that its hosts send.
 
     A rack's sum of a destination crosses once if it found an aggregator. A feature that found none
     crosses once to each rack, is added there if the destination has an aggregator at its own leaf,
@@ -135,7 +135,7 @@ def strawman_in_racks(cut: CutGraph, rack: Ints, aggregators: int, seed: int = 1
 def plan_in_racks(
     cut: CutGraph, plan: Plan, senders: Senders, rack: Ints, *, cover: bool
 ) -> RackTraffic:
-    """A plan whose leaves add: with ``cover`` the fewest packets between racks, else sums alone.
+    """Count a plan whose leaves add; with ``cover`` racks send the fewest packets, else sums alone.
 
     No leaf needs more aggregators than a block has destinations: each is one of its rack, or one of
     another rack that it makes a sum for.
@@ -145,7 +145,7 @@ def plan_in_racks(
 
 
 def _summed(cut: CutGraph, block: ArrayLike, rack: Ints) -> tuple[Ints, Ints, Ints]:
-    """Block, sending and receiving rack of every sum that leaves a rack."""
+    """Return block, sending and receiving rack of every sum that leaves a rack."""
     sender = rack[cut.worker[cut.sources]]
     key = np.asarray(block, np.int64) * cut.n + cut.destinations
     keys = np.unique(key * rack.size + sender)
@@ -154,7 +154,7 @@ def _summed(cut: CutGraph, block: ArrayLike, rack: Ints) -> tuple[Ints, Ints, In
 
 
 def _covered(cut: CutGraph, block: ArrayLike, rack: Ints) -> tuple[Ints, Ints, Ints]:
-    """The same of the least set of sums and copies in each block."""
+    """Return block, sending and receiving rack of each block's least set of sums and copies."""
     of_edge = np.asarray(block)
     ways = []
     for each in range(int(of_edge.max()) + 1):
@@ -169,7 +169,7 @@ def _covered(cut: CutGraph, block: ArrayLike, rack: Ints) -> tuple[Ints, Ints, I
 def _with_racks(
     star: Traffic, block: Ints, sender: Ints, receiver: Ints, rack: Ints
 ) -> RackTraffic:
-    """Hosts' links as in a star; between racks the packets with these blocks, from and to."""
+    """Join hosts' links as in a star with packets of these blocks between racks."""
     crosses = sender != receiver
     shape = (star.features.shape[0], int(rack.max()) + 1)
     return RackTraffic(

@@ -1,4 +1,4 @@
-"""What is sent for sums that were lost: the sums again, or the features that they are made of."""
+"""Finds what is sent for sums that were lost: the sums again, or the features they are made of."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ SUMS, FEATURES = "sums", "features"
 
 
 class Repeats:
-    """A turn's lost sums, and what their workers ask for, one packet a slot.
+    """Tracks a turn's lost sums, and what their workers ask for, one packet a slot.
 
     With SUMS the switch sends the sum again. With FEATURES, the paper's way (section 3.4), their
     workers send every feature of it, once to each worker that asks, which keeps it for other sums.
@@ -31,12 +31,12 @@ class Repeats:
         self.has: list[set[int]] = [set() for _ in range(workers)]  #: packets that came
 
     def miss(self, sums: Ints) -> None:
-        """Sums are lost that were sent for the first time."""
+        """Note that these sums were lost when they were sent for the first time."""
         for each in sums.tolist():
             self.lost[self.owner[each]].append(each)
 
     def needs(self, sums: list[int], worker: int) -> list[int]:
-        """The packets that a worker still needs for its lost sums."""
+        """Return the packets that a worker still needs for its lost sums."""
         if self.way == SUMS:
             return list(sums)
         parts = {
@@ -45,14 +45,14 @@ class Repeats:
         return sorted(parts - self.has[worker])
 
     def ask(self, worker: int, begin: int) -> None:
-        """A worker asks, unless it has asked already; packets come to its port from ``begin``."""
+        """Let a worker ask, unless it has; packets come to its port from slot ``begin`` on."""
         if self.lost[worker] and not self.open[worker]:
             packets = self.needs(self.lost[worker], worker)
             self.queued[worker] = (begin, packets)
             self.open[worker] = len(packets)
 
     def leaving(self, now: int) -> tuple[Ints, Ints]:
-        """What comes to ports in this slot, and to which."""
+        """Return the packets that come to ports in this slot, and those ports."""
         ready = [worker for worker, (begin, _) in self.queued.items() if begin <= now]
         found = []
         for worker in ready:
@@ -64,11 +64,11 @@ class Repeats:
         return made[:, 0], made[:, 1]
 
     def lose(self, ports: Ints) -> None:
-        """Packets that were asked for are lost: they will be asked for again."""
+        """Note that packets at these ports are lost: they will be asked for again."""
         np.subtract.at(self.open, ports, 1)
 
     def get(self, packet: int, worker: int) -> int:
-        """A worker gets a packet; how many of its lost sums are complete now."""
+        """Give a worker a packet; return how many of its lost sums are complete now."""
         self.open[worker] -= 1
         self.has[worker].add(packet)
         if self.way == FEATURES and self.open[worker]:
@@ -78,7 +78,7 @@ class Repeats:
         return before - len(self.lost[worker])
 
     def is_missing(self, each: int, worker: int) -> bool:
-        """Whether a lost sum still is."""
+        """Return whether a worker still lacks something of a lost sum."""
         if self.way == SUMS:
             return each not in self.has[worker]
         parts = self.parts[self.first[each] : self.first[each + 1]]

@@ -1,4 +1,4 @@
-"""What leaves a switch, waits at it and is held by it, slot by slot."""
+"""Follows what leaves a switch, waits at it and is held by it, slot by slot."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Timeline:
-    """A switch whose ports move a packet in and a packet out in a slot: [slots] each."""
+    """Counts packets of a switch whose ports move one in and one out in a slot: [slots] each."""
 
     leaving: Ints  #: packets that leave in the slot, over all ports
     sums: Ints  #: of these, sums that were made in the switch
@@ -26,12 +26,12 @@ class Timeline:
 
     @property
     def slots(self) -> int:
-        """How many there are."""
+        """Return the number of slots."""
         return self.leaving.size
 
     @classmethod
     def joined(cls, parts: Sequence[Self], gap: int = 0) -> Self:
-        """One after the other, with ``gap`` slots between in which nothing moves."""
+        """Join timelines one after the other, with ``gap`` idle slots between."""
 
         def column(name: str) -> Ints:
             columns = [np.pad(getattr(each, name), (0, gap)) for each in parts]
@@ -41,7 +41,7 @@ class Timeline:
 
 
 def plan_timeline(senders: Senders, sequence: Ints, gap: int, turns: int = 1) -> Timeline:
-    """Blocks one after the other, each in ``turns`` turns of a slice.
+    """Follow a plan's blocks one after the other, each in ``turns`` turns of a slice.
 
     Each turn begins ``gap`` slots after the last result of the one before has left, which workers
     need to hear of it.
@@ -61,7 +61,7 @@ def plan_timeline(senders: Senders, sequence: Ints, gap: int, turns: int = 1) ->
 
 
 def strawman_timeline(cut: CutGraph, aggregators: int, seed: int = 1) -> Timeline:
-    """The paper's strawman: no blocks, random order."""
+    """Follow the paper's strawman: no blocks, random order."""
     run = strawman_run(cut, aggregators, seed)
     source, receiver = run.raws(cut)
     sums = np.flatnonzero(run.taken >= 0)

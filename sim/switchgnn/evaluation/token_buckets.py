@@ -1,4 +1,4 @@
-"""Rate control of many endpoints at once: the token bucket of the hardware, cycle by cycle."""
+"""Models rate control of many endpoints at once: the token bucket of the hardware, by cycles."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ UNIT = 1 << 16  #: tokens of a beat; a rate is so many tokens a cycle
 
 @dataclass(frozen=True, kw_only=True)
 class RateSettings:
-    """What a host sets an endpoint's rate control to."""
+    """Holds what a host sets an endpoint's rate control to."""
 
     most: int = UNIT  #: tokens a cycle; UNIT is a beat a cycle
     least: int = 256  #: likewise
@@ -20,7 +20,7 @@ class RateSettings:
 
 
 class TokenBuckets:
-    """The state of ``count`` endpoints, as ``hdl.switchgnn.endpoint.token_bucket`` has it.
+    """Holds the state of ``count`` token buckets, as in ``hdl.switchgnn.endpoint.token_bucket``.
 
     Every cycle adds ``rate`` tokens, up to ``burst`` beats' worth; a beat takes UNIT, a cycle after
     it left. A frame may begin while the tokens are not negative. A word of congestion halves the
@@ -37,11 +37,12 @@ class TokenBuckets:
 
     @property
     def may_begin(self) -> NDArray[np.bool_]:
-        """Whether a frame may begin in this cycle: [count]."""
+        """Return whether a frame may begin in this cycle: [count]."""
         return self.tokens >= 0
 
     def step(self, congested: NDArray[np.bool_], beat: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """A cycle passes, in which a beat leaves and congestion is heard of; whose rate is halved.
+        """Pass a cycle, in which a beat leaves and congestion is heard of; return whose rate is
+        halved.
 
         All three are [count].
         """

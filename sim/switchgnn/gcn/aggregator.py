@@ -1,4 +1,4 @@
-"""Who adds up features between workers: the part of a training that a switch does."""
+"""Adds up features between workers: the part of a training that a switch does."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sim.switchgnn.golden.aggregation import aggregate, edges_between
 from sim.switchgnn.planning.workers import WorkerPartition
 
-#: What aggregators count, all workers together.
+#: Names what aggregators count, of all workers together.
 COUNTERS = {
     "frames": "frames on the links between workers and switch, those that are lost included",
     "bytes": "bytes of these frames, without checksums",
@@ -34,11 +34,11 @@ class Aggregator(Protocol):
 
     @property
     def counts(self) -> Counter[str]:
-        """COUNTERS, since it was made."""
+        """Return COUNTERS, counted since the aggregator was made."""
         ...
 
     def aggregate(self, features: NDArray[np.int16]) -> NDArray[np.int64]:
-        """The sum of every vertex's neighbours' features at other workers: [vertices, width].
+        """Sum every vertex's neighbours' features at other workers: [vertices, width].
 
         ``features`` are [vertices, width], of one of the widths that it was made for. RunFailed if
         the sums do not come.
@@ -52,7 +52,7 @@ MakeAggregator = Callable[[csr_array, WorkerPartition, Sequence[int]], Aggregato
 
 
 class ExactAggregator:
-    """A X by scipy, in 64 bits; nothing is counted."""
+    """Computes A X by scipy, in 64 bits; counts nothing."""
 
     def __init__(
         self, adjacency: csr_array, partition: WorkerPartition, widths: Sequence[int] = ()
@@ -61,12 +61,12 @@ class ExactAggregator:
         self.counts: Counter[str] = Counter()
 
     def aggregate(self, features: NDArray[np.int16]) -> NDArray[np.int64]:
-        """The sums, exactly."""
+        """Return the sums, exactly."""
         return aggregate(self.between, features)
 
 
 class CheckedAggregator:
-    """Another aggregator, each of whose sums is compared with scipy's."""
+    """Compares each of another aggregator's sums with scipy's."""
 
     def __init__(self, checked: Aggregator, exact: ExactAggregator) -> None:
         self.checked, self.exact = checked, exact
@@ -75,11 +75,11 @@ class CheckedAggregator:
 
     @property
     def counts(self) -> Counter[str]:
-        """Those of the other."""
+        """Return the other aggregator's counts."""
         return self.checked.counts
 
     def aggregate(self, features: NDArray[np.int16]) -> NDArray[np.int64]:
-        """The other's sums, right or wrong."""
+        """Return the other aggregator's sums, right or wrong."""
         found, right = self.checked.aggregate(features), self.exact.aggregate(features)
         self.aggregations += 1
         for vertex, feature in np.argwhere(found != right)[:1]:

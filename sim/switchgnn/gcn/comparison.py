@@ -1,4 +1,4 @@
-"""Follows a run: after every epoch, the workers' training beside those that it is compared with."""
+"""Compares, after every epoch of a run, the workers' training with reference trainings."""
 
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -11,7 +11,7 @@ from sim.switchgnn.gcn.aggregator import COUNTERS, MakeAggregator
 from sim.switchgnn.gcn.evaluation import Quality, fixed_quality, quality
 from sim.switchgnn.gcn.run import GcnRun
 
-#: The trainings, by what names of figures begin with: whose weights they are.
+#: Maps the beginning of a figure's name to the training whose weights it is about.
 SOURCES = {
     "switch": "the workers' weights",
     "golden": "weights of one worker that owns all vertices",
@@ -22,7 +22,7 @@ SOURCES = {
 
 @dataclass(frozen=True)
 class Row:
-    """After so many epochs."""
+    """Holds the state of all trainings after a number of epochs."""
 
     epoch: int
     qualities: dict[str, Quality]  #: by SOURCES
@@ -31,7 +31,7 @@ class Row:
     counters: dict[str, int]  #: COUNTERS, since the last row
 
     def flat(self) -> dict[str, Any]:
-        """The row fit for JSON."""
+        """Return the row fit for JSON."""
         named = {
             f"{source}_{name}": value
             for source, found in self.qualities.items()
@@ -41,7 +41,7 @@ class Row:
 
 
 class Comparison:
-    """The trainings of a run, which go on together."""
+    """Runs the trainings of a run, which advance together."""
 
     def __init__(self, run: GcnRun, make: MakeAggregator) -> None:
         self.run = run
@@ -51,7 +51,7 @@ class Comparison:
         self.difference = ""  #: the first thing that is not as it must be, in a line
 
     def look(self) -> Row:
-        """See how good all weights are."""
+        """Evaluate all trainings' weights; return the row."""
         logits, golden = self.switch.look(), self.golden.look()
         plain, floats = self.plain.look(), self.float.look()
         difference = self.switch.difference or self.difference_of(logits, golden)
@@ -74,12 +74,12 @@ class Comparison:
         return row
 
     def learn(self) -> None:
-        """Train all of them for an epoch, after they have looked."""
+        """Train all of them for an epoch, after :meth:`look` has evaluated them."""
         for training in (self.switch, self.golden, self.plain, self.float):
             training.learn()
 
     def difference_of(self, logits: Integers, golden: Integers) -> str:
-        """The first weight that is not that of one worker, or else the first logit."""
+        """Return the first weight, or else logit, that differs from the one-worker run's."""
         named = [
             (f"weight {{}} of layer {number}", mine, other)
             for number, (mine, other) in enumerate(
@@ -94,17 +94,17 @@ class Comparison:
 
     @property
     def counted(self) -> Counter[str]:
-        """COUNTERS of all aggregators, since the beginning."""
+        """Return COUNTERS of all aggregators, since the beginning."""
         return sum((each.counts for each in self.switch.aggregators), Counter())
 
     @property
     def total(self) -> Counter[str]:
-        """COUNTERS of all rows."""
+        """Return COUNTERS of all rows, added up."""
         return sum((Counter(row.counters) for row in self.rows), Counter())
 
     @property
     def warnings(self) -> list[str]:
-        """What says that the training came to nothing, a line each."""
+        """Return a line for each sign that the training came to nothing."""
         found = []
         loss, chance = self.rows[-1].qualities["switch"].loss, np.log(self.run.problem.classes)
         if not loss <= chance:

@@ -1,4 +1,4 @@
-"""How good logits are."""
+"""Evaluates how good logits are."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from sim.switchgnn.gcn.problem import Problem
 
 @dataclass(frozen=True)
 class Quality:
-    """Cross entropy and accuracy, of vertices that are trained on and that are tested on."""
+    """Holds cross entropy and accuracy of the training vertices and of the test vertices."""
 
     loss: float
     accuracy: float
@@ -22,19 +22,19 @@ class Quality:
 
 
 def quality(problem: Problem, logits: NDArray[np.float64]) -> Quality:
-    """The quality of logits [vertices, classes]."""
+    """Return the quality of logits [vertices, classes]."""
     return Quality(*judged(problem, logits, problem.train), *judged(problem, logits, problem.test))
 
 
 def fixed_quality(problem: Problem, logits: Integers) -> Quality:
-    """The quality of logits in fixed point."""
+    """Return the quality of logits in fixed point."""
     return quality(problem, np.ldexp(logits.astype(np.float64), -VALUE_FRACTION))
 
 
 def judged(
     problem: Problem, logits: NDArray[np.float64], among: NDArray[np.bool_]
 ) -> tuple[float, float]:
-    """Mean cross entropy and accuracy of the vertices ``among``."""
+    """Return mean cross entropy and accuracy of the vertices ``among``."""
     found, labels = logits[among], problem.labels[among]
     right = found[np.arange(len(found)), labels]
     return float((logsumexp(found, 1) - right).mean()), float((found.argmax(1) == labels).mean())

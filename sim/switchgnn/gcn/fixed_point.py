@@ -1,4 +1,4 @@
-"""Numbers of integer training: where their binary points are, exact products, inverse roots."""
+"""Computes in the numbers of integer training: binary points, exact products, inverse roots."""
 
 import math
 
@@ -19,12 +19,12 @@ MOST_PART = 1 << 58  #: of a worker's part of a sum: those of 32 workers fit 64 
 
 
 def to_fixed(values: ArrayLike, fraction: int) -> Integers:
-    """Real numbers that fit as integers, rounded to the nearest."""
+    """Return real numbers that fit as integers, rounded to the nearest."""
     return np.rint(np.ldexp(np.asarray(values, np.float64), fraction)).astype(np.int64)
 
 
 def product(left: Integers, right: Integers) -> Integers:
-    """``left @ right``, exact; RunFailed if a sum could need over 58 bits.
+    """Return ``left @ right``, exact; raise RunFailed if a sum could need over 58 bits.
 
     Float64 adds up integers exactly while all sums, of whatever terms in whatever order, are below
     2^53; its products are many times faster than those of integers.
@@ -41,17 +41,17 @@ def product(left: Integers, right: Integers) -> Integers:
 
 
 def most(values: Integers, axis: int) -> NDArray[np.float64]:
-    """The largest magnitude along ``axis``."""
+    """Return the largest magnitude along ``axis``."""
     return np.abs(values).max(axis, initial=0).astype(np.float64)
 
 
 def rounded(sums: Integers, shift: int) -> Integers:
-    """Exact sums as 32-bit numbers with ``shift`` fewer fraction bits."""
+    """Return exact sums as 32-bit numbers with ``shift`` fewer fraction bits."""
     return saturate(round_shift(sums, shift))[0]
 
 
 def inverse_roots(counts: Integers) -> Integers:
-    """1 / sqrt(count), rounded to the nearest, for counts of at least 1.
+    """Return 1 / sqrt(count), rounded to the nearest, for counts of at least 1.
 
     Whole numbers all the way: 2^ROOT_FRACTION / sqrt(count) is isqrt(2^(2 ROOT_FRACTION) / count)
     with one bit more, which is then rounded off.

@@ -1,4 +1,4 @@
-"""The same training in float64, which integers are compared with: nothing is rounded or sent."""
+"""Trains the same network in float64, as a reference: nothing is rounded or sent."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 class FloatTraining:
-    """A network whose layers are A X W, with the first weights of an integer training."""
+    """Trains a network of layers A X W, from the first weights of an integer training."""
 
     def __init__(self, problem: Problem, schedule: Schedule, weights: Sequence[Integers]) -> None:
         self.problem, self.schedule = problem, schedule
@@ -27,7 +27,7 @@ class FloatTraining:
         self.outputs: list[Floats] = []  #: of each layer, before ReLU
 
     def look(self) -> Floats:
-        """Do a forward pass; the logits."""
+        """Do a forward pass; return the logits."""
         self.inputs, self.outputs = [], []
         values = self.problem.features
         for weights in self.weights:
@@ -37,7 +37,7 @@ class FloatTraining:
         return self.outputs[-1]
 
     def learn(self) -> None:
-        """Do the backward pass of the forward pass that :meth:`look` has done; change weights."""
+        """Do the backward pass for what :meth:`look` has done, and change the weights."""
         train, found = self.problem.train, list[Floats]()
         slope = np.zeros_like(self.outputs[-1])
         slope[train] = softmax(self.outputs[-1][train])
@@ -55,13 +55,13 @@ class FloatTraining:
 
 
 def normalised(adjacency: csr_array) -> csr_array:
-    """D^-1/2 (A + I) D'^-1/2, of edges into and out of each vertex."""
+    """Return D^-1/2 (A + I) D'^-1/2, for edges into and out of each vertex."""
     looped = csr_array(adjacency + eye_array(adjacency.indptr.size - 1))
     into, out_of = (np.asarray(looped.sum(axis)) ** -0.5 for axis in (1, 0))
     return csr_array(diags_array(into) @ looped @ diags_array(out_of))
 
 
 def softmax(logits: Floats) -> Floats:
-    """The shares of e^z in each row."""
+    """Return the shares of e^z in each row."""
     powers = np.exp(logits - logits.max(1, keepdims=True))
     return powers / powers.sum(1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Aggregations by the golden switch and workers, frame by frame, on links that may be bad."""
+"""Aggregates by the golden switch and workers, frame by frame, on links that may be bad."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ MOST_ACK_EVERY = 8
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchSetup:
-    """A switch, how its work is planned, and the links around it."""
+    """Describes a switch, how its work is planned, and the links around it."""
 
     shape: SwitchShape
     window: int  #: W
@@ -36,12 +36,12 @@ class SwitchSetup:
 
     @property
     def ack_every(self) -> int:
-        """Frames that one ACK answers."""
+        """Return the number of frames that one ACK answers."""
         return min(self.window, MOST_ACK_EVERY)
 
 
 class Planner:
-    """Plans aggregations on a switch, once of each graph."""
+    """Plans aggregations on a switch, once for each graph."""
 
     def __init__(self, setup: SwitchSetup) -> None:
         self.setup = setup
@@ -50,7 +50,7 @@ class Planner:
     def planned(
         self, adjacency: csr_array, partition: WorkerPartition, widths: Sequence[int]
     ) -> dict[int, Tables]:
-        """The tables of one aggregation of each of ``widths``: only their programs differ.
+        """Return the tables of one aggregation of each of ``widths``: only their programs differ.
 
         Asked for the same graph, it gives what it gave before; partition and widths are the same.
         UserError for what the switch has no room for.
@@ -74,7 +74,7 @@ class Planner:
 
 
 class GoldenAggregator:
-    """A golden switch whose job does one aggregation, ends, and is started anew for the next.
+    """Aggregates on a golden switch, whose job is started anew for each aggregation.
 
     Runs of the job are told apart by their epochs, and what is left of one on the links is refused
     in the next.
@@ -102,7 +102,7 @@ class GoldenAggregator:
         self.planned_bytes = 0
 
     def aggregate(self, features: NDArray[np.int16]) -> NDArray[np.int64]:
-        """The sums, from the switch; RunFailed if they do not come."""
+        """Return the sums, from the switch; raise RunFailed if they do not come."""
         planned = self.jobs[features.shape[1]]
         job = planned.with_features([features])
         self.planned_bytes += planned.bytes
@@ -124,7 +124,7 @@ class GoldenAggregator:
 
     @property
     def counts(self) -> Counter[str]:
-        """All of aggregator.COUNTERS."""
+        """Return all of the aggregator's COUNTERS."""
         counts, links = self.switch.counts, self.links.counts
         return Counter(
             {name: links[name] for name in ("frames", "bytes")}
@@ -135,5 +135,5 @@ class GoldenAggregator:
 
 
 def deepest(tables: Tables) -> int:
-    """Aggregators of a bank that the largest block has."""
+    """Return the most aggregators of a bank that a block has."""
     return int(np.diff(tables.descriptor_first).max())

@@ -1,4 +1,4 @@
-"""The shape of a graph network: its layers, which side of each is aggregated, first weights."""
+"""Describes a graph network: its layers, which side of each is aggregated, its first weights."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from sim.switchgnn.gcn.fixed_point import WEIGHT_FRACTION, to_fixed
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer computes A X W, of X [vertices, inputs] and W [inputs, outputs]."""
+    """Describes a layer that computes A X W, of X [vertices, inputs] and W [inputs, outputs]."""
 
     inputs: int
     outputs: int
 
     @property
     def aggregates_first(self) -> bool:
-        """Whether it is (A X) W, and not A (X W): the narrower side is aggregated.
+        """Return whether the layer computes (A X) W, as X is no wider, or A (X W).
 
         Of two that are as wide it is X, which in the first layer needs no backward pass.
         """
@@ -27,13 +27,13 @@ class Layer:
 
     @property
     def width(self) -> int:
-        """Features of its aggregations."""
+        """Return the number of features of the layer's aggregations."""
         return min(self.inputs, self.outputs)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """``count`` layers with ReLU between them, ``hidden`` features wide inside."""
+    """Describes ``count`` layers with ReLU between them, ``hidden`` features wide inside."""
 
     inputs: int  #: features of a vertex
     hidden: int
@@ -42,13 +42,13 @@ class Network:
 
     @property
     def layers(self) -> list[Layer]:
-        """Layers in the order of the forward pass."""
+        """Return the layers in the order of the forward pass."""
         widths = [self.inputs, *[self.hidden] * (self.count - 1), self.classes]
         return [Layer(*pair) for pair in pairwise(widths)]
 
     @property
     def aggregations(self) -> list[int]:
-        """The widths of a forward pass and the backward pass behind it, in their order.
+        """Return the widths of a forward and a backward pass, in their order.
 
         The first layer's backward pass aggregates only if it has not done so before its product:
         nobody wants the gradient of the inputs.
@@ -58,7 +58,7 @@ class Network:
         return [layer.width for layer in (*layers, *reversed(backward))]
 
     def first_weights(self, seed: int) -> list[Integers]:
-        """Glorot's: uniform, of a variance that keeps that of activations."""
+        """Draw Glorot's first weights: uniform, of a variance that keeps activations'."""
         return list(self._drawn(np.random.default_rng(seed)))
 
     def _drawn(self, rng: np.random.Generator) -> Iterator[Integers]:

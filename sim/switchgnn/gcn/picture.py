@@ -1,4 +1,4 @@
-"""Pictures of a training: its curves, and the graph as its workers share it."""
+"""Draws pictures of a training: its curves, and the graph as its workers share it."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ import numpy as np
 from sim.switchgnn.gcn.comparison import Row
 from sim.switchgnn.gcn.run import GcnRun
 
-#: Source of a curve -> how it is drawn, that behind the others first.
+#: Maps the source of a curve to how it is drawn, from back to front.
 STYLES: dict[str, dict[str, Any]] = {
     "plain": {"label": "without the graph", "color": "tab:green"},
     "float": {"label": "float64", "color": "0.65", "linewidth": 4},
@@ -20,7 +20,7 @@ MOST_EDGES = 20_000  #: that are drawn
 
 
 def new_figure(columns: int, title: str) -> tuple[Any, Any]:
-    """A figure that needs no screen, and its axes."""
+    """Return a figure that needs no screen, and its axes."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -32,7 +32,7 @@ def new_figure(columns: int, title: str) -> tuple[Any, Any]:
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write a figure, and forget it."""
+    """Write a figure into a file, and free it."""
     from matplotlib import pyplot
 
     figure.tight_layout()
@@ -41,7 +41,7 @@ def save(figure: Any, path: Path) -> None:
 
 
 def draw_curves(rows: Sequence[Row], title: str, path: Path) -> None:
-    """Loss of the vertices that are trained on, accuracy of those that are tested on."""
+    """Draw the loss of the training vertices and the accuracy of the test vertices."""
     figure, axes = new_figure(2, title)
     epochs = [row.epoch for row in rows]
     for axis, name, text in zip(
@@ -57,7 +57,7 @@ def draw_curves(rows: Sequence[Row], title: str, path: Path) -> None:
 
 
 def draw_traffic(frames: Mapping[str, Mapping[str, Sequence[int]]], path: Path) -> None:
-    """The frames of a run by direction and kind, of each worker."""
+    """Draw the frames of a run by direction and kind, for each worker."""
     figure, axes = new_figure(2, "frames between workers and switch, counted by the hardware")
     for axis, (direction, kinds) in zip(axes, frames.items(), strict=True):
         below: Any = 0
@@ -74,7 +74,7 @@ def draw_traffic(frames: Mapping[str, Mapping[str, Sequence[int]]], path: Path) 
 
 
 def draw_cut(run: GcnRun, path: Path) -> None:
-    """Vertices by their two main features, coloured by worker, and the edges between workers."""
+    """Draw vertices by their two main features, coloured by worker, and edges between workers."""
     figure, (axis,) = new_figure(1, "vertices of each worker, and the edges between workers")
     problem, partition = run.problem, run.partition
     assert partition is not None

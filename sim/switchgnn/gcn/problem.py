@@ -1,4 +1,4 @@
-"""What a network is trained on: a graph, its vertices' features, who teaches and who tests."""
+"""Describes what a network is trained on: a graph, features, training and test vertices."""
 
 from dataclasses import dataclass, replace
 
@@ -16,7 +16,7 @@ UNKNOWN = -1  #: the label of a vertex that is neither trained on nor tested on
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Problem:
-    """A graph without edges from a vertex to itself, and what its vertices are to be told apart."""
+    """Holds a graph without edges from a vertex to itself, and the classes to learn."""
 
     name: str
     adjacency: csr_array  #: ones [V, V]: row is destination, column source
@@ -27,32 +27,32 @@ class Problem:
 
     @property
     def vertices(self) -> int:
-        """V."""
+        """Return V, the number of vertices."""
         return len(self.labels)
 
     @property
     def edges(self) -> int:
-        """Directed edges."""
+        """Return the number of directed edges."""
         return self.adjacency.nnz
 
     @property
     def classes(self) -> int:
-        """How many there are."""
+        """Return the number of classes."""
         return int(self.labels.max()) + 1
 
     @property
     def test(self) -> NDArray[np.bool_]:
-        """Which vertices are tested on: those with a label that are not trained on."""
+        """Return which vertices are tested on: those with a label that are not trained on."""
         return (self.labels != UNKNOWN) & ~self.train
 
     def without_edges(self) -> "Problem":
-        """The same vertices, each by itself."""
+        """Return the same vertices without any edge."""
         nothing = csr_array(self.adjacency.shape, dtype=np.int8)
         return replace(self, adjacency=nothing, directed=False)
 
 
 def problem_of(graph: Graph, labels: int, seed: int) -> Problem:
-    """The problem that a graph with features and labels is.
+    """Make the problem of a graph that has features and labels.
 
     Vertices to train on are those that the graph says, or ``labels`` of each class that ``seed``
     draws. UserError for whatever is wrong or missing.
@@ -80,7 +80,7 @@ def problem_of(graph: Graph, labels: int, seed: int) -> Problem:
 
 
 def scaled(graph: Graph) -> NDArray[np.float64]:
-    """The features, without the mean of each, divided by what is then the largest of all."""
+    """Return the features less the mean of each, divided by the largest magnitude of all."""
     if graph.features is None:
         raise UserError(f"{graph.name}: has no features [{graph.vertices}, features]")
     with np.errstate(over="ignore", invalid="ignore"):  # what is beyond float64 is refused below
@@ -94,7 +94,7 @@ def scaled(graph: Graph) -> NDArray[np.float64]:
 
 
 def check_labels(name: str, labels: Integers) -> None:
-    """UserError for labels that no vertex can have."""
+    """Raise UserError for labels that no vertex can have."""
     least, most, vertices = int(labels.min()), int(labels.max()), len(labels)
     refuse(
         least < UNKNOWN or most >= vertices,
@@ -105,7 +105,7 @@ def check_labels(name: str, labels: Integers) -> None:
 
 
 def drawn(name: str, labels: Integers, count: int, seed: int) -> NDArray[np.bool_]:
-    """``count`` vertices of each class that there is."""
+    """Draw ``count`` vertices of each class that there is."""
     rng = np.random.default_rng(seed)
     train = np.zeros(len(labels), bool)
     for label in np.unique(labels[labels != UNKNOWN]).tolist():
@@ -120,7 +120,7 @@ def drawn(name: str, labels: Integers, count: int, seed: int) -> NDArray[np.bool
 
 
 def without_loops(adjacency: csr_array) -> csr_array:
-    """The graph without edges from a vertex to itself, of which a network has its own."""
+    """Return the graph without edges from a vertex to itself, which a network adds itself."""
     edges = adjacency.tocoo()
     destinations, sources = edges.coords
     kept = destinations != sources

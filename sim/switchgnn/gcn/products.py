@@ -1,4 +1,4 @@
-"""Products of a tall matrix and a small one."""
+"""Multiplies a tall matrix by a small one."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ ONE_THREAD = 1 << 18  #: multiplications up to which OpenBLAS uses one thread
 
 
 def by_rows(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``left @ right``, so many rows at a time that no threads are started.
+    """Return ``left @ right``, computed in blocks of rows small enough to start no threads.
 
     On a busy machine threads wait for each other fifteen times as long as such a product takes.
     """

@@ -1,4 +1,4 @@
-"""Â X of all workers: what each scales, sends, adds up by itself and gets from the switch."""
+"""Computes normalised A X across workers: what each scales, sends, adds and gets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from sim.switchgnn.golden.aggregation import aggregate
 
 @dataclass(frozen=True)
 class Part:
-    """What a worker has of a graph, in one direction."""
+    """Holds what a worker has of a graph, in one direction."""
 
     vertices: Integers  #: that it owns
     inside: csr_array  #: edges between them, and one from each to itself
@@ -24,7 +24,7 @@ class Part:
 
 
 class Propagation:
-    """Sums along the edges of a graph, each divided by sqrt(d_u d_v): y = D^-1/2 (A + I) D'^-1/2 x.
+    """Sums along edges, each divided by sqrt(d_u d_v): y = D^-1/2 (A + I) D'^-1/2 x.
 
     d counts the edges into a destination, or out of a source, and that from a vertex to itself. The
     same in both directions of an undirected graph.
@@ -37,7 +37,7 @@ class Propagation:
         aggregator: Aggregator | None,
         bits: int,
     ) -> None:
-        """``adjacency`` has no edge from a vertex to itself; ``shares`` are the workers' vertices.
+        """Take ``adjacency`` without loops, and the workers' vertices as ``shares``.
 
         A single worker has no ``aggregator``. Features have ``bits`` bits.
         """
@@ -48,7 +48,7 @@ class Propagation:
         self.parts = [part_of(adjacency, vertices) for vertices in shares]
 
     def __call__(self, values: Sequence[Integers], name: int, fraction: int) -> list[Integers]:
-        """Y of each worker's vertices, of the X that each one has.
+        """Return Y of each worker's vertices, from the X that each one has.
 
         ``name`` tells one aggregation of an epoch from the others. Its scale suits what the
         features were an epoch ago, which the workers have told each other with their gradients; the
@@ -73,7 +73,7 @@ class Propagation:
 
 
 def part_of(adjacency: csr_array, vertices: Integers) -> Part:
-    """The part of the worker that owns ``vertices``."""
+    """Return the part of the worker that owns ``vertices``."""
     into = np.diff(adjacency.indptr)[vertices] + 1
     out_of = np.bincount(adjacency.indices, minlength=adjacency.indptr.size - 1)[vertices] + 1
     own = adjacency[vertices][:, vertices] + eye_array(vertices.size).astype(np.int8)

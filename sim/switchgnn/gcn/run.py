@@ -1,4 +1,4 @@
-"""A training as it was asked for: the data, the workers, and the trainings that are compared."""
+"""Sets up a training as it was asked for: data, workers, and the trainings that are compared."""
 
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from sim.switchgnn.planning.workers import WorkerPartition, metis_workers, read_
 
 
 class GcnRun:
-    """A workload with its data; UserError for what is wrong with them."""
+    """Holds a workload with its data; raises UserError for what is wrong with them."""
 
     def __init__(self, asked: GcnWorkload) -> None:
         self.asked = asked
@@ -36,23 +36,23 @@ class GcnRun:
 
     @property
     def alone(self) -> Training:
-        """The golden model: one worker that owns all vertices, and no switch."""
+        """Return the golden model: one worker that owns all vertices, and no switch."""
         return Training(self.problem, self.network, self.schedule, self.weights)
 
     @property
     def without_edges(self) -> Training:
-        """The same network for vertices that have no neighbours."""
+        """Return the training of the same network on vertices without neighbours."""
         alone = self.problem.without_edges()
         return Training(alone, self.network, self.schedule, self.weights)
 
     @property
     def in_float(self) -> FloatTraining:
-        """Float64."""
+        """Return the training in float64."""
         return FloatTraining(self.problem, self.schedule, self.weights)
 
     @cached_property
     def cut(self) -> csr_array:
-        """The edges between workers; none if there is only one."""
+        """Return the edges between workers; none if there is only one."""
         shape, partition = self.problem.adjacency.shape, self.partition
         if partition is None:
             return csr_array(shape, dtype=np.int8)
@@ -60,27 +60,27 @@ class GcnRun:
 
     @cached_property
     def directions(self) -> list[csr_array]:
-        """What is aggregated along: the edges, and against them if that is another graph."""
+        """Return the graphs to aggregate along: the edges, and their reverse if that differs."""
         adjacency = self.problem.adjacency
         return [adjacency, adjacency.T.tocsr()] if self.problem.directed else [adjacency]
 
     @property
     def widths(self) -> list[int]:
-        """Features of aggregations, each once."""
+        """Return the numbers of features of the aggregations, each once."""
         return sorted(set(self.network.aggregations))
 
     @property
     def cut_vertices(self) -> int:
-        """Vertices with an edge to or from another worker."""
+        """Count the vertices with an edge to or from another worker."""
         return int(np.unique(self.cut.tocoo().coords).size)
 
     def shared(self, make: MakeAggregator) -> "SharedTraining":
-        """The training that the vertices are shared out for, between workers by ``make``."""
+        """Return the training between workers, whose aggregators ``make`` makes."""
         return SharedTraining(self, make)
 
 
 class SharedTraining(Training):
-    """A training whose aggregations between workers are all compared with A X."""
+    """Trains between workers, and compares every aggregation with A X."""
 
     def __init__(self, run: GcnRun, make: MakeAggregator) -> None:
         problem, partition = run.problem, run.partition
@@ -104,12 +104,15 @@ class SharedTraining(Training):
 
     @property
     def difference(self) -> str:
-        """The first sum that is not A X; nothing if all are."""
+        """Return the first sum that is not A X; empty if all are."""
         return next((each.difference for each in self.aggregators if each.difference), "")
 
 
 def partition_of(asked: GcnWorkload, problem: Problem) -> WorkerPartition | None:
-    """Who owns each vertex; None if one worker owns all; UserError if there cannot be so many."""
+    """Return the owner of each vertex; None if one worker owns all.
+
+    Raises UserError if there cannot be so many workers.
+    """
     if asked.workers > problem.vertices:
         raise UserError(f"{asked.workers} workers cannot share {problem.vertices} vertices")
     if asked.workers == 1:

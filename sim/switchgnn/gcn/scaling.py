@@ -1,4 +1,4 @@
-"""From a vertex's numbers to the 16-bit features that are sent, and from sums back.
+"""Scales a vertex's numbers to the 16-bit features that are sent, and sums back.
 
 The hosts scale, the switch only adds (the design's page, "Frames"). A graph convolution is
 
@@ -21,7 +21,7 @@ HEADROOM = 1  #: bits by which a feature may grow in an epoch before it saturate
 
 @dataclass(frozen=True)
 class Scale:
-    """How the features of one aggregation are scaled."""
+    """Says how the features of one aggregation are scaled."""
 
     exponent: int  #: k
     fraction: int  #: bits of what comes in and goes out
@@ -29,7 +29,7 @@ class Scale:
 
     @classmethod
     def fitting(cls, largest: int, fraction: int, bits: int) -> "Scale":
-        """The finest scale that leaves HEADROOM above ``largest``, as :func:`magnitude` has it."""
+        """Return the finest scale that leaves HEADROOM above ``largest``, a :func:`magnitude`."""
         room = bits - 1 - HEADROOM
         exponent = room + fraction + ROOT_FRACTION - largest.bit_length()
         # What is sent and what comes back is shifted right: neither may be shifted left instead.
@@ -37,7 +37,7 @@ class Scale:
         return cls(min(max(exponent, least), most), fraction, bits)
 
     def sent(self, values: Integers, roots: Integers) -> tuple[NDArray[np.int16], int]:
-        """The features [vertices, width] that are sent, and how many of them saturate.
+        """Return the features [vertices, width] to send, and how many of them saturate.
 
         ``roots`` are 1 / sqrt(d_u) of their vertices.
         """
@@ -46,7 +46,7 @@ class Scale:
         return features.astype(np.int16), int(np.count_nonzero(wrong))
 
     def received(self, sums: Integers, roots: Integers) -> Integers:
-        """What sums [vertices, width] stand for; ``roots`` are 1 / sqrt(d_v) of their vertices.
+        """Return the values of sums [vertices, width]; ``roots`` are their vertices' 1 / sqrt(d_v).
 
         A sum of d features is below d 2^15, its product with the root below 2^43 sqrt(d).
         """
@@ -55,5 +55,5 @@ class Scale:
 
 
 def magnitude(values: Integers, roots: Integers) -> int:
-    """The largest |x_u| / sqrt(d_u), with ROOT_FRACTION bits more than x."""
+    """Return the largest |x_u| / sqrt(d_u), with ROOT_FRACTION bits more than x."""
     return int(np.abs(values * roots[:, None]).max(initial=0))

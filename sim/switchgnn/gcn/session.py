@@ -1,4 +1,4 @@
-"""Training of a graph network on workers around a SwitchGNN switch, beside its golden models."""
+"""Trains a graph network on workers around a SwitchGNN switch, beside its golden models."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -34,7 +34,7 @@ QUALITIES = {
 
 
 class GcnSession(Session):
-    """A training: the switch adds up what workers cannot, and every sum is compared with A X."""
+    """Runs a training whose switch adds up between workers; compares every sum with A X."""
 
     workload = GcnWorkload
     counted = {
@@ -74,35 +74,35 @@ class GcnSession(Session):
 
     @classmethod
     def files(cls, asked: GcnWorkload) -> Sequence[Path]:
-        """The data and the partition, if they are files."""
+        """Return the data and the partition, if they are files."""
         return asked.paths
 
     @classmethod
     def hardware(cls, params: GnnSwitchParams, asked: GcnWorkload) -> Hashable:
-        """The network, if it is hardware that adds; else who does: models have no sizes."""
+        """Return the network if hardware adds, else the name of the adder."""
         if asked.adder is Adder.RTL and asked.workers > 1:
             return network_of(params, asked.workers)
         return asked.adder
 
     @classmethod
     def build(cls, hardware: Hashable) -> Build:
-        """The simulator of a network; nothing for what is Python."""
+        """Build the simulator of a network; a model in Python needs none."""
         if isinstance(hardware, NetworkParams):
             return build_network(hardware, optimise=True)
         return Build(folder=Path(), top=str(hardware))
 
     @property
     def title(self) -> str:
-        """Data, network, bits, workers."""
+        """Describe data, network, bits and workers in a line."""
         return text.title(self.training)
 
     def about(self) -> Iterator[str]:
-        """Lines on the data."""
+        """Yield lines that describe the data."""
         yield from text.about(self.training)
 
     @contextmanager
     def adder(self, simulator: Build, folder: Path) -> Iterator[MakeAggregator]:
-        """What makes the aggregators of the run, as long as they are used.
+        """Yield the function that makes the run's aggregators, and close them at the end.
 
         ``simulator`` is what :meth:`build` has made, ``folder`` where it may work.
         """
@@ -130,7 +130,7 @@ class GcnSession(Session):
         listener: Listener | None = None,
         clock_mhz: float = CLOCK_MHZ,
     ) -> Result:
-        """Train, with a line for each epoch; RunFailed if sums do not come or numbers diverge."""
+        """Train, with a line for each epoch; raise RunFailed if sums fail or numbers diverge."""
         with self.adder(simulator, folder) as make:
             self.comparison = Comparison(self.training, make)
             self.train(self.comparison, listener or Listener())
@@ -155,7 +155,7 @@ class GcnSession(Session):
                 comparison.learn()
 
     def figures(self, comparison: Comparison) -> dict[str, float]:
-        """The figures by their names in ``counted``."""
+        """Return the figures by their names in ``counted``."""
         rows, last = comparison.rows, comparison.rows[-1].flat()
         qualities = {
             f"{source}_{name}": last[f"{source}_{name}"] for source in SOURCES for name in QUALITIES
@@ -171,7 +171,7 @@ class GcnSession(Session):
         )
 
     def curves(self, comparison: Comparison) -> Mapping[str, Mapping[str, Sequence[float]]]:
-        """Loss and accuracy by epoch, of all trainings."""
+        """Return loss and accuracy by epoch, of all trainings."""
         rows = comparison.rows
         epochs: Sequence[float] = [row.epoch for row in rows]
         return {
@@ -184,7 +184,7 @@ class GcnSession(Session):
         }
 
     def details(self, comparison: Comparison) -> dict[str, Any]:
-        """What JSON says of the run beside its figures: data, plan and epochs."""
+        """Return what the JSON says beside the figures: data, plan and epochs."""
         run = self.training
         problem = run.problem
         return {
@@ -207,7 +207,7 @@ class GcnSession(Session):
 
     @property
     def traffic(self) -> dict[str, dict[str, list[int]]]:
-        """Frames of each worker by direction and kind; nothing if no hardware counted them."""
+        """Return each worker's frames by direction and kind; none unless hardware counted."""
         return traffic(self.hardware_counters["workers"]) if self.hardware_counters else {}
 
     def write(self, folder: Path) -> Sequence[str]:
@@ -229,13 +229,13 @@ class GcnSession(Session):
         return written
 
     def summary(self, result: Result) -> Iterator[str]:
-        """How good the weights are, and what was sent."""
+        """Yield lines on how good the weights are, and on what was sent."""
         assert self.comparison is not None
         yield from text.summary(self.comparison)
 
 
 def shape_of(params: GnnSwitchParams, asked: GcnWorkload) -> SwitchShape:
-    """What plans have to know of a switch."""
+    """Return what a plan must know of a switch."""
     return SwitchShape(
         ports=params.ports,
         banks=params.banks,

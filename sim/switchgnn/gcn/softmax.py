@@ -1,4 +1,4 @@
-"""Softmax in whole numbers, so that every machine finds the same bits."""
+"""Computes softmax in whole numbers, so that every machine finds the same bits."""
 
 import math
 from functools import cache
@@ -19,13 +19,13 @@ NOTHING = 62  #: a power of two with so many zeros in front is nothing
 
 @cache
 def table() -> Integers:
-    """2^-(i / 256) for i from 0 to 256."""
+    """Return 2^-(i / 256) for i from 0 to 256."""
     ends = [round(2.0 ** (POWER_FRACTION - i / (1 << SEGMENT_BITS))) for i in range(257)]
     return np.array(ends, np.int64)
 
 
 def negative_powers(exponents: Integers) -> Integers:
-    """2^-x of x of at least 0; a straight line between 256 points is 1e-6 off at most."""
+    """Return 2^-x for x of at least 0, by straight lines between 256 points: at most 1e-6 off."""
     whole, part = exponents >> EXPONENT_FRACTION, exponents & (1 << EXPONENT_FRACTION) - 1
     segment, offset = part >> OFFSET_BITS, part & (1 << OFFSET_BITS) - 1
     low, high = table()[segment], table()[segment + 1]
@@ -34,7 +34,7 @@ def negative_powers(exponents: Integers) -> Integers:
 
 
 def softmax(logits: Integers) -> Integers:
-    """The shares of e^z in each row: from VALUE_FRACTION to GRADIENT_FRACTION bits.
+    """Return the shares of e^z in each row, from VALUE_FRACTION to GRADIENT_FRACTION bits.
 
     A row's largest logit is 2^0, so that a row's sum of powers is at least 1. Logits have 32 bits:
     products with log2 e are below 2^58.

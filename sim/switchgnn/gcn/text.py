@@ -1,4 +1,4 @@
-"""A training in words: lines on its data, a line per epoch, and a summary."""
+"""Describes a training in words: lines on its data, a line per epoch, and a summary."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ NAMES = {
     "float": "float64",
     "plain": "without graph",
 }
-#: What stands between the workers, in a title.
+#: Names in a title what connects the workers.
 ADDERS = {
     Adder.RTL: ", RTL",
     Adder.GOLDEN: ", golden switch",
@@ -23,7 +23,7 @@ CLOCK_MHZ = 250.0  #: of times
 
 
 def title(run: GcnRun) -> str:
-    """Data, network, bits, workers."""
+    """Describe data, network, bits and workers in a line."""
     asked, widths = run.asked, [run.network.inputs, *(each.outputs for each in run.network.layers)]
     return (
         f"{run.problem.name}, {' x '.join(map(str, widths))}, {asked.bits} bits, eta ="
@@ -33,7 +33,7 @@ def title(run: GcnRun) -> str:
 
 
 def about(run: GcnRun) -> Iterator[str]:
-    """Lines on the data."""
+    """Yield lines that describe the data."""
     problem = run.problem
     kind = "directed edges" if problem.directed else "edges, each in both directions"
     yield (
@@ -49,7 +49,7 @@ def about(run: GcnRun) -> Iterator[str]:
 
 
 def header() -> str:
-    """The titles above the lines of the epochs, of 80 columns."""
+    """Return the titles above the lines of the epochs, of 80 columns."""
     workers, alone, *others = (f"{name:14}" for name in NAMES.values())
     columns = "  ".join(others)
     about = "loss and accuracy at the test vertices; =: bit for bit"
@@ -57,7 +57,7 @@ def header() -> str:
 
 
 def line(row: Row) -> str:
-    """The line of an epoch."""
+    """Return the line of one epoch."""
     workers, alone, *others = (
         f"{row.qualities[name].test_loss:7.4f} {row.qualities[name].test_accuracy:6.1%}"
         for name in NAMES
@@ -68,7 +68,7 @@ def line(row: Row) -> str:
 
 
 def summary(comparison: Comparison) -> Iterator[str]:
-    """How good the weights are, and what was sent."""
+    """Yield lines on how good the weights are, and on what was sent."""
     row, total = comparison.rows[-1], comparison.total
     for kind, name in (("training", "accuracy"), ("test", "test_accuracy")):
         found = [f"{text} {getattr(row.qualities[n], name):.2%}" for n, text in NAMES.items()]

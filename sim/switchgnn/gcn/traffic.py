@@ -1,8 +1,8 @@
-"""What frames went between workers and switch, from the counters of the endpoints."""
+"""Counts the frames between workers and switch, by the counters of the endpoints."""
 
 from collections.abc import Mapping, Sequence
 
-#: direction -> kind of frame -> counters of an endpoint that are added up, less the last ones
+#: direction -> kind of frame -> an endpoint's counters: those that are added up, those taken off
 FRAMES: dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "from the worker": {
         "features": (("sent_feature", "sent_partial"), ("sent_again",)),
@@ -22,7 +22,7 @@ FRAMES: dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
 
 
 def traffic(workers: Sequence[Mapping[str, int]]) -> dict[str, dict[str, list[int]]]:
-    """Frames of each worker, by direction and kind; those to a worker as they arrived."""
+    """Return frames of each worker, by direction and kind; those to a worker as they arrived."""
     return {
         direction: {
             kind: [

@@ -1,4 +1,4 @@
-"""Training of a graph network in whole numbers, on workers that each own some of the vertices.
+"""Trains a graph network in whole numbers, on workers that each own some of the vertices.
 
 Every number that a worker computes is of one vertex, or a part of a sum of 64 bits that is rounded
 once all parts are added. So weights are the same, bit for bit, however vertices are shared out.
@@ -32,7 +32,7 @@ Shares = list[Integers]  #: an array for each worker, with a row for each of its
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """How weights follow from gradients."""
+    """Says how weights follow from gradients."""
 
     eta: float  #: learning rate
     l2_shift: int  #: weights lose 2^-N of themselves in each epoch; 0: nothing
@@ -40,7 +40,7 @@ class Schedule:
 
 
 class Training:
-    """A network and its weights while it is trained, all vertices at once in each epoch."""
+    """Trains a network, all vertices at once in each epoch."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Training:
         forward: Aggregator | None = None,
         backward: Aggregator | None = None,
     ) -> None:
-        """Without ``owner``, the worker of each vertex, one worker owns all of them.
+        """Let ``owner`` name the worker of each vertex; without it one worker owns all.
 
         ``forward`` adds along the edges, ``backward`` against them: the same for an undirected
         graph. A single worker has neither.
@@ -76,20 +76,20 @@ class Training:
 
     @property
     def saturations(self) -> int:
-        """Features that did not fit their bits, of all epochs."""
+        """Count the features that did not fit their bits, of all epochs."""
         both = {id(each): each for each in (self.forward, self.backward)}
         return sum(each.saturations for each in both.values())
 
     @property
     def logits(self) -> Integers:
-        """What the last forward pass gives each class: [vertices, classes]."""
+        """Return what the last forward pass gives each class: [vertices, classes]."""
         found = np.zeros((self.problem.vertices, self.network.classes), np.int64)
         for share, outputs in zip(self.shares, self.outputs[-1], strict=True):
             found[share] = outputs
         return found
 
     def look(self) -> Integers:
-        """Do a forward pass; the logits."""
+        """Do a forward pass; return the logits."""
         self.before_weights, self.outputs = [], []
         values = self.inputs
         for number, layer in enumerate(self.network.layers):
@@ -104,7 +104,7 @@ class Training:
         return self.logits
 
     def learn(self) -> None:
-        """Do the backward pass of the forward pass that :meth:`look` has done; change weights."""
+        """Do the backward pass for what :meth:`look` has done, and change the weights."""
         layers = self.network.layers
         gradients = self.of_loss()
         found: list[Integers] = []
@@ -125,9 +125,9 @@ class Training:
             self.change(number, gradient)
 
     def of_loss(self) -> Shares:
-        """The gradient of the cross entropy at the logits: of training vertices, softmax - label.
+        """Return the gradient of the cross entropy at the logits: softmax less the label.
 
-        It is that of a sum over them; the step has the division by their number.
+        It is that of a sum over the training vertices; the step has the division by their number.
         """
         found = []
         for share, logits in zip(self.shares, self.outputs[-1], strict=True):
@@ -139,7 +139,7 @@ class Training:
         return found
 
     def change(self, number: int, gradient: Integers) -> None:
-        """Take a step with a layer's weights, of their gradient of 64 bits."""
+        """Step a layer's weights along their gradient of 64 bits."""
         kept = self.momentum[number] - round_shift(self.momentum[number], MOMENTUM_SHIFT)
         grown = kept + round_shift(gradient, VALUE_FRACTION)
         self.momentum[number] = saturate(grown, MOMENTUM_BITS)[0]
@@ -152,10 +152,10 @@ class Training:
 
 
 def multiplied(values: Shares, weights: Integers) -> Shares:
-    """Each worker's rows times the weights, with as many fraction bits as before."""
+    """Return each worker's rows times the weights, with as many fraction bits as before."""
     return [rounded(product(each, weights), WEIGHT_FRACTION) for each in values]
 
 
 def added(parts: Sequence[Integers]) -> Integers:
-    """The workers' parts of a sum, added in any order."""
+    """Return the sum of the workers' parts, which any order of addition gives."""
     return np.sum(parts, axis=0)

@@ -1,4 +1,4 @@
-"""What a training of a graph network is asked to do."""
+"""Describes what a training of a graph network is asked to do."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,7 +16,7 @@ MOST_WORKERS = 32
 
 
 class Adder(StrEnum):
-    """Who adds up features between workers; names as on the command line."""
+    """Names who adds up features between workers, as on the command line."""
 
     RTL = "rtl"  # the hardware of the switch and of an endpoint for each worker, simulated
     GOLDEN = "golden"  # the golden switch and workers, frame by frame
@@ -25,80 +25,80 @@ class Adder(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class GcnWorkload(Workload):
-    """A graph network, trained on all vertices at once in each epoch."""
+    """Asks for a training of a graph network on all vertices at once in each epoch."""
 
     data: str = setting(
         "digits",
-        "The graph: digits, a Matrix Market file (.gz, .bz2, .xz too) or an .npz file that"
-        " scipy.sparse.save_npz wrote. The .npz file, or one beside the .mtx file with its name,"
+        "Train on this graph: digits, a Matrix Market file (.gz, .bz2, .xz too) or an .npz file"
+        " that scipy.sparse.save_npz wrote. The .npz file, or one beside the .mtx file of its name,"
         " has arrays features [vertices, features] and labels [vertices], -1 where there is none;"
         " an array train [vertices], true or false, may say which vertices are trained on.",
         metavar="digits|PATH",
     )
     labels: int = setting(
         10,
-        "Vertices of each class that are trained on, drawn by the seed, unless the data say which;"
+        "Train on so many vertices of each class, drawn by the seed, unless the data say which;"
         " all others with a label are tested on.",
         least=1,
     )
-    layers: int = setting(2, "Layers of the network.", least=1, most=4)
-    hidden: int = setting(32, "Features of a vertex between layers.", least=1, most=1024)
-    bits: int = setting(16, "Bits of a feature that is sent: 8, 12 or 16.")
-    eta: float = setting(0.4, "Learning rate.")
+    layers: int = setting(2, "Make a network of so many layers.", least=1, most=4)
+    hidden: int = setting(32, "Give vertices so many features between layers.", least=1, most=1024)
+    bits: int = setting(16, "Send features of so many bits: 8, 12 or 16.")
+    eta: float = setting(0.4, "Learn at this rate.")
     l2_shift: int = setting(
-        5, "Weights lose 2^-N of themselves in each epoch; 0 is off.", least=0, most=23
+        5, "Shrink weights by 2^-N of themselves in each epoch; 0 is off.", least=0, most=23
     )
-    epochs: int = setting(60, "Number of times that all vertices are trained on.", least=1)
+    epochs: int = setting(60, "Train so many times on all vertices.", least=1)
     workers: int = setting(
         4,
-        "Workers that share the vertices; two or more are joined by a switch.",
+        "Share the vertices between so many workers; a switch joins two or more.",
         least=1,
         most=MOST_WORKERS,
     )
     partition: str = setting(
         METIS,
-        "Which worker owns each vertex: metis, or a file with a number for each vertex (.npy, .npz"
+        "Assign vertices to workers by metis, or by a file with a number for each (.npy, .npz"
         " of a partition, or text with one a line).",
         metavar="metis|PATH",
     )
     adder: Adder = setting(
         Adder.RTL,
-        "Who adds up features between workers: rtl is the simulated hardware, golden its model,"
-        " frame by frame, and exact is scipy without a network. The weights are the same.",
+        "Add features between workers by rtl, the simulated hardware, by golden, its model,"
+        " frame by frame, or by exact, scipy without a network. The weights are the same.",
     )
-    plan: str = setting(PLANS[0], f"How edges become blocks: {', '.join(PLANS)}.")
-    order: str = setting(
-        next(iter(ORDERS)), f"The order in which vertices are sent: {', '.join(ORDERS)}."
-    )
-    open_turns: int = setting(1, "Turns that are open at a time.", least=1, most=2)
+    plan: str = setting(PLANS[0], f"Make blocks of edges by this plan: {', '.join(PLANS)}.")
+    order: str = setting(next(iter(ORDERS)), f"Send vertices in this order: {', '.join(ORDERS)}.")
+    open_turns: int = setting(1, "Keep so many turns open at a time.", least=1, most=2)
     link_latency: int = setting(
         20,
-        "Cycles that a link between worker and switch takes, one way, in the simulated hardware.",
+        "Delay frames on a link of the simulated hardware by so many cycles, one way.",
         least=0,
         most=4095,
     )
-    drop: float = setting(0.0, "Chance that a link drops a frame.", least=0, most=0.9)
-    duplicate: float = setting(0.0, "Chance that a link doubles a frame.", least=0, most=0.9)
+    drop: float = setting(0.0, "Drop a frame on a link with this chance.", least=0, most=0.9)
+    duplicate: float = setting(0.0, "Double a frame on a link with this chance.", least=0, most=0.9)
     reorder: float = setting(
-        0.0, "Chance that a link delays a frame beyond later ones.", least=0, most=1
+        0.0, "Delay a frame beyond later ones on a link with this chance.", least=0, most=1
     )
-    corrupt: float = setting(0.0, "Chance that a link flips a bit of a frame.", least=0, most=0.9)
+    corrupt: float = setting(
+        0.0, "Flip a bit of a frame on a link with this chance.", least=0, most=0.9
+    )
     displacement: int = setting(
         400,
-        "Most cycles by which a reordered or doubled frame is late in the simulated hardware.",
+        "Delay reordered and doubled frames by at most so many cycles in the simulated hardware.",
         least=0,
         most=4095,
     )
     timeout: int = setting(
         0,
-        "Cycles until a worker of the simulated hardware repeats a frame; 0 takes what suits the"
+        "Repeat a worker's frame after so many cycles of the simulated hardware; 0 suits the"
         " links.",
         least=0,
         most=(1 << 23) - 1,
     )
     seed: int = setting(
         1,
-        "Number that decides the first weights, the labels that are trained on, the plan and the"
+        "Draw by this number the first weights, the labels that are trained on, the plan and the"
         " links' faults.",
         least=0,
         most=(1 << 31) - 1,
@@ -121,17 +121,17 @@ class GcnWorkload(Workload):
 
     @property
     def has_links(self) -> bool:
-        """Whether frames are sent at all."""
+        """Return whether frames are sent at all."""
         return self.workers > 1 and self.adder is not Adder.EXACT
 
     @property
     def faults(self) -> Faults:
-        """What links do to frames."""
+        """Return what links do to frames, by chance."""
         return Faults(**{name: getattr(self, name) for name in CHANCES})
 
     @property
     def links(self) -> LinkSettings:
-        """What the links of simulated hardware are like."""
+        """Return how the links of simulated hardware behave."""
         return LinkSettings(
             latency=self.link_latency,
             displacement=self.displacement,
@@ -141,6 +141,6 @@ class GcnWorkload(Workload):
 
     @property
     def paths(self) -> list[Path]:
-        """The files that are named: data and partition, if they are files."""
+        """Return the files that are named as data or as partition."""
         named = {self.data: "digits", self.partition: METIS}
         return [Path(name) for name, other in named.items() if name != other]

@@ -1,4 +1,4 @@
-"""What the switch and its workers compute together: Y = A X (SwitchGNN, equation 1)."""
+"""Defines what the switch and its workers compute together: Y = A X (SwitchGNN, equation 1)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 
 def aggregate(adjacency: csr_array, features: NDArray[np.integer]) -> NDArray[np.int64]:
-    """The sum of every vertex's neighbours' features, exact in 64 bits.
+    """Return the sum of every vertex's neighbours' features, exact in 64 bits.
 
     ``adjacency`` has a one in row v, column u for each edge from u to v: [vertices, vertices].
     ``features`` and the sums are [vertices, features].
@@ -15,7 +15,7 @@ def aggregate(adjacency: csr_array, features: NDArray[np.integer]) -> NDArray[np
 
 
 def edges_inside(adjacency: csr_array, owner: NDArray[np.integer]) -> csr_array:
-    """The edges between vertices of the same worker, which no switch has to do with.
+    """Return the edges between vertices of the same worker, which need no switch.
 
     ``owner`` is the worker of each vertex.
     """
@@ -24,7 +24,7 @@ def edges_inside(adjacency: csr_array, owner: NDArray[np.integer]) -> csr_array:
 
 
 def edges_between(adjacency: csr_array, owner: NDArray[np.integer]) -> csr_array:
-    """The edges between vertices of different workers."""
+    """Return the edges between vertices of different workers."""
     destinations, sources = adjacency.tocoo().coords
     return _those(adjacency, owner[destinations] != owner[sources])
 

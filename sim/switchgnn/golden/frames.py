@@ -1,4 +1,4 @@
-"""What a frame of SwitchGNN says, without how it lies on the wire."""
+"""Describes what a frame of SwitchGNN says, however it is laid out on the wire."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Kind(StrEnum):
-    """What a frame is; `hdl/switchgnn/protocol.py` gives each kind its number."""
+    """Names what a frame is; `hdl/switchgnn/protocol.py` gives each kind its number."""
 
     FEATURE = "feature"  # to the switch: is added to the aggregators of its rows, copied as RAW
     PARTIAL = "partial"  # to the switch: a sum that is added to the one aggregator named
@@ -20,7 +20,7 @@ class Kind(StrEnum):
 
 
 class Quality(StrEnum):
-    """Why bytes are not a frame of ours; the first that applies, from below."""
+    """Names why bytes are not a frame of ours; of the reasons that apply, the last one counts."""
 
     MALFORMED = "malformed"  # of a wrong length or kind, or with bits set that are zero
     FOREIGN = "foreign"  # another destination, ethertype or version
@@ -29,7 +29,7 @@ class Quality(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """A frame; fields that its kind does not use are zero.
+    """Holds a frame; fields that its kind does not use are zero.
 
     Features and sums may be anything that can be added: NumPy's int32 arrays in the models of
     switch and worker, whole numbers where states are explored.

@@ -1,4 +1,4 @@
-"""What a job of the switch is set up with: sizes, blocks, the turn program and rows of lists."""
+"""Describes how a job of the switch is set up: sizes, blocks, the turn program, rows of lists."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ Row = Sequence[int | None]  # an index for each bank, None where nothing is adde
 
 
 class Step(NamedTuple):
-    """A step of a turn program: so many turns, each with the same block of destinations."""
+    """Is a step of a turn program: so many turns, each with the same block of destinations."""
 
     block: int
     turns: int
@@ -19,7 +19,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Descriptor:
-    """What an aggregator is loaded with for a block."""
+    """Holds what an aggregator is loaded with for a block."""
 
     expected: int  # contributions that make its sum complete, at least 1
     port: int  # that the sum leaves by: as RESULT, or as PARTIAL where a switch is behind it
@@ -27,7 +27,7 @@ class Descriptor:
 
 
 class Cause(StrEnum):
-    """Why a contribution that a list asks for is not added."""
+    """Names why a contribution that a list asks for is not added."""
 
     NO_SUCH_ROW = "no such row"  # behind the memory of lists
     OUTSIDE = "outside"  # not an aggregator of the job's region
@@ -36,7 +36,7 @@ class Cause(StrEnum):
 
 
 class TableError(NamedTuple):
-    """A contribution that is not added."""
+    """Describes a contribution that is not added."""
 
     cause: Cause
     turn: int
@@ -46,7 +46,7 @@ class TableError(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class JobSetup:
-    """A job as its host starts it.
+    """Describes a job as its host starts it.
 
     Aggregators are numbered within the job's region of every bank: index x banks + bank. If two
     turns are open, the even ones have the first half of the region and the odd ones the second;
@@ -67,29 +67,29 @@ class JobSetup:
 
     @property
     def size(self) -> int:
-        """Aggregators of a turn."""
+        """Return the number of aggregators of a turn."""
         return self.banks * self.depth
 
     @property
     def below(self) -> int:
-        """Bitmap of the ports whose DONEs are waited for."""
+        """Return the bitmap of the ports whose DONEs are waited for."""
         return self.ports if self.up is None else self.ports & ~(1 << self.up)
 
     @property
     def workers(self) -> int:
-        """Bitmap of the ports without a switch behind them: copies of features go there only."""
+        """Return the bitmap of ports without a switch behind, to which alone copies go."""
         return self.ports & ~sum(1 << port for port in self.links)
 
     def slot(self, turn: int) -> int:
-        """Which of the open turns' windows and aggregators a turn has."""
+        """Return which of the open turns' windows and aggregators a turn has."""
         return turn % self.open_turns
 
     def place(self, turn: int, aggregator: int) -> int:
-        """Where in the region a turn has one of its aggregators."""
+        """Return where in the region a turn has one of its aggregators."""
         return self.slot(turn) * self.size + aggregator
 
     def block(self, turn: int) -> int:
-        """The block of a turn."""
+        """Return the block of a turn."""
         turn %= sum(step.turns for step in self.program)
         for step in self.program:
             if turn < step.turns:
@@ -98,7 +98,7 @@ class JobSetup:
         raise AssertionError("the program has as many turns as its steps")
 
     def added_to(self, frame: Frame) -> Iterator[tuple[int, int]]:
-        """Row and aggregator of all that a FEATURE or PARTIAL is for; -1: there is no such row."""
+        """Yield row and aggregator of each addition of a frame; -1 if there is no such row."""
         if frame.kind is Kind.PARTIAL:
             yield 0, frame.list
             return

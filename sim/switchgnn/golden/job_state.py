@@ -1,4 +1,4 @@
-"""What the switch keeps of a job of SwitchGNN, immutable, so that it can be explored."""
+"""Holds what the switch keeps of a job of SwitchGNN, immutable, so that it can be explored."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,7 +9,7 @@ from sim.switchgnn.golden.window import Window
 
 @dataclass(frozen=True)
 class Entry:
-    """An aggregator."""
+    """Holds an aggregator."""
 
     expected: int = 0  # contributions; 0: the block has no destination for it
     port: int = 0
@@ -23,7 +23,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Arrivals:
-    """What has come in by a port in an open turn."""
+    """Holds what has come in by a port in an open turn."""
 
     window: Window = field(default_factory=Window)
     unanswered: int = 0  # new frames since the last ACK
@@ -31,7 +31,7 @@ class Arrivals:
 
 @dataclass(frozen=True)
 class Sender:
-    """The PARTIALs of an open turn that go to another switch, in the order of their completion."""
+    """Holds an open turn's PARTIALs for another switch, in the order of their completion."""
 
     sent: tuple[int, ...] = ()  # aggregator of each seq; hardware keeps those of a window
     acked: Window = field(default_factory=Window)
@@ -39,7 +39,7 @@ class Sender:
 
 @dataclass(frozen=True)
 class OpenTurn:
-    """What is kept for each open turn, by port: :meth:`JobSetup.slot` says where."""
+    """Holds what is kept for each open turn, by port: :meth:`JobSetup.slot` says where."""
 
     arrivals: tuple[Arrivals, ...]
     senders: tuple[Sender, ...]
@@ -47,7 +47,7 @@ class OpenTurn:
 
 @dataclass(frozen=True)
 class Job:
-    """What the switch keeps of a job."""
+    """Holds what the switch keeps of a job."""
 
     lo: int  # the oldest open turn
     done: int  # bitmap of ports that are DONE with it
@@ -57,50 +57,50 @@ class Job:
 
     @classmethod
     def at_start(cls, setup: JobSetup) -> "Job":
-        """As a job's start leaves it: turn 0 is to be loaded."""
+        """Return the state after a job's start, in which turn 0 is still to be loaded."""
         slots = setup.open_turns
         entries = (Entry(),) * (slots * setup.size)
         return cls(0, 0, (empty(setup),) * slots, (None,) * slots, entries)
 
     def is_open(self, setup: JobSetup, turn: int) -> bool:
-        """Whether a turn is open."""
+        """Return whether a turn is open."""
         return self.lo <= turn < self.lo + setup.open_turns
 
     def is_loaded(self, setup: JobSetup, turn: int) -> bool:
-        """Whether an open turn's aggregators are ready for it."""
+        """Return whether an open turn's aggregators are ready for it."""
         return self.loaded[setup.slot(turn)] == setup.block(turn)
 
 
 def empty(setup: JobSetup) -> OpenTurn:
-    """Nothing has come and nothing has left."""
+    """Return an open turn in which nothing has come and nothing has left."""
     ports = setup.ports.bit_length()
     return OpenTurn((Arrivals(),) * ports, (Sender(),) * ports)
 
 
 def sender_of(setup: JobSetup, job: Job, turn: int, port: int) -> Sender:
-    """The PARTIALs of an open turn that leave by a port."""
+    """Return the PARTIALs of an open turn that leave by a port."""
     return job.open[setup.slot(turn)].senders[port]
 
 
 def with_sender(setup: JobSetup, job: Job, turn: int, port: int, sender: Sender) -> Job:
-    """The job with one sender replaced."""
+    """Return the job with one sender replaced."""
     slot = setup.slot(turn)
     senders = exchanged(job.open[slot].senders, port, sender)
     return replace(job, open=exchanged(job.open, slot, replace(job.open[slot], senders=senders)))
 
 
 def with_arrivals(setup: JobSetup, job: Job, turn: int, port: int, arrivals: Arrivals) -> Job:
-    """The job with what has come in by one port replaced."""
+    """Return the job with what has come in by one port replaced."""
     slot = setup.slot(turn)
     new = exchanged(job.open[slot].arrivals, port, arrivals)
     return replace(job, open=exchanged(job.open, slot, replace(job.open[slot], arrivals=new)))
 
 
 def with_entry(job: Job, place: int, entry: Entry) -> Job:
-    """The job with one aggregator replaced."""
+    """Return the job with one aggregator replaced."""
     return replace(job, entries=exchanged(job.entries, place, entry))
 
 
 def exchanged(items: tuple, place: int, item: Any) -> tuple:
-    """The tuple with one item replaced."""
+    """Return the tuple with one item replaced."""
     return (*items[:place], item, *items[place + 1 :])

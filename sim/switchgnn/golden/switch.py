@@ -1,4 +1,4 @@
-"""SwitchGNN's switch as a whole, frame by frame: in by a port, out by ports.
+"""Models SwitchGNN's switch as a whole, frame by frame: in by a port, out by ports.
 
 The rule of a job is :func:`sim.switchgnn.golden.switch_rule.switch_rule`; here are the jobs, the
 order in which a frame is judged, and what is counted. What hardware does in its time is an event
@@ -29,7 +29,7 @@ Sent = list[tuple[int, Frame]]  # ports and what leaves by them
 
 @dataclass(kw_only=True)
 class RunningJob(JobRange):
-    """An active job: its slots are its aggregators, of the same indices in every bank."""
+    """Holds an active job: its slots are its aggregators, of the same indices in every bank."""
 
     setup: JobSetup
     state: Job
@@ -39,7 +39,7 @@ class RunningJob(JobRange):
 
 @dataclass
 class Counts:
-    """What the switch counts beside verdicts."""
+    """Counts what the switch counts beside verdicts."""
 
     rows: int = 0  # of lists, and one for each PARTIAL
     additions: int = 0  # into aggregators
@@ -51,7 +51,7 @@ class Counts:
 
 @dataclass
 class SwitchModel:
-    """A switch of so many ports, and so many banks of so many aggregators each.
+    """Models a switch of so many ports, and so many banks of so many aggregators each.
 
     ``congested_in`` and ``congested_out`` are bitmaps of the ports whose queues are above their
     level: ACKs echo the first, RESULT and RAW are marked by the second.
@@ -70,7 +70,7 @@ class SwitchModel:
         self.table: JobTable[RunningJob] = JobTable(self.ports, self.depth, self.jobs)
 
     def start_job(self, number: int, *, setup: JobSetup, epoch: int, base: int) -> Refusal | None:
-        """Start a job whose region begins at index ``base`` of every bank, or tell why not."""
+        """Start a job with its region at index ``base`` of every bank, or return the refusal."""
         if setup.banks != self.banks:
             raise ValueError(f"the switch has {self.banks} banks, the tables {setup.banks}")
         job = RunningJob(
@@ -88,13 +88,13 @@ class SwitchModel:
         self.table.stop(number)
 
     def load(self) -> None:
-        """All open turns whose aggregators were not loaded are loaded."""
+        """Load the aggregators of all open turns that are not loaded."""
         for job in self.table.active.values():
             for turn in unloaded(job.setup, job.state):
                 job.state = load_rule(job.setup, job.state, turn)
 
     def take(self, port: int, arrival: Frame | Quality) -> Sent:
-        """A frame comes in at ``port``, or what is none; the ports and frames of its answers."""
+        """Take a frame, or what is none, at ``port``; return its answers, with their ports."""
         if not isinstance(arrival, Frame):
             self.counters[port, arrival] += 1
             return []
@@ -120,7 +120,7 @@ class SwitchModel:
             job.first_error = job.first_error or error
 
     def leave(self, job: RunningJob) -> Sent:
-        """All complete sums leave, but those that wait for another switch's window."""
+        """Return all complete sums, except those that wait for another switch's window."""
         sent = []
         for place in list(queued(job.state)):
             job.state, frame = leave_rule(job.setup, job.state, place)
@@ -129,7 +129,7 @@ class SwitchModel:
         return sent
 
     def ack_delay_over(self) -> Sent:
-        """Whatever has come and is not acknowledged is acknowledged."""
+        """Acknowledge whatever has come and is not acknowledged."""
         sent = []
         for number, job in self.table.active.items():
             job.state, acks = delayed_acks(job.setup, job.state)
@@ -137,7 +137,7 @@ class SwitchModel:
         return sent
 
     def partial_timeout(self) -> Sent:
-        """PARTIALs that no other switch has acknowledged leave again."""
+        """Return the PARTIALs that no other switch has acknowledged, to be sent again."""
         sent = []
         for number, job in self.table.active.items():
             again = list(repeats(job.setup, job.state))
@@ -147,7 +147,7 @@ class SwitchModel:
         return sent
 
     def signed(self, number: int, job: RunningJob, sent: Iterable[tuple[int, Frame]]) -> Sent:
-        """What leaves, with its job, its port and its marks."""
+        """Return what leaves, with its job, its port and its marks."""
         named = []
         for port, frame in sent:
             congested = self.congested_in if frame.kind is Kind.ACK else self.congested_out

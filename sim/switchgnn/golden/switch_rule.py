@@ -1,4 +1,4 @@
-"""The specification of SwitchGNN's switch: what a job does with each frame.
+"""Specifies SwitchGNN's switch: what a job does with each frame.
 
 The paper (section 3.4) has no rule that is safe on links that lose or double; this one is, and it
 needs no bound on the life of a frame. States are immutable, so that they can be explored.
@@ -32,7 +32,7 @@ from sim.switchgnn.golden.window import Window
 
 
 class Verdict(StrEnum):
-    """What became of a frame that belongs to the job; the switch counts by these and by port."""
+    """Names what became of a frame of the job; the switch counts by these and by port."""
 
     ADDED = "added"  # FEATURE, PARTIAL: new
     REPEATED = "repeated"  # FEATURE, PARTIAL: not new; acknowledged at once
@@ -50,13 +50,13 @@ class Verdict(StrEnum):
     MISPLACED = "misplaced"  # a kind that the port behind it may not send
 
 
-#: fields that a RAW and a RAWFETCH do not have: whatever stands there is not handed on
+#: clears fields that a RAW and a RAWFETCH do not have, so that they are not passed on
 NOT_PASSED = {"seq": 0, "list": 0, "rows": 0, "bitmap": 0}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the switch does with a frame: `sent` has the ports that frames leave by."""
+    """Says what the switch does with a frame; `sent` has the ports that frames leave by."""
 
     job: Job
     verdict: Verdict
@@ -65,7 +65,7 @@ class Outcome:
 
 
 def switch_rule(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
-    """The switch gets a frame of the job by one of its ports."""
+    """Handle a frame of the job that the switch gets by one of its ports."""
     if is_misplaced(setup, frame, port):
         return Outcome(job, Verdict.MISPLACED)
     if frame.kind is Kind.ADVANCE:
@@ -89,7 +89,10 @@ def switch_rule(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
 
 
 def is_misplaced(setup: JobSetup, frame: Frame, port: int) -> bool:
-    """Only the switch above ends turns, only other switches acknowledge; nobody sends a RESULT."""
+    """Return whether a frame is of a kind that what is behind the port may not send.
+
+    Only the switch above ends turns, only other switches acknowledge; nobody sends a RESULT.
+    """
     if frame.kind is Kind.ADVANCE:
         return port != setup.up
     if frame.kind is Kind.ACK:
@@ -98,7 +101,7 @@ def is_misplaced(setup: JobSetup, frame: Frame, port: int) -> bool:
 
 
 def contribution_rule(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
-    """A FEATURE or PARTIAL of an open turn."""
+    """Handle a FEATURE or PARTIAL of an open turn."""
     turn = frame.turn
     before = job.open[setup.slot(turn)].arrivals[port]
     if not job.is_loaded(setup, turn):
@@ -121,7 +124,7 @@ def contribution_rule(setup: JobSetup, job: Job, frame: Frame, port: int) -> Out
 
 
 def added(setup: JobSetup, job: Job, frame: Frame) -> tuple[Job, tuple[TableError, ...]]:
-    """A contribution is added to every aggregator that it is for."""
+    """Add a contribution to every aggregator that it is for."""
     entries, errors = list(job.entries), []
     for row, aggregator in setup.added_to(frame):
         place, cause = setup.place(frame.turn, aggregator), None
@@ -139,14 +142,14 @@ def added(setup: JobSetup, job: Job, frame: Frame) -> tuple[Job, tuple[TableErro
 
 
 def wrong(entry: Entry, turn: int) -> Cause | None:
-    """Why nothing can be added to an aggregator in a turn."""
+    """Return why nothing can be added to an aggregator in a turn; None if it can."""
     if not entry.expected:
         return Cause.UNUSED
     return Cause.COMPLETE if entry.complete and entry.tag == turn else None
 
 
 def entry_rule(entry: Entry, turn: int, payload: Any) -> Entry:
-    """A contribution is added; the first one of a turn takes the aggregator."""
+    """Add a contribution to an aggregator, which the first one of a turn takes."""
     first = entry.tag != turn
     remaining = (entry.expected if first else entry.remaining) - 1
     return replace(
@@ -160,7 +163,7 @@ def entry_rule(entry: Entry, turn: int, payload: Any) -> Entry:
 
 
 def fetch_rule(setup: JobSetup, job: Job, frame: Frame) -> Outcome:
-    """A sum that is complete leaves again; one that waits to leave does not wait twice."""
+    """Let a complete sum leave again; one that waits to leave does not wait twice."""
     if frame.list >= setup.size:
         return Outcome(job, Verdict.UNREADY)
     place = setup.place(frame.turn, frame.list)
@@ -172,7 +175,8 @@ def fetch_rule(setup: JobSetup, job: Job, frame: Frame) -> Outcome:
 
 
 def done_rule(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
-    """A port has all that it gets in a turn; the last one ends the turn, or tells the switch above.
+    """Note that a port has all that it gets in a turn; the last one ends it, or tells the switch
+    above.
 
     As long as that has not answered, every DONE that is repeated is repeated upwards.
     """
@@ -189,7 +193,7 @@ def done_rule(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
 
 
 def advance_rule(setup: JobSetup, job: Job, frame: Frame) -> Outcome:
-    """The switch above has ended a turn, as we had told it that we are done with it."""
+    """End a turn as the switch above does, which was told that this one is done with it."""
     if frame.turn <= job.lo:
         return Outcome(job, Verdict.CLOSED)
     return Outcome(*advanced(setup, job, Verdict.ADVANCED))
@@ -198,14 +202,14 @@ def advance_rule(setup: JobSetup, job: Job, frame: Frame) -> Outcome:
 def advanced(
     setup: JobSetup, job: Job, verdict: Verdict
 ) -> tuple[Job, Verdict, tuple[tuple[int, Frame], ...]]:
-    """The oldest open turn ends: its windows are those of the next turn to be opened."""
+    """End the oldest open turn: its windows are those of the next turn to be opened."""
     opened = exchanged(job.open, setup.slot(job.lo), empty(setup))
     job = replace(job, lo=job.lo + 1, done=0, open=opened)
     return job, verdict, copies(setup, advance(job.lo), setup.below)
 
 
 def load_rule(setup: JobSetup, job: Job, turn: int) -> Job:
-    """The aggregators of an open turn are loaded with its block: the turn may begin.
+    """Load the aggregators of an open turn with its block, so that the turn may begin.
 
     What waits to leave stays in its queue, as hardware has the queue in the aggregators; it is
     not complete any more, so that nothing leaves.
@@ -223,13 +227,13 @@ def load_rule(setup: JobSetup, job: Job, turn: int) -> Job:
 
 
 def unloaded(setup: JobSetup, job: Job) -> Iterator[int]:
-    """The open turns that wait for :func:`load_rule`."""
+    """Yield the open turns that wait for :func:`load_rule`."""
     turns = range(job.lo, job.lo + setup.open_turns)
     return (turn for turn in turns if not job.is_loaded(setup, turn))
 
 
 def leave_rule(setup: JobSetup, job: Job, place: int) -> tuple[Job, tuple[int, Frame] | None]:
-    """What has waited in an aggregator leaves, if it is still complete and its turn is open.
+    """Let a sum leave that has waited in an aggregator, if it is complete and its turn is open.
 
     A PARTIAL for which the window of the switch behind the port has no room goes on waiting.
     """
@@ -249,12 +253,12 @@ def leave_rule(setup: JobSetup, job: Job, place: int) -> tuple[Job, tuple[int, F
 
 
 def queued(job: Job) -> Iterator[int]:
-    """Aggregators that wait to leave, as places of the region."""
+    """Yield the aggregators that wait to leave, as places of the region."""
     return (place for place, entry in enumerate(job.entries) if entry.queued)
 
 
 def repeats(setup: JobSetup, job: Job) -> Iterator[tuple[int, Frame]]:
-    """PARTIALs that are not acknowledged: a timer sends them again, read from their aggregators."""
+    """Yield the PARTIALs that are not acknowledged, read from their aggregators for a timer."""
     for turn in range(job.lo, job.lo + setup.open_turns):
         for port, sender in enumerate(job.open[setup.slot(turn)].senders):
             for seq, place in enumerate(sender.sent):
@@ -263,7 +267,7 @@ def repeats(setup: JobSetup, job: Job) -> Iterator[tuple[int, Frame]]:
 
 
 def delayed_acks(setup: JobSetup, job: Job) -> tuple[Job, tuple[tuple[int, Frame], ...]]:
-    """The delay of all ACKs is over: whatever is not answered is."""
+    """Answer whatever is not answered, as the delay of all ACKs is over."""
     sent = []
     for turn in range(job.lo, job.lo + setup.open_turns):
         for port, arrivals in enumerate(job.open[setup.slot(turn)].arrivals):
@@ -275,26 +279,26 @@ def delayed_acks(setup: JobSetup, job: Job) -> tuple[Job, tuple[tuple[int, Frame
 
 
 def ack(turn: int, window: Window) -> Frame:
-    """What has arrived."""
+    """Return the ACK of what has arrived."""
     return Frame(kind=Kind.ACK, turn=turn, seq=window.base, bitmap=window.ahead)
 
 
 def advance(lo: int) -> Frame:
-    """The oldest open turn."""
+    """Return the ADVANCE that tells the oldest open turn."""
     return Frame(kind=Kind.ADVANCE, turn=lo)
 
 
 def result(setup: JobSetup, entry: Entry, place: int) -> Frame:
-    """The sum of an aggregator, for a worker."""
+    """Return the RESULT with the sum of an aggregator, for a worker."""
     return Frame(kind=Kind.RESULT, turn=entry.tag, list=place % setup.size, payload=entry.sum)
 
 
 def partial(entry: Entry, seq: int) -> Frame:
-    """The sum of an aggregator, for another switch."""
+    """Return the PARTIAL with the sum of an aggregator, for another switch."""
     return Frame(kind=Kind.PARTIAL, turn=entry.tag, seq=seq, list=entry.target, payload=entry.sum)
 
 
 def copies(setup: JobSetup, frame: Frame, ports: int) -> tuple[tuple[int, Frame], ...]:
-    """A frame for each of the ports that the job has."""
+    """Return a frame for each of the ports that the job has."""
     reached = ports & setup.ports
     return tuple((k, frame) for k in range(reached.bit_length()) if reached >> k & 1)

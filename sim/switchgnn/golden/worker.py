@@ -1,4 +1,4 @@
-"""SwitchGNN's worker as a whole, frame by frame, with its timers as events.
+"""Models SwitchGNN's worker as a whole, frame by frame, with its timers as events.
 
 The rule is :mod:`sim.switchgnn.golden.worker_rule`; here are what has been sent already, what has
 come in, and what is counted.
@@ -26,7 +26,7 @@ from sim.switchgnn.golden.worker_rule import (
 
 @dataclass
 class WorkerModel:
-    """The worker of a job behind port ``port`` of its switch.
+    """Models the worker of a job behind port ``port`` of its switch.
 
     ``ready`` is the number of turns whose features the host has: it may depend on the sums.
     """
@@ -48,18 +48,18 @@ class WorkerModel:
 
     @property
     def ended(self) -> bool:
-        """Whether all turns of the job are over."""
+        """Return whether all turns of the job are over."""
         return self.state.lo == self.setup.turns
 
     def send(self) -> list[Frame]:
-        """Begin what may begin; the frames that are due for the first time, in list order."""
+        """Begin the turns that may begin; return frames due for the first time, in list order."""
         while self.state.begun < self.ready and may_begin(self.setup, self.state):
             self.state = begins(self.state)
         due = [*contributions(self.setup, self.state), *done(self.setup, self.state)]
         return self.signed(frame for frame in due if key(frame) not in self.sent)
 
     def timeout(self) -> list[Frame]:
-        """All timers have run out: what is not acknowledged, FETCH for what is missing, DONE."""
+        """Let all timers run out: repeat what is not acknowledged, FETCH, and say DONE."""
         first = self.send()
         due = [*contributions(self.setup, self.state), *done(self.setup, self.state)]
         new = {key(frame) for frame in first}
@@ -68,7 +68,7 @@ class WorkerModel:
         return [*first, *self.signed([*again, *requests(self.setup, self.state)])]
 
     def take(self, arrival: Frame | Quality) -> list[Frame]:
-        """A frame comes in, or what is none; the answers."""
+        """Take a frame, or what is none; return the answers."""
         if not isinstance(arrival, Frame):
             self.counters[arrival] += 1
             return []
@@ -86,7 +86,7 @@ class WorkerModel:
         return self.signed(answers)
 
     def stranger(self, frame: Frame) -> Stranger | None:
-        """Why a frame is not for this worker in this run; the first that applies, from below."""
+        """Return why a frame is not for this worker and run; of several reasons, the last."""
         if frame.job != self.job:
             return Stranger.WRONG_JOB
         if frame.bm != 1 << self.port:
@@ -94,7 +94,7 @@ class WorkerModel:
         return Stranger.WRONG_RUN if frame.epoch != self.epoch else None
 
     def signed(self, frames: Iterable[Frame]) -> list[Frame]:
-        """What leaves, with the worker's bit, job and run."""
+        """Return what leaves, with the worker's bit, job and run."""
         named = []
         for frame in frames:
             self.sent.add(key(frame))
@@ -103,5 +103,5 @@ class WorkerModel:
 
 
 def key(frame: Frame) -> tuple[Kind, int, int]:
-    """What tells a contribution and a DONE from others."""
+    """Return what tells a contribution or a DONE from others."""
     return frame.kind, frame.turn, frame.seq

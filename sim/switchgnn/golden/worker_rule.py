@@ -1,4 +1,4 @@
-"""The specification of SwitchGNN's worker: what it sends, takes and repeats in its turns.
+"""Specifies SwitchGNN's worker: what it sends, takes and repeats in its turns.
 
 Section 3.4 of the paper, corrected as :mod:`sim.switchgnn.golden.switch_rule` is. Timers are left
 out: what a worker may repeat at all, it may repeat at any time. States are immutable, so that they
@@ -15,7 +15,7 @@ from sim.switchgnn.golden.window import Window
 
 
 class Taken(StrEnum):
-    """What became of a frame; the worker counts by these."""
+    """Names what became of a frame; the worker counts by these."""
 
     SUM = "sum"  # RESULT: one that was missing
     FEATURE = "feature"  # RAW: one that was missing
@@ -29,7 +29,7 @@ class Taken(StrEnum):
 
 
 class Contribution(NamedTuple):
-    """What a worker sends in each turn of a block, in this order: seq k is the k-th."""
+    """Describes what a worker sends in each turn of a block, in this order: seq k is the k-th."""
 
     kind: Kind  # FEATURE or PARTIAL
     list: int  # as in a frame
@@ -39,7 +39,7 @@ class Contribution(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """A feature that a worker gets as its owner sends it."""
+    """Describes a feature that a worker gets as its owner sends it."""
 
     source: int
     owner: int  # port
@@ -47,7 +47,7 @@ class Copy(NamedTuple):
 
 @dataclass(frozen=True)
 class Share:
-    """A worker's part of a block."""
+    """Holds a worker's part of a block."""
 
     sends: Sequence[Contribution] = ()
     sums: Sequence[int] = ()  # aggregators that it gets the sums of
@@ -56,7 +56,7 @@ class Share:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerSetup:
-    """A job as its host sets a worker up for it."""
+    """Describes a job as its host sets a worker up for it."""
 
     turns: int  # after which the job ends
     window: int  # W, as the switch has it
@@ -67,7 +67,7 @@ class WorkerSetup:
 
 @dataclass(frozen=True)
 class WorkerTurn:
-    """What a worker keeps of an open turn."""
+    """Holds what a worker keeps of an open turn."""
 
     acked: Window = field(default_factory=Window)
     sums: int = 0  # bitmap of its share's sums that it has
@@ -76,7 +76,7 @@ class WorkerTurn:
 
 @dataclass(frozen=True)
 class Worker:
-    """What a worker keeps of a job."""
+    """Holds what a worker keeps of a job."""
 
     lo: int  # the oldest open turn, as far as it knows
     begun: int  # turns whose frames it sends or has sent: all below
@@ -84,16 +84,16 @@ class Worker:
 
     @classmethod
     def at_start(cls, setup: WorkerSetup) -> "Worker":
-        """As a job's start leaves it."""
+        """Return the state after a job's start."""
         return cls(0, 0, (WorkerTurn(),) * setup.open_turns)
 
     def is_open(self, setup: WorkerSetup, turn: int) -> bool:
-        """Whether a turn is open."""
+        """Return whether a turn is open."""
         return self.lo <= turn < min(self.lo + setup.open_turns, setup.turns)
 
 
 class Reaction(NamedTuple):
-    """What a worker does with a frame."""
+    """Says what a worker does with a frame."""
 
     worker: Worker
     taken: Taken
@@ -101,7 +101,7 @@ class Reaction(NamedTuple):
 
 
 def may_begin(setup: WorkerSetup, worker: Worker) -> bool:
-    """Whether the worker may begin another turn: it is open, the one before is acknowledged."""
+    """Return whether the next turn may begin: it is open, and the one before is acknowledged."""
     turn = worker.begun
     if not worker.is_open(setup, turn):
         return False
@@ -109,23 +109,23 @@ def may_begin(setup: WorkerSetup, worker: Worker) -> bool:
 
 
 def begins(worker: Worker) -> Worker:
-    """A worker that may begin another turn has done so."""
+    """Begin another turn, for a worker that may."""
     return replace(worker, begun=worker.begun + 1)
 
 
 def is_acknowledged(setup: WorkerSetup, worker: Worker, turn: int) -> bool:
-    """Whether all that the worker sends in an open turn has arrived."""
+    """Return whether all that the worker sends in an open turn has arrived."""
     return worker.open[turn - worker.lo].acked.base >= len(setup.share(turn).sends)
 
 
 def has_all(setup: WorkerSetup, worker: Worker, turn: int) -> bool:
-    """Whether the worker has all that it gets in an open turn."""
+    """Return whether the worker has all that it gets in an open turn."""
     share, kept = setup.share(turn), worker.open[turn - worker.lo]
     return kept.sums == ones(len(share.sums)) and kept.copies == ones(len(share.copies))
 
 
 def worker_rule(setup: WorkerSetup, worker: Worker, frame: Frame) -> Reaction:
-    """The worker gets a frame of the job. SUM and FEATURE are what it waits for."""
+    """Handle a frame of the job; a worker waits for those with the outcome SUM or FEATURE."""
     turn = frame.turn
     if frame.kind is Kind.ADVANCE:
         return advance_rule(setup, worker, turn)
@@ -153,7 +153,7 @@ def worker_rule(setup: WorkerSetup, worker: Worker, frame: Frame) -> Reaction:
 
 
 def advance_rule(setup: WorkerSetup, worker: Worker, lo: int) -> Reaction:
-    """Turns below `lo` are over, and all that was sent in them has arrived."""
+    """End the turns below `lo`, in which all that was sent has arrived."""
     if lo <= worker.lo:
         return Reaction(worker, Taken.CLOSED)
     fresh = (WorkerTurn(),) * setup.open_turns
@@ -162,7 +162,7 @@ def advance_rule(setup: WorkerSetup, worker: Worker, lo: int) -> Reaction:
 
 
 def rawfetch_rule(setup: WorkerSetup, worker: Worker, frame: Frame) -> Reaction:
-    """A worker asks for one of our features: it is sent to its port, and added to nothing."""
+    """Send one of our features to the worker that asks for it, added to nothing."""
     if frame.turn >= worker.begun:
         return Reaction(worker, Taken.UNSENT)
     for seq, sent in enumerate(setup.share(frame.turn).sends):
@@ -180,7 +180,7 @@ def rawfetch_rule(setup: WorkerSetup, worker: Worker, frame: Frame) -> Reaction:
 
 
 def contributions(setup: WorkerSetup, worker: Worker) -> Iterator[Frame]:
-    """What is not acknowledged of the turns that have begun, as far as the window reaches."""
+    """Yield what is not acknowledged of the turns that have begun, as far as the window reaches."""
     for turn in range(worker.lo, min(worker.begun, setup.turns)):
         acked = worker.open[turn - worker.lo].acked
         for seq, sent in enumerate(setup.share(turn).sends):
@@ -190,7 +190,7 @@ def contributions(setup: WorkerSetup, worker: Worker) -> Iterator[Frame]:
 
 
 def requests(setup: WorkerSetup, worker: Worker) -> Iterator[Frame]:
-    """FETCH and RAWFETCH for what is missing in the open turns."""
+    """Yield FETCH and RAWFETCH for what is missing in the open turns."""
     for turn in range(worker.lo, min(worker.lo + setup.open_turns, setup.turns)):
         share, kept = setup.share(turn), worker.open[turn - worker.lo]
         for k, aggregator in enumerate(share.sums):
@@ -203,29 +203,29 @@ def requests(setup: WorkerSetup, worker: Worker) -> Iterator[Frame]:
 
 
 def done(setup: WorkerSetup, worker: Worker) -> Iterator[Frame]:
-    """DONE of the oldest open turn, once the worker has all of it, and until it is over."""
+    """Yield DONE of the oldest open turn, once the worker has all of it, and until it is over."""
     if worker.lo < setup.turns and has_all(setup, worker, worker.lo):
         yield Frame(kind=Kind.DONE, turn=worker.lo)
 
 
 def sends(setup: WorkerSetup, worker: Worker) -> Iterator[Frame]:
-    """All that the worker may send, again and again."""
+    """Yield all that the worker may send, again and again."""
     yield from contributions(setup, worker)
     yield from requests(setup, worker)
     yield from done(setup, worker)
 
 
 def with_turn(worker: Worker, turn: int, kept: WorkerTurn) -> Worker:
-    """The worker with what it keeps of an open turn replaced."""
+    """Return the worker with what it keeps of an open turn replaced."""
     at = turn - worker.lo
     return replace(worker, open=(*worker.open[:at], kept, *worker.open[at + 1 :]))
 
 
 def bit_of(item: int, items: Sequence[int]) -> int:
-    """The bit of an item in a bitmap of `items`; 0 if it is none of them."""
+    """Return the bit of an item in a bitmap of `items`; 0 if it is none of them."""
     return 1 << items.index(item) if item in items else 0
 
 
 def ones(count: int) -> int:
-    """A bitmap that is full."""
+    """Return a bitmap of ``count`` ones."""
     return (1 << count) - 1

@@ -1,4 +1,4 @@
-"""Graphs that are cut as Reddit, Yelp and ogbn-products are: heavy-tailed degrees, communities.
+"""Generates graphs whose cuts are like those of Reddit, Yelp and ogbn-products.
 
 Every vertex has a weight, lognormal, which is at most a quarter of sqrt(degree x sum of weights).
 Vertices lie in communities, whose sizes are in proportion to 1 + Pareto(1.5), and within these in
@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """A family at its full size."""
+    """Describes a family of graphs at its full size."""
 
     vertices: int
     degree: int  #: drawn; the graph's own is lower, by the pairs that are drawn again
@@ -36,7 +36,7 @@ class Family:
     sigma: float  #: of the weights' lognormal distribution
 
     def graph(self, scale: float, seed: int) -> csr_array:
-        """The adjacency of a graph of ``scale`` times the vertices: symmetric, ones."""
+        """Return the adjacency of a graph of ``scale`` times the vertices: symmetric, ones."""
         count = round(self.vertices * scale) if np.isfinite(scale) else 0
         if count < LEAST_VERTICES or seed < 0:
             raise MatrixError(
@@ -76,7 +76,7 @@ class Family:
 
 
 def simple(sources: Ints, destinations: Ints, count: int) -> csr_array:
-    """The undirected graph with these edges: no edge twice, none from a vertex to itself."""
+    """Return the undirected graph with these edges: no edge twice, none from a vertex to itself."""
     kept = sources != destinations
     low = np.minimum(sources, destinations)[kept]
     high = np.maximum(sources, destinations)[kept]
@@ -116,17 +116,17 @@ PRODUCTS = Family(
 
 
 def reddit(scale: float = 1.0, seed: int = 1) -> csr_array:
-    """A graph like Reddit's: 20,000 vertices of mean degree 69 at scale 1."""
+    """Generate a graph like Reddit's: 20,000 vertices of mean degree 69 at scale 1."""
     return REDDIT.graph(scale, seed)
 
 
 def yelp(scale: float = 1.0, seed: int = 1) -> csr_array:
-    """A graph like Yelp's: 40,000 vertices of mean degree 16 at scale 1."""
+    """Generate a graph like Yelp's: 40,000 vertices of mean degree 16 at scale 1."""
     return YELP.graph(scale, seed)
 
 
 def products(scale: float = 1.0, seed: int = 1) -> csr_array:
-    """A graph like ogbn-products': 60,000 vertices of mean degree 28 at scale 1."""
+    """Generate a graph like ogbn-products': 60,000 vertices of mean degree 28 at scale 1."""
     return PRODUCTS.graph(scale, seed)
 
 

@@ -1,4 +1,4 @@
-"""Graphs by name: digits, a family, a Matrix Market file, or an .npz file of SciPy's."""
+"""Loads graphs by name: digits, a family, a Matrix Market file, or an .npz file of SciPy's."""
 
 import zipfile
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ ARCHIVE_MARK = b"PK"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Graph:
-    """A graph, and what its vertices bring for training, if anything."""
+    """Holds a graph, and what its vertices bring for training, if anything."""
 
     name: str
     adjacency: csr_array  #: int8 [V, V]: a one in row v, column u for each edge from u to v
@@ -35,17 +35,17 @@ class Graph:
 
     @property
     def vertices(self) -> int:
-        """V."""
+        """Return V, the number of vertices."""
         return self.adjacency.indptr.size - 1
 
     @property
     def edges(self) -> int:
-        """Directed edges; an undirected one counts twice."""
+        """Return the number of directed edges; an undirected one counts twice."""
         return int(self.adjacency.nnz)
 
 
 def load_graph(text: str | Path) -> Graph:
-    """The graph of that name; UserError for anything wrong, in one line.
+    """Load the graph of that name; raise UserError, in one line, for anything wrong.
 
     "digits" is the graph of the ten nearest neighbours among scikit-learn's digits. "reddit",
     "yelp", "products" with options, such as "reddit:scale=0.1,seed=3", are the families. A Matrix
@@ -69,7 +69,7 @@ def load_graph(text: str | Path) -> Graph:
 
 
 def digits() -> Graph:
-    """The graph of the nearest neighbours of scikit-learn's digits: 1,797 vertices.
+    """Return the graph of the nearest neighbours of scikit-learn's digits: 1,797 vertices.
 
     Two digits are joined if one is among the ten nearest of the other. There are 24,680 directed
     edges. Features are the 64 pixels, 0 to 16, and labels the digits 0 to 9.
@@ -98,7 +98,7 @@ NAMES = {DIGITS: lambda: digits().adjacency, **FAMILIES}
 
 
 def pattern(matrix: Any) -> csr_array:
-    """Ones where a sparse matrix is not zero."""
+    """Return a matrix of ones where a sparse matrix is not zero."""
     made = csr_array(matrix)
     made.sum_duplicates()
     made.eliminate_zeros()
@@ -106,7 +106,7 @@ def pattern(matrix: Any) -> csr_array:
 
 
 def _beside(graph: Graph) -> Graph:
-    """The graph of a Matrix Market file, with what is beside it."""
+    """Return the graph of a Matrix Market file, with what is beside it."""
     stem, suffix, _ = graph.name.rpartition(".mtx")
     path = Path(f"{stem}.npz")
     if not suffix or not path.is_file():
@@ -141,7 +141,7 @@ def _content(path: Path) -> bytes:
 
 @contextmanager
 def _opened(path: Path, content: bytes, expected: str) -> Iterator[Any]:
-    """The arrays of an .npz file; UserError if it, or one of them, cannot be read."""
+    """Yield the arrays of an .npz file; raise UserError if it, or one of them, cannot be read."""
     try:
         with np.load(BytesIO(content), allow_pickle=False) as archive:
             yield archive

@@ -1,4 +1,4 @@
-"""What a file says of a graph's vertices: arrays of an .npz file, each [V] or [V, features]."""
+"""Reads what a file says of a graph's vertices: arrays of an .npz file, [V] or [V, features]."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from gen.errors import UserError
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Vertices:
-    """What vertices bring for training, as far as it is there."""
+    """Holds what vertices bring for training, as far as there is anything."""
 
     features: NDArray[np.float64] | None = None  #: [V, features], finite
     labels: NDArray[np.int64] | None = None  #: [V]
@@ -20,7 +20,7 @@ class Vertices:
 
     @classmethod
     def of(cls, path: Path, archive: Any, vertices: int) -> "Vertices":
-        """Those of an opened .npz file; UserError for an array of another shape or type."""
+        """Read those of an opened .npz file; raise UserError for a wrong shape or type."""
         found = {name: archive.get(name) for name in ("features", "labels", "train")}
         checks = {"features": _features, "labels": _labels, "train": _train}
         there = {

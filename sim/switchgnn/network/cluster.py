@@ -1,4 +1,4 @@
-"""Endpoints with their memories, in one simulated design."""
+"""Puts endpoints with their memories into one simulated design."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ RAMS = ("tables", "data")  #: the memories of an endpoint
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterParams:
-    """What is put together."""
+    """Sets the endpoints, their number, and the size of their memories."""
 
     endpoint: EndpointParams
     workers: int = 2
@@ -36,7 +36,7 @@ class ClusterParams:
 
 
 class Cluster(Component):
-    """Endpoints, each with a memory of tables, and one of features and sums.
+    """Holds endpoints, each with a memory of tables, and one of features and sums.
 
     Worker k's memories have the numbers 2 k and 2 k + 1.
     """

@@ -1,4 +1,4 @@
-"""What a network's hardware has counted, read by its host."""
+"""Reads, as a network's host, what its hardware has counted."""
 
 from collections import Counter
 from typing import Any
@@ -9,12 +9,12 @@ from sim.switchgnn.network.network_host import NetworkHost
 from sim.switchgnn.network.tasks import together
 
 SENT = tuple(Kind[name] for name in ("FEATURE", "PARTIAL", "RAW", "FETCH", "RAWFETCH", "DONE"))
-#: What is read of a worker for every row of a training; all else at its end.
+#: Counters of a worker that are read for every row of a training; others are read at its end.
 OF_WORKERS = ("cycles", "sent_again", *(f"sent_{kind.name.lower()}" for kind in SENT))
 
 
 async def counts(host: NetworkHost) -> Counter[str]:
-    """All of sim.switchgnn.gcn.aggregator.COUNTERS since reset, from counters in hardware."""
+    """Return the counts of COUNTERS since reset, from counters in hardware."""
     totals = await host.switch.totals(("rows", "additions", "turns"))
     ports = [await host.switch.port_counts(k, ("results", "raws")) for k in range(host.count)]
     workers = await together(worker.counters(OF_WORKERS) for worker in host.workers)
@@ -39,7 +39,7 @@ async def counts(host: NetworkHost) -> Counter[str]:
 
 
 async def details(host: NetworkHost) -> dict[str, Any]:
-    """All counters of the switch, of its ports and of the workers since reset, fit for JSON."""
+    """Return all counters of switch, ports and workers since reset, fit for JSON."""
     workers = await together(worker.counters() for worker in host.workers)
     return {
         "simulated_cycles": cycle(),

@@ -1,4 +1,4 @@
-"""A golden switch between simulated endpoints."""
+"""Connects a golden switch to simulated endpoints."""
 
 import random
 from collections.abc import Iterable
@@ -20,7 +20,8 @@ LOAD_CYCLES = 150  #: from one look at what is to be loaded or acknowledged to t
 
 
 class GoldenHub:
-    """Hosts of the endpoints of a :class:`Cluster`, and a golden switch at the other ends of links.
+    """Drives endpoints of a :class:`Cluster` as hosts, and a golden switch at the far ends of
+    links.
 
     Ports of the switch are numbered as the workers are.
     """
@@ -45,11 +46,11 @@ class GoldenHub:
             self.wires.append(Wire(dut, port, self.take, self.faults, stall=stall))
 
     async def begin(self) -> None:
-        """Out of reset."""
+        """Start the simulation, and leave reset."""
         await start(self.dut)
 
     def run_switch(self, setup: JobSetup, epoch: int) -> None:
-        """Start a job at a switch whose events are those of time."""
+        """Start a job at the switch, and let its events happen as time passes."""
         size = setup.open_turns * setup.depth
         self.switch = SwitchModel(
             ports=self.params.workers, banks=setup.banks, depth=size, jobs=self.job + 1
@@ -59,7 +60,7 @@ class GoldenHub:
         cocotb.start_soon(self.pass_time())
 
     async def pass_time(self) -> None:
-        """Load what is to be loaded, and acknowledge what is not, now and then."""
+        """Load what is to be loaded and acknowledge what is not, now and then."""
         switch, edge = self.switch, RisingEdge(self.dut.clk)
         while switch and self.switch is switch:
             switch.load()
@@ -68,14 +69,14 @@ class GoldenHub:
                 await edge
 
     def take(self, port: int, octets: bytes) -> None:
-        """The switch takes a packet of an endpoint."""
+        """Give a packet of an endpoint to the switch."""
         if self.switch:
             corrupt = random.random() < self.faults.corrupt
             arrival = judge(octets, self.lanes, SWITCH, corrupt=corrupt)
             self.send(self.switch.take(port, arrival))
 
     def send(self, frames: Iterable[tuple[int, Frame]]) -> None:
-        """Frames leave the switch by ports."""
+        """Send the switch's frames by its ports."""
         for port, frame in frames:
             addresses = Addresses(own_address(port), SWITCH)
             self.wires[port].send(to_octets(frame, self.lanes, addresses))

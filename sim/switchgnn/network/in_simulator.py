@@ -1,4 +1,4 @@
-"""Aggregations on a simulated network, inside the simulator: it does what it is asked to."""
+"""Runs aggregations on a simulated network, inside the simulator, as it is asked to."""
 
 import os
 from multiprocessing.connection import Client, Connection
@@ -30,7 +30,7 @@ async def serve(dut: Any) -> None:
 
 
 def heard(asked: Connection) -> Any:
-    """The next request; None if there will be no more."""
+    """Wait for the next request and return it; None if there will be no more."""
     try:
         return asked.recv()
     except EOFError:
@@ -38,7 +38,7 @@ def heard(asked: Connection) -> Any:
 
 
 async def answer(host: NetworkHost, plans: dict[int, Plans], request: Aggregate) -> Answer:
-    """The sums, or why there are none."""
+    """Return the sums, or why there are none."""
     try:
         return Answer(sums=await host.aggregate(plans[request.number], request.features))
     except RunFailed as failure:
@@ -46,6 +46,6 @@ async def answer(host: NetworkHost, plans: dict[int, Plans], request: Aggregate)
 
 
 async def counted(host: NetworkHost, request: Count) -> Counters:
-    """The counters, all of them at the end of a run."""
+    """Return the counters that are asked for."""
     details = await counting.details(host) if request.details else {}
     return Counters(counts=dict(await counting.counts(host)), details=details)

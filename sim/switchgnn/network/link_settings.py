@@ -1,4 +1,4 @@
-"""How the links of a simulated network behave; light to import."""
+"""Describes how the links of a simulated network behave; it is light to import."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ CHANCES = ("drop", "duplicate", "reorder", "corrupt")
 
 @dataclass(frozen=True, kw_only=True)
 class LinkSettings:
-    """How links behave, each alike, in both directions; see ``Link``."""
+    """Says how links behave, each alike, in both directions; see ``Link``."""
 
     latency: int = 20  #: cycles of a frame
     displacement: int = 400  #: most cycles by which one is late that was reordered or doubled
@@ -20,17 +20,17 @@ class LinkSettings:
 
     @property
     def fields(self) -> dict[str, int]:
-        """The settings port of a link."""
+        """Return the values of a link's settings port."""
         return {name: round(getattr(self, name) * CERTAIN) for name in CHANCES} | {
             name: getattr(self, name) for name in ("latency", "displacement", "seed")
         }
 
     @property
     def late(self) -> int:
-        """Most cycles that a frame takes longer than the latency."""
+        """Return the most cycles that a frame takes beyond the latency."""
         return self.displacement if self.reorder or self.duplicate else 0
 
     @property
     def answered(self) -> float:
-        """Chance that a frame and the answer to it both arrive whole."""
+        """Return the chance that a frame and the answer to it both arrive whole."""
         return ((1 - self.drop) * (1 - self.corrupt)) ** 2

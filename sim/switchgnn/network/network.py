@@ -1,4 +1,4 @@
-"""SwitchGNN's switch between its endpoints, with all links, in one simulated design."""
+"""Puts SwitchGNN's switch, its endpoints and all links into one simulated design."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ LINK_DEPTH = 1024  #: beats on their way
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkParams:
-    """A switch with endpoints at its ports, the first ones."""
+    """Sets a switch, and endpoints at its first ports."""
 
     switch: GnnSwitchParams
     endpoints: ClusterParams
@@ -50,7 +50,7 @@ class NetworkParams:
 
 
 class Network(Component):
-    """Endpoints at the ports of a switch, each behind a link in both directions.
+    """Connects endpoints to the ports of a switch, each by a link in both directions.
 
     The link from worker k to the switch has the number 2 k, the one to worker k the next.
     ``frames`` counts what all links were given, ``lost`` what they dropped or broke. A switch whose
@@ -116,12 +116,12 @@ class Network(Component):
 
 
 def total(counts: Iterable[Value]) -> Value:
-    """The sum of counters of 32 bits, which wraps as they do."""
+    """Return the sum of counters of 32 bits, which wraps as they do."""
     return Value.cast(sum(counts, Const(0, 32)))[:32]
 
 
 def network_of(switch: GnnSwitchParams, workers: int) -> NetworkParams:
-    """The network of a switch, whose endpoints have its sizes, and room for a window of frames."""
+    """Describe a switch's network; its endpoints have its sizes, and room for a window."""
     window = switch.window * switch.frames.beats
     endpoint = EndpointParams(
         lanes=switch.lanes,
@@ -138,7 +138,7 @@ def network_of(switch: GnnSwitchParams, workers: int) -> NetworkParams:
 
 
 def build_network(params: NetworkParams, *, optimise: bool = False) -> Build:
-    """The simulator of a network, from the cache if it is there.
+    """Build the simulator of a network, or find it in the cache.
 
     ``optimise`` is for long simulations. What stands in the network many times is then compiled
     once each.
@@ -152,7 +152,7 @@ def build_network(params: NetworkParams, *, optimise: bool = False) -> Build:
 
 
 def blocks(params: NetworkParams) -> list[Component]:
-    """The largest parts of which there are many."""
+    """Return the largest parts of which there are many."""
     switch, endpoints = params.switch, params.endpoints
     return [
         Endpoint(endpoints.endpoint),
@@ -165,7 +165,7 @@ def blocks(params: NetworkParams) -> list[Component]:
 
 
 def empty_memories(params: ClusterParams, folder: Path) -> list[str]:
-    """Arguments of a simulation whose memories hold zeros at first; they need a file."""
+    """Return arguments of a simulation whose memories hold zeros at first, from a file."""
     empty = folder / "empty.bin"
     with empty.open("wb") as file:
         file.truncate(params.ram_bytes)
@@ -173,7 +173,7 @@ def empty_memories(params: ClusterParams, folder: Path) -> list[str]:
 
 
 def empty_network(params: NetworkParams, folder: Path) -> list[str]:
-    """Arguments of a simulation of a network whose memories hold zeros at first."""
+    """Return arguments of a simulation of a network whose memories hold zeros at first."""
     arguments = empty_memories(params.endpoints, folder)
     if params.switch.in_memory:
         memory, first = params.switch.table_memory, params.endpoints.memories

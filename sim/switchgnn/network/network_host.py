@@ -1,4 +1,4 @@
-"""The host of a network: it runs aggregations as jobs, one after the other."""
+"""Drives a network as its host: it runs aggregations as jobs, one after the other."""
 
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
@@ -28,7 +28,7 @@ GROUP = bytes.fromhex("03000000ff02")  #: address of all endpoints
 JOB = 0
 EPOCHS = 1 << 16  #: of a job: numbers that tell its runs apart
 POLL_CYCLES = 64  #: between two looks at the workers
-#: Causes of a worker that gave its job up.
+#: Explains the causes for which a worker gives its job up.
 CAUSES = {
     "TABLES": "a read of its tables was answered by an error, or not at all",
     "FEATURES": "a read of its features was answered by an error, or not at all",
@@ -41,7 +41,7 @@ Plans = Mapping[int, PlannedJob]  #: by the width of what is aggregated; they sh
 
 
 class Place(NamedTuple):
-    """Where a plan's tables are in the switch, in rows."""
+    """Says where a plan's tables are in the switch, in rows."""
 
     lists: int
     descriptors: int
@@ -50,17 +50,17 @@ class Place(NamedTuple):
 
     @property
     def lists_end(self) -> int:
-        """The row behind the last one of the lists."""
+        """Return the row behind the last one of the lists."""
         return self.lists + self.list_rows
 
     @property
     def descriptors_end(self) -> int:
-        """The row behind the last one of the descriptors."""
+        """Return the row behind the last one of the descriptors."""
         return self.descriptors + self.descriptor_rows
 
 
 class NetworkHost:
-    """Drives a simulated network: one job, which does an aggregation and is started anew.
+    """Drives a simulated network by one job, which is started anew for each aggregation.
 
     Tables of plans stay where they were written, so that only features are written each time.
     """
@@ -80,11 +80,11 @@ class NetworkHost:
 
     @property
     def count(self) -> int:
-        """M."""
+        """Return M, the number of workers."""
         return self.params.endpoints.workers
 
     async def begin(self) -> None:
-        """Out of reset."""
+        """Start the simulation, leave reset, and set links and addresses."""
         links = self.patience.links
         self.dut.link_settings.value = pack(self.params.link.settings, links.fields)
         await start(self.dut)
@@ -92,7 +92,7 @@ class NetworkHost:
         await self.switch.set_addresses(SWITCH, GROUP)
 
     async def aggregate(self, plans: Plans, features: NDArray[np.int16]) -> NDArray[np.int64]:
-        """The sums of neighbours at other workers; RunFailed if the hardware does not end."""
+        """Return sums of neighbours at other workers; raise RunFailed if the hardware hangs."""
         planned = plans[features.shape[1]]
         job = planned.with_features([features])
         self.planned_bytes += planned.bytes
@@ -114,7 +114,7 @@ class NetworkHost:
         return job.sums(workers)[0]
 
     async def start_switch(self, plans: Plans, setup: JobSetup) -> None:
-        """The switch runs a job; RunFailed if it refuses. Its tables stay for the next one."""
+        """Start a job on the switch; raise RunFailed if it refuses. Its tables stay for later."""
         known = self.places.get(id(plans))
         place = known or self.free_place(setup)
         try:
@@ -132,7 +132,7 @@ class NetworkHost:
         self.places[id(plans)] = place
 
     def free_place(self, setup: JobSetup) -> Place:
-        """Room behind all tables that the switch has; over them if there is none."""
+        """Return room behind all tables of the switch, or its beginning if there is none."""
         lists = len(setup.rows)
         descriptors = len(block_rows(setup, 0)[0]) // setup.banks
         place = Place(
@@ -148,7 +148,7 @@ class NetworkHost:
         return place
 
     async def ends(self, job: PlannedJob) -> None:
-        """All workers finish; RunFailed, which says why, if one fails or they take too long."""
+        """Wait until all workers finish; raise RunFailed if one fails, or they take too long."""
         first, most, running = cycle(), self.patience.most_cycles(job), list(self.workers)
         while running:
             late = cycle() - first > most
@@ -168,7 +168,7 @@ class NetworkHost:
             await Timer(POLL_CYCLES * PERIOD_NS, "ns")
 
     async def stuck(self, worker: WorkerHost, job: PlannedJob, most: int) -> str:
-        """What is known of a worker that has not ended."""
+        """Describe what is known of a worker that has not ended."""
         lo = await worker.registers.read("lo")
         counts = await worker.counters()
         turn = min(lo, len(job.slices) - 1)
@@ -185,7 +185,7 @@ class NetworkHost:
         )
 
     async def give(self, planned: PlannedJob, setups: Sequence[WorkerSetup]) -> None:
-        """The workers' memories hold a job; of one whose plan is known, only features are new."""
+        """Write a job to the workers' memories; only features, if its plan is there."""
         pairs = list(zip(self.workers, setups, strict=True))
         if id(planned) in self.images:
             for worker, image in zip(self.workers, self.images[id(planned)], strict=True):

@@ -1,4 +1,4 @@
-"""How long is waited in a network: the workers' timers, and the host's bound of an aggregation."""
+"""Sets how long a network waits: the workers' timers, and the host's bound of an aggregation."""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ FIXED_CYCLES = 1000  #: of a turn: what tables and memories take before the firs
 
 @dataclass(frozen=True, kw_only=True)
 class Patience:
-    """The cycles after which a worker repeats what was not answered, and the host gives up.
+    """Sets the cycles after which a worker repeats a frame, and the host gives up.
 
     ``timeout`` is that of a frame; 0 for what suits links and switch. The switch takes a beat of a
     port and a row of lists a cycle, so the frames of all workers' windows may have to wait for each
@@ -27,29 +27,29 @@ class Patience:
 
     @property
     def send(self) -> int:
-        """Cycles until a FEATURE or PARTIAL without an ACK is sent again."""
+        """Return the cycles until a FEATURE or PARTIAL without an ACK is sent again."""
         switch = self.params.switch
         queue = self.params.endpoints.workers * switch.window * switch.frames.beats
         return self.timeout or 2 * self.links.latency + queue + 400
 
     @property
     def fetch(self) -> int:
-        """Cycles without a sum that is missing until one is asked for."""
+        """Return the cycles without a missing sum until one is asked for."""
         return 2 * self.send + 100
 
     @property
     def fetch_gap(self) -> int:
-        """Least cycles from one FETCH to the next: those in which its RESULT leaves the switch."""
+        """Return the least cycles between two FETCHes: while a RESULT leaves the switch."""
         return 20
 
     @property
     def done(self) -> int:
-        """Cycles until a DONE is sent again."""
+        """Return the cycles until a DONE is sent again."""
         return self.send + 200
 
     @property
     def fields(self) -> dict[str, int]:
-        """The timers' registers of an endpoint."""
+        """Return the values of an endpoint's registers of timers."""
         return {
             "send_timeout": self.send,
             "fetch_timeout": self.fetch,
@@ -58,7 +58,8 @@ class Patience:
         }
 
     def attempts(self, frames: int) -> int:
-        """How often a frame is sent at most, but for UNLIKELY luck with one of ``frames``.
+        """Return how often a frame is sent at most, except for UNLIKELY luck with one of
+        ``frames``.
 
         Once on links that lose nothing, and on those that lose everything.
         """
@@ -68,7 +69,7 @@ class Patience:
         return math.ceil(math.log(UNLIKELY / max(1, frames)) / math.log(lost))
 
     def most_cycles(self, job: PlannedJob) -> int:
-        """Cycles within which all turns of a job end, but for UNLIKELY luck."""
+        """Return the cycles within which all turns of a job end, except for UNLIKELY luck."""
         blocks = range(job.tables.blocks)
         frames = sum(len(one.sends) + len(one.sums) + 1 for each in job.shares for one in each)
         attempts = self.attempts(frames * len(job.slices))
@@ -79,7 +80,7 @@ class Patience:
         return 2 * sum(turns[one.block] for one in job.slices)
 
     def turn_cycles(self, shares: list[Share], attempts: int) -> int:
-        """Cycles of a turn of which each worker has a share, if everything comes as late as it can.
+        """Return the most cycles of a turn, if everything comes as late as it can.
 
         Each window of frames is sent ``attempts`` times; then sums are asked for so often, and DONE
         is said so often.

@@ -1,4 +1,4 @@
-"""What a training and the simulator of its network tell each other; light to import."""
+"""Defines what a training and the simulator of its network send each other; light to import."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +14,7 @@ JOB = "INGATHER_SWITCHGNN_NETWORK"  #: environment variable: the socket that req
 
 @dataclass(frozen=True, kw_only=True)
 class Begin:
-    """The first request: how the network is used."""
+    """Asks, as the first request, for a way to use the network."""
 
     open_turns: int
     links: LinkSettings
@@ -23,7 +23,7 @@ class Begin:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Plans that are aggregated by later on, under a number."""
+    """Brings plans, which later requests name by a number."""
 
     number: int
     jobs: dict[int, PlannedJob]  #: by width
@@ -31,7 +31,7 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Aggregate:
-    """Features that are to be aggregated by the plans of a number."""
+    """Asks to aggregate features by the plans of a number."""
 
     number: int
     features: NDArray[np.int16]
@@ -39,14 +39,14 @@ class Aggregate:
 
 @dataclass(frozen=True, kw_only=True)
 class Count:
-    """Counters are to be read."""
+    """Asks for counters to be read."""
 
     details: bool = False  #: all there are, of switch, ports and workers
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """To an Aggregate."""
+    """Answers an :class:`Aggregate`, with sums or a failure."""
 
     failure: str = ""  #: why there are no sums
     sums: NDArray[np.int64] | None = None
@@ -54,7 +54,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Counters:
-    """To a Count: what the hardware has counted since reset."""
+    """Answers a :class:`Count` with what the hardware has counted since reset."""
 
     counts: dict[str, int] = field(default_factory=dict)  #: sim.switchgnn.gcn.aggregator.COUNTERS
     details: dict[str, Any] = field(default_factory=dict)  #: by their names, if asked for

@@ -1,4 +1,4 @@
-"""Aggregations by the RTL: the switch and an endpoint of each worker, in one simulation."""
+"""Aggregates by the RTL: the switch and an endpoint of each worker, in one simulation."""
 
 import tempfile
 import threading
@@ -24,7 +24,7 @@ from sim.switchgnn.planning.workers import WorkerPartition
 
 
 class RtlNetwork:
-    """A simulation of a network that goes on as long as the context that it is.
+    """Simulates a network for as long as its context lasts.
 
     The simulator is another process, which waits while nothing is asked of it.
     """
@@ -39,7 +39,7 @@ class RtlNetwork:
         links: LinkSettings,
         timeout: int = 0,
     ) -> None:
-        """``timeout`` is the cycles until a worker repeats a frame; 0 for what suits the links."""
+        """Take ``timeout`` as the cycles until a worker repeats a frame; 0 suits the links."""
         self.params, self.simulator, self.folder = params, simulator, folder.absolute()
         self.planner = planner
         self.use = Begin(open_turns=planner.setup.shape.open_turns, links=links, timeout=timeout)
@@ -86,14 +86,14 @@ class RtlNetwork:
             Client(self.socket).close()
 
     def tell(self, request: Any) -> None:
-        """Send a request; what ended the simulation is raised if it has ended."""
+        """Send a request; if the simulation has ended, raise what ended it."""
         try:
             self.asked.send(request)
         except OSError:
             self.raise_end()
 
     def ask(self, request: Any) -> Any:
-        """The answer to a request; what ended the simulation is raised if it has ended."""
+        """Return the answer to a request; if the simulation has ended, raise what ended it."""
         self.tell(request)
         try:
             return self.asked.recv()
@@ -101,20 +101,20 @@ class RtlNetwork:
             self.raise_end()
 
     def aggregate(self, number: int, features: NDArray[np.int16]) -> NDArray[np.int64]:
-        """The sums by the plans of a number; RunFailed if there are none."""
+        """Return the sums by the plans of a number; raise RunFailed if there are none."""
         answer = self.ask(Aggregate(number=number, features=features))
         if answer.sums is None:
             raise RunFailed(answer.failure)
         return answer.sums
 
     def begin(self, user: "RtlAggregator") -> None:
-        """What is counted from now on is another aggregator's."""
+        """Count for another aggregator from now on."""
         if self.user is not user:
             self.settle()
             self.user = user
 
     def settle(self) -> None:
-        """Read what was counted since the last time, and give it to the aggregator whose it is.
+        """Read what was counted since the last time, and give it to its aggregator.
 
         Registers are read seldom: it takes as long as an aggregation of a small graph.
         """
@@ -125,11 +125,11 @@ class RtlNetwork:
             self.user, self.counted = None, now
 
     def counters(self, *, details: bool = False) -> Counters:
-        """What the hardware has counted since the beginning."""
+        """Return what the hardware has counted since the beginning."""
         return self.ask(Count(details=details))
 
     def raise_end(self) -> NoReturn:
-        """Say why there is no simulation any more."""
+        """Raise the reason why there is no simulation any more."""
         self.thread.join()
         failure, self.failure = self.failure, None
         raise failure or RunFailed("the simulation has ended")
@@ -137,7 +137,7 @@ class RtlNetwork:
     def aggregator(
         self, adjacency: csr_array, partition: WorkerPartition, widths: Sequence[int]
     ) -> "RtlAggregator":
-        """What adds along the edges of a graph."""
+        """Make the aggregator that adds along the edges of a graph."""
         tables = self.planner.planned(adjacency, partition, widths)
         window = self.planner.setup.window
         jobs = {
@@ -148,7 +148,7 @@ class RtlNetwork:
 
 
 class RtlAggregator:
-    """An aggregator of a network, which others may use too, one at a time."""
+    """Aggregates on a network that others may use too, one at a time."""
 
     def __init__(self, network: RtlNetwork, jobs: Mapping[int, PlannedJob]) -> None:
         self.network, self.number = network, network.plans
@@ -158,11 +158,11 @@ class RtlAggregator:
 
     @property
     def counts(self) -> Counter[str]:
-        """COUNTERS of its aggregations, from hardware."""
+        """Return COUNTERS of this aggregator, from hardware."""
         self.network.settle()
         return Counter(self.counted)
 
     def aggregate(self, features: NDArray[np.int16]) -> NDArray[np.int64]:
-        """The sums, from hardware; RunFailed if they do not come."""
+        """Return the sums, from hardware; raise RunFailed if they do not come."""
         self.network.begin(self)
         return self.network.aggregate(self.number, features)

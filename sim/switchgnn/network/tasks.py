@@ -1,4 +1,4 @@
-"""Tasks of a simulation that run at the same time."""
+"""Runs tasks of a simulation at the same time."""
 
 from collections.abc import Coroutine, Iterable
 from typing import Any
@@ -7,7 +7,7 @@ import cocotb
 
 
 async def together(coroutines: Iterable[Coroutine[Any, Any, Any]]) -> list[Any]:
-    """What each of them returns, all run at a time; the first failure when all have ended."""
+    """Run coroutines at once; return their results, or raise the first failure when all end."""
 
     async def ended(one: Coroutine[Any, Any, Any]) -> tuple[Any, Exception | None]:
         try:

@@ -1,4 +1,4 @@
-"""A link between a simulated endpoint and who is in Python at its far end."""
+"""Links a simulated endpoint to what is at its far end in Python."""
 
 import heapq
 import random
@@ -16,7 +16,7 @@ from sim.harness.streams import Stall, cycle, never
 
 @dataclass
 class Faults:
-    """Chances of a packet, and the most cycles that it takes beyond the others."""
+    """Sets the chances of a packet's faults, and the most cycles that it is late."""
 
     lose: float = 0
     double: float = 0
@@ -26,7 +26,7 @@ class Faults:
     latency: int = 20
 
     def fates(self) -> Iterator[int]:
-        """The cycles after which a packet comes, each time that it does."""
+        """Yield the delay of a packet each time that it arrives; none if it is lost."""
         if random.random() < self.lose:
             return
         for _ in range(1 + (random.random() < self.double)):
@@ -34,7 +34,7 @@ class Faults:
 
 
 class Wire:
-    """Packets to the endpoint at ``port``, beat by beat, and those that come from it.
+    """Carries packets to the endpoint at ``port``, beat by beat, and those that come from it.
 
     ``taken`` is told the port and the bytes of each; ``stall`` says when no beat is taken.
     """
@@ -51,7 +51,7 @@ class Wire:
         self.dut, self.port, self.taken, self.faults = dut, port, taken, faults
         self.edge, self.stall = RisingEdge(dut.clk), stall
         self.number = count()
-        #: under way, by the cycle that they come
+        #: packets under way, by the cycle in which they arrive
         self.to: list[tuple[int, int, bytes]] = []
         self.back: list[tuple[int, int, bytes]] = []
         #: cycles of each packet's first and last beat, and its bytes
@@ -66,7 +66,7 @@ class Wire:
         cocotb.start_soon(self.take())
 
     def send(self, octets: bytes) -> None:
-        """A packet to the endpoint; what becomes of it is chance."""
+        """Send a packet to the endpoint; chance decides what becomes of it."""
         for delay in self.faults.fates():
             heapq.heappush(self.to, (cycle() + delay, next(self.number), octets))
 
@@ -91,7 +91,7 @@ class Wire:
                 await self.edge
 
     async def take(self) -> None:
-        """Take the endpoint's packets, and hand on what has come to the end of the link."""
+        """Take the endpoint's packets, and deliver those that have reached the link's end."""
         axis, octets, first = self.axes["m"], b"", 0
         while True:
             stalls = self.stall()

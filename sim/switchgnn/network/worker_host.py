@@ -1,4 +1,4 @@
-"""A worker's host: it lays a job out in its endpoint's memories, and runs it."""
+"""Drives a worker as its host: it lays a job out in its endpoint's memories, and runs it."""
 
 from collections.abc import Collection, Sequence
 from types import SimpleNamespace
@@ -24,12 +24,12 @@ POLL_CYCLES = 100  #: between two looks at a job's state
 
 
 def own_address(port: int) -> bytes:
-    """The address of an endpoint."""
+    """Return the Ethernet address of the endpoint at a port."""
     return bytes.fromhex("020000000a") + bytes([port])
 
 
 class WorkerHost:
-    """The host of an endpoint, in a simulation of :class:`sim.switchgnn.network.cluster.Cluster`.
+    """Drives an endpoint in a simulation of :class:`sim.switchgnn.network.cluster.Cluster`.
 
     It reaches the memories beside their buses, a beat a cycle.
     """
@@ -51,11 +51,11 @@ class WorkerHost:
         self.written: dict[str, int] = {}  #: fields of a job's registers
 
     def forget(self) -> None:
-        """Take it that the endpoint was reset: the next job's registers are all written."""
+        """Assume that the endpoint was reset: the next job writes all registers."""
         self.written.clear()
 
     def set(self, name: str, **settings: int) -> None:
-        """What the memory ``name`` is like."""
+        """Set how the memory ``name`` behaves."""
         word = pack(self.params.ram.settings, {"read_latency": 20} | settings)
         getattr(self.dut, f"{name}_settings_{self.port}").value = word
 
@@ -74,12 +74,12 @@ class WorkerHost:
         access.value = 0
 
     async def read(self, name: str, size: int, at: int = 0) -> bytes:
-        """So many bytes of a memory, from a beat's first on."""
+        """Return so many bytes of a memory, from a beat's first on."""
         last = at // BEAT_BYTES + -(-size // BEAT_BYTES)
         return b"".join(await self.read_beats(name, range(at // BEAT_BYTES, last)))[:size]
 
     async def read_beats(self, name: str, beats: Sequence[int]) -> list[bytes]:
-        """The beats of a memory with these numbers, one a cycle."""
+        """Return the beats of a memory with these numbers, one a cycle."""
         access = getattr(self.dut, f"{name}_access_{self.port}")
         accessed, found = getattr(self.dut, f"{name}_accessed_{self.port}"), []
         for place, beat in enumerate(beats):
@@ -94,7 +94,7 @@ class WorkerHost:
         return found
 
     async def load(self, setup: WorkerSetup) -> None:
-        """Lay a job out in memory; RunFailed if it is too small."""
+        """Lay a job out in memory; raise RunFailed if the memory is too small."""
         await self.lay_out(WorkerImage(self.params.endpoint, setup))
 
     async def load_behind(self, setup: WorkerSetup, after: WorkerImage | None) -> None:
@@ -102,7 +102,7 @@ class WorkerHost:
         await self.lay_out(WorkerImage(self.params.endpoint, setup, after=after, compact=True))
 
     async def lay_out(self, image: WorkerImage) -> None:
-        """Write an image, whose job runs from now on; RunFailed if it does not fit."""
+        """Write an image, whose job runs from now on; raise RunFailed if it does not fit."""
         self.image = image
         for name, memory in (("tables", image.tables), ("data", image.data)):
             if memory.end > self.params.ram_bytes:
@@ -144,7 +144,7 @@ class WorkerHost:
         await self.registers.write(start=1)
 
     async def counters(self, names: Collection[str] = ()) -> Any:
-        """Those of ``names``, or all, by name."""
+        """Read the counters of ``names``, or all; return them by name."""
         found = {}
         for number in Counter:
             name = number.name.lower()
@@ -154,7 +154,7 @@ class WorkerHost:
         return SimpleNamespace(**found)
 
     async def ends(self, within: int = NEVER_ENDS) -> tuple[str, str]:
-        """The state that the job ends in, and its cause; RunFailed if it takes so many cycles."""
+        """Wait for the job's end; return state and cause, or raise RunFailed if it is late."""
         first = cycle()
         while (state := (await self.state("state"))) in ("RUNNING", "STOPPING"):
             if cycle() >= first + within:
@@ -166,7 +166,7 @@ class WorkerHost:
         return state, await self.state("cause")
 
     async def state(self, name: str) -> str:
-        """A register's value, which has a name."""
+        """Return the name of a register's value."""
         value: Any = await self.registers.read(name)
         return value.name
 
@@ -176,7 +176,7 @@ class WorkerHost:
             await self.write("data", self.image.payloads(setup, turn)[0], address)
 
     async def sums(self) -> Sums:
-        """The sums in memory, by turn and aggregator; nothing else is looked at."""
+        """Return the sums in memory, by turn and aggregator; the rest is not checked."""
         size, wanted = 4 * self.params.endpoint.lanes, {}
         for turn, address in enumerate(self.image.sums):
             for item in self.image.setup.share(turn).sums:
@@ -198,6 +198,6 @@ class WorkerHost:
         return found
 
     async def found(self) -> tuple[Sums, Sums]:
-        """Sums and copies that are in memory."""
+        """Return the sums and copies that are in memory."""
         size = len(self.image.first)
         return self.image.found(await self.read("data", size))

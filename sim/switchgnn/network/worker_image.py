@@ -1,4 +1,4 @@
-"""A worker's memory, laid out for its endpoint from what a golden worker is set up with."""
+"""Lays a worker's memory out for its endpoint, from what a golden worker is set up with."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,30 +25,30 @@ FILL = 0xA5  #: of memory that nobody has written
 
 
 def octets(struct: Any, values: Mapping[str, Any]) -> bytes:
-    """A record as it lies in memory."""
+    """Return a record as bytes in memory."""
     return pack(struct, values).to_bytes(struct.as_shape().size // 8, "little")
 
 
 class Memory:
-    """Bytes from the address ``begin`` on that grow at their end, in pieces that are aligned."""
+    """Holds bytes from address ``begin`` on, which grow at their end in aligned pieces."""
 
     def __init__(self, begin: int = 0) -> None:
         self.begin, self.bytes = begin, bytearray()
 
     @property
     def end(self) -> int:
-        """The address behind the last byte."""
+        """Return the address behind the last byte."""
         return self.begin + len(self.bytes)
 
     def add(self, content: bytes) -> int:
-        """The address of ``content`` in memory."""
+        """Add ``content``, and return its address."""
         self.bytes += bytes([FILL]) * (-len(self.bytes) % ALIGNMENT)
         self.bytes += content
         return self.end - len(content)
 
 
 class WorkerImage:
-    """What a worker's two memories hold at first, and where its sums and copies will be.
+    """Holds what a worker's two memories hold at first, and where sums and copies will be.
 
     It stands behind the image ``after``, if there is one. If it is ``compact`` there is no room for
     sums behind the last one that the worker gets, nor for copies of features.
@@ -73,7 +73,7 @@ class WorkerImage:
         self.first = bytes(self.data.bytes)
 
     def turn(self, turn: int) -> dict[str, int]:
-        """A turn's record; all that it names is added to the memories."""
+        """Return a turn's record; everything that it names is added to the memories."""
         share, lanes = self.setup.share(turn), self.params.lanes
         payloads, places = self.payloads(self.setup, turn)
         sends, own = b"", {}
@@ -103,7 +103,7 @@ class WorkerImage:
         }
 
     def payloads(self, setup: WorkerSetup, turn: int) -> tuple[bytes, list[int]]:
-        """What a turn of ``setup`` sends as it lies in memory, and the place of each frame's."""
+        """Return the payloads of a turn of ``setup`` as in memory, and each frame's place."""
         content, places = bytearray(), []
         for seq, sent in enumerate(setup.share(turn).sends):
             size = payload_bytes(protocol.Kind[sent.kind.name], self.params.lanes)
@@ -121,7 +121,7 @@ class WorkerImage:
         return bits.to_bytes(size + -size % BEAT_BYTES, "little")
 
     def found(self, memory: bytes) -> tuple[Sums, Sums]:
-        """Sums by turn and aggregator, copies by turn and source, as they lie in ``memory``.
+        """Return sums by turn and aggregator, and copies by turn and source, found in ``memory``.
 
         All other bytes must be what they were.
         """

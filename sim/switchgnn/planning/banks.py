@@ -1,4 +1,4 @@
-"""Which bank each aggregator of a block lies in: few rows of lists.
+"""Chooses the bank that each aggregator of a block lies in, for few rows of lists.
 
 A sender's list takes as many rows as the bank that most of its aggregators lie in has of them.
 """
@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BankPlacement(Saved):
-    """The place of each aggregator: a bank, and an index in it that no other of its block has."""
+    """Holds the place of each aggregator: a bank, and an index unique in bank and block."""
 
     schema = "switchgnn.banks/1"
 
@@ -40,7 +40,7 @@ class BankPlacement(Saved):
 
 
 def placed(senders: Senders, shape: SwitchShape, passes: int = PASSES) -> BankPlacement:
-    """Greedy placement, an aggregator after the other, ``passes`` times over.
+    """Place aggregators greedily, one after the other, ``passes`` times over.
 
     Each goes to the bank with room where it lengthens the longest columns of the fewest senders;
     of equal ones to that with the shortest columns, then to the emptiest.
@@ -65,7 +65,7 @@ def _place_block(
     depth: int,
     passes: int,
 ) -> None:
-    """Place the aggregators of ``block``: sets their ``bank``, counts their senders' columns."""
+    """Place the aggregators of ``block``: set their ``bank``, count their senders' columns."""
     used = np.zeros(columns.shape[1], np.int64)
     heaviest = np.argsort(-np.diff(to.indptr[block.start : block.stop + 1]), kind="stable")
     for _ in range(passes):
@@ -86,7 +86,7 @@ def _place_block(
 
 
 def placed_at_random(senders: Senders, shape: SwitchShape, seed: int = 1) -> BankPlacement:
-    """Banks in a random order, each used as often as any other in a block."""
+    """Choose banks in a random order, each as often as any other in a block."""
     rng = np.random.default_rng(seed)
     order = np.lexsort((rng.random(senders.aggregators), senders.aggregator_block))
     bank = np.empty(senders.aggregators, np.int32)
@@ -96,7 +96,7 @@ def placed_at_random(senders: Senders, shape: SwitchShape, seed: int = 1) -> Ban
 
 
 def _with_indices(senders: Senders, bank: NDArray[np.int32], shape: SwitchShape) -> BankPlacement:
-    """Indices from 0 on in each bank of a block."""
+    """Number the aggregators of a block in each bank, from 0 on."""
     group = senders.aggregator_block.astype(np.int64) * shape.banks + bank
     index = places(group).astype(np.int32)
     refuse(
@@ -107,7 +107,7 @@ def _with_indices(senders: Senders, bank: NDArray[np.int32], shape: SwitchShape)
 
 
 def rows_of(senders: Senders, placement: BankPlacement) -> Ints:
-    """Rows of each sender's list: [senders]."""
+    """Return the number of rows of each sender's list: [senders]."""
     sender, aggregator = senders.additions
     column = sender * placement.banks + placement.bank[aggregator]
     lengths = np.bincount(column, minlength=senders.count * placement.banks)
@@ -115,6 +115,6 @@ def rows_of(senders: Senders, placement: BankPlacement) -> Ints:
 
 
 def least_rows(senders: Senders, banks: int) -> int:
-    """No placement has fewer rows: the sum over senders of ceil(additions / P)."""
+    """Return a lower bound of all rows: the sum over senders of ceil(additions / P)."""
     additions = np.bincount(senders.additions[0], minlength=senders.count)
     return int((-(-additions // banks)).sum())

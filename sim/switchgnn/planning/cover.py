@@ -1,4 +1,4 @@
-"""What racks send each other: for each pair the least set of raw copies and leaf sums.
+"""Finds what racks send each other: for each pair the least set of raw copies and leaf sums.
 
 An edge between two racks is done either by a copy of its source's feature, which the other rack's
 switch adds there, or within the sum of all its destination's sources in the rack, which that rack's
@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RackCover(Saved):
-    """Packets between racks: of a source's feature, or of a destination's sum within a rack."""
+    """Holds the packets between racks: a source's feature, or a destination's sum within a rack."""
 
     schema = "switchgnn.cover/1"
 
@@ -44,12 +44,12 @@ class RackCover(Saved):
 
     @property
     def packets(self) -> int:
-        """How many packets there are for each slice."""
+        """Return the number of packets for each slice."""
         return self.vertex.size
 
 
 def rack_cover(cut: CutGraph, rack: ArrayLike) -> RackCover:
-    """The least packets between racks, each pair by itself; ``rack`` has one for each worker.
+    """Find the least packets between racks, each pair by itself; ``rack`` is that of each worker.
 
     UserError if ``rack`` is of another length or has negative numbers.
     """
@@ -67,7 +67,7 @@ def rack_cover(cut: CutGraph, rack: ArrayLike) -> RackCover:
 
 
 def port_cover(cut: CutGraph) -> RackCover:
-    """The same towards each worker: the fewest RAWs and RESULTs that its port could do with.
+    """Find the least packets towards each worker: the fewest RAWs and RESULTs that its port needs.
 
     Receivers are workers, and the one sender, number M, is the switch.
     """
@@ -108,7 +108,7 @@ def _covered(
 
 
 def least_vertex_cover(left: Ints, right: Ints) -> tuple[Ints, Ints]:
-    """The fewest vertices that touch every edge (left, right); all numbers from 0 on are used.
+    """Find the fewest vertices that touch every edge (left, right), numbered from 0 on.
 
     Returns those of the left and those of the right. Koenig: of the vertices that alternating paths
     reach from unmatched left ones, the right ones; and the left ones that are not reached.

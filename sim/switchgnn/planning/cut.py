@@ -1,4 +1,4 @@
-"""The cut graph: the edges between workers, which the switch has to do with."""
+"""Cuts a graph between workers: the edges between workers concern the switch."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +16,7 @@ MOST_IN_DEGREE = (1 << 16) - 1  #: sums of 32 bits hold so many features of 16 b
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CutGraph(Saved):
-    """Vertices with a neighbour at another worker, and the edges between workers.
+    """Holds vertices with a neighbour at another worker, and the edges between workers.
 
     Everything else of the preprocessing names a vertex by its place in ``vertices``. Edges ascend
     by source, then by destination; there is none twice.
@@ -55,22 +55,22 @@ class CutGraph(Saved):
 
     @property
     def n(self) -> int:
-        """Vertices with an edge to or from another worker."""
+        """Return the number of vertices with an edge to or from another worker."""
         return self.vertices.size
 
     @property
     def edges(self) -> int:
-        """E, directed."""
+        """Return E, the number of directed edges."""
         return self.sources.size
 
     @cached_property
     def in_degrees(self) -> NDArray[np.int64]:
-        """Edges into each vertex: [n]."""
+        """Return the number of edges into each vertex: [n]."""
         return np.bincount(self.destinations, minlength=self.n)
 
     @cached_property
     def copies(self) -> NDArray[np.int64]:
-        """The distinct pairs of a source and a worker with a neighbour of it, ascending.
+        """Return the distinct pairs of a source and a worker with a neighbour of it, ascending.
 
         A pair is source x M + worker; there are ``copies.size / n`` for each vertex.
         """
@@ -79,7 +79,7 @@ class CutGraph(Saved):
         )
 
     def undirected(self, edges: NDArray[np.int64] | None = None) -> csr_array:
-        """The edges, or those at ``edges``, in both directions: ones [n, n]."""
+        """Return the edges, or those at ``edges``, in both directions: ones [n, n]."""
         rows = self.sources if edges is None else self.sources[edges]
         columns = self.destinations if edges is None else self.destinations[edges]
         both = np.concatenate([rows, columns]), np.concatenate([columns, rows])
@@ -90,7 +90,7 @@ class CutGraph(Saved):
 
 
 def cut_graph(adjacency: csr_array, partition: WorkerPartition) -> CutGraph:
-    """What ``partition`` cuts of a graph (row: destination, column: source).
+    """Return what ``partition`` cuts of a graph (row: destination, column: source).
 
     UserError if the partition is of another number of vertices, if it cuts nothing, and for a
     vertex with over 65,535 neighbours at other workers.

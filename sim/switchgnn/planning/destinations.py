@@ -1,4 +1,4 @@
-"""The default plan: blocks of destinations, each with all edges into them."""
+"""Makes the default plan: blocks of destinations, each with all edges into them."""
 
 import os
 from functools import cache
@@ -24,7 +24,7 @@ SLACK = 0.03  #: of a part's size over the mean, that Mt-KaHyPar may use if ther
 def destination_plan(
     cut: CutGraph, aggregators: int, seed: int = 1, partitioner: str = "metis"
 ) -> Plan:
-    """Blocks of at most K destinations; a source is sent to each block with a neighbour of it.
+    """Divide destinations into blocks of at most K; sources go to each block with a neighbour.
 
     There are ceil(destinations / K) blocks. Their sends, the sum over sources of the blocks with a
     neighbour, are kept low: METIS divides the cut graph, or Mt-KaHyPar (package mtkahypar) the
@@ -51,7 +51,7 @@ def destination_plan(
 
 
 def _by_metis(cut: CutGraph, targets: Ints, parts: int, most: int, seed: int) -> Ints:
-    """Parts of the targets that cut few edges; what is over K moves to parts with room."""
+    """Divide the targets so that few edges are cut; what is over K moves to parts with room."""
     graph = cut.undirected()
     if targets.size == cut.n:
         part = metis(graph, parts, seed)
@@ -66,7 +66,7 @@ def _by_metis(cut: CutGraph, targets: Ints, parts: int, most: int, seed: int) ->
 def _by_hypergraph(
     cut: CutGraph, target: Ints, targets: int, parts: int, most: int, seed: int
 ) -> Ints:
-    """Parts of the targets by Mt-KaHyPar, which counts what is sent: a net for each source."""
+    """Divide the targets by Mt-KaHyPar, which counts what is sent: a net for each source."""
     mtkahypar, library = _mtkahypar()
     first = starts(np.bincount(cut.sources, minlength=cut.n))
     nets = [target[low:high].tolist() for low, high in pairwise(first.tolist()) if high - low > 1]
@@ -81,7 +81,7 @@ def _by_hypergraph(
 
 @cache
 def _mtkahypar() -> tuple[ModuleType, Any]:
-    """The module, and the library, which a process starts once."""
+    """Return the module, and its library, which a process starts once."""
     try:
         import mtkahypar
     except ImportError:

@@ -1,4 +1,4 @@
-"""Two levels: the tables of a leaf for each rack of workers, and of the spine above them.
+"""Divides a job between two levels: a leaf for each rack of workers, and the spine above them.
 
 A destination's aggregator has the same number, index x P + bank, in every switch, so a sum for
 another switch is a PARTIAL of its own number, and no table says where it goes to. In the leaf of
@@ -22,7 +22,8 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Levels:
-    """The tables of all switches. Leaf k is at port k of the spine, which is at its port ``up``."""
+    """Holds the tables of all switches; leaf k is at the spine's port k, the spine at port
+    ``up``."""
 
     up: int  #: port of a leaf that leads to the spine: its last one
     workers: Sequence[Ints]  #: of each rack, ascending: the worker at port 0, 1, ... of its leaf
@@ -67,7 +68,8 @@ def levels(made: Prepared, rack: ArrayLike, ports: int) -> Levels:
 
 
 def _contributions(made: Prepared, rack: Ints, racks: int) -> tuple[Ints, Ints]:
-    """What each rack adds to each aggregator: [racks, descriptor rows, P]; and whose that is.
+    """Count what each rack adds to each aggregator: [racks, descriptor rows, P]; and find its
+    owner.
 
     The rack of an aggregator that is not used is -1: [descriptor rows, P].
     """
@@ -83,7 +85,7 @@ def _contributions(made: Prepared, rack: Ints, racks: int) -> tuple[Ints, Ints]:
 
 
 def _leaf(tables: Tables, k: int, workers: Ints, up: int, expected: Ints, home: Ints) -> Tables:
-    """The tables of leaf ``k``: packets of its workers, and the rows that these name."""
+    """Return the tables of leaf ``k``: its workers' packets, and the rows that these name."""
     here = home == k
     others = expected.sum(0) > expected[k]
     port = np.zeros(tables.workers, np.int64)
@@ -116,7 +118,7 @@ def _leaf(tables: Tables, k: int, workers: Ints, up: int, expected: Ints, home: 
 
 
 def _spine(tables: Tables, racks: int, expected: Ints, home: Ints) -> Tables:
-    """The tables of the spine: a PARTIAL of each other rack that adds anything."""
+    """Return the tables of the spine, with a PARTIAL of each other rack that adds anything."""
     others = (expected > 0) & (home != np.arange(racks)[:, None, None])
     nothing = np.zeros(0, np.int64)
     return Tables(
@@ -138,12 +140,12 @@ def _spine(tables: Tables, racks: int, expected: Ints, home: Ints) -> Tables:
 
 
 def _descriptors(expected: Ints, port: Ints) -> NDArray[np.uint32]:
-    """Descriptors: zero where nothing is expected."""
+    """Return descriptors: zero where nothing is expected."""
     return np.where(expected > 0, port << PORT_SHIFT | expected, 0).astype(np.uint32)
 
 
 def _ranges(first: Ints, end: Ints) -> Ints:
-    """The numbers of all ranges, one after the other."""
+    """Return the numbers of all ranges, one after the other."""
     sizes = (end - first).astype(np.int64)
     begin = starts(sizes)
     return np.repeat(first.astype(np.int64) - begin[:-1], sizes) + np.arange(begin[-1])

@@ -1,4 +1,4 @@
-"""Partitions by METIS: parts of equal size, and parts that hold so many vertices at most."""
+"""Partitions graphs by METIS: into parts of equal size, or of a largest size."""
 
 from functools import cache
 from types import ModuleType
@@ -25,7 +25,7 @@ def _pymetis() -> ModuleType:
 
 
 def undirected(adjacency: csr_array) -> csr_array:
-    """Ones where there is an edge in either direction; none from a vertex to itself."""
+    """Return ones for edges in either direction; none from a vertex to itself."""
     both = csr_array(adjacency.astype(bool) + adjacency.T.astype(bool)).tocoo()
     rows, columns = both.coords
     kept = rows != columns
@@ -34,7 +34,7 @@ def undirected(adjacency: csr_array) -> csr_array:
 
 
 def metis(graph: csr_array, parts: int, seed: int, weights: Ints | None = None) -> Ints:
-    """The part of each vertex of an undirected graph: ``parts`` of nearly the same size.
+    """Return the part of each vertex of an undirected graph: ``parts`` of nearly the same size.
 
     The size of a part is the sum of its vertices' ``weights``, by default one each. METIS cuts
     few edges, by recursive bisection up to 8 parts and k-way above; the same seed gives the same
@@ -55,7 +55,7 @@ def metis(graph: csr_array, parts: int, seed: int, weights: Ints | None = None) 
 
 
 def parts_within(graph: csr_array, most: int, seed: int, tries: int = MOST_TRIES) -> Ints:
-    """The part of each vertex, with at most ``most`` vertices in a part.
+    """Return the part of each vertex, with at most ``most`` vertices in a part.
 
     There are ceil(vertices / most) parts, and more, as often as ``tries`` says, while one is too
     large. Then vertices of those that still are move to parts with room.
@@ -75,7 +75,7 @@ def parts_within(graph: csr_array, most: int, seed: int, tries: int = MOST_TRIES
 
 
 def moved_to_room(graph: csr_array, part: Ints, most: int) -> Ints:
-    """The same parts, but those with over ``most`` vertices give some to parts with room.
+    """Move vertices from parts with over ``most`` to parts with room; return the parts.
 
     A part gives those with the fewest neighbours in it, each to the part with room that has most of
     its neighbours. There are new parts if all are full.

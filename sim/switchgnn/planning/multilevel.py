@@ -1,4 +1,4 @@
-"""The paper's plan: blocks of vertices, then blocks of the edges between them (section 3.3)."""
+"""Makes the paper's plan: blocks of vertices, then of the edges between them (section 3.3)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ Ints = NDArray[np.int64]
 
 
 def multilevel_plan(cut: CutGraph, aggregators: int, seed: int = 1) -> Plan:
-    """Multi-level graph partitioning for K aggregators.
+    """Plan by multi-level graph partitioning for K aggregators.
 
     Of each level, METIS divides the vertices that have edges left into parts of at most K. Edges
     within a part are done; small parts are packed into blocks, first-fit decreasing. Edges between
@@ -39,7 +39,7 @@ def multilevel_plan(cut: CutGraph, aggregators: int, seed: int = 1) -> Plan:
 
 
 def _level(cut: CutGraph, edges: Ints, most: int, seed: int) -> NDArray[np.int32]:
-    """The block of each of ``edges``, -1 for those that are left to the next level."""
+    """Return the block of each of ``edges``, -1 for those that are left to the next level."""
     sources, destinations = cut.sources[edges], cut.destinations[edges]
     vertices = np.unique(np.concatenate([sources, destinations]))
     if vertices.size <= most:
@@ -58,7 +58,7 @@ def _level(cut: CutGraph, edges: Ints, most: int, seed: int) -> NDArray[np.int32
 
 
 def first_fit_decreasing(sizes: Ints, most: int) -> NDArray[np.int32]:
-    """The bin of each size, none with a sum over ``most``; -1 for sizes of zero."""
+    """Return the bin of each size, none with a sum over ``most``; -1 for sizes of zero."""
     bins = np.full(sizes.size, -1, np.int32)
     room = np.full(sizes.size, most)
     for item in np.argsort(-sizes, kind="stable"):

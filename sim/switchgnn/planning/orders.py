@@ -1,4 +1,4 @@
-"""In which order senders are sent (section 3.2)."""
+"""Orders the senders of a plan (section 3.2)."""
 
 import heapq
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ DONE = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SendOrder(Saved):
-    """Every sender, block after block; a worker sends its own of them in this order."""
+    """Lists every sender, block after block; a worker sends its own ones in this order."""
 
     schema = "switchgnn.order/1"
 
@@ -37,7 +37,7 @@ class SendOrder(Saved):
 def ordered(
     senders: Senders, order: str = "priority-bfs", seed: int = 1, root: int = -1
 ) -> SendOrder:
-    """The senders in one of the ORDERS.
+    """Return the senders in one of the ORDERS.
 
     ``root`` is the sender that priority-bfs begins its block with; in other blocks
     ``seed`` draws one. UserError for an unknown name.
@@ -49,7 +49,8 @@ def ordered(
 
 
 def priority_bfs(senders: Senders, rng: np.random.Generator, root: int = -1) -> Ints:
-    """Breadth-first search with a priority queue: highest degree in the block first (3.2.2).
+    """Order by breadth-first search with a priority queue: highest degree in the block first
+    (3.2.2).
 
     Of equal degrees the one that arrived in the queue first goes first. A block's further
     components begin with their highest degree. Nodes are the vertices of a block, whether they
@@ -76,7 +77,7 @@ def priority_bfs(senders: Senders, rng: np.random.Generator, root: int = -1) -> 
 
 
 def _component(graph: csr_array, degree: Ints, seen: NDArray[np.bool_], root: int) -> list[int]:
-    """The nodes that ``root`` is connected to, in the order of the priority queue."""
+    """Return the nodes that ``root`` is connected to, in the order of the priority queue."""
     indptr, indices = graph.indptr, graph.indices
     seen[root] = True
     queue = [(0, 0, root)]
@@ -95,7 +96,7 @@ def _component(graph: csr_array, degree: Ints, seen: NDArray[np.bool_], root: in
 
 
 def _graph(senders: Senders) -> tuple[Ints, csr_array]:
-    """The node of each sender, and the edges between nodes in both directions.
+    """Return the node of each sender, and the edges between nodes in both directions.
 
     A vertex that sends and receives in a block is one node.
     """
@@ -117,23 +118,23 @@ def _graph(senders: Senders) -> tuple[Ints, csr_array]:
 
 
 def _by_degree(degree: Ints, block: NDArray[np.int32]) -> Ints:
-    """Senders by block, then from the highest degree."""
+    """Sort senders by block, then from the highest degree on."""
     return np.lexsort((-degree, block))
 
 
 def random(senders: Senders, rng: np.random.Generator, root: int = -1) -> Ints:
-    """Every order of a block's senders is as likely."""
+    """Order the senders of each block at random, every order as likely."""
     return np.lexsort((rng.random(senders.count), senders.block))
 
 
 def by_degree(senders: Senders, rng: np.random.Generator, root: int = -1) -> Ints:
-    """From the highest degree in the block; ``rng`` and ``root`` are of no account."""
+    """Order senders from the highest degree in the block; ``rng`` and ``root`` are ignored."""
     node, graph = _graph(senders)
     return _by_degree(np.diff(graph.indptr)[node], senders.block)
 
 
 def finish_first(senders: Senders, rng: np.random.Generator, root: int = -1) -> Ints:
-    """What the destination with the fewest missing additions misses, again and again."""
+    """Send what the destination with the fewest missing additions lacks, again and again."""
     sender, aggregator = senders.additions
     shape = (senders.count, senders.aggregators)
     of_sender = csr_array((np.ones(sender.size, np.int8), (sender, aggregator)), shape)

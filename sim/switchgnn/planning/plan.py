@@ -1,4 +1,4 @@
-"""A plan: which block each edge of the cut graph is done in."""
+"""Describes a plan: which block each edge of the cut graph is done in."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,8 @@ from sim.switchgnn.planning.saved import Int32s, Saved, refuse
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Plan(Saved):
-    """The block of each edge. A block has at most K destinations; the switch does one at a time.
+    """Holds the block of each edge; the switch does one block, of at most K destinations, at a
+    time.
 
     A destination with edges in several blocks gets a sum from each, which its worker adds.
     """
@@ -34,16 +35,16 @@ class Plan(Saved):
 
     @property
     def blocks(self) -> int:
-        """How many blocks there are."""
+        """Return the number of blocks."""
         return self.level.size
 
     @property
     def levels(self) -> int:
-        """How many levels there are."""
+        """Return the number of levels."""
         return int(self.level.max(initial=0))
 
     def check_fits(self, cut: CutGraph) -> None:
-        """UserError unless the plan is of this cut graph and no block is too large."""
+        """Raise UserError unless the plan is of this cut graph and no block is too large."""
         refuse(
             self.block.size != cut.edges,
             f"the plan is of {self.block.size} edges, the cut graph has {cut.edges}",
@@ -59,5 +60,5 @@ class Plan(Saved):
 
 
 def aggregators_in(memory: float, sums: int) -> int:
-    """K of a memory of so many bytes whose aggregators have ``sums`` sums of 4 bytes."""
+    """Return K for a memory of so many bytes, whose aggregators have ``sums`` sums of 4 bytes."""
     return int(memory // (4 * sums))

@@ -1,4 +1,4 @@
-"""All steps, one after the other, from a graph to a job's tables."""
+"""Does all steps, one after the other, from a graph to a job's tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ PLANS = ("destinations", "multi-level")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Prepared:
-    """The result of each step."""
+    """Holds the result of each step."""
 
     workers: WorkerPartition
     cut: CutGraph
@@ -37,11 +37,11 @@ class Prepared:
 
     @property
     def steps(self) -> dict[str, Saved]:
-        """Each step's result by its name, in their order."""
+        """Return each step's result by its name, in their order."""
         return dict(vars(self))
 
     def save(self, folder: Path) -> list[Path]:
-        """Write NAME.npz of each step; the paths."""
+        """Write NAME.npz of each step; return the paths."""
         folder.mkdir(parents=True, exist_ok=True)
         paths = {folder / f"{name}.npz": step for name, step in self.steps.items()}
         for path, step in paths.items():

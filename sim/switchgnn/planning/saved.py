@@ -1,4 +1,4 @@
-"""What a step of the preprocessing leaves: arrays and numbers in an .npz file with a schema."""
+"""Saves what a step of the preprocessing leaves: an .npz file of arrays with a schema."""
 
 import os
 import zipfile
@@ -14,7 +14,7 @@ from gen.errors import UserError
 
 
 class Held(NamedTuple):
-    """What the array of a field must be."""
+    """Says what the array of a field must be."""
 
     dtype: type[np.generic]
     dimensions: int
@@ -32,15 +32,14 @@ UInt32Table = Annotated[NDArray[np.uint32], Held(np.uint32, 2)]
 
 
 def refuse(wrong: object, message: str) -> None:
-    """UserError with ``message`` if ``wrong`` is true."""
+    """Raise UserError with ``message`` if ``wrong`` is true."""
     if wrong:
         raise UserError(message)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Saved:
-    """A step's result: fields that are arrays of the types
-    above, integers and texts, checked whenever it is made.
+    """Holds a step's result: arrays, integers and texts, checked whenever it is made.
 
     ``save`` writes the same bytes for the same content; ``load`` raises UserError, in one line with
     the path, for a file that is none, has another schema, or holds what ``check`` refuses.
@@ -59,7 +58,7 @@ class Saved:
         self.check()
 
     def check(self) -> None:
-        """UserError unless the content is consistent; each step says what that means."""
+        """Raise UserError unless the content is consistent; each step says what that means."""
 
     def save(self, path: Path) -> None:
         """Write the file; it is there whole or not at all."""
@@ -103,7 +102,7 @@ class Saved:
 
 @cache
 def _arrays(step: type[Saved]) -> dict[str, Held]:
-    """What the fields that are arrays must be."""
+    """Return what the fields that are arrays must be."""
     hints = get_type_hints(step, include_extras=True)
     annotated = {each.name: hints[each.name] for each in fields(step)}
     return {
@@ -120,12 +119,12 @@ def _plain(name: str, content: dict[str, NDArray[Any]]) -> int | str:
 
 
 def starts(sizes: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Where each of consecutive groups of these sizes begins, and behind them where they end."""
+    """Return where each of consecutive groups of these sizes begins, and where the last ends."""
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
 
 def places(group: NDArray[np.integer]) -> NDArray[np.int64]:
-    """How many of the same group, an integer from 0 on, come before each."""
+    """Count for each item how many of its group, a number from 0 on, come before it."""
     order = np.argsort(group, kind="stable")
     sizes = np.bincount(group)
     found = np.empty(group.size, np.int64)

@@ -1,4 +1,4 @@
-"""What is sent in each block, and what the switch adds of it: features, and host partial sums."""
+"""Finds what is sent in each block, and what the switch adds of it: features, partial sums."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Senders(Saved):
-    """A sender is one FEATURE or PARTIAL of each slice of a block; senders ascend by block.
+    """Lists senders, ascending by block; each is a FEATURE or PARTIAL in each slice of its block.
 
     A FEATURE is of a source and is added to all its destinations in the block. A PARTIAL is the sum
     of a worker's features for one destination. An aggregator is a destination in a block. Both
@@ -52,28 +52,28 @@ class Senders(Saved):
 
     @property
     def count(self) -> int:
-        """How many senders there are: packets of a slice over all blocks."""
+        """Return the number of senders: packets of a slice over all blocks."""
         return self.block.size
 
     @property
     def aggregators(self) -> int:
-        """How many aggregators are used, over all blocks: results of a slice."""
+        """Return the number of aggregators used over all blocks: results of a slice."""
         return self.aggregator_block.size
 
     @cached_property
     def additions(self) -> tuple[Ints, Ints]:
-        """Each addition's sender and aggregator, ascending: one for all edges of a PARTIAL."""
+        """Return each addition's sender and aggregator, ascending; a PARTIAL's edges make one."""
         keys = np.unique(self.sender.astype(np.int64) * self.aggregators + self.aggregator)
         return keys // self.aggregators, keys % self.aggregators
 
     @cached_property
     def expected(self) -> Ints:
-        """Additions that make each aggregator complete: [aggregators]."""
+        """Return the number of additions that complete each aggregator: [aggregators]."""
         return np.bincount(self.additions[1], minlength=self.aggregators)
 
 
 def senders_of(cut: CutGraph, plan: Plan, theta: int = 0) -> Senders:
-    """Senders and aggregators of a plan.
+    """Return senders and aggregators of a plan.
 
     With ``theta`` of 2 or more a worker that has so many neighbours of a destination in a block
     adds them up itself, and sends one PARTIAL for that destination; 0 is none.
@@ -106,7 +106,7 @@ def senders_of(cut: CutGraph, plan: Plan, theta: int = 0) -> Senders:
 
 
 def _with_theta(groups: Ints, theta: int) -> NDArray[np.bool_]:
-    """Which edges are of a group, a worker's neighbours of an aggregator, of at least theta."""
+    """Return which edges are in a group, a worker's neighbours of an aggregator, of >= theta."""
     if not theta:
         return np.zeros(groups.size, bool)
     _, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)

@@ -1,4 +1,4 @@
-"""Sizes of a switch that preprocessing depends on."""
+"""Describes the sizes of a switch that preprocessing depends on."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ STEPS = 256  #: of a turn program
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchShape:
-    """A switch's ports, aggregators and tables; UserError for what none can have.
+    """Holds a switch's ports, aggregators and tables; raises UserError for impossible ones.
 
     With two open turns each has half of every bank's aggregators: one fills while the other drains.
     """
@@ -43,16 +43,16 @@ class SwitchShape:
 
     @property
     def turn_depth(self) -> int:
-        """Aggregators of a bank that a turn may use."""
+        """Return the number of aggregators of a bank that a turn may use."""
         return self.depth // self.open_turns
 
     @property
     def aggregators(self) -> int:
-        """K, the most destinations of a block."""
+        """Return K, the most destinations of a block."""
         return self.banks * self.turn_depth
 
     def check_workers(self, workers: int) -> None:
-        """UserError if there are more workers than ports."""
+        """Raise UserError if there are more workers than ports."""
         refuse(
             workers > self.ports,
             f"{workers} workers need {workers} ports, the switch has {self.ports}",

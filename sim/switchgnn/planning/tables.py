@@ -1,4 +1,4 @@
-"""What the switch and its workers are given: lists, descriptors, the turn program, packets.
+"""Makes the tables of the switch and its workers: lists, descriptors, the turn program, packets.
 
 A row of lists has an entry of 16 bits for each bank, bank 0 in the lowest bits: the index in bits 0
 to 14, relative to the first aggregator of the job's turn in that bank, and in bit 15 whether the
@@ -43,7 +43,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tables(Saved):
-    """A job's tables. Worker w is at port w; block b of worker w is group w x blocks + b."""
+    """Holds a job's tables; worker w is at port w, its block b is group w x blocks + b."""
 
     schema = "switchgnn.tables/1"
 
@@ -67,12 +67,12 @@ class Tables(Saved):
 
     @property
     def banks(self) -> int:
-        """P."""
+        """Return P, the number of banks."""
         return self.rows.shape[1]
 
     @property
     def blocks(self) -> int:
-        """How many blocks there are."""
+        """Return the number of blocks."""
         return self.descriptor_first.size - 1
 
     def check(self) -> None:
@@ -107,7 +107,7 @@ def tables(
     shape: SwitchShape,
     widths: Sequence[int],
 ) -> Tables:
-    """The tables of a job whose program has aggregations of ``widths`` features, one after another.
+    """Make a job's tables; its program aggregates ``widths`` features, one after another.
 
     UserError for more workers than ports, and for tables that are larger than the switch's.
     """
@@ -152,13 +152,13 @@ def tables(
 
 
 def with_program(made: Tables, shape: SwitchShape, widths: Sequence[int]) -> Tables:
-    """The tables for aggregations of other widths: only the turn program depends on them."""
+    """Return the tables for aggregations of other widths: only the turn program depends on them."""
     program = turn_program(made.blocks, shape, widths)
     return replace(made, program=program, widths=np.array(widths, np.int64))
 
 
 def turn_program(blocks: int, shape: SwitchShape, widths: Sequence[int]) -> NDArray[np.uint32]:
-    """Steps of a block and its turns, one for each slice: [steps, 2].
+    """Return steps of a block and its turns, one for each slice: [steps, 2].
 
     An aggregation does all slices of a block, then the next block. Steps of the same block in a row
     are one. UserError for over 256 steps, and for widths that are none.
@@ -183,7 +183,7 @@ def turn_program(blocks: int, shape: SwitchShape, widths: Sequence[int]) -> NDAr
 def _rows(
     senders: Senders, order: SendOrder, placement: BankPlacement
 ) -> tuple[NDArray[np.uint16], Ints, Ints]:
-    """The rows of all lists, in the order of sending; each sender's first one and its count.
+    """Return the rows of all lists, in sending order, and each sender's first one and count.
 
     A PARTIAL has no list: its first one is the number of its aggregator, index x P + bank.
     """
@@ -204,7 +204,7 @@ def _rows(
 def _descriptors(
     cut: CutGraph, senders: Senders, placement: BankPlacement
 ) -> tuple[NDArray[np.uint32], Ints, Ints]:
-    """Descriptors of all blocks, the vertices of the results, and each block's first row."""
+    """Return descriptors of all blocks, the vertices of the results, and each block's first row."""
     block = senders.aggregator_block
     height = np.zeros(senders.blocks, np.int64)
     np.maximum.at(height, block, placement.index + 1)
@@ -219,7 +219,7 @@ def _descriptors(
 
 
 def _summands(cut: CutGraph, senders: Senders, packets: Ints) -> tuple[Ints, Ints]:
-    """The vertices that each packet is the sum of: one of a FEATURE."""
+    """Return the vertices that each packet is the sum of: one of a FEATURE."""
     pairs = np.unique(senders.sender.astype(np.int64) * cut.n + cut.sources)
     first = starts(np.bincount(pairs // cut.n, minlength=senders.count))
     sizes = np.diff(first)[packets]

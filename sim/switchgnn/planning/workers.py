@@ -1,4 +1,4 @@
-"""Which worker owns each vertex: METIS, or a vector that is given."""
+"""Assigns vertices to workers: by METIS, or by a vector that is given."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from sim.switchgnn.planning.saved import Int32s, Saved, refuse
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WorkerPartition(Saved):
-    """The worker of each vertex."""
+    """Holds the worker of each vertex."""
 
     schema = "switchgnn.workers/1"
 
@@ -33,7 +33,7 @@ class WorkerPartition(Saved):
 
 
 def metis_workers(adjacency: csr_array, workers: int, seed: int = 1) -> WorkerPartition:
-    """METIS' partition of the graph with edges taken as undirected.
+    """Partition by METIS the graph whose edges are taken as undirected.
 
     UserError for fewer than 2 workers, and for more workers than vertices.
     """
@@ -46,7 +46,7 @@ def metis_workers(adjacency: csr_array, workers: int, seed: int = 1) -> WorkerPa
 
 
 def given_workers(owner: ArrayLike, vertices: int, workers: int) -> WorkerPartition:
-    """The partition that ``owner`` gives, an integer for each vertex; UserError if it is none."""
+    """Check and return the partition ``owner``, an integer for each vertex."""
     found: NDArray[Any] = np.asarray(owner)
     refuse(
         found.shape != (vertices,),
@@ -70,7 +70,7 @@ def _whole(found: NDArray[Any]) -> bool:
 
 
 def read_workers(path: Path, vertices: int, workers: int) -> WorkerPartition:
-    """The partition in a file: .npz of ``WorkerPartition.save``, .npy, or a number a line."""
+    """Read a partition: .npz of ``WorkerPartition.save``, .npy, or a number a line."""
     if path.suffix == ".npz":
         owner: ArrayLike = WorkerPartition.load(path).owner
     else:

@@ -1,4 +1,4 @@
-"""What a reproduction of SwitchGNN may be asked for."""
+"""Describes what a reproduction of SwitchGNN may be asked for."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ FIGURES = (
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchGnnAsked(Workload):
-    """The settings of all figures."""
+    """Holds the settings of all figures."""
 
     graph: list[str] | None = setting(
         None,

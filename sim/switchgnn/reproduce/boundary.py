@@ -1,4 +1,4 @@
-"""Figures 1, 7 and 9: the boundary vertices of graphs, before any plan."""
+"""Makes figures 1, 7 and 9: the boundary vertices of graphs, before any plan."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,7 +16,7 @@ POINTS = 20  #: of a curve
 
 
 def copies(subjects: Sequence[Subject], workers: Sequence[int]) -> Figure:
-    """Figure 1."""
+    """Make figure 1: boundary vertices and copies by the number of workers."""
     rows = [
         {
             "graph": each.name,
@@ -78,7 +78,7 @@ def copies(subjects: Sequence[Subject], workers: Sequence[int]) -> Figure:
 
 
 def degrees(subjects: Sequence[Subject]) -> Figure:
-    """Figure 7."""
+    """Make figure 7: how skewed the boundary vertices' degrees are."""
     cuts = {each.family: each.cut(paper.SKEW_WORKERS).graph for each in subjects}
     shares = np.linspace(0, 1, POINTS + 1)[1:]
     curves = {name: [share_of_top(cut, share) for share in shares] for name, cut in cuts.items()}
@@ -119,13 +119,13 @@ def degrees(subjects: Sequence[Subject]) -> Figure:
 
 
 def whole_share(subject: Subject) -> float:
-    """What a fifth of a graph's vertices has of all neighbours, before it is cut."""
+    """Return the share of all neighbours that a fifth of a graph's vertices has, before any cut."""
     found = np.sort(np.diff(subject.adjacency.indptr))[::-1]
     return float(found[: round(paper.TOP_VERTICES * found.size)].sum() / found.sum())
 
 
 def components(subjects: Sequence[Subject], workers: Sequence[int]) -> Figure:
-    """Figure 9."""
+    """Make figure 9: the largest connected component of the boundary vertices."""
     rows = [
         {
             "family": each.family,
@@ -171,5 +171,5 @@ def components(subjects: Sequence[Subject], workers: Sequence[int]) -> Figure:
 
 
 def largest_component(cut: CutGraph) -> int:
-    """Vertices of the largest connected component."""
+    """Return the number of vertices of the largest connected component."""
     return int(np.bincount(connected_components(cut.undirected(), directed=False)[1]).max())

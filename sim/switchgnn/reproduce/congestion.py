@@ -1,4 +1,4 @@
-"""Figure 19: rate control on and off, while others use the same links."""
+"""Makes figure 19: rate control on and off, while others use the same links."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -34,7 +34,7 @@ SWITCHES = (PAPER, OURS)
 
 
 class Scale:
-    """Times and bytes of the paper's graph, for packets each of which stands for several."""
+    """Converts times and bytes of the paper's graph to packets each of which stands for several."""
 
     def __init__(self, cut: Cut) -> None:
         ratio = cut.subject.paper.vertices / cut.subject.vertices
@@ -51,7 +51,7 @@ class Scale:
         self.rate = RateSettings(burst=1, step=STEP, round_trip=2 * delay + 1)
 
     def rules(self, switch: str, control: bool) -> Rules:
-        """How a switch and its workers treat congestion."""
+        """Return how a switch and its workers treat congestion."""
         rate = self.rate if control else None
         if switch == PAPER:
             return Rules(keeps_sums=False, repeats="features", rate=rate)
@@ -59,7 +59,10 @@ class Scale:
 
 
 def outcome(cut: Cut, load: float, switch: str, control: bool, draws: int) -> Mapping[str, Any]:
-    """A row: the time in ms, and what became of packets; means over draws of the background."""
+    """Return a row: the time in ms, and what became of packets.
+
+    Figures are means over draws of the background.
+    """
     made = [_drawn(cut, load, switch, control, SEED + draw) for draw in range(draws)]
     means = {name: float(np.mean([each[name] for each in made])) for name in made[0]}
     return {"workers": cut.workers, "load": load, "switch": switch, "control": control, **means}
@@ -89,7 +92,7 @@ def congestion(
     draws: int = 1,
     tell: Callable[[str], None] = lambda text: None,
 ) -> Figure:
-    """Figure 19: the time of communication by the load of the background."""
+    """Make figure 19: the time of communication by the load of the background."""
     rows = []
     for count in workers:
         for load in loads:
@@ -167,7 +170,7 @@ def congestion(
 
 
 def claims(found: Mapping[Any, Any], workers: int, loads: Sequence[float]) -> list[Claim]:
-    """What the paper says, and whether it holds."""
+    """Return the paper's statements, and whether each holds."""
     first, last = loads[0], loads[-1]
 
     def time(load: float, control: bool, switch: str = PAPER) -> float:

@@ -1,4 +1,4 @@
-"""Figure 17, and the star and the ring of section 3.2.2: what the order of sending is worth."""
+"""Makes figure 17, and the star and ring of section 3.2.2: what the order of sending is worth."""
 
 from collections.abc import Callable, Sequence
 from itertools import permutations
@@ -25,7 +25,7 @@ GRAPHS = ("star", "ring")
 
 
 def orders(subjects: Sequence[Subject]) -> Figure:
-    """Figure 17: time and queues of a block that holds every boundary vertex."""
+    """Make figure 17: time and queues of a block that holds every boundary vertex."""
     rows = [_of_order(each, order) for each in subjects for order in ORDERS]
     found = {(row["family"], row["order"]): row for row in rows}
     random, ours = found["reddit", "random"], found["reddit", "priority-bfs"]
@@ -99,7 +99,7 @@ def _of_order(subject: Subject, order: str) -> dict[str, Any]:
 
 
 def star_and_ring() -> Figure:
-    """Section 3.2.2, by trying all orders of small graphs and some of a large one."""
+    """Reproduce section 3.2.2 by all orders of small graphs and some of a large one."""
     rows = [_small(graph, count) for graph in GRAPHS for count in SMALL]
     large = {graph: _large(graph) for graph in GRAPHS}
     rings = [row for row in rows if row["graph"] == "ring"]
@@ -160,7 +160,7 @@ def star_and_ring() -> Figure:
 
 
 def _senders(graph: str, count: int) -> Senders:
-    """A star or a ring whose vertices are all at workers of their own, in one block."""
+    """Return a star or a ring, each of whose vertices has a worker of its own, in one block."""
     hub = np.zeros(count - 1, np.int64), np.arange(1, count)
     around = np.arange(count), (np.arange(count) + 1) % count
     one, other = hub if graph == "star" else around
@@ -190,7 +190,7 @@ def _small(graph: str, count: int) -> dict[str, Any]:
 
 
 def _large(graph: str) -> tuple[float, float, int, float]:
-    """Times and aggregators of a large graph, by n: the paper's order, and random ones' means."""
+    """Return a large graph's times and aggregators, by n, in the paper's and in random orders."""
     senders = _senders(graph, LARGE)
     ours = drained(senders, ordered(senders, root=0).sequence, one_link=True)
     drawn = [ordered(senders, "random", seed).sequence for seed in range(DRAWN)]

@@ -1,4 +1,4 @@
-"""What the paper says of its data sets and its results."""
+"""Holds what the paper says of its data sets and its results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, kw_only=True)
 class DataSet:
-    """A row of table 1."""
+    """Holds a row of table 1."""
 
     vertices: int
     features: int

@@ -1,4 +1,4 @@
-"""Figure 16: leaves and spines, where racks send each other sums."""
+"""Makes figure 16: leaves and spines, where racks send each other sums."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -23,7 +23,7 @@ OTHERS = ("BNS-GCN", "G3", "strawman")
 
 
 def racks(subject: Subject, workers: Sequence[int]) -> Figure:
-    """Figure 16: the time of communication, and what each class of links carries."""
+    """Make figure 16: the time of communication, and what each class of links carries."""
     made = {count: of_racks(subject.cut(count)) for count in workers}
     times = [{"workers": count, **times_of(subject.cut(count), made[count])} for count in workers]
     last = made[workers[-1]]
@@ -94,7 +94,7 @@ def racks(subject: Subject, workers: Sequence[int]) -> Figure:
 
 
 def of_racks(cut: Cut) -> dict[str, RackTraffic]:
-    """What every system sends."""
+    """Return what every system sends."""
     rack = racks_of(cut.workers, min(paper.RACKS, cut.workers))
     theirs, ours = cut.multilevel(paper.MEMORY), cut.destinations(paper.MEMORY, slices=True)
     graph = cut.graph
@@ -108,7 +108,7 @@ def of_racks(cut: Cut) -> dict[str, RackTraffic]:
 
 
 def times_of(cut: Cut, made: dict[str, RackTraffic]) -> dict[str, float]:
-    """Packets at the busiest link for each boundary vertex, of G3 at the mean one."""
+    """Return packets at the busiest link per boundary vertex; for G3, at the mean link."""
     slots = {name: each.slots(paper.SPINES) for name, each in made.items()}
     slots["G3"] = made["BNS-GCN"].mean_slots(paper.SPINES)
     slots[TOGETHER] = made["multi-level"].together().slots(paper.SPINES)
@@ -119,7 +119,7 @@ def times_of(cut: Cut, made: dict[str, RackTraffic]) -> dict[str, float]:
 def claims(
     times: Sequence[dict[str, Any]], made: dict[int, dict[str, RackTraffic]], uplink: str
 ) -> list[Claim]:
-    """What the paper says, and whether it holds."""
+    """Return the paper's statements, and whether each holds."""
     first, last = times[0], times[-1]
     shares = {
         count: each["BNS-GCN"].packets[uplink] / sum(each["BNS-GCN"].packets.values())

@@ -1,4 +1,4 @@
-"""All figures of the paper that plans alone decide."""
+"""Makes all figures of the paper that plans alone decide."""
 
 from collections.abc import Callable, Sequence
 
@@ -27,7 +27,7 @@ QUICK = "\n\nMade with `--quick`: graphs of a quarter of the vertices, fewer num
 def reproduce(
     names: Sequence[str], asked: SwitchGnnAsked, *, quick: bool, progress: Progress
 ) -> Report:
-    """The figures of these names, in the order of the paper."""
+    """Make the figures of these names, in the order of the paper."""
     scale = asked.graph_scale * (QUICK_SCALE if quick else 1)
     graphs = subjects(asked.graph or (), scale)
     reddit = graphs[0]

@@ -1,4 +1,4 @@
-"""The graphs that stand for the paper's, and how they are cut."""
+"""Prepares the graphs that stand for the paper's, and how they are cut."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ WORKERS = (8, 16, 32, 64, 128)
 
 
 class Subject:
-    """A graph cut among workers: a family's at a scale, or a file's; everything is made once.
+    """Holds a graph cut among workers: a family's at a scale, or a file's; it is made once.
 
     A file of no family stands for itself: its memory is not in proportion to another graph's.
     """
@@ -42,17 +42,17 @@ class Subject:
 
     @cached_property
     def graph(self) -> Graph:
-        """The graph; UserError if it cannot be read."""
+        """Return the graph; raise UserError if it cannot be read."""
         return load_graph(self.name)
 
     @property
     def adjacency(self) -> csr_array:
-        """Its edges."""
+        """Return the edges of the graph."""
         return self.graph.adjacency
 
     @cached_property
     def paper(self) -> paper.DataSet:
-        """What the paper says of it; of a file of no family, what the file says."""
+        """Return what the paper says of the graph; for a file of no family, what the file says."""
         if self.family in paper.DATA_SETS:
             return paper.DATA_SETS[self.family]
         features = self.graph.features
@@ -63,18 +63,18 @@ class Subject:
 
     @property
     def vertices(self) -> int:
-        """How many there are."""
+        """Return the number of vertices."""
         return self.adjacency.indptr.size - 1
 
     def cut(self, workers: int) -> "Cut":
-        """The graph, cut by METIS."""
+        """Return the graph, cut by METIS."""
         if workers not in self._cuts:
             self._cuts[workers] = Cut(self, workers)
         return self._cuts[workers]
 
 
 def subjects(given: Sequence[str], scale: float) -> list[Subject]:
-    """Every family's graph, generated or in the file given for it; then the other files.
+    """Return every family's graph, generated or from its file; then the other files.
 
     UserError for a file that cannot be read or has fewer vertices than there are workers, and for a
     name that is given twice.
@@ -103,7 +103,7 @@ def subjects(given: Sequence[str], scale: float) -> list[Subject]:
 
 @dataclass(frozen=True)
 class Reduced:
-    """A plan, and its traffic of one slice."""
+    """Holds a plan, and its traffic of one slice."""
 
     plan: Plan
     senders: Senders
@@ -111,7 +111,7 @@ class Reduced:
 
 
 class Cut:
-    """A subject's cut graph, and plans of it."""
+    """Holds a subject's cut graph, and plans of it."""
 
     def __init__(self, subject: Subject, workers: int) -> None:
         self.subject = subject
@@ -122,34 +122,34 @@ class Cut:
 
     @property
     def n(self) -> int:
-        """Boundary vertices."""
+        """Return the number of boundary vertices."""
         return self.graph.n
 
     @property
     def copies(self) -> float:
-        """The mean number of other workers with a neighbour."""
+        """Return the mean number of other workers with a neighbour."""
         return self.graph.copies.size / self.n
 
     @cached_property
     def full(self) -> Traffic:
-        """Of hosts alone."""
+        """Return the traffic of hosts alone."""
         return full_graph(self.graph)
 
     def aggregators(self, megabytes: float, *, slices: bool = False) -> int:
-        """K that a memory gives, in proportion: for all features of a vertex, or for a slice."""
+        """Return K of a memory in proportion to the graph: for whole vertices, or for a slice."""
         ours = megabytes * MEGABYTE * self.subject.vertices / self.subject.paper.vertices
         return max(2, aggregators_in(ours, SLICE if slices else self.subject.paper.features))
 
     def multilevel(self, megabytes: float) -> Reduced:
-        """The paper's plan."""
+        """Return the paper's plan."""
         return self._plan("multi-level", self.aggregators(megabytes))
 
     def destinations(self, megabytes: float, *, slices: bool) -> Reduced:
-        """Ours; with slices all features of a vertex need not be in the memory at once."""
+        """Return our plan; with slices, a vertex's features need not be in memory all at once."""
         return self._plan("destinations", self.aggregators(megabytes, slices=slices))
 
     def unlimited(self) -> Reduced:
-        """Every vertex has an aggregator."""
+        """Return a plan in which every vertex has an aggregator."""
         return self._plan("destinations", max(2, self.n))
 
     def _plan(self, kind: str, aggregators: int) -> Reduced:
@@ -164,6 +164,6 @@ class Cut:
 
 
 def share_of_top(cut: CutGraph, share: float) -> float:
-    """What ``share`` of the vertices, those with most neighbours, have of all neighbours."""
+    """Return the share of all neighbours that the best connected vertices have."""
     degrees = np.sort(cut.in_degrees)[::-1]
     return float(degrees[: round(share * degrees.size)].sum() / degrees.sum())

@@ -1,4 +1,4 @@
-"""Figures 2(a) to 2(c): throughput, aggregators and queues of one aggregation, over time."""
+"""Makes figures 2(a) to 2(c): throughput, aggregators and queues of an aggregation over time."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ Curve = NDArray[np.floating]
 
 @dataclass(frozen=True, kw_only=True)
 class Timed:
-    """A timeline in the units of the paper's graph: ms, MB and Tb/s."""
+    """Holds a timeline in the units of the paper's graph: ms, MB and Tb/s."""
 
     line: Timeline
     slot: float  #: ms
@@ -30,26 +30,26 @@ class Timed:
 
     @property
     def time(self) -> float:
-        """Until the last packet has left, in ms."""
+        """Return the time until the last packet has left, in ms."""
         return self.line.slots * self.slot
 
     @property
     def held(self) -> Curve:
-        """MB in aggregators, slot by slot."""
+        """Return the MB held in aggregators, slot by slot."""
         return self.line.held * self.unit
 
     @property
     def queue(self) -> Curve:
-        """MB in queues, slot by slot."""
+        """Return the MB in queues, slot by slot."""
         return self.line.queue * self.unit
 
     @property
     def sums_share(self) -> float:
-        """Sums among all packets that leave."""
+        """Return the share of sums among all packets that leave."""
         return float(self.line.sums.sum() / self.line.leaving.sum())
 
     def at(self, name: str, edges: Curve) -> Curve:
-        """The mean of a column between each two times (ms): packets in a slot, or MB."""
+        """Return the mean of a column between each two times (ms): packets in a slot, or MB."""
         values = getattr(self.line, name) * (self.port if name in RATES else self.unit)
         until = np.concatenate([[0], np.cumsum(values)])
         sums = np.interp(edges / self.slot, np.arange(until.size), until)
@@ -60,7 +60,7 @@ RATES = ("leaving", "sums")
 
 
 def timed(cut: Cut) -> Mapping[str, Timed]:
-    """The paper's three switches, and ours."""
+    """Return the paper's three switches, and ours."""
     data = cut.subject.paper
     ratio = data.vertices / cut.subject.vertices  # packets of the paper's graph for one of ours
     whole = data.features * paper.VALUE_BYTES * ratio
@@ -88,7 +88,7 @@ def timed(cut: Cut) -> Mapping[str, Timed]:
 
 
 def timelines(subject: Subject) -> Figure:
-    """Figures 2(a) to 2(c)."""
+    """Make figures 2(a) to 2(c)."""
     found = timed(subject.cut(paper.MOST_WORKERS))
     edges = np.linspace(0, max(each.time for each in found.values()), POINTS + 1)
     middle = (edges[1:] + edges[:-1]) / 2
@@ -159,7 +159,7 @@ def timelines(subject: Subject) -> Figure:
 
 
 def claims(found: Mapping[str, Timed]) -> list[Claim]:
-    """What the paper says, and whether it holds."""
+    """Return the paper's statements, and whether each holds."""
     unlimited, strawman, ours = (found[name] for name in (UNLIMITED, STRAWMAN, OURS))
     full = strawman.held > BUSY * strawman.held.max()
     first = {name: in_first_ms(found[name]) for name in (UNLIMITED, STRAWMAN)}
@@ -205,5 +205,5 @@ def claims(found: Mapping[str, Timed]) -> list[Claim]:
 
 
 def in_first_ms(each: Timed) -> float:
-    """The longest queues of the first ms, in MB."""
+    """Return the longest queues of the first ms, in MB."""
     return float(each.queue[: max(1, int(1 / each.slot))].max())

@@ -1,4 +1,4 @@
-"""Figures 2(d), 15 and 18: what plans send, against what others do."""
+"""Makes figures 2(d), 15 and 18: what plans send, against what others do."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,12 +24,12 @@ Row = dict[str, Any]
 
 
 def against(cut: Cut, traffic: Traffic, sizes: FrameSizes = PAPER) -> float:
-    """The change of the traffic against the full graph's."""
+    """Return the traffic's change relative to the full graph's."""
     return traffic.bytes(sizes) / cut.full.bytes(sizes) - 1
 
 
 def strawmen(subjects: Sequence[Subject]) -> Figure:
-    """Figure 2(d)."""
+    """Make figure 2(d): what the strawman sends with different memories."""
     rows = [{"graph": each.name, **_of_strawman(each.cut(paper.MOST_WORKERS))} for each in subjects]
     reddit = rows[[each.family for each in subjects].index("reddit")]
     names = [name for name in reddit if name != "graph"]
@@ -87,7 +87,7 @@ def _of_strawman(cut: Cut) -> Row:
 
 
 def memories(subjects: Sequence[Subject], sizes: Sequence[int]) -> Figure:
-    """Figure 18."""
+    """Make figure 18: what plans send with different memories."""
     rows = [
         {
             "family": each.family,
@@ -190,7 +190,7 @@ def _of_memory(cut: Cut, megabytes: int) -> Row:
 
 
 def _costs(rows: Sequence[Row], family: str, less: int, more: int) -> float:
-    """The paper's plan at the small memory against the large one, at most workers."""
+    """Return the paper's plan at the small memory relative to the large one, at most workers."""
     found = {
         row["MB"]: 1 + row["multi-level"]
         for row in rows
@@ -200,7 +200,7 @@ def _costs(rows: Sequence[Row], family: str, less: int, more: int) -> float:
 
 
 def times(subject: Subject, workers: Sequence[int]) -> Figure:
-    """Figure 15: the time of communication alone."""
+    """Make figure 15: the time of communication alone."""
     rows = [{"workers": count, **_of_time(subject.cut(count))} for count in workers]
     names = [name for name in rows[0] if name != "workers"]
     last = rows[-1]
