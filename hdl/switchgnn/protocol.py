@@ -1,4 +1,4 @@
-"""SwitchGNN's frames: the head that all of them begin with, defined once."""
+"""Defines SwitchGNN's frames once: the head that all of them begin with, and their payloads."""
 
 # The fields of a struct are annotated with shapes, which are no types.
 # pyright: reportGeneralTypeIssues=false, reportInvalidTypeForm=false
@@ -21,7 +21,7 @@ SUM_BITS = 32  #: of a sum, signed
 
 
 class Kind(enum.Enum, shape=8):
-    """Says what a frame is; the switch takes those of workers, workers those of the switch.
+    """Names what a frame is; the switch takes those of workers, workers those of the switch.
 
     Numbers below 4 are the flags that P4SGD's frames have in the same byte, so that one switch may
     tell the frames of both systems apart.
@@ -38,7 +38,7 @@ class Kind(enum.Enum, shape=8):
     RAWFETCH = 12  #: to the switch, and on to the owner: a feature again
 
 
-#: Bits of a payload's lane, of the kinds that have one.
+#: Maps the kinds that have a payload to the width of its lanes.
 LANE_BITS = {
     Kind.FEATURE: FEATURE_BITS,
     Kind.RAW: FEATURE_BITS,
@@ -88,13 +88,13 @@ assert Head.as_shape().size == 8 * FIELD_BYTES
 
 
 def payload_bytes(kind: Kind, lanes: int) -> int:
-    """Return the bytes that follow the head, whole beats; 0 in a control frame."""
+    """Return the number of bytes that follow the head, whole beats; 0 in a control frame."""
     used = LANE_BITS.get(kind, 0) * lanes // 8
     return -(-used // BEAT_BYTES) * BEAT_BYTES
 
 
 def frame_bytes(kind: Kind, lanes: int) -> int:
-    """Return the bytes of a frame without its checksum."""
+    """Return the number of bytes of a frame without its checksum."""
     payload = payload_bytes(kind, lanes)
     return BEAT_BYTES + payload if payload else CONTROL_BYTES
 

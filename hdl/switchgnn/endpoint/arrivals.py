@@ -1,4 +1,4 @@
-"""Judges the frames that come in, as far as that goes without what the worker misses."""
+"""Judges the frames that come in, as far as that needs no knowledge of what the worker misses."""
 
 from typing import Any
 
@@ -20,10 +20,10 @@ from hdl.switchgnn.protocol import (
     Kind,
 )
 
-#: What a frame is compared with.
+#: Names the settings that a frame is compared with.
 OWN = data.StructLayout({"worker": 32, "job": 16, "epoch": 16, "lo": 32, "next": 32, "sending": 32})
 
-#: What is kept of a beat that was measured.
+#: Holds what is kept of a beat that was measured.
 MEASURED = data.StructLayout({"data": BEAT_BITS, "last": 1})
 
 NARROW = (Kind.FEATURE, Kind.RAW)
@@ -97,7 +97,7 @@ class Arrivals(Component):
         return m
 
     def measure(self, m: Module, word) -> Any:
-        """Return the form of a beat, whatever it is."""
+        """Return what a beat is by its form, whatever frame it belongs to."""
         lanes, form = self.params.lanes, Signal(self.form)
         head, behind = head_of(word.data), word.data[8 * FIELD_BYTES :]
         m.d.comb += [

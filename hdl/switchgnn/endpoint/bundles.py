@@ -1,4 +1,4 @@
-"""What the endpoint's parts exchange that no size changes, and the names of what can happen."""
+"""Defines what the endpoint's parts exchange at every size, and the names of what can happen."""
 
 from amaranth.lib import data, enum
 from amaranth.utils import exact_log2
@@ -12,26 +12,26 @@ SLOT_BITS = exact_log2(SLOTS)
 UNDER_WAY = 64  #: orders whose records are being read, and jobs whose payloads are
 TABLE_CLIENTS = 3  #: that read tables: the loader of turns, records of lists, records of sources
 
-#: What a frame of a turn's list is ordered by; ``again``: it has left before.
+#: Orders a frame of a turn's list to be sent; ``again``: it has left before.
 ORDER = data.StructLayout({"seq": 32, "again": 1})
 
-#: What is asked of the table of sources. ``answer``: another worker wants the feature at the ports
+#: Asks the table of sources. ``answer``: another worker wants the feature at the ports
 #: in ``raw``; else this worker wants it.
 LOOKUP = data.StructLayout({"answer": 1, "turn": 32, "source": 32, "raw": 32})
 
-#: What an ACK says.
+#: Holds what an ACK says.
 ACKNOWLEDGEMENT = data.StructLayout({"valid": 1, "base": 32, "bitmap": ACK_BITS})
 
-#: A beat of a table that has come; ``failed``: the bus did not answer well.
+#: Holds a beat of a table that has come; ``failed``: the bus did not answer well.
 TABLE_BEAT = data.StructLayout({"valid": 1, "failed": 1, "data": BEAT_BITS})
 
-#: A beat of a payload that has come.
+#: Holds a beat of a payload that has come.
 PAYLOAD_BEAT = data.StructLayout({"failed": 1, "data": BEAT_BITS})
 
-#: What is told of a frame when its last beat leaves.
+#: Tells of a frame when its last beat leaves.
 LEAVING = data.StructLayout({"valid": 1, "kind": Kind, "again": 1})
 
-#: What tokens are given by; see :class:`hdl.switchgnn.endpoint.token_bucket.TokenBucket`.
+#: Sets how tokens are given; see :class:`hdl.switchgnn.endpoint.token_bucket.TokenBucket`.
 RATE_SETTINGS = data.StructLayout(
     {
         "enabled": 1,
@@ -45,7 +45,7 @@ RATE_SETTINGS = data.StructLayout(
 
 
 class Verdict(enum.Enum, shape=5):
-    """Says what became of a frame; of those from WRONG_RUN on the last one that applies."""
+    """Names what became of a frame; of those from WRONG_RUN on the last one that applies."""
 
     NONE = 0  #: there was no frame
     SUM = 1  #: RESULT: one that was missing
@@ -65,7 +65,7 @@ class Verdict(enum.Enum, shape=5):
 
 
 class State(enum.Enum, shape=3):
-    """Says what the endpoint does."""
+    """Names what the endpoint does."""
 
     IDLE = 0  #: no job, or one that was stopped
     RUNNING = 1
@@ -75,11 +75,11 @@ class State(enum.Enum, shape=3):
 
 
 class Cause(enum.Enum, shape=3):
-    """Says why a job was given up."""
+    """Names why a job was given up."""
 
     NONE = 0
     TABLES = 1  #: a read of a table was answered by an error, or not at all
-    FEATURES = 2  #: a read of a payload was
-    SUMS = 3  #: a write of a sum or a copy was
+    FEATURES = 2  #: a read of a payload was answered so
+    SUMS = 3  #: a write of a sum or a copy was answered so
     PROGRAM = 4  #: a turn's record has an address that is not aligned, or beyond memory
     LIST = 5  #: a record of a list is neither a FEATURE nor a PARTIAL

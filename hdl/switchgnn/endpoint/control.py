@@ -1,4 +1,4 @@
-"""When a job runs, how it ends, and why."""
+"""Decides when a job runs, how it ends, and why."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out

@@ -1,4 +1,4 @@
-"""What an endpoint counts, by name and number."""
+"""Counts what an endpoint does, by name and number."""
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out

@@ -1,4 +1,4 @@
-"""SwitchGNN's endpoint: a worker's side, between its memory and a port of the switch."""
+"""Implements SwitchGNN's endpoint: a worker's side, between its memory and a port of the switch."""
 
 from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal
 from amaranth.lib.wiring import In, Out, connect, flipped

@@ -1,4 +1,4 @@
-"""Puts frames together: a head of what a job says, and its payload."""
+"""Assembles frames of the head that a job describes, and its payload."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from hdl.switchgnn.endpoint.params import EndpointParams
 from hdl.switchgnn.endpoint.payload_reader import is_narrow, is_wide
 from hdl.switchgnn.protocol import CONTROL_BYTES, FEATURE_BITS, SUM_BITS, Head
 
-#: What is the same in all frames of a job.
+#: Holds what is the same in all frames of a job.
 SIGNATURE = data.StructLayout(
     {"address": 48, "switch_address": 48, "worker": 32, "job": 16, "epoch": 16}
 )
@@ -122,7 +122,7 @@ class FrameWriter(Component):
         return m
 
     def head(self, m: Module, job) -> Signal:
-        """Return the head of a job's frame."""
+        """Return the head of the frame that a job describes."""
         head: Any = Signal(Head)
         given = self.signature_of_job
         target = head.about.target

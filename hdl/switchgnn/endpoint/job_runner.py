@@ -1,4 +1,4 @@
-"""All that a job of the worker has: its turns, what is sent of them, what is taken."""
+"""Contains all that a job of the worker needs: its turns, what is sent of them, what is taken."""
 
 from amaranth.hdl import Array, Module
 from amaranth.lib import data, stream
@@ -22,7 +22,7 @@ from hdl.switchgnn.endpoint.turn_loader import TurnLoader
 
 ANSWERS = 16  #: RAWFETCHes that may wait for their answers
 
-#: What happens in a cycle.
+#: Says what happens in a cycle.
 JOB_EVENTS = data.StructLayout(
     {
         "sender": SENDER_EVENTS,
@@ -117,7 +117,7 @@ class JobRunner(Component):
         return m
 
     def read_tables(self, m: Module, tables, loader, sender, lookup) -> None:
-        """Connect who reads tables."""
+        """Connect the clients that read tables to the reader."""
         connect(m, tables.bursts, flipped(self.table_bursts))
         m.d.comb += tables.given.eq(self.table_given)
         for k, client in enumerate((loader, sender, lookup)):
@@ -197,7 +197,7 @@ class JobRunner(Component):
         ]
 
     def send(self, m: Module, sender, receiver, fetcher, done, lookup) -> None:
-        """Connect what leaves."""
+        """Connect what leaves: frames of lists, requests and answers."""
         connect(m, sender.axis, flipped(self.m_axis))
         connect(m, sender.bursts, flipped(self.payload_bursts))
         for job, give in zip(sender.others, (fetcher.jobs, done.jobs, lookup.jobs), strict=True):
@@ -212,7 +212,7 @@ class JobRunner(Component):
         ]
 
     def receive(self, m: Module, receiver) -> None:
-        """Connect what comes in."""
+        """Connect what comes in, and what it writes to memory."""
         connect(m, flipped(self.s_axis), receiver.axis)
         connect(m, receiver.bursts, flipped(self.sum_bursts))
         connect(m, receiver.beats, flipped(self.sum_beats))

@@ -1,4 +1,4 @@
-"""How a worker's tables lie in memory: one struct for each kind of record.
+"""Defines how a worker's tables lie in memory: one struct for each kind of record.
 
 Every address in a record is a multiple of :data:`ALIGNMENT`. Records lie one behind the other.
 Their lowest byte comes first, and the bits called ``nothing`` are zero.

@@ -1,4 +1,4 @@
-"""The endpoint's three buses: tables and payloads are read, sums are written."""
+"""Connects the endpoint's three buses: tables and payloads are read, sums are written."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream

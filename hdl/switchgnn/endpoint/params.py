@@ -33,7 +33,7 @@ def port_beat(port: AxiPortParams) -> data.StructLayout:
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointParams:
-    """Sizes of a worker's endpoint."""
+    """Sets the sizes of a worker's endpoint."""
 
     lanes: int = 128  #: L: features of a frame, a power of two, 2..128
     window: int = 128  #: W: frames that may be sent ahead of the oldest one without ACK, 2..128
@@ -61,7 +61,7 @@ class EndpointParams:
 
     @property
     def suffix(self) -> str:
-        """Tells every size."""
+        """Return the end of the module's name: every size."""
         return (
             f"{self.banks}x{self.depth}x{self.lanes}_w{self.window}_c{self.copies}"
             f"_a{self.address_bits}_p{self.prefetch_beats}_i{self.ingress_beats}"
@@ -69,7 +69,7 @@ class EndpointParams:
 
     @property
     def frames(self) -> FrameFormat:
-        """Describe the frames."""
+        """Describe the frames that the endpoint sends and takes."""
         return frame_format(self.lanes)
 
     @property
@@ -79,17 +79,17 @@ class EndpointParams:
 
     @property
     def aggregators(self) -> int:
-        """Return the aggregators of a turn."""
+        """Return the number of aggregators of a turn."""
         return self.banks * self.depth
 
     @property
     def sum_words(self) -> int:
-        """Return the words of ``wanted`` that stand for aggregators."""
+        """Return the number of words of ``wanted`` that stand for aggregators."""
         return -(-self.aggregators // WORD_BITS)
 
     @property
     def words(self) -> int:
-        """Return the words of ``wanted``."""
+        """Return the number of words of ``wanted``."""
         return self.sum_words - (-self.copies // WORD_BITS)
 
     @property
@@ -108,18 +108,18 @@ class EndpointParams:
         return bits_for(self.aggregators + self.copies)
 
     def payload_beats(self, bits: int) -> int:
-        """Return the beats of a payload with lanes of so many bits."""
+        """Return the number of beats of a payload with lanes of so many bits."""
         kind = {FEATURE_BITS: Kind.FEATURE, SUM_BITS: Kind.PARTIAL}[bits]
         return payload_bytes(kind, self.lanes) // BEAT_BYTES
 
     @property
     def feature_beats(self) -> int:
-        """Return the beats of a feature, a power of two."""
+        """Return the number of beats of a feature, a power of two."""
         return self.payload_beats(FEATURE_BITS)
 
     @property
     def sum_beats(self) -> int:
-        """Return the beats of a sum, a power of two."""
+        """Return the number of beats of a sum, a power of two."""
         return self.payload_beats(SUM_BITS)
 
     @property
@@ -260,5 +260,5 @@ class EndpointParams:
         return AxiWriteSignature(address_bits=self.address_bits, data_bits=BEAT_BITS)
 
 
-#: The sizes of each preset.
+#: Holds the sizes of each preset.
 PRESETS = {name: EndpointParams(**changes) for name, changes in SETTINGS.items()}

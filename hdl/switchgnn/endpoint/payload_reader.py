@@ -24,7 +24,7 @@ def is_narrow(kind: Value) -> Value:
 
 
 class PayloadReader(Component):
-    """Hands ``jobs`` on as ``heads``, and brings the payloads of those that have one.
+    """Passes ``jobs`` on as ``heads``, and brings the payloads of those that have one.
 
     A payload is one burst, as it lies at a multiple of its own size. It is asked for when there is
     room for all of it, so ``given``, which is a port's, is never held up.

@@ -1,4 +1,4 @@
-"""Presets of SwitchGNN's endpoint: what differs from a full U280, by parameter."""
+"""Lists presets of SwitchGNN's endpoint: what differs from a full U280, by parameter."""
 
 SETTINGS: dict[str, dict[str, int]] = {
     "tiny": {

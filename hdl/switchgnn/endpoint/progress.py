@@ -1,4 +1,4 @@
-"""Which turns are over, open, loaded and begun."""
+"""Tracks which turns are over, open, loaded and begun."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out

@@ -1,4 +1,4 @@
-"""The worker's receiving half: frames are judged, sums and copies go to memory once each."""
+"""Receives for the worker: frames are judged, sums and copies go to memory once each."""
 
 from amaranth.hdl import Module
 from amaranth.lib import data, stream
@@ -16,7 +16,7 @@ from hdl.switchgnn.endpoint.sum_writer import SumWriter
 from hdl.switchgnn.endpoint.taker import TURNS, Taker
 from hdl.switchgnn.endpoint.wanted_table import WantedTable
 
-#: What became of packets in a cycle.
+#: Says what became of packets in a cycle.
 RECEIVER_EVENTS = data.StructLayout(
     {
         "verdict": Verdict,

@@ -1,4 +1,4 @@
-"""From the order of a frame to what its head says and where its payload lies."""
+"""Turns the order of a frame into what its head says and where its payload lies."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream
@@ -90,7 +90,7 @@ class RecordReader(Component):
         return m
 
     def filled(self, job, record, order) -> list:
-        """Make the job of a record."""
+        """Return statements that make the job of a record."""
         params = self.params
         origin = Cat(Const(0, BASE_BEATS), self.context.features)
         offset = Mux(

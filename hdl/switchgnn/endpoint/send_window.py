@@ -1,4 +1,4 @@
-"""The frames of the turn that is being sent: in order, within the window, again on a timer."""
+"""Orders the frames of the turn that is sent: in sequence, within the window, again on a timer."""
 
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import stream

@@ -1,4 +1,4 @@
-"""The worker's sending half: frames of lists, answers and requests, as fast as they may leave."""
+"""Sends for the worker: frames of lists, answers and requests, as fast as they may leave."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream
@@ -18,7 +18,7 @@ from hdl.switchgnn.protocol import Kind
 
 OTHERS = 3  #: that give jobs: FETCH, DONE, and the lookup of sources
 
-#: What happened, or held frames up, in a cycle.
+#: Says what happened, or held frames up, in a cycle.
 SENDER_EVENTS = data.StructLayout(
     {
         "leaving": LEAVING,

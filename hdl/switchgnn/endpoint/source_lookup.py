@@ -1,4 +1,4 @@
-"""Finds what the table of sources says of one: where its feature lies, or who has it."""
+"""Looks up what the table of sources says of one: where its feature lies, or who has it."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream

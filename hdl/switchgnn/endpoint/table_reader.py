@@ -1,4 +1,4 @@
-"""Beats of tables for several clients, by one port."""
+"""Reads beats of tables for several clients, by one port."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream

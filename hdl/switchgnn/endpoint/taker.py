@@ -16,7 +16,7 @@ from hdl.switchgnn.endpoint.params import EndpointParams
 from hdl.switchgnn.endpoint.record_reader import BASE_BEATS
 from hdl.switchgnn.protocol import FEATURE_BITS, SUM_BITS, Kind
 
-#: What is known of turns; of those with two bits the first is of lo, the other of the next one.
+#: Tells what is known of turns; of two bits the first is of lo, the other of the next one.
 TURNS = data.StructLayout(
     {
         "lo": SLOT_BITS,  # the last bits of turns' numbers
@@ -236,6 +236,6 @@ class Taker(Component):
         return (one << (item[:parts] << exact_log2(size)))[:BEAT_BYTES], item[parts:]
 
     def everywhere(self, beat: Value, bits: int) -> Value:
-        """Return a payload's first part, in all parts of a beat that it could have."""
+        """Return a payload's first part, in every place that it could have in a beat."""
         size = min(BEAT_BITS, self.params.lanes * bits)
         return beat[:size].replicate(BEAT_BITS // size)

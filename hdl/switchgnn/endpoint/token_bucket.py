@@ -1,4 +1,4 @@
-"""Rate control: how fast frames may leave, slower after a word of congestion."""
+"""Controls the rate at which frames may leave, which a word of congestion lowers."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib.wiring import In, Out

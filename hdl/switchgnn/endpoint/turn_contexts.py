@@ -1,4 +1,4 @@
-"""What is kept of the records of the turns that are open or come next."""
+"""Keeps the records of the turns that are open or come next."""
 
 from amaranth.hdl import Module
 from amaranth.lib import memory

@@ -1,4 +1,4 @@
-"""Brings a turn's tables from memory: its record, and the bitmap of what the worker gets in it."""
+"""Loads a turn's tables from memory: its record, and the bitmap of what the worker gets in it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the worker still misses of each turn: a bit for every aggregator and every source."""
+"""Keeps what the worker still misses of each turn: a bit for every aggregator and every source."""
 
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data, memory, stream

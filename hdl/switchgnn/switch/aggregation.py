@@ -1,4 +1,4 @@
-"""The middle of the switch: rows into banks, and sums and features on their way to the ports."""
+"""Aggregates, between the switch's ports: rows go into banks, sums and features to the ports."""
 
 from amaranth.hdl import Cat, Module
 from amaranth.lib import data, stream
@@ -17,7 +17,7 @@ from hdl.switchgnn.switch.table_connections import add_tables, connect_tables, t
 from hdl.switchgnn.switch.table_errors import TableErrors
 from hdl.switchgnn.switch.task_sequencer import ROW_EVENTS, TaskSequencer
 
-#: Events of :data:`TOTAL_COUNTERS` that come from here.
+#: Lists the events of :data:`TOTAL_COUNTERS` that come from here.
 AGGREGATION_EVENTS = {name: bits for name, bits in TOTAL_COUNTERS.counters if name != "turns"}
 
 
@@ -87,7 +87,7 @@ class Aggregation(Component):
         return m
 
     def add_banks(self, m: Module, sequencer: TaskSequencer, schedule: ReadSchedule) -> list[Bank]:
-        """Add the banks: they get the commands of a row, and in its holes a READ."""
+        """Add the banks, which get the commands of a row, and in its holes a READ."""
         params = self.params
         commands = delay(
             m, sequencer.commands, ReadSchedule.holes_ahead, "commands", reset_less=False

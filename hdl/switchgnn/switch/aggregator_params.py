@@ -1,4 +1,4 @@
-"""What an aggregator keeps, and what its bank is asked for and answers."""
+"""Describes what an aggregator keeps, and what its bank is asked for and answers."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from hdl.switchgnn.switch.sizes import COUNT_BITS, INDEX_BITS, TAG_BITS, GnnSwit
 
 
 class BankOperation(enum.Enum, shape=3):
-    """Says what a bank does with one of its aggregators."""
+    """Names what a bank does with one of its aggregators."""
 
     NONE = 0
     ADD = 1  #: a contribution is added; the first one of a turn takes the aggregator
@@ -25,7 +25,7 @@ def read_bit(operation: Any) -> Value:
 
 
 class TableError(enum.Enum, shape=3):
-    """Says why a contribution that a list asks for is not added."""
+    """Names why a contribution that a list asks for is not added."""
 
     NONE = 0
     OUTSIDE = 1  #: not an aggregator of the job's region
@@ -39,7 +39,7 @@ class AggregatorParams(GnnSwitchSizes):
 
     @property
     def entry(self) -> data.StructLayout:
-        """Describe an aggregator."""
+        """Describe an aggregator with its sums."""
         return data.StructLayout(
             {
                 "sums": self.sums,

@@ -1,4 +1,4 @@
-"""A bank of aggregators: a command a cycle, and the lists of those that wait to leave."""
+"""Executes a command a cycle on a bank of aggregators, and lists those that wait to leave."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -125,7 +125,7 @@ class Bank(Component):
         return cleared
 
     def state_expectations(self, m: Module) -> None:
-        """State what commands may be given."""
+        """State which commands may be given."""
         command, region = self.command, self.command.region
         is_none = command.operation == BankOperation.NONE
         is_read = command.operation == BankOperation.READ

@@ -1,4 +1,4 @@
-"""Which bank's list a port is read from, if it is its turn."""
+"""Chooses the bank whose list a port is read from, if it is its turn."""
 
 from typing import Any
 

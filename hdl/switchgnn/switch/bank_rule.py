@@ -1,4 +1,4 @@
-"""What a command does to an aggregator."""
+"""Defines what a command does to an aggregator."""
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out

@@ -1,4 +1,4 @@
-"""What a port tells its worker or another switch beside sums: ACK, ADVANCE, RAWFETCH, DONE."""
+"""Makes the control frames by which a port tells what is no sum: ACK, ADVANCE, RAWFETCH, DONE."""
 
 from collections.abc import Mapping
 from functools import reduce

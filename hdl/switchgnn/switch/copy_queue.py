@@ -1,4 +1,4 @@
-"""Features that leave as RAW: they wait for the ports that they are for, or are dropped."""
+"""Queues features that leave as RAW, until their ports take them or they are dropped."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
@@ -13,7 +13,7 @@ from hdl.switchgnn.switch.sizes import READ_CYCLES
 
 DEPTH = 16  #: copies that can wait
 PATIENCE = 128  #: cycles that a copy waits for ports that take none: several of the longest frames
-#: Cycles from a claim to its delivery's entering the way of results: a READ's, from its choice on.
+#: Number of cycles from a claim to its delivery on the way of results, as a READ has them.
 CLAIM_LAG = READ_CYCLES
 
 

@@ -1,4 +1,4 @@
-"""What SwitchGNN's switch counts beside verdicts: of each port, and as a whole."""
+"""Names what SwitchGNN's switch counts beside verdicts: of each port, and as a whole."""
 
 from hdl.common.event_counters import CountersParams
 from hdl.switchgnn.switch.params import GnnSwitchParams
@@ -19,7 +19,7 @@ PORT_COUNTERS = CountersParams(
     ),
 )
 
-#: Those of a port where ports may lead to other switches.
+#: Names the counters of a port in a switch whose ports may lead to other switches.
 LINK_PORT_COUNTERS = CountersParams(
     name="link_port",
     counters=(

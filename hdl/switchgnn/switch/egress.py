@@ -1,4 +1,4 @@
-"""All ports on the way out: sums and features that are delivered, and what workers are told."""
+"""Sends by all ports: sums and features that are delivered, and what workers are told."""
 
 from amaranth.hdl import Module
 from amaranth.lib import data
@@ -11,14 +11,14 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.partial_sender import PartialSender
 from hdl.switchgnn.switch.sizes import LEVEL_BITS, OPEN_TURNS
 
-#: What happens at a port, a bit for each.
+#: Names what happens at a port, a bit for each.
 EGRESS_EVENTS = ("sent_results", "sent_raws", "marks", "requests_dropped")
-#: And at one that leads to another switch.
+#: Names what happens at a port that leads to another switch.
 LINK_EVENTS = ("sent_partials", "partials_again", "acks_unknown")
 
 
 class GnnEgress(Component):
-    """An :class:`EgressPort` and its :class:`ControlFrames` for each port, apart from each other.
+    """Holds an :class:`EgressPort` and its :class:`ControlFrames` for each port.
 
     The last ``params.links`` ports lead to other switches: their sums pass through a
     :class:`PartialSender`, which ``two``, ``clear`` and ``link_ack`` are for, and frames have the

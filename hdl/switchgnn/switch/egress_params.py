@@ -1,4 +1,4 @@
-"""What leaves the switch: sums and features, control frames, and their beats."""
+"""Describes what leaves the switch: sums and features, control frames, and their beats."""
 
 from amaranth.lib import data
 
@@ -13,7 +13,7 @@ class EgressParams(GnnSwitchSizes):
 
     @property
     def answer(self) -> data.StructLayout:
-        """Describe what goes out: see :attr:`delivery`."""
+        """Describe what goes out, as every switch calls it; see :attr:`delivery`."""
         return self.delivery
 
     @property

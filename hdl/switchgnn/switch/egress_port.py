@@ -1,4 +1,4 @@
-"""A port on the way out: sums and features that wait there, and control frames between them."""
+"""Sends what leaves by a port: sums and features that wait, and control frames between them."""
 
 from typing import Any
 

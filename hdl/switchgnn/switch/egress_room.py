@@ -1,4 +1,4 @@
-"""How much of a port's queue of beats is free, and when the next frame may be made for it."""
+"""Tracks how much of a port's queue of beats is free, and when the next frame may be made."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib.wiring import In, Out

@@ -1,4 +1,4 @@
-"""The beats of a frame, put together: what is judged of it, and the payload beside it."""
+"""Assembles a frame's beats: what is judged of it, and the payload beside it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,7 +24,7 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 
 
 class FrameAssembler(Component):
-    """Every frame of ``beats`` becomes one of ``frames``: ``packet``, and the payload it brought.
+    """Makes one of ``frames`` of every frame of ``beats``: ``packet``, and the payload it brought.
 
     ``payload`` has the beats behind the head, the last of them in the last place (see
     :attr:`GnnSwitchParams.payload_words`); what a shorter payload leaves over is undefined. A frame
@@ -139,7 +139,7 @@ class FrameAssembler(Component):
 
 
 def beats_of(lane_bits: int, params: GnnSwitchParams) -> int:
-    """Return the beats of a payload of lanes of so many bits."""
+    """Return the number of beats of a payload of lanes of so many bits."""
     return -(-lane_bits * params.lanes // (8 * BEAT_BYTES))
 
 

@@ -1,4 +1,4 @@
-"""Sums and features on their way out: a head, and behind it the payload, beat by beat."""
+"""Serializes sums and features on their way out: a head, and behind it the payload, by beats."""
 
 from typing import Any
 

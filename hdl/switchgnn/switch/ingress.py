@@ -1,4 +1,4 @@
-"""All ports of the switch, merged into a frame a cycle; payloads wait apart from what is judged."""
+"""Merges all ports of the switch into a frame a cycle; payloads wait apart from what is judged."""
 
 from amaranth.hdl import Array, Module, Signal
 from amaranth.lib import stream

@@ -1,4 +1,4 @@
-"""What comes into the switch: beats, heads, and payloads behind their ports."""
+"""Describes what comes into the switch: beats, heads, and payloads behind their ports."""
 
 from amaranth.hdl import Cat, Value
 from amaranth.lib import data
@@ -13,7 +13,7 @@ class IngressParams(GnnSwitchSizes):
 
     @property
     def port_params(self) -> PacketPortParams:
-        """Return the sizes of a port."""
+        """Return the sizes of a port on the way in."""
         return PacketPortParams(frames=self.frames, words=self.ingress_depth, ahead=True)
 
     @property

@@ -1,4 +1,4 @@
-"""Where frames of one port come in: judged, queued as a whole, and put together."""
+"""Takes the frames of one port: they are judged, queued as a whole, and put together."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
@@ -17,7 +17,7 @@ BAD_FRAMES = FifoParams(width=2, depth=16)
 
 
 class GnnIngressPort(Component):
-    """Every frame of ``axis`` becomes one of ``arrivals``, broken ones as well, without a payload.
+    """Makes one of ``arrivals`` of every frame of ``axis``; broken ones come without a payload.
 
     ``address`` is the switch's own, ``port_bit`` what the worker behind this port must send;
     ``used`` is how many beats wait. Throughput: a beat a cycle; ``axis.tready`` is always high, as

@@ -1,4 +1,4 @@
-"""What is known of jobs and of their turns."""
+"""Describes what is known of jobs and of their turns."""
 
 from amaranth.lib import data
 from amaranth.utils import bits_for, ceil_log2

@@ -1,4 +1,4 @@
-"""What must have happened before a job that starts is active."""
+"""Ensures what must have happened before a job that starts is active."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
@@ -8,13 +8,13 @@ from hdl.common.component import Component
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.task_params import TaskKind
 
-#: Cycles until all frames of the earlier run have become tasks: those behind the ports, and more.
+#: Number of cycles until all frames of the earlier run, those behind the ports, are tasks.
 UNDER_WAY = 12
 QUIET = 32  #: cycles in which nothing of an earlier run leaves: more than any pipeline has
 
 
 class JobPreparation(Component):
-    """Sees to it that nothing of a job's earlier run is left when it is ``prepared``.
+    """Ensures that nothing of a job's earlier run is left when it is ``prepared``.
 
     With ``preparing``, ``begin`` is high for a cycle. :data:`UNDER_WAY` cycles later a FENCE
     follows all tasks of earlier runs; when it has been ``fenced``, sums of ports without an active

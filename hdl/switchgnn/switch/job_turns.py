@@ -1,4 +1,4 @@
-"""The turns of one job: which are open, who is done with the oldest, which are loaded."""
+"""Tracks the turns of one job: which are open, who is done with the oldest, which are loaded."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out

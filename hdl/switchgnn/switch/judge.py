@@ -1,4 +1,4 @@
-"""What becomes of the frames of jobs: windows, turns, and a task for each that is to be added."""
+"""Judges the frames of jobs: windows, turns, and a task for each that is to be added."""
 
 from typing import Any
 
@@ -130,7 +130,7 @@ class Judge(Component):
 
     @property
     def link_mask(self) -> int:
-        """The bits of the ports that lead to other switches."""
+        """Return the bits of the ports that lead to other switches."""
         return ((1 << self.params.links) - 1) << self.params.first_link
 
     def from_above(self, request: Any) -> Value:
@@ -182,7 +182,7 @@ class Judge(Component):
     def decide(
         self, m: Module, valid: Signal, step: Any, about: Any, repeated: Value, ahead: Value
     ) -> Any:
-        """Return what becomes of a frame."""
+        """Return the verdict of a frame."""
         kinds = self.params.verdict
         verdict = Signal(kinds)
         kind = step.request.header.kind

@@ -1,4 +1,4 @@
-"""What links to other switches keep and are told, in a switch that has some."""
+"""Describes what links to other switches keep and are told, in a switch that has some."""
 
 from amaranth.lib import data
 from amaranth.utils import bits_for, ceil_log2

@@ -1,4 +1,4 @@
-"""The registers of links to other switches."""
+"""Declares the registers of links to other switches."""
 
 from hdl.common.registers import Register, ro, rw
 

@@ -1,4 +1,4 @@
-"""Which PARTIALs of an open turn another switch has, and which are to leave, also again."""
+"""Tracks which PARTIALs of an open turn another switch has, and which are to leave, also again."""
 
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import stream

@@ -1,4 +1,4 @@
-"""The parameters of SwitchGNN's switch: its sizes, and the bundles that its parts exchange."""
+"""Combines the parameters of SwitchGNN's switch: its sizes, and the bundles of all its parts."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from hdl.switchgnn.switch.task_params import TaskParams
 
 @dataclass(frozen=True, kw_only=True)
 class GnnSwitchParams(TaskParams, LinkParams, IngressParams):
-    """Sizes of SwitchGNN's switch, and what its jobs, tasks and ports exchange.
+    """Sets the sizes of SwitchGNN's switch; describes what its jobs, tasks and ports exchange.
 
     The sizes are those of :class:`GnnSwitchSizes`; each base class adds the bundles of one part.
     """

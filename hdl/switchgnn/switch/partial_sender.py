@@ -1,4 +1,4 @@
-"""Sums that go to another switch: numbered, kept, and sent until they are acknowledged."""
+"""Sends sums to another switch: they are numbered, kept, and repeated until acknowledged."""
 
 from typing import Any
 

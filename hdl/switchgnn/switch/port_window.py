@@ -1,4 +1,4 @@
-"""What has come by a port in each of its open turns, and when to acknowledge it."""
+"""Tracks what has come by a port in each of its open turns, and when to acknowledge it."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data
@@ -9,7 +9,7 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.sizes import OPEN_TURNS, SEQ_BITS
 
 DELAY_BITS = 16
-#: When a port acknowledges, set by the host.
+#: Sets when a port acknowledges; the host writes it.
 ACK_SETTINGS = data.StructLayout(
     {
         "every": 8,  # new frames that one ACK answers, at least 1

@@ -1,7 +1,7 @@
-"""Presets of SwitchGNN's switch: what differs from a full U280, by parameter."""
+"""Lists presets of SwitchGNN's switch: what differs from a full U280, by parameter."""
 
-#: Tables in HBM: 256 MB of lists and 32 MB of descriptors at P = 8. Frames enough wait for their
-#: lists that a row a cycle is asked for before it is needed, at the latency of HBM.
+#: Puts tables into HBM: 256 MB of lists and 32 MB of descriptors at P = 8. Frames enough wait for
+#: their lists that a row a cycle is asked for before it is needed, at the latency of HBM.
 IN_HBM: dict[str, int | str] = {
     "tables": "memory",
     "rows": 1 << 24,

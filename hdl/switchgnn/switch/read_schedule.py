@@ -1,4 +1,4 @@
-"""Which bank reads a finished sum, for which port, in which cycle."""
+"""Schedules which bank reads a finished sum, for which port, in which cycle."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out

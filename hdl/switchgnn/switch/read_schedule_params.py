@@ -1,4 +1,4 @@
-"""The sizes of what chooses the reads of banks."""
+"""Describes the sizes of what chooses the reads of banks."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ class ReadScheduleParams:
 
     @property
     def suffix(self) -> str:
-        """Tells all sizes."""
+        """Return the end of the module's name: all sizes."""
         return (
             f"{self.ports}x{self.banks}_s{self.settling}_h{self.hole_cycles}"
             f"_p{self.patience}_{self.passes}"
@@ -41,12 +41,13 @@ class ReadScheduleParams:
 
     @property
     def most_wait(self) -> int:
-        """Return the cycles within which an open port with ready lists is read, if nothing else
-        takes the way out.
+        """Return the cycles within which an open port with ready lists is read.
+
+        Nothing else takes the way out meanwhile.
         """
         return self.ports * (self.patience + 2 * self.hole_cycles + 8)
 
     @property
     def most_passes(self) -> int:
-        """Return the READs of a port among which there is one of each of its lists, while ready."""
+        """Return the number of READs of a port among which each of its lists is, while ready."""
         return self.banks * (self.passes + 2)

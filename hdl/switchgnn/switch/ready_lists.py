@@ -1,4 +1,4 @@
-"""Which aggregators of a bank wait to leave by each port, in the order of their completion."""
+"""Lists a bank's aggregators that wait to leave by each port, in the order of their completion."""
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data

@@ -1,4 +1,4 @@
-"""The registers of SwitchGNN's switch, declared once for hardware, driver and documentation."""
+"""Declares the registers of SwitchGNN's switch, once for hardware, driver and documentation."""
 
 from enum import IntEnum
 
@@ -180,7 +180,7 @@ def counter_registers(params: GnnSwitchParams) -> tuple[Register, ...]:
     )
 
 
-#: Table errors by their causes.
+#: Maps causes of table errors to their registers.
 ERRORS = {
     "outside": "not an aggregator of the job",
     "unused": "an aggregator without a destination in the block",

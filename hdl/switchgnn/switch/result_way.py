@@ -1,4 +1,4 @@
-"""The one way from all banks to all ports: sums get their turn and number, copies pass."""
+"""Leads from all banks to all ports: sums get their turn and number, copies pass."""
 
 from functools import reduce
 from operator import or_
@@ -103,7 +103,7 @@ class ResultWay(Component):
         return m
 
     def knowledge(self, m: Module, k: int) -> Any:
-        """Return what is known of port ``k``: prepared, as it seldom changes."""
+        """Return what is known of port ``k``, registered ahead, as it seldom changes."""
         job, region = self.jobs[k], self.regions[k]
         known = Signal(self.known, name=f"known_{k}")
         m.d.sync += [known.active.eq(job.active), known.job.eq(job.job), known.epoch.eq(job.epoch)]
@@ -121,7 +121,7 @@ class ResultWay(Component):
         return known
 
     def take(self, m: Module, bank: Signal, result: Any) -> Value:
-        """Register what comes of the bank that was read, and for which port a copy is.
+        """Register what comes of the bank that was read, and which port a copy is for.
 
         Return the sums, chosen from those that are registered of each group of banks.
         """

@@ -1,4 +1,4 @@
-"""Tables on chip: their rows, read one a cycle, ahead of when they are needed."""
+"""Reads the rows of tables on chip, one a cycle, ahead of when they are needed."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ COUNT_BITS = 16  #: of the number of rows that are asked for
 
 @dataclass(frozen=True, kw_only=True)
 class RowReaderParams:
-    """Sizes of a table."""
+    """Sets width, number of rows and memory of a table."""
 
     bits: int  #: width of a row
     rows: int  #: number of rows, at least 2
@@ -25,7 +25,7 @@ class RowReaderParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the memory."""
+        """Return the end of the module's name: the memory."""
         return self.memory.suffix
 
     @property

@@ -1,4 +1,4 @@
-"""The sizes of SwitchGNN's switch, and the widths and lengths that follow from them."""
+"""Sets the sizes of SwitchGNN's switch, and the widths and lengths that follow from them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ OPEN_TURNS = 2  #: most turns that a job may have open
 LEVEL_BITS = 16  #: of a number of beats that wait at a port
 PROGRAM_STEPS = 256  #: most steps of a job's turn program
 CHIP, MEMORY = "chip", "memory"  #: where tables are
-#: Most rows of a table by where it is: in memory, those of 16 ports of 256 MB with a bank alone.
+#: Limits a table's rows by where it is: in memory, those of 16 ports of 256 MB with a bank alone.
 MOST_ROWS = {CHIP: 1 << 20, MEMORY: 1 << 31}
 READ_CYCLES = 3  #: from a READ that is chosen to its sum
 DELIVERY_CYCLES = READ_CYCLES + 2  #: and to what is delivered to its port
@@ -42,7 +42,7 @@ LINK_WINDOW = 32  #: most PARTIALs of a turn that are kept for another switch to
 
 
 class VerdictOfSizes:
-    """Says what the verdicts of a switch are: one with links has two more."""
+    """Returns the verdicts of a switch by its sizes: one with links has two more."""
 
     def __get__(self, sizes: Any, owner: type) -> Any:
         return LinkVerdict if sizes is not None and sizes.links else Verdict
@@ -50,7 +50,7 @@ class VerdictOfSizes:
 
 @dataclass(frozen=True, kw_only=True)
 class GnnSwitchSizes(PacketSwitchParams):
-    """Sizes of SwitchGNN's switch: P banks of aggregators of L sums each (the design's page)."""
+    """Sets the sizes of SwitchGNN's switch: P banks of aggregators of L sums each."""
 
     slots: int = 4096  #: aggregators of a bank, a power of two, 2..32768
     ingress_depth: int = 1024  #: beats that can wait at each port, a power of two
@@ -95,7 +95,7 @@ class GnnSwitchSizes(PacketSwitchParams):
 
     @property
     def suffix(self) -> str:
-        """Tells every size."""
+        """Return the end of the module's name: every size."""
         memory = f"_m{self.table_ports}a{self.table_address_bits}" if self.in_memory else ""
         links = f"_l{self.links}" if self.links else ""
         return (
@@ -121,7 +121,7 @@ class GnnSwitchSizes(PacketSwitchParams):
 
     @property
     def frames(self) -> FrameFormat:
-        """Describe the frames."""
+        """Describe the frames of the switch's jobs."""
         return frame_format(self.lanes)
 
     @property
@@ -139,7 +139,7 @@ class GnnSwitchSizes(PacketSwitchParams):
 
     @property
     def payload(self) -> None:
-        """Payloads wait apart from what is judged."""
+        """Return nothing: payloads wait apart from what is judged."""
 
     @property
     def sums(self) -> data.ArrayLayout:
@@ -163,15 +163,15 @@ class GnnSwitchSizes(PacketSwitchParams):
 
     @property
     def result_beats(self) -> int:
-        """Return the beats of a RESULT, the longest frame."""
+        """Return the number of beats of a RESULT, the longest frame."""
         return self.frames.beats
 
     @property
     def raw_beats(self) -> int:
-        """Return the beats of a RAW."""
+        """Return the number of beats of a RAW."""
         return -(-frame_bytes(Kind.RAW, self.lanes) // self.frames.beat_bytes)
 
     @property
     def payload_beats(self) -> int:
-        """Return the beats of the payload of the longest frame."""
+        """Return the number of beats of the longest frame's payload."""
         return payload_bytes(Kind.RESULT, self.lanes) // self.frames.beat_bytes

@@ -1,4 +1,4 @@
-"""The adders of a bank, each of which chooses what it adds to."""
+"""Adds in a bank, with adders each of which chooses what it adds to."""
 
 from amaranth.hdl import Array, Const, Module
 from amaranth.lib import enum
@@ -10,7 +10,7 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 
 
 class SumsFrom(enum.Enum, shape=2):
-    """Says where the latest sums of an aggregator are."""
+    """Names where the latest sums of an aggregator are."""
 
     NOWHERE = 0  #: they do not count
     NEWEST = 1  #: what the cycle before has written

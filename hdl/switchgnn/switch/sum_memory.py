@@ -1,4 +1,4 @@
-"""The sums of a bank's aggregators, to which a payload is added every cycle."""
+"""Stores the sums of a bank's aggregators, to which a payload is added every cycle."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out

@@ -1,4 +1,4 @@
-"""SwitchGNN's switch: ports, jobs and their turns, banks of aggregators, registers and counters."""
+"""Connects SwitchGNN's switch: ports, jobs and turns, banks of aggregators, registers, counters."""
 
 from typing import Any
 

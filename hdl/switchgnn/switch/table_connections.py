@@ -1,4 +1,4 @@
-"""How tables on chip or in memory stand between requests for their rows and who takes them."""
+"""Connects tables, on chip or in memory, to the requests for their rows and to who takes them."""
 
 from typing import Any
 

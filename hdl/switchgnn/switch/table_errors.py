@@ -1,4 +1,4 @@
-"""Errors of a job's tables: how many of each cause, and the first of them."""
+"""Counts errors of a job's tables, by cause, and keeps the first of them."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data
@@ -15,7 +15,7 @@ from hdl.switchgnn.switch.task_sequencer import PAYLOAD_LAG
 
 CAUSES = [cause for cause in TableError if cause is not TableError.NONE]
 ERROR_COUNT_BITS = 32
-#: Cycles from the commands of a row to the errors of the banks.
+#: Number of cycles from the commands of a row to the errors of the banks.
 ERROR_LAG = PAYLOAD_LAG - Bank.lead + Bank.latency
 
 

@@ -1,4 +1,4 @@
-"""Tables in external memory: rows are read from several ports ahead of when they are needed."""
+"""Reads tables in external memory from several ports, ahead of when rows are needed."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream

@@ -1,4 +1,4 @@
-"""Sizes of tables that lie in external memory, and how their rows lie there."""
+"""Describes the sizes of tables in external memory, and how their rows lie there."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ WAITING = 32  #: beats that a port has been asked for and whose rows have not le
 
 @dataclass(frozen=True, kw_only=True)
 class TableMemoryParams:
-    """Sizes of a memory of tables, of which every port has a share.
+    """Sets the sizes of a memory of tables, of which every port has a share.
 
     A row of lists has 16 bits for each bank, a row of descriptors 32 bits for each bank, the lowest
     bank in the lowest bits. The rows of a table lie one behind the other in beats of 32 bytes. Beat
@@ -48,7 +48,7 @@ class TableMemoryParams:
 
     @property
     def suffix(self) -> str:
-        """Tells every size."""
+        """Return the end of the module's name: every size."""
         return f"{self.banks}x{self.place_bits}_p{self.ports}_a{self.address_bits}_w{self.waiting}"
 
     @property
@@ -119,7 +119,7 @@ class TableMemoryParams:
 
     @property
     def beat(self) -> data.StructLayout:
-        """Describe what a port has brought."""
+        """Describe a beat that a port has brought."""
         return data.StructLayout({"data": BEAT_BITS, "failed": 1})
 
     @property
@@ -142,7 +142,7 @@ class TableMemoryParams:
 
     @property
     def axi(self) -> AxiReadSignature:
-        """Describe the bus of a port."""
+        """Describe the AXI bus of a port."""
         return AxiReadSignature(address_bits=self.address_bits, data_bits=BEAT_BITS)
 
     @property

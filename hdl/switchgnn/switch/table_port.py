@@ -1,4 +1,4 @@
-"""A port of the memory of tables: beats that are asked for ahead, and wait until they are used."""
+"""Reads beats of the memory of tables ahead, and keeps them until they are used."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream

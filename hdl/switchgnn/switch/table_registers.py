@@ -1,11 +1,11 @@
-"""The registers of tables that lie in external memory."""
+"""Declares the registers of tables that lie in external memory."""
 
 from hdl.common.registers import Register, pulse, ro, rw
 from hdl.switchgnn.switch.table_memory_params import MOST_PORTS
 
 TABLE_TIMEOUT = 20_000_000  #: cycles without a movement: 80 ms at 250 MHz
 
-#: Fields that tell how the memory is, and what they are called there.
+#: Maps fields that tell how the memory is to their names there.
 STATE_FIELDS = {
     "tables_broken": "broken",
     "tables_silent": "silent",

@@ -1,4 +1,4 @@
-"""Which beats of memory the rows of a request are in, one after the other."""
+"""Cuts a request for rows into the beats of memory that have them, one after the other."""
 
 from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, stream

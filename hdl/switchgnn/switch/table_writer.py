@@ -1,4 +1,4 @@
-"""The host fills the switch's tables, word by word."""
+"""Lets the host fill the switch's tables, word by word."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is to be done for the frames and the turns, and the lists that say it."""
+"""Describes what is to be done for frames and turns, and the lists that say it."""
 
 from amaranth.lib import data, enum
 
@@ -10,7 +10,7 @@ from hdl.switchgnn.switch.table_memory_params import TableMemoryParams
 
 
 class TaskKind(enum.Enum, shape=3):
-    """Says what is to be done for a frame, or for a turn that opens."""
+    """Names what is to be done for a frame, or for a turn that opens."""
 
     DROP = 0  #: its payload, if it brought one, is for nobody
     ROWS = 1  #: FEATURE: it is added to the aggregators of its rows, and copied

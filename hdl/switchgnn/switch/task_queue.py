@@ -1,4 +1,4 @@
-"""Tasks in the order in which frames were judged, and the lists that they are for."""
+"""Queues tasks in the order in which frames were judged, and asks for their lists."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream

@@ -1,4 +1,4 @@
-"""Tasks become commands of the banks: a row a cycle, in the order in which frames were judged."""
+"""Turns tasks into commands of the banks: a row a cycle, in the order of judgement."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from hdl.switchgnn.switch.task_params import TaskKind
 #: Cycles from a task's row to its payload: those of the commands behind it, and the banks' lead.
 PAYLOAD_LAG = 5
 
-#: Why no row was begun in a cycle, and how many were.
+#: Says how many rows were begun in a cycle, and why none was.
 ROW_EVENTS = CountersParams(
     name="rows",
     counters=tuple(

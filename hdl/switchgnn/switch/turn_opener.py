@@ -1,4 +1,4 @@
-"""What follows in a job's turn program: whose aggregators are loaded before a turn opens."""
+"""Follows a job's turn program: whose aggregators are loaded before a turn opens."""
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, enum, stream
@@ -16,7 +16,7 @@ from hdl.switchgnn.switch.task_params import TaskKind
 
 
 class State(enum.Enum, shape=2):
-    """Says what becomes of a turn that is to be opened."""
+    """Names what becomes of a turn that is to be opened."""
 
     IDLE = 0
     READ = 1  #: the step of its job's program is being read
@@ -25,16 +25,14 @@ class State(enum.Enum, shape=2):
 
 
 class TurnOpener(Component):
-    """Opens the turns that wait, one at a time, as the turn programs of their jobs say; jobs take
-    turns.
+    """Opens the turns that wait, one at a time, as their jobs' turn programs say; jobs take turns.
 
     A job's program has up to 256 steps of a block and a number of turns; behind the last comes the
     first again. ``waits`` has a bit for each job, ``turns`` and ``places`` say which turn waits. A
     turn whose aggregators hold its block already is ``opened`` at once, any other when a task
     ``load`` has been taken. That writes as many rows as the block has, or as the block before had;
-    if neither has any, there is none.
-    ``begin`` starts the program of a job anew, with nothing loaded. ``stop`` says that a job waits
-    for nothing from the next cycle on.
+    if neither has any, there is none. ``begin`` starts the program of a job anew, with nothing
+    loaded. ``stop`` says that a job waits for nothing from the next cycle on.
 
     The host writes ``step`` of ``job`` with ``write``. Latency: 5 cycles from a turn that waits to
     its opening without a load.

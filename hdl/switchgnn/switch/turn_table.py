@@ -1,4 +1,4 @@
-"""The turns of all jobs, and what each port has to know of its own job."""
+"""Tracks the turns of all jobs, and tells each port what it has to know of its own job."""
 
 from typing import Any
 
@@ -135,7 +135,7 @@ class TurnTable(Component):
         return turns, (tables, region)
 
     def tell(self, m: Module, jobs: list, job: Value, odd: Value) -> None:
-        """Tell of the frame's turn: what every job found out, of the one that is named."""
+        """Tell what the named job found out about the frame's turn."""
         about = self.about
         two = Array(tables.two for _, (tables, _) in jobs)[job]
         place = odd & two

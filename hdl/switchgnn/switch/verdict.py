@@ -1,10 +1,10 @@
-"""What becomes of a frame."""
+"""Names what became of a frame in the switch."""
 
 from amaranth.lib import enum
 
 
 class Verdict(enum.Enum, shape=5):
-    """Says what became of a frame; of those from ``WRONG_RUN`` on the last that applies."""
+    """Names what became of a frame; of those from ``WRONG_RUN`` on the last that applies."""
 
     NONE = 0  #: there was no frame
     ADDED = 1  #: FEATURE, PARTIAL: it is new
@@ -28,7 +28,7 @@ class Verdict(enum.Enum, shape=5):
 
 
 class LinkVerdict(enum.Enum, shape=5):
-    """Says what became of a frame in a switch with links to others: those of :class:`Verdict`."""
+    """Names what became of a frame in a switch with links: those of :class:`Verdict`, and two."""
 
     NONE = 0
     ADDED = 1

@@ -76,8 +76,7 @@ class Port:
         self.free = np.zeros(self.workers, np.int64)
 
     def put(self, ports: Ints, now: int) -> tuple[NDArray[np.bool_], Ints, Ints]:
-        """Queue packets in this order; return which fit, how many each finds, and when each
-        leaves."""
+        """Queue packets in this order; return which fit, how many each finds, when each leaves."""
         self.free = np.maximum(self.free, now)
         found = self.free[ports] - now + places(ports)
         fits = found < self.room

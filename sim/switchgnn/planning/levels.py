@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Levels:
-    """Holds the tables of all switches; leaf k is at the spine's port k, the spine at port
+    """Holds the tables of all switches: leaf k is at the spine's port k, the spine at port
     ``up``."""
 
     up: int  #: port of a leaf that leads to the spine: its last one
