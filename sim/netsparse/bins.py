@@ -1,4 +1,4 @@
-"""Bins of the units of NetSparse."""
+"""Defines the bins of NetSparse's units."""
 
 from hdl.netsparse.concat.deconcatenator_params import Drop
 from sim.functional.unit_bins import UnitGroup, enum_bits

@@ -1,4 +1,4 @@
-"""At the end of a gather all packets and PRs are accounted for: nodes, links, switches."""
+"""Accounts, at the end of a gather, for all packets and PRs of nodes, links and switches."""
 
 from collections.abc import Iterator, Mapping
 
@@ -24,7 +24,7 @@ def check_conservation(result: GatherResult) -> None:
 
 
 def statements(result: GatherResult) -> Iterator[Statement]:
-    """Of every link at its two ends, of every switch, and of all nodes together."""
+    """Yield the counts of every link's two ends, of every switch, and of all nodes together."""
     for k, wire in enumerate(result.topology.links):
         for kind in CLASSES:
             name = f"{kind} on link {result.topology.link_name(k)}"
@@ -57,7 +57,7 @@ def statements(result: GatherResult) -> Iterator[Statement]:
 
 
 def given_to(result: GatherResult, end: End, kind: str) -> tuple[int, int]:
-    """Packets and bytes that a node, or a port of a switch, has given to its link."""
+    """Return the packets and bytes that a node, or a port of a switch, has given to its link."""
     if end.port is None:
         counts, way = result.nodes[end.index].snic, "sent"
     else:
@@ -66,7 +66,7 @@ def given_to(result: GatherResult, end: End, kind: str) -> tuple[int, int]:
 
 
 def taken_from(result: GatherResult, end: End, kind: str) -> tuple[int, int | None]:
-    """Packets that came there, good or not, and bytes; None where a node dropped some of them."""
+    """Return packets that came there, good or not, and bytes; None if a node dropped any."""
     if end.port is not None:
         port = result.switches[end.index].ports[end.port]
         return port[f"{kind}_in_packets"], port[f"{kind}_in_bytes"]
@@ -77,12 +77,12 @@ def taken_from(result: GatherResult, end: End, kind: str) -> tuple[int, int | No
 
 
 def malformed(counts: Mapping[str, int], kind: str) -> int:
-    """Packets that a deconcatenator has dropped."""
+    """Return the number of packets that a deconcatenator has dropped."""
     return sum(counts[f"{kind}_dropped_{drop.name.lower()}"] for drop in Drop)
 
 
 def of_switch(switch: SwitchCounts, kind: str) -> Iterator[Statement]:
-    """What comes in, comes out: packets, and where there are middle pipes PRs."""
+    """Yield statements that what comes in comes out: packets, and with middle pipes PRs."""
     come = switch.port(f"{kind}_in_packets")
     refused = switch.port(f"{kind}_no_route") + switch.port(f"{kind}_short")
     leave = switch.port(f"{kind}_out_packets")

@@ -1,4 +1,4 @@
-"""A host's driver of a SNIC: partition, work requests, completions, counters."""
+"""Drives a SNIC as a host does: partition, work requests, completions, counters."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -20,16 +20,16 @@ REST_POLLS = 65_536  #: until units that do not come to rest are given up
 
 
 class RequestRefused(RuntimeError):
-    """A unit did not take a work request: its queue is full, or it is no client."""
+    """Reports that a unit did not take a work request: its queue is full, or it is no client."""
 
 
 class NotAtRest(RuntimeError):
-    """Units have gone on working for too long: what they wait for never comes."""
+    """Reports that units went on working for too long: what they wait for never comes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkRequest:
-    """A RIG command: gather the properties of ``count`` idxs (NetSparse, section 5.1)."""
+    """Describes a RIG command: gather the properties of ``count`` idxs (NetSparse, section 5.1)."""
 
     tag: int
     idx_address: int
@@ -42,7 +42,7 @@ class WorkRequest:
 
 @dataclass(frozen=True)
 class Completion:
-    """The end of a work request."""
+    """Reports the end of a work request."""
 
     unit: int
     tag: int
@@ -57,7 +57,7 @@ class SnicDriver(RegisterDriver):
         self.params = params
 
     async def set_partition(self, node: int, boundaries: Sequence[int]) -> None:
-        """This is ``node``; node k owns the idxs from boundaries[k] to below boundaries[k + 1]."""
+        """Make this ``node``; node k owns idxs boundaries[k] to below boundaries[k + 1]."""
         nodes = len(boundaries) - 1
         await self.write(node=node, mac_base_low=0, mac_base_high=0x0200, ip_base=0x0A000000)
         await self.write_wide(
@@ -80,7 +80,7 @@ class SnicDriver(RegisterDriver):
             await ClockCycles(self.dut.clk, POLL_CYCLES)
 
     async def submit(self, unit: int, request: WorkRequest) -> None:
-        """Give a work request to a client unit; :class:`RequestRefused` if it is not taken."""
+        """Give a work request to a client unit; raise :class:`RequestRefused` if it is refused."""
         await self.write(
             request_unit=unit, request_tag=request.tag, idx_wide=request.idx_bytes == 8
         )
@@ -97,7 +97,7 @@ class SnicDriver(RegisterDriver):
             raise RequestRefused(f"unit {unit} did not take request {request.tag}")
 
     async def completion(self) -> Completion:
-        """The oldest completion, if there is one (see the interrupt)."""
+        """Return the oldest completion, if there is one (see the interrupt)."""
         unit = await self.read("completion_unit")
         tag = await self.read("completion_tag")
         cause = Cause(await self.read("completion_cause"))
@@ -119,7 +119,7 @@ class SnicDriver(RegisterDriver):
             await ClockCycles(self.dut.clk, POLL_CYCLES)
 
     async def clients_at_rest(self) -> None:
-        """Wait until no client works, whatever servers do; :class:`NotAtRest` names who goes on."""
+        """Wait until no client works, whatever servers do; raise :class:`NotAtRest` if late."""
         clients = ~await self.read("server_units")
         for _ in range(REST_POLLS):
             if not await self.read("busy_units") & clients:
@@ -128,7 +128,7 @@ class SnicDriver(RegisterDriver):
         raise NotAtRest("clients go on working, and nothing of theirs is under way")
 
     async def unit_counters(self, unit: int) -> dict[str, int]:
-        """The counters of a unit by name."""
+        """Return the counters of a unit by name."""
         counts = {}
         for index, (name, _) in enumerate(UNIT_COUNTERS.counters):
             await self.write(counter_unit=unit, unit_counter=index)
@@ -137,7 +137,7 @@ class SnicDriver(RegisterDriver):
         return counts
 
     async def counters(self) -> dict[str, int]:
-        """The counters of the SNIC by name."""
+        """Return the counters of the SNIC by name."""
         counts = {}
         for index, (name, _) in enumerate(SNIC_COUNTERS.counters):
             await self.write(snic_counter=index)
@@ -148,7 +148,8 @@ class SnicDriver(RegisterDriver):
     async def run(
         self, requests: Sequence[Sequence[WorkRequest]], interrupts: Any, index: int = 0
     ) -> list[Completion]:
-        """Carry out each client's ``requests``, a queue by unit; the completions as they came.
+        """Carry out each client's ``requests``, a queue by unit; return the completions as they
+        came.
 
         Bit ``index`` of ``interrupts`` is the SNIC's line. A unit has as many requests at a time
         as its queue holds.
@@ -177,7 +178,7 @@ class SnicDriver(RegisterDriver):
         index: int = 0,
         attempts: int = ATTEMPTS,
     ) -> list[Completion]:
-        """As :meth:`run`, and again what a lost packet has stopped (:func:`carry_out`)."""
+        """Carry out ``requests`` as :meth:`run` does; repeat those that a lost packet stopped."""
         return await carry_out(
             self, lambda left: self.run(left, interrupts, index), requests, attempts
         )

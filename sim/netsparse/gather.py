@@ -1,4 +1,4 @@
-"""Gathers on simulated clusters: from a matrix to the hosts' memories and back."""
+"""Runs gathers on simulated clusters: from a matrix to the hosts' memories and back."""
 
 import pickle
 import tempfile
@@ -39,12 +39,12 @@ GUARD = 0xA5  #: what it lies between
 
 
 class GatherError(AssertionError):
-    """The hardware's result is not the golden model's."""
+    """Reports that the hardware's result is not the golden model's."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gather:
-    """Every node's units read their idxs and bring the properties from their owners.
+    """Describes a gather: every node's units read their idxs and bring properties from the owners.
 
     ``idxs`` are batches by node and unit: ``idxs[node][unit]`` is a list of arrays, a work
     request each. Host memory holds the property array from ``property_address`` on, the idxs
@@ -70,17 +70,17 @@ class Gather:
 
     @property
     def property_bytes(self) -> int:
-        """Of a property."""
+        """Return the number of bytes of a property."""
         return 4 * self.properties.shape[1]
 
     @property
     def idx_address(self) -> int:
-        """Where the first node's first idxs lie: not at a line's beginning."""
+        """Return where the first node's first idxs lie, which is not where a line begins."""
         end = self.property_address + self.properties.nbytes
         return -(-end // LINE) * LINE + 2 * self.idx_bytes
 
     def requests(self, node: int) -> list[list[WorkRequest]]:
-        """A node's work requests by unit; their idxs lie one behind another."""
+        """Return a node's work requests by unit; their idxs lie one behind another."""
         requests: list[list[WorkRequest]] = []
         address, tag = self.idx_address, 0
         for batches in self.idxs[node]:
@@ -103,12 +103,12 @@ class Gather:
         return requests
 
     def idx_end(self, node: int) -> int:
-        """The address behind a node's last idx."""
+        """Return the address behind a node's last idx."""
         count = sum(len(batch) for batches in self.idxs[node] for batch in batches)
         return self.idx_address + self.idx_bytes * count
 
     def image(self, node: int, memory: Words) -> bytes:
-        """Host memory of a node whose property array is ``memory``."""
+        """Return host memory of a node whose property array is ``memory``."""
         idxs = self.flat(node).astype(f"<u{self.idx_bytes}").tobytes()
         image = bytearray([GUARD]) * (-(-self.idx_end(node) // LINE) * LINE)
         address = self.property_address
@@ -119,7 +119,7 @@ class Gather:
         return bytes(image)
 
     def ring_places(self, node: int) -> RingPlaces | None:
-        """Where a node's rings lie: behind the image of its memory."""
+        """Return where a node's rings lie: behind the image of its memory."""
         if self.rings is None:
             return None
         behind = self.idx_end(node)
@@ -131,7 +131,7 @@ class Gather:
         )
 
     def host_image(self, node: int, memory: Words) -> bytes:
-        """All of a node's host memory before the gather, with what the rings need, and a line."""
+        """Return a node's whole host memory before the gather, rings included, and a line."""
         places = self.ring_places(node)
         if places is None:
             return self.image(node, memory)
@@ -139,19 +139,19 @@ class Gather:
         return image + bytes([GUARD]) * (places.end + LINE - len(image))
 
     def host_bytes(self, node: int) -> int:
-        """Of a node's host memory that the gather needs."""
+        """Return how many bytes of a node's host memory the gather needs."""
         places = self.ring_places(node)
         if places is None:
             return self.idx_end(node)
         return places.end + LINE
 
     def filter_image(self) -> bytes:
-        """SNIC memory before a gather: what was there, and a line on each side of the filter."""
+        """Return SNIC memory before a gather: what was there, and a line around the filter."""
         lines = -(-self.partition.count // 512)
         return bytes([GUARD]) * (64 * (lines + 2))
 
     def job(self, params: SnicParams) -> GatherJob:
-        """What the simulator is told."""
+        """Return what the simulator is told of the gather."""
         nodes = self.partition.nodes
         servers = [self.servers] * nodes if isinstance(self.servers, int) else self.servers
         return GatherJob(
@@ -178,14 +178,14 @@ class Gather:
         )
 
     def flat(self, node: int) -> Ints:
-        """All idxs of a node."""
+        """Return all idxs of a node."""
         nothing = np.empty(0, np.int64)
         return np.concatenate(
             [nothing, *(batch for batches in self.idxs[node] for batch in batches)]
         )
 
     def expected(self, node: int) -> Expected:
-        """What the counters of a node must say."""
+        """Return what the counters of a node must say."""
         nothing = np.empty(0, np.int64)
         return expected(
             self.partition,
@@ -194,7 +194,7 @@ class Gather:
         )
 
     def golden(self) -> list[bytes]:
-        """Every node's host memory after the gather."""
+        """Return every node's host memory after the gather."""
         after = golden_gather(
             self.properties,
             self.partition,
@@ -205,21 +205,21 @@ class Gather:
 
 @dataclass(frozen=True)
 class Gathered:
-    """A gather that has run."""
+    """Holds a gather that has run."""
 
     result: GatherResult
     hosts: list[bytes]  #: memory of every node's host afterwards
     drams: list[bytes]
 
     def memory(self, gather: Gather, node: int) -> NDArray[np.uint32]:
-        """The property array in host memory of ``node``."""
+        """Return the property array in host memory of ``node``."""
         start = gather.property_address
         block = self.hosts[node][start : start + gather.properties.nbytes]
         return np.frombuffer(block, "<u4").reshape(gather.properties.shape)
 
 
 def one_rack(snic: SnicParams, nodes: int) -> ClusterParams:
-    """SNICs around a switch that only forwards."""
+    """Describe SNICs around a switch that only forwards."""
     topology = LeafSpine(nodes_per_rack=nodes)
     return ClusterParams(
         snic=snic, network=network_params(topology, snic, NetSparseSwitchParams(pipes=0))
@@ -227,13 +227,13 @@ def one_rack(snic: SnicParams, nodes: int) -> ClusterParams:
 
 
 def build_gather(snic: SnicParams, nodes: int, **options: Any) -> tuple[ClusterParams, Build]:
-    """The simulator of :func:`one_rack`."""
+    """Build the simulator of :func:`one_rack`; return its parameters and the build."""
     params = one_rack(snic, nodes)
     return params, build_cluster(params, **options)
 
 
 def build_cluster(params: ClusterParams, **options: Any) -> Build:
-    """The simulator of a cluster; units, SNICs, links and ToRs are translated once each."""
+    """Build the simulator of a cluster; units, SNICs, links and ToRs are translated once each."""
     snic, network = params.snic, params.network
     blocks: list[Component] = [Snic(snic), SharedLink(network.link)]
     if network.topology.racks > 1:
@@ -257,7 +257,7 @@ def simulate_gather(
     seed: int | None = None,
     waves: bool = False,
 ) -> Gathered:
-    """Run a gather on the RTL; ``SimulationError`` of sim.harness.verilator if it ends badly."""
+    """Run a gather on the RTL; raise ``SimulationError`` if it ends badly."""
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="gather-") as scratch:
             return simulate_gather(
@@ -288,7 +288,7 @@ def simulate_gather(
 
 
 def fill_memories(gather: Gather, folder: Path) -> list[str]:
-    """The arguments that fill all memories, and name their dumps, from files in ``folder``."""
+    """Write files into ``folder``; return the arguments that fill memories and name dumps."""
     arguments = []
     for node in range(gather.partition.nodes):
         before = host_memory_before(gather.properties, gather.partition, node)
@@ -345,7 +345,7 @@ def check_counters(gather: Gather, result: GatherResult) -> None:
 
 
 def check_bytes(node: int, counts: Mapping[str, int], property_bytes: int) -> None:
-    """Headers cost 64 bytes a packet and 18 a PR: 64 / n + 18 for each of n in a packet."""
+    """Check that headers cost 64 bytes a packet and 18 a PR: 64 / n + 18 for each of n."""
     for name, payload in (("reads", 0), ("responses", property_bytes)):
         for way in ("sent", "received"):
             packets, octets, prs = (

@@ -1,4 +1,4 @@
-"""The hosts' side of a gather, inside the simulator."""
+"""Does the hosts' side of a gather, inside the simulator."""
 
 import os
 import pickle
@@ -37,7 +37,7 @@ COUNT_CYCLES = 4  #: until an access is counted
 
 
 class GatherStuckError(RuntimeError):
-    """A gather did not end in time."""
+    """Reports a gather that did not end in time."""
 
 
 @cocotb.test()
@@ -92,7 +92,7 @@ async def gather(dut: Any) -> None:
 
 
 def surround(dut: Any, params: ClusterParams, job: GatherJob) -> None:
-    """Set memories and links."""
+    """Set how memories and links behave."""
     dut.host.value = pack(params.host.settings, job.host)
     dut.dram.value = pack(params.dram.settings, job.dram)
     dut.link.value = pack(LINK_SETTINGS, job.link)
@@ -102,7 +102,7 @@ def surround(dut: Any, params: ClusterParams, job: GatherJob) -> None:
 
 
 class Hosts:
-    """The hosts of all nodes, and what sets the switches."""
+    """Drives the hosts of all nodes, and sets the switches."""
 
     def __init__(
         self, dut: Any, params: ClusterParams, job: GatherJob, memories: Sequence[HostMemory]
@@ -125,7 +125,7 @@ class Hosts:
         await together(ring.open() for ring in self.rings if ring)
 
     async def run(self) -> list[tuple[Any, int]]:
-        """Run all requests; the completions of each node, and the cycle of its last one."""
+        """Run all requests; return each node's completions, and the cycle of its last one."""
         running = together(
             until_done(
                 ring.run(node.requests)
@@ -150,14 +150,14 @@ class Hosts:
         await together(ring.close() for ring in self.rings if ring)
 
     def accesses(self) -> list[dict[str, int]]:
-        """Accesses to registers of each node, as its bus has counted them."""
+        """Return each node's accesses to registers, as its bus has counted them."""
         return [
             unpack(ACCESSES, int(getattr(self.dut, f"register_accesses_{k}").value))
             for k in range(len(self.drivers))
         ]
 
     async def counts(self) -> tuple[list[Any], list[SwitchCounts]]:
-        """All counters of the SNICs, and of the switches."""
+        """Return all counters of the SNICs, and of the switches."""
         found = await together(
             [
                 *(snic_counts(driver) for driver in self.drivers),
@@ -168,18 +168,18 @@ class Hosts:
 
 
 async def snic_counts(driver: SnicDriver) -> tuple[list[dict[str, int]], dict[str, int]]:
-    """All counters of a SNIC: by unit, and its own."""
+    """Return all counters of a SNIC: by unit, and its own."""
     units = [await driver.unit_counters(k) for k in range(driver.params.units)]
     return units, await driver.counters()
 
 
 async def until_done(coroutine: Any) -> tuple[Any, int]:
-    """Its result, and the cycle in which it was there."""
+    """Wait for a coroutine; return its result, and the cycle in which it ended."""
     return await coroutine, cycle()
 
 
 async def first_delivery(dut: Any, params: NetworkParams) -> int:
-    """The cycle in which a link has delivered a beat for the first time."""
+    """Return the cycle in which a link has delivered a beat for the first time."""
     layout = link_counts(params.topology)
     while True:
         await dut.link_counts.value_change
@@ -189,13 +189,13 @@ async def first_delivery(dut: Any, params: NetworkParams) -> int:
 
 
 async def together(coroutines: Any) -> list[Any]:
-    """Run all at once; their results."""
+    """Run coroutines at once; return their results."""
     tasks = [cocotb.start_soon(coroutine) for coroutine in coroutines]
     return [await task for task in tasks]
 
 
 async def set_up_network(dut: Any, params: NetworkParams, job: GatherJob) -> list[SwitchDriver]:
-    """Everything that switches must know before the first packet; their drivers.
+    """Tell switches what they must know before the first packet; return their drivers.
 
     ValueError for routing tables that do not fit each other.
     """
@@ -220,7 +220,7 @@ async def set_up_network(dut: Any, params: NetworkParams, job: GatherJob) -> lis
 
 
 async def set_up(driver: SnicDriver, index: int, job: GatherJob, node: NodeJob) -> None:
-    """Everything that a SNIC must know before its first request."""
+    """Tell a SNIC everything that it must know before its first request."""
     await driver.set_partition(index, job.boundaries)
     await driver.write(**job.mechanisms)
     await driver.write(server_units=node.server_units, served_bytes=node.served_bytes)
@@ -230,7 +230,7 @@ async def set_up(driver: SnicDriver, index: int, job: GatherJob, node: NodeJob) 
 
 
 async def describe(index: int, driver: SnicDriver) -> str:
-    """What a SNIC that does not end has done."""
+    """Describe what a SNIC that does not end has done."""
     busy = await driver.read("busy_units")
     units = [await driver.unit_counters(k) for k in range(driver.params.units) if busy >> k & 1]
     counts = [*units, await driver.counters()]

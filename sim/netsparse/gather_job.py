@@ -1,4 +1,4 @@
-"""A gather on a simulated cluster, as it is handed to the simulator and what comes back."""
+"""Describes a gather on a simulated cluster, as the simulator gets it, and what comes back."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ PROGRESS_FILE = "progress"
 
 @dataclass(frozen=True, kw_only=True)
 class NodeJob:
-    """What one node does."""
+    """Says what one node does."""
 
     requests: Sequence[Sequence[WorkRequest]]  #: by client unit
     server_units: int  #: a bit a unit
@@ -29,7 +29,7 @@ class NodeJob:
 
 @dataclass(frozen=True, kw_only=True)
 class GatherJob:
-    """What all nodes do, and in which surroundings."""
+    """Says what all nodes do, and in which surroundings."""
 
     boundaries: Sequence[int]
     nodes: Sequence[NodeJob]
@@ -45,7 +45,7 @@ class GatherJob:
 
 @dataclass(frozen=True, kw_only=True)
 class NodeResult:
-    """What one node's hardware says of a gather."""
+    """Holds what one node's hardware says of a gather."""
 
     completions: Sequence[Completion]
     units: Sequence[Mapping[str, int]]  #: counters, by unit
@@ -55,13 +55,13 @@ class NodeResult:
 
     @property
     def totals(self) -> dict[str, int]:
-        """The units' counters, summed."""
+        """Return the units' counters, summed."""
         return {name: sum(unit[name] for unit in self.units) for name in self.units[0]}
 
 
 @dataclass(frozen=True, kw_only=True)
 class GatherResult:
-    """What came of a :class:`GatherJob`."""
+    """Holds what came of a :class:`GatherJob`."""
 
     nodes: Sequence[NodeResult]
     cycles: int  #: from the first request to the last completion

@@ -1,4 +1,4 @@
-"""Ends of links: what sends packets over a simulated AXI4-Stream, and what takes them."""
+"""Drives the ends of links: sends packets over a simulated AXI4-Stream, and takes them."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ class Sender:
         cocotb.start_soon(self.run())
 
     async def run(self) -> None:
-        """Act at every edge."""
+        """Send, at every edge of the clock, for ever."""
         edge = RisingEdge(self.dut.clk)
         while True:
             if not self.queue or self.stall():
@@ -48,7 +48,7 @@ class Sender:
 
 
 class Receiver:
-    """Takes packets from an AXI4-Stream; ``stopped`` ones take nothing."""
+    """Takes packets from an AXI4-Stream, unless it is ``stopped``."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Receiver:
         cocotb.start_soon(self.run())
 
     async def run(self) -> None:
-        """Act at every edge."""
+        """Receive, at every edge of the clock, for ever."""
         edge = RisingEdge(self.dut.clk)
         valid, ready = (getattr(self.dut, f"{self.name}_{field}") for field in ("tvalid", "tready"))
         signals = [getattr(self.dut, f"{self.name}_{field}") for field in FIELDS]

@@ -1,4 +1,4 @@
-"""Bins of a middle pipe's parts: what reads wait for, why packets are marked, what is cached."""
+"""Defines bins of a middle pipe's parts: why reads wait, packets are marked, PRs are cached."""
 
 from collections.abc import Callable, Iterator
 
@@ -43,7 +43,7 @@ LOOKUPS = UnitGroup(
 
 
 def held(now: PortValues) -> bool:
-    """Whether the gate has a read that does not enter."""
+    """Return whether the gate has a read that does not enter."""
     return not now["prs_ready"]
 
 
@@ -153,14 +153,14 @@ EXHAUSTED = UnitGroup(
 
 
 def modes() -> Iterator[tuple[str, Callable[[int, int], bool]]]:
-    """How many of a cache's segments a property takes: a name, and what asks for it."""
+    """Yield names for the numbers of segments that a property takes, each with its test."""
     yield "one segment", lambda used, segments: used == 1
     yield "several segments", lambda used, segments: 1 < used < segments
     yield "all segments", lambda used, segments: used == segments
 
 
 def used_segments(property_bytes: int) -> int:
-    """Segments that act together: a power of two that holds the property."""
+    """Return how many segments act together: a power of two that holds the property."""
     return 1 << max(0, -(-property_bytes // SEGMENT_BYTES) - 1).bit_length()
 
 

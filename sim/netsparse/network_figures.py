@@ -1,4 +1,4 @@
-"""What the network of a gather has cost: each switch's figures, all links' bytes, the tail node."""
+"""Computes what a gather cost the network: figures of switches, bytes of links, the tail node."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,39 +12,39 @@ from sim.netsparse.switch_driver import SwitchCounts
 
 @dataclass(frozen=True)
 class SwitchFigures:
-    """One switch, from its counters alone."""
+    """Computes one switch's figures, from its counters alone."""
 
     name: str
     counts: SwitchCounts
 
     @property
     def hits(self) -> int:
-        """Reads that were answered here."""
+        """Return the number of reads that were answered here."""
         return self.counts.pipe("cache_hit")
 
     @property
     def misses(self) -> int:
-        """Reads that looked up and went on."""
+        """Return the number of reads that looked up and went on."""
         return self.counts.pipe("cache_miss")
 
     @property
     def hit_rate(self) -> float | None:
-        """Of the reads that looked up; None if there were none."""
+        """Return the share of lookups that hit; None if there were none."""
         lookups = self.hits + self.misses
         return self.hits / lookups if lookups else None
 
     def packets(self, way: str, kind: str) -> int:
-        """Of ``kind`` (reads, responses) ``way`` (in, out), over all ports."""
+        """Return the packets of ``kind`` (reads, responses) ``way`` (in, out), over all ports."""
         return self.counts.port(f"{kind}_{way}_packets")
 
     def prs_per_packet(self, kind: str) -> float | None:
-        """Mean of the packets that leave; None for a switch that does not look into packets."""
+        """Return the mean PRs of packets that leave; None if the switch does not unpack them."""
         packets = self.counts.pipe(f"{kind}_sent_packets")
         return self.counts.pipe(f"{kind}_sent_prs") / packets if packets else None
 
     @property
     def dropped(self) -> int:
-        """Packets that were malformed, or had no route."""
+        """Return the number of packets that were malformed, or had no route."""
         return sum(
             self.counts.port(f"{kind}_no_route")
             + self.counts.port(f"{kind}_short")
@@ -53,7 +53,7 @@ class SwitchFigures:
         )
 
     def summary(self) -> dict[str, Any]:
-        """The figures, and the counters they come from, fit for JSON."""
+        """Return the figures, and the counters they come from, fit for JSON."""
         return {
             "name": self.name,
             "hits": self.hits,
@@ -72,7 +72,7 @@ class SwitchFigures:
 
 @dataclass(frozen=True)
 class Tail:
-    """The node that has received most: in the end the others wait for it."""
+    """Describes the node that has received most: in the end the others wait for it."""
 
     node: int
     received_bytes: int
@@ -81,25 +81,25 @@ class Tail:
 
 @dataclass(frozen=True)
 class NetworkFigures:
-    """All switches and links of a gather."""
+    """Computes the figures of all switches and links of a gather."""
 
     result: GatherResult
 
     @property
     def switches(self) -> list[SwitchFigures]:
-        """Each switch, those of racks first."""
+        """Return the figures of each switch, those of racks first."""
         topology = self.result.topology
         return [
             SwitchFigures(topology.name(k), counts) for k, counts in enumerate(self.result.switches)
         ]
 
     def links(self, what: str) -> int:
-        """Packets or bytes of both classes, summed over all links: table 8's traffic."""
+        """Return the packets or bytes of both classes, over all links: table 8's traffic."""
         return sum(counts[kind][what] for counts in self.result.links for kind in CLASSES)
 
     @property
     def tail(self) -> Tail:
-        """The node that has received most bytes, headers included."""
+        """Return the node that has received most bytes, headers included."""
         received = [
             sum(node.snic[f"{kind}_received_bytes"] for kind in CLASSES)
             for node in self.result.nodes
@@ -109,16 +109,16 @@ class NetworkFigures:
 
     @property
     def hit_rate(self) -> float:
-        """Of all lookups in all switches; 0 if there were none."""
+        """Return the share of all lookups of all switches that hit; 0 if there were none."""
         hits, lookups = self.total("cache_hit"), self.total("cache_hit") + self.total("cache_miss")
         return hits / lookups if lookups else 0.0
 
     def total(self, name: str) -> int:
-        """A counter of all middle pipes of all switches."""
+        """Return the sum of a counter over all middle pipes of all switches."""
         return sum(counts.pipe(name) for counts in self.result.switches)
 
     def figures(self) -> dict[str, float]:
-        """NETWORK_FIGURES."""
+        """Return the values of NETWORK_FIGURES by name."""
         tail = self.tail
         return {
             "link_packets": self.links("packets"),
@@ -131,7 +131,7 @@ class NetworkFigures:
         }
 
     def details(self) -> dict[str, Any]:
-        """What JSON says of the network."""
+        """Return what the JSON says of the network."""
         topology, tail = self.result.topology, self.tail
         return {
             "racks": topology.racks,

@@ -1,4 +1,4 @@
-"""Work requests that failed because something was lost, carried out again."""
+"""Repeats work requests that failed because something was lost."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sim.netsparse.driver import Completion, SnicDriver, WorkRequest
 
 ATTEMPTS = 3  #: at a request, unless the caller says otherwise
-#: What may have gone when a request is tried again: a packet was lost. All other causes name what
+#: Causes that may be gone when a request is tried again: a packet was lost. All others name what
 #: somebody has to mend first: an idx, an address, a memory, the other node.
 PASSING = frozenset({Cause.WATCHDOG})
 
@@ -17,7 +17,7 @@ Queues = Sequence[Sequence["WorkRequest"]]
 
 
 class GatherFailed(RuntimeError):
-    """Requests did not end as DONE; ``completions`` are the last ones of all requests."""
+    """Reports requests that did not end as DONE; ``completions`` are the last ones of all."""
 
     def __init__(self, completions: Sequence["Completion"], attempts: int) -> None:
         self.completions, self.attempts = completions, attempts
@@ -33,7 +33,7 @@ async def carry_out(
     requests: Queues,
     attempts: int = ATTEMPTS,
 ) -> list["Completion"]:
-    """Let ``run`` carry out ``requests``, queues by client unit; the last completion of each.
+    """Let ``run`` carry out ``requests``, queues by client unit; return each one's last completion.
 
     Those that end with a cause that may pass are tried again, ``attempts`` times in all, when all
     others have ended and the idx filter has been cleared: a bit of it may stand for a property
@@ -65,5 +65,5 @@ async def carry_out(
 
 
 def is_done(completion: "Completion | None") -> bool:
-    """Whether a request has brought everything."""
+    """Return whether a request has brought everything."""
     return completion is not None and completion.cause is Cause.DONE

@@ -1,4 +1,4 @@
-"""A host's driver of a SNIC's rings: work requests and completions in the host's own memory."""
+"""Drives a SNIC by rings: work requests and completions in the host's own memory."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -19,12 +19,12 @@ INDICES = 1 << INDEX_BITS
 
 
 class RingFault(RuntimeError):
-    """A ring has stopped."""
+    """Reports that a ring has stopped."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RingPlaces:
-    """Where a host has its rings: the completion ring lies behind the request ring."""
+    """Says where a host has its rings: the completion ring lies behind the request ring."""
 
     address: int  #: of both, a multiple of the request ring's bytes
     request_size: int  #: logarithm of the places for descriptors
@@ -32,22 +32,22 @@ class RingPlaces:
 
     @property
     def requests(self) -> int:
-        """Places for descriptors."""
+        """Return the number of places for descriptors."""
         return 1 << self.request_size
 
     @property
     def completions(self) -> int:
-        """Places for completions."""
+        """Return the number of places for completions."""
         return 1 << self.completion_size
 
     @property
     def completion_address(self) -> int:
-        """Of the completion ring."""
+        """Return the address of the completion ring."""
         return self.address + DESCRIPTOR_BYTES * self.requests
 
     @property
     def end(self) -> int:
-        """The address behind both."""
+        """Return the address behind both rings."""
         return self.completion_address + ENTRY_BYTES * self.completions
 
 
@@ -90,7 +90,7 @@ class SnicRings:
 
     @property
     def room(self) -> int:
-        """Descriptors that may be written."""
+        """Return the number of descriptors that may be written."""
         return self.at.requests - (self._produced - self._consumed)
 
     async def submit(self, requests: Sequence[tuple[int, WorkRequest]]) -> None:
@@ -126,7 +126,7 @@ class SnicRings:
         )
 
     async def poll(self) -> list[Completion]:
-        """The completions that have come since the last time: memory alone is read.
+        """Return the completions that have come since the last time, read from memory alone.
 
         The SNIC is told when half of the ring's places were read, or with the next requests.
         """
@@ -147,7 +147,7 @@ class SnicRings:
         return found
 
     async def completions(self) -> list[Completion]:
-        """Wait for at least one; :class:`RingFault` if a ring has stopped."""
+        """Wait for at least one completion; raise :class:`RingFault` if a ring has stopped."""
         while True:
             for _ in range(SILENT_LOOKS):
                 if found := await self.poll():
@@ -159,7 +159,8 @@ class SnicRings:
                     raise RingFault(f"the {ring.replace('_', ' ')} has stopped: {fault.name}")
 
     async def run(self, requests: Sequence[Sequence[WorkRequest]]) -> list[Completion]:
-        """Carry out each client's ``requests``, a queue by unit; the completions as they came.
+        """Carry out each client's ``requests``, a queue by unit; return the completions as they
+        came.
 
         A unit has as many requests at a time as its queue holds; no two have the same tag.
         """
@@ -188,5 +189,5 @@ class SnicRings:
     async def gather(
         self, requests: Sequence[Sequence[WorkRequest]], attempts: int = ATTEMPTS
     ) -> list[Completion]:
-        """As :meth:`run`, and again what a lost packet has stopped (:func:`carry_out`)."""
+        """Carry out ``requests`` as :meth:`run` does; repeat those that a lost packet stopped."""
         return await carry_out(self.snic, self.run, requests, attempts)

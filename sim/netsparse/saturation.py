@@ -1,4 +1,4 @@
-"""Traffic that keeps all links of racks full, and how full they were: to find what locks up."""
+"""Keeps all links of racks full, and measures how full they were, to find what locks up."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ NOTHING_MOVES = 100_000  #: cycles without progress that end a request as WATCHD
 
 @dataclass(frozen=True, kw_only=True)
 class Saturation:
-    """What every node asks for, and in which surroundings.
+    """Says what every node asks for, and in which surroundings.
 
     Every client asks for idxs of every other node, in random order, as fast as it can. Fewer of
     them are in other racks than a random choice would take: their links are shared by the nodes of
@@ -42,7 +42,7 @@ class Saturation:
     seed: int
 
     def gather(self) -> Gather:
-        """The work of all nodes."""
+        """Return the gather of all nodes."""
         rng = np.random.default_rng([self.seed, 0])
         partition = Partition.blocks(self.rows, self.topology.nodes)
         words = (self.rows, self.property_bytes // 4)
@@ -69,7 +69,7 @@ class Saturation:
         )
 
     def requests(self, rng: np.random.Generator, partition: Partition, node: int) -> list[Ints]:
-        """A client's idxs, by work request."""
+        """Return a client's idxs, by work request."""
         nodes = np.arange(self.topology.nodes)
         racks = nodes // self.topology.nodes_per_rack
         is_far = racks != self.topology.rack(node)
@@ -87,7 +87,7 @@ class Saturation:
 
 @dataclass(frozen=True)
 class LinkLoad:
-    """What a link was doing, in shares of the cycles; classes by name."""
+    """Says what a link was doing, in shares of the cycles; classes by name."""
 
     name: str
     between_switches: bool
@@ -97,12 +97,12 @@ class LinkLoad:
 
     @property
     def used(self) -> float:
-        """Share of the cycles in which it delivered something."""
+        """Return the share of the cycles in which the link delivered something."""
         return sum(self.carried.values())
 
 
 def loads(result: GatherResult) -> list[LinkLoad]:
-    """Of all links."""
+    """Return the loads of all links."""
     topology, cycles = result.topology, result.cycles
     return [
         LinkLoad(
@@ -118,7 +118,7 @@ def loads(result: GatherResult) -> list[LinkLoad]:
 
 
 def load_lines(found: Sequence[LinkLoad], cycles: int) -> Iterator[str]:
-    """A table: least and mean over the links of each kind."""
+    """Yield a table of the least and mean load over the links of each kind."""
     yield f"{cycles:,} cycles; shares of them, least and mean over links, reads and responses:"
     for title, between in (("links of nodes", False), ("links of spines", True)):
         chosen = [load for load in found if load.between_switches == between]
@@ -131,12 +131,13 @@ def load_lines(found: Sequence[LinkLoad], cycles: int) -> Iterator[str]:
 
 
 def low_and_mean(values: Sequence[float]) -> str:
-    """Both, of shares."""
+    """Return the least and the mean of shares, as text."""
     return f"{min(values):.0%} {np.mean(values):.0%}"
 
 
 def waits(result: GatherResult) -> Mapping[str, float]:
-    """Share of the cycles that a packet waits for room behind a middle pipe, mean over ports."""
+    """Return shares of cycles that packets wait for room behind middle pipes, as means over
+    ports."""
     ports = [port for switch in result.switches if switch.pipes for port in switch.ports]
     return {
         kind: sum(port[f"{kind}_waits"] for port in ports) / len(ports) / result.cycles

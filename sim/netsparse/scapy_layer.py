@@ -1,4 +1,4 @@
-"""NetSparse's packets as layers of Scapy, to look at them, also in Wireshark."""
+"""Describes NetSparse's packets as layers of Scapy, to inspect them, also in Wireshark."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -26,7 +26,7 @@ PORT = PACKET_CONSTANTS["destination_port"]
 
 
 def fields_of(layout: data.StructLayout, replaced: Mapping[str, Any] | None = None) -> list[Any]:
-    """The fields of a big-endian ``layout`` in the order of the wire, some of them ``replaced``."""
+    """Return the fields of a big-endian ``layout`` in the order of the wire, some ``replaced``."""
     found = []
     for name, field in sorted(layout, key=lambda item: -item[1].offset):
         plain = BitField(str(name), 0, Shape.cast(field.shape).width)
@@ -35,7 +35,7 @@ def fields_of(layout: data.StructLayout, replaced: Mapping[str, Any] | None = No
 
 
 class PrLayer(Layer):
-    """A property request, and the property that follows it in a response."""
+    """Describes a property request, and the property that follows it in a response."""
 
     name = "NetSparse PR"
     fields_desc = [
@@ -44,12 +44,12 @@ class PrLayer(Layer):
     ]
 
     def extract_padding(self, s: bytes) -> tuple[bytes, bytes]:
-        """What follows belongs to the next PR."""
+        """Return nothing of this PR's own, and what belongs to the next PR."""
         return b"", s
 
 
 class ConcatenationLayer(Layer):
-    """What the PRs of a packet share, and the PRs (NetSparse, figure 6)."""
+    """Describes what the PRs of a packet share, and the PRs (NetSparse, figure 6)."""
 
     name = "NetSparse"
     fields_desc = [
@@ -67,7 +67,7 @@ class ConcatenationLayer(Layer):
 
 
 def property_bytes(pr: Any) -> int:
-    """How many bytes follow ``pr``, which its packet says."""
+    """Return how many bytes follow ``pr``, as its packet says."""
     packet = pr.parent
     return packet.len if packet is not None and packet.type == Kind.RESPONSE.value else 0
 
@@ -77,11 +77,11 @@ bind_layers(UDP, ConcatenationLayer, sport=PORT, dport=PORT)
 
 
 def dissect(octets: bytes) -> Any:
-    """The layers of a packet, Ethernet first."""
+    """Return the layers of a packet, Ethernet first."""
     return Ether(octets)
 
 
 def write_pcap(path: Path, packets: Iterable[Packet | bytes]) -> None:
-    """A capture of ``packets`` that Wireshark and Scapy read."""
+    """Write a capture of ``packets`` that Wireshark and Scapy read."""
     frames = [p.to_bytes() if isinstance(p, Packet) else p for p in packets]
     wrpcap(str(path), [dissect(frame) for frame in frames])

@@ -1,4 +1,4 @@
-"""A sparse matrix product on simulated SNICs: gather on the RTL, multiply what has come."""
+"""Multiplies a sparse matrix on simulated SNICs: gathers on the RTL, multiplies what has come."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -37,7 +37,7 @@ RING_SIZE = 8  #: logarithm of the places of a ring
 
 
 def matrix_for(text: str, nodes: int, seed: int) -> csr_array:
-    """The matrix that a user names, with whole values; MatrixError if there is none.
+    """Load the matrix that a user names, with whole values; raise MatrixError if there is none.
 
     A family is made for ``nodes`` with ``seed`` unless its own options say otherwise; of a file,
     only the pattern is used.
@@ -51,7 +51,7 @@ def matrix_for(text: str, nodes: int, seed: int) -> csr_array:
 
 
 class SpmmRun:
-    """``matrix @ dense`` over the nodes of a partition; ValueError for what cannot be run.
+    """Computes ``matrix @ dense`` over the nodes of a partition; raises ValueError if it cannot.
 
     Every node gathers the rows of ``dense`` that its nonzeros name and multiplies its block of
     rows. Numbers are small whole ones, so that the product is exact.
@@ -91,7 +91,7 @@ class SpmmRun:
 
     @cached_property
     def dense(self) -> NDArray[np.int32]:
-        """The matrix that is gathered from, a row of it for each property."""
+        """Return the matrix that is gathered from, a row of it for each property."""
         return np.random.default_rng([self.asked.seed, 0]).integers(
             -LARGEST_NUMBER,
             LARGEST_NUMBER + 1,
@@ -100,14 +100,14 @@ class SpmmRun:
         )
 
     def properties(self) -> Words:
-        """The same as words of memory; a model has none, only as many."""
+        """Return the dense matrix as words of memory; a model has none, only as many."""
         if not self.asked.model:
             return words(self.dense)
         shape = (self.partition.count, self.asked.property_bytes // 4)
         return np.broadcast_to(np.uint32(0), shape)
 
     def dealt(self, stream: Ints) -> list[list[Ints]]:
-        """A node's idxs as work requests, given to its clients in turn."""
+        """Return a node's idxs as work requests, given to its clients in turn."""
         commands = batches(stream, self.asked.batch)
         if len(commands) > 1 << TAG_BITS:
             raise ValueError(
@@ -147,7 +147,7 @@ class SpmmRun:
         return model_gather(self.gather, system, on_progress)
 
     def check(self, gathered: Gathered) -> None:
-        """GatherError unless memories, counters and product are what they must be."""
+        """Raise GatherError unless memories, counters and product are what they must be."""
         for node, result in enumerate(gathered.result.nodes):
             for done in result.completions:
                 if done.cause is not Cause.DONE:
@@ -165,12 +165,12 @@ class SpmmRun:
 
 
 def memory_settings(latency: int) -> dict[str, int]:
-    """A simulated memory that takes so long to read and to write."""
+    """Return the settings of a memory that takes so long to read and to write."""
     return {"read_latency": latency, "write_latency": latency}
 
 
 def read_progress(path: Path) -> int:
-    """The cycle in a file that may not be there yet, or not whole."""
+    """Read the cycle in a file that may not be there yet, or not whole."""
     try:
         return int(path.read_text())
     except (OSError, ValueError):
@@ -178,7 +178,7 @@ def read_progress(path: Path) -> int:
 
 
 def check_rows(rows: int, params: SnicParams) -> None:
-    """ValueError if idxs or the filter's bits are too many."""
+    """Raise ValueError if there are too many idxs, or bits of the filter."""
     if rows > 1 << params.rig.idx_bits:
         raise ValueError(
             f"a matrix of {rows:,} rows does not fit idxs of {params.rig.idx_bits} bits"
@@ -192,7 +192,7 @@ def check_rows(rows: int, params: SnicParams) -> None:
 
 
 def check_fits(size: int, params: SnicParams) -> None:
-    """ValueError if so many bytes of properties, idxs and rings do not fit host memory."""
+    """Raise ValueError if so many bytes of properties, idxs and rings do not fit host memory."""
     bits = host_memory(params).address_bits
     if size > 1 << bits:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""What a product on simulated SNICs has cost: figures from the hardware's counters, a picture."""
+"""Reports what a product on simulated SNICs has cost: figures from counters, a picture."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ FATES = ("local", "coalesced", "filtered", "prs")  #: what becomes of an idx
 
 @dataclass(frozen=True)
 class NodeFigures:
-    """One node's part, or all nodes' together, from counters alone (tables 7 and 8)."""
+    """Computes one node's figures, or all nodes', from counters alone (tables 7 and 8)."""
 
     unit: Mapping[str, int]  #: the units' counters, summed
     snic: Mapping[str, int]
@@ -45,49 +45,49 @@ class NodeFigures:
 
     @property
     def remote(self) -> int:
-        """Idxs that another node owns."""
+        """Return the number of idxs that another node owns."""
         return sum(self.unit[name] for name in ("coalesced", "filtered", "prs"))
 
     @property
     def filter_coalesce_rate(self) -> float:
-        """Of the remote idxs, those that needed no PR."""
+        """Return the share of the remote idxs that needed no PR."""
         return ratio(self.remote - self.unit["prs"], self.remote)
 
     def packets(self, way: str, kind: str) -> int:
-        """Of ``kind`` (reads, responses) ``way`` (sent, received)."""
+        """Return the packets of ``kind`` (reads, responses) ``way`` (sent, received)."""
         return self.snic[f"{kind}_{way}_packets"]
 
     def packet_bytes(self, way: str) -> int:
-        """Of all packets, headers included."""
+        """Return the bytes of all packets, headers included."""
         return sum(self.snic[f"{kind}_{way}_bytes"] for kind in CLASSES)
 
     @property
     def lines_per_property(self) -> float:
-        """Requests inside lines of 128 bytes that writing a property to host memory takes."""
+        """Return how many requests of lines writing a property to host memory takes."""
         return ratio(self.snic["host_write_requests"], self.snic["host_write_properties"])
 
     def prs_per_packet(self, kind: str) -> float:
-        """Mean of what was sent."""
+        """Return the mean PRs of the packets that were sent."""
         return ratio(self.snic[f"{kind}_sent_prs"], self.packets("sent", kind))
 
     def histogram(self, kind: str) -> list[int]:
-        """Packets sent by PRs in them; see BUCKET_NAMES."""
+        """Return the numbers of packets sent, by the PRs in them; see BUCKET_NAMES."""
         return [self.snic[f"{kind}_sent_prs_{1 << k}"] for k in range(BUCKETS)]
 
     @property
     def payload_bytes(self) -> int:
-        """Properties that came, without headers."""
+        """Return the bytes of the properties that came, without headers."""
         return self.unit["responses"] * self.property_bytes
 
     @property
     def headers(self) -> float:
-        """Headers' share of what this node's PRs cost: reads sent, responses received."""
+        """Return the headers' share of what PRs cost: reads sent, responses received."""
         total = self.snic["reads_sent_bytes"] + self.snic["responses_received_bytes"]
         return ratio(total - self.payload_bytes, total)
 
     @property
     def headers_by_formula(self) -> float:
-        """The same by the formula of Table 3, at the mean PRs per packet."""
+        """Return the headers' share by the formula of Table 3, at the mean PRs per packet."""
         packets = self.packets("sent", "reads") + self.packets("received", "responses")
         if not packets:
             return 0.0
@@ -96,27 +96,27 @@ class NodeFigures:
 
     @property
     def goodput(self) -> float:
-        """Properties received, of what the line could bring."""
+        """Return the properties received, as a share of what the line could bring."""
         return ratio(self.payload_bytes, self.cycles * BEAT_BYTES)
 
     def utilisation(self, kind: str) -> float:
-        """All bytes received of ``kind``, of what the line could bring to both classes."""
+        """Return all bytes received of ``kind``, as a share of what the line could bring."""
         return ratio(self.snic[f"{kind}_received_bytes"], self.cycles * BEAT_BYTES)
 
     def stalled(self, name: str) -> float:
-        """Of the clients' cycles, those in which one of STALLS held an idx up."""
+        """Return the share of the clients' cycles in which one of STALLS held an idx up."""
         return ratio(self.unit[f"{name}_stall"], self.cycles * self.clients)
 
     def per_cycle(self, name: str) -> float:
-        """Rate of a unit's counter, over all units."""
+        """Return the rate of a unit's counter, over all units."""
         return ratio(self.unit[name], self.cycles)
 
     def accesses_per_request(self, kind: str) -> float:
-        """Of the host to registers: writes or reads."""
+        """Return the host's writes or reads of registers per work request."""
         return ratio(self.accesses[kind], self.requests)
 
     def summary(self) -> dict[str, Any]:
-        """The figures, and the counters they come from, fit for JSON."""
+        """Return the figures, and the counters they come from, fit for JSON."""
         return {
             "remote": self.remote,
             "filter_coalesce_rate": self.filter_coalesce_rate,
@@ -141,7 +141,7 @@ class NodeFigures:
 
 
 def together(nodes: Sequence[NodeFigures]) -> NodeFigures:
-    """All nodes': counters and cycles added up, so that rates are means."""
+    """Add up counters and cycles of all nodes, so that rates are means."""
     return NodeFigures(
         {name: sum(node.unit[name] for node in nodes) for name in nodes[0].unit},
         {name: sum(node.snic[name] for node in nodes) for name in nodes[0].snic},
@@ -155,7 +155,7 @@ def together(nodes: Sequence[NodeFigures]) -> NodeFigures:
 
 @dataclass(frozen=True)
 class SpmmReport:
-    """A product that has run."""
+    """Holds a product that has run."""
 
     run: SpmmRun
     name: str  #: of the matrix
@@ -165,22 +165,22 @@ class SpmmReport:
 
     @cached_property
     def redundancy(self) -> Redundancy:
-        """Tables 1 and 4 of this matrix and partition."""
+        """Return tables 1 and 4 for this matrix and partition."""
         return redundancy(self.run.matrix, self.run.partition, window=self.window)
 
     @property
     def headers_alone(self) -> float:
-        """Table 3: headers' share without concatenation."""
+        """Return table 3's share of headers without concatenation."""
         return header_share(self.run.asked.property_bytes // ELEMENT_BYTES)
 
     @property
     def network(self) -> NetworkFigures:
-        """Figures of switches and links."""
+        """Return the figures of switches and links."""
         return NetworkFigures(self.result)
 
     @property
     def nodes(self) -> list[NodeFigures]:
-        """Each node's figures."""
+        """Return the figures of each node."""
         run, cycles = self.run, self.result.cycles
         return [
             NodeFigures(
@@ -196,7 +196,7 @@ class SpmmReport:
         ]
 
     def details(self) -> dict[str, Any]:
-        """What JSON says of the run beside its figures: matrix, partition, each node's counters."""
+        """Return what the JSON says beside figures: matrix, partition, nodes' counters."""
         figures = self.redundancy
         return {
             "matrix": {
@@ -271,10 +271,10 @@ class SpmmReport:
 
 
 def ratio(part: float, whole: float) -> float:
-    """``part / whole``, 0 if there is nothing."""
+    """Return ``part / whole``, 0 if there is nothing."""
     return part / whole if whole else 0.0
 
 
 def known(figure: float) -> float | None:
-    """``figure``, None where there is nothing to divide by: JSON has no NaN."""
+    """Return ``figure``, None where there is nothing to divide by: JSON has no NaN."""
     return None if isnan(figure) else figure

@@ -1,4 +1,4 @@
-"""A sparse matrix product on NetSparse SNICs: its figures come from their counters."""
+"""Runs a sparse matrix product on NetSparse SNICs, whose counters give its figures."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ FIGURES = {
 
 @dataclass(frozen=True)
 class Hardware:
-    """What a simulator of a cluster is built of."""
+    """Holds what a simulator of a cluster is built of."""
 
     params: SnicParams  #: of each SNIC
     shape: SpmmWorkload  #: that has nothing set but SHAPE
@@ -70,7 +70,7 @@ MODEL = "model"  #: in place of hardware: one library models all
 
 
 class SpmmSession(Session):
-    """A product: every node gathers the properties that its nonzeros name, and multiplies."""
+    """Runs a product: every node gathers the properties that its nonzeros name, and multiplies."""
 
     workload = SpmmWorkload
     counted = {
@@ -93,17 +93,17 @@ class SpmmSession(Session):
 
     @classmethod
     def files(cls, asked: SpmmWorkload) -> Sequence[Path]:
-        """The matrix, if it is a file."""
+        """Return the matrix, if it is a file."""
         return [Path(asked.matrix)]
 
     @classmethod
     def needs(cls, asked: SpmmWorkload) -> Mapping[str, Any]:
-        """SNICs that know so many nodes, if these are in racks."""
+        """Return settings for SNICs that know so many nodes, if these are in racks."""
         return {"rig.nodes": asked.nodes} if asked.racks > 1 else {}
 
     @classmethod
     def hardware(cls, params: SnicParams, asked: SpmmWorkload) -> Hardware | str:
-        """The SNICs, and the cluster that they are in; MODEL if they are modelled."""
+        """Return the SNICs, and the cluster that they are in; MODEL if they are modelled."""
         if asked.model:
             return MODEL
         names = SHAPE if asked.racks > 1 else SHAPE[:1]
@@ -111,14 +111,14 @@ class SpmmSession(Session):
 
     @classmethod
     def build(cls, hardware: Hardware | str) -> Build:
-        """The simulator of the cluster, or the model; ValueError if there cannot be such a one."""
+        """Build the simulator of the cluster, or the model; raise ValueError if it cannot be."""
         if not isinstance(hardware, Hardware):
             return library.build()
         return build_cluster(hardware.shape.cluster(hardware.params))
 
     @property
     def title(self) -> str:
-        """Matrix, nodes, size of a property."""
+        """Describe matrix, nodes and size of a property in a line."""
         asked = self.asked
         return f"{asked.matrix}, {asked.nodes} nodes, properties of {asked.property_bytes} bytes"
 
@@ -156,7 +156,7 @@ class SpmmSession(Session):
     def simulate(
         self, simulator: Build, folder: Path, listener: Listener
     ) -> tuple[GatherResult, Callable[[], None]]:
-        """The counts of the RTL, and what compares all that it did."""
+        """Run on the RTL; return its counts, and a function that checks all it did."""
         listener.progress("gathering on the RTL")
         gathered = self.product.simulate(
             self.asked.cluster(self.params),
@@ -169,7 +169,7 @@ class SpmmSession(Session):
     def model(
         self, simulator: Build, folder: Path, listener: Listener
     ) -> tuple[GatherResult, Callable[[], None]]:
-        """The counts of the model, and what compares them with each other."""
+        """Run on the model; return its counts, and a function that compares them."""
 
         def show(cycles: int, share: float) -> None:
             text = f"gathering on the model: {cycles:,} cycles"
@@ -186,7 +186,7 @@ class SpmmSession(Session):
         return (PICTURE,)
 
     def summary(self, result: Result) -> Iterator[str]:
-        """The matrix, a table with a column for each node, one for each switch, and the time."""
+        """Yield lines: the matrix, a table of nodes, one of switches, and the time."""
         assert self.report is not None
         yield from text.matrix_lines(self.report)
         yield from text.figure_lines(self.report)
@@ -195,7 +195,7 @@ class SpmmSession(Session):
 
 
 def figures(every: NodeFigures, clock_mhz: float) -> dict[str, float]:
-    """FIGURES and counters of all nodes together."""
+    """Return FIGURES and counters of all nodes together."""
     sent = every.packet_bytes("sent")
     payload = every.unit["served"] * every.property_bytes
     return {

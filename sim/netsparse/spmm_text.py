@@ -1,4 +1,4 @@
-"""A product on simulated SNICs in words: its matrix, a table of figures, and its time."""
+"""Describes a product on simulated SNICs in words: its matrix, a table of figures, its time."""
 
 from collections.abc import Callable, Sequence
 from math import isnan
@@ -19,7 +19,7 @@ Line = tuple[str, Callable[[Any], str]]
 
 
 def matrix_lines(report: SpmmReport) -> list[str]:
-    """The matrix and its partition: tables 1, 3 and 4."""
+    """Return lines on the matrix and its partition: tables 1, 3 and 4."""
     figures, bytes_ = report.redundancy, report.run.asked.property_bytes
     matrix = (
         f"{report.name}: {figures.rows:,} rows, {figures.nonzeros:,} nonzeros"
@@ -36,7 +36,7 @@ def matrix_lines(report: SpmmReport) -> list[str]:
 
 
 def figure_lines(report: SpmmReport) -> list[str]:
-    """A line for each figure, a column for each node, and one for all; of many only the tail."""
+    """Return a line for each figure, with a column for each node, or the tail, and for all."""
     nodes, every = report.nodes, together(report.nodes)
     shown = list(range(len(nodes)))
     if len(nodes) > MOST_COLUMNS:
@@ -48,7 +48,7 @@ def figure_lines(report: SpmmReport) -> list[str]:
 
 
 def lines() -> list[Line]:
-    """What is told of a node."""
+    """Return what a table tells of a node."""
 
     def count(name: str) -> Callable[[Any], str]:
         return lambda node: f"{node.unit[name]:,}"
@@ -99,7 +99,7 @@ def lines() -> list[Line]:
 
 
 def network_lines(network: NetworkFigures) -> list[str]:
-    """A line for each figure and a column for each switch, then what all links have carried.
+    """Return a line for each figure with a column for each switch, then what all links carried.
 
     Of many switches only the first of each kind are shown.
     """
@@ -119,7 +119,7 @@ def network_lines(network: NetworkFigures) -> list[str]:
 
 
 def switch_lines() -> list[Line]:
-    """What is told of a switch; a dash where it does not look into packets."""
+    """Return what a table tells of a switch; a dash where it does not look into packets."""
 
     def packets(way: str, kind: str) -> Callable[[Any], str]:
         return lambda switch: f"{switch.packets(way, kind):,}"
@@ -149,7 +149,7 @@ def switch_lines() -> list[Line]:
 
 
 def end_lines(report: SpmmReport) -> list[str]:
-    """Time, and whether the result is right."""
+    """Return lines with the time, and whether the result is right."""
     result, asked = report.result, report.run.asked
     speed = result.cycles / max(result.seconds, 1e-9)
     made = "modelled" if asked.model else "simulated"
@@ -166,10 +166,10 @@ def end_lines(report: SpmmReport) -> list[str]:
 
 
 def in_columns(name: str, cells: Sequence[str]) -> str:
-    """A line of the table."""
+    """Return a line of the table from its cells."""
     return f"{name:{LABEL}}" + "".join(f"{cell:>{COLUMN}}" for cell in cells)
 
 
 def shown(figure: float) -> str:
-    """A ratio; a dash where there is nothing to divide by."""
+    """Return a ratio as text; a dash where there is nothing to divide by."""
     return "-" if isnan(figure) else f"{figure:.3g}"

@@ -1,4 +1,4 @@
-"""What a sparse matrix product is asked to do, and whether a SNIC's build can do it."""
+"""Describes what a sparse matrix product is asked to do, and checks that a SNIC's build can."""
 
 from dataclasses import dataclass, replace
 
@@ -22,74 +22,77 @@ MOST_LINK_LATENCY = 255
 
 @dataclass(frozen=True, kw_only=True)
 class SpmmWorkload(Workload):
-    """A sparse matrix times a dense one, whose rows are spread over the nodes."""
+    """Asks for a sparse matrix times a dense one, whose rows are spread over the nodes."""
 
     matrix: str = setting(
         "stokes",
-        f"The sparse matrix: {', '.join(FAMILIES)}, or a Matrix Market file (.gz, .bz2 and .xz"
+        f"Multiply this matrix: {', '.join(FAMILIES)}, or a Matrix Market file (.gz, .bz2 and .xz"
         " too).",
         metavar="FAMILY[:KEY=VALUE,...]|PATH",
     )
     nodes: int = setting(
-        2, "Nodes that share the matrix; at most those of the hardware.", least=2, most=MOST_NODES
+        2,
+        "Share the matrix between so many nodes, at most those of the hardware.",
+        least=2,
+        most=MOST_NODES,
     )
     racks: int = setting(
         1,
-        "Racks that the nodes are in, as many in each; spines connect the switches of racks.",
+        "Put the nodes into so many racks, as many in each; spines connect the racks' switches.",
         least=1,
         most=MOST_PORTS,
     )
-    spines: int = setting(1, "Spine switches between racks.", least=1, most=MOST_PORTS)
+    spines: int = setting(1, "Connect racks by so many spine switches.", least=1, most=MOST_PORTS)
     switch: str = setting(
         "small",
-        "Switches of racks, where there are several racks: a preset of netsparse-switch, and"
+        "Build the switches of several racks so: a preset of netsparse-switch, and"
         " parameters that differ. Its ports and the limits of packets are as the nodes need them."
         " The switch of a single rack only forwards, and so do spines.",
         metavar="PRESET[:KEY=VALUE,...]",
     )
-    property_bytes: int = setting(64, "Bytes of a property: a row of the dense matrix.")
+    property_bytes: int = setting(64, "Give a property, a row of the dense matrix, so many bytes.")
     clients: int | None = setting(
         None,
-        "Number of RIG units of a node that act as clients.",
+        "Let so many RIG units of a node act as clients.",
         options=("--units",),
         shown="all but the servers",
     )
     servers: int | None = setting(
-        None, "Number of RIG units of a node that act as servers.", shown="half of the units"
+        None, "Let so many RIG units of a node act as servers.", shown="half of the units"
     )
     batch: int = setting(
-        1024, "Number of idxs in a work request.", least=1, most=(1 << COUNT_BITS) - 1
+        1024, "Put so many idxs into a work request.", least=1, most=(1 << COUNT_BITS) - 1
     )
     filter: bool = setting(
         True,
-        "Whether the idx filter keeps properties that have come from being asked for again.",
+        "Keep properties that have come from being asked for again, by the idx filter.",
         off="Do without the idx filter: ask again for properties that have come.",
     )
     coalesce: bool = setting(
         True,
-        "Whether an idx waits for the property that another one has asked for.",
+        "Let an idx wait for the property that another one has asked for.",
         off="Do without coalescing: ask again for properties that are on their way.",
     )
     concatenate: bool = setting(
         True,
-        "Whether several PRs share a packet.",
+        "Let several PRs share a packet.",
         off="Do without concatenation: send each PR in a packet of its own.",
     )
     switch_cache: bool = setting(
         True,
-        "Whether switches of racks answer reads from their Property Caches.",
+        "Let switches of racks answer reads from their Property Caches.",
         off="Do without Property Caches: every read goes to the node that owns the idx.",
     )
     switch_concatenate: bool = setting(
         True,
-        "Whether PRs of several packets are joined in one in a rack's switch.",
+        "Join PRs of several packets in one in a rack's switch.",
         off="Let packets pass switches of racks as whole as they came.",
     )
     switch_read_delay: int = setting(
-        125, "Cycles that a read may wait for others in a rack's switch.", least=0
+        125, "Let a read wait for others in a rack's switch for so many cycles.", least=0
     )
     switch_response_delay: int = setting(
-        125, "Cycles that a response may wait for others in a rack's switch.", least=0
+        125, "Let a response wait for others in a rack's switch for so many cycles.", least=0
     )
     model: bool = setting(
         False,
@@ -99,54 +102,59 @@ class SpmmWorkload(Workload):
     )
     aligned: bool = setting(
         True,
-        "Whether host memory is accessed in whole lines of 128 bytes.",
+        "Access host memory in whole lines of 128 bytes.",
         off="Access host memory in spans of 128 bytes from any address on, not in whole lines.",
         options=("--naive-host",),
     )
     rings: bool = setting(
         False, "Keep work requests and completions in rings in host memory, not in registers."
     )
-    read_delay: int = setting(500, "Cycles that a read may wait for others to join it.", least=0)
+    read_delay: int = setting(
+        500, "Let a read wait for others to join it for so many cycles.", least=0
+    )
     response_delay: int = setting(
-        500, "Cycles that a response may wait for others to join it.", least=0
+        500, "Let a response wait for others to join it for so many cycles.", least=0
     )
     host_latency: int = setting(
-        128, "Cycles that host memory takes to answer.", least=0, most=MOST_MEMORY_LATENCY
+        128, "Let host memory take so many cycles to answer.", least=0, most=MOST_MEMORY_LATENCY
     )
     dram_latency: int = setting(
-        64, "Cycles that the SNIC's own memory takes to answer.", least=0, most=MOST_MEMORY_LATENCY
+        64,
+        "Let the SNIC's own memory take so many cycles to answer.",
+        least=0,
+        most=MOST_MEMORY_LATENCY,
     )
     link_latency: int = setting(
         50,
-        "Cycles that a packet is on a link: to the rack's switch, and from there on.",
+        "Delay a packet on each link, to the rack's switch and from there on, by so many cycles.",
         least=0,
         most=MOST_LINK_LATENCY,
     )
     link_stall: int = setting(
-        0, "Chance in 256, every cycle, that an end of a link moves nothing.", least=0, most=255
+        0, "Stall an end of a link in a cycle with this chance in 256.", least=0, most=255
     )
     watchdog: int = setting(
-        200_000, "Cycles without progress after which a work request is ended.", least=1
+        200_000, "End a work request after so many cycles without progress.", least=1
     )
     seed: int = setting(
-        1, "Number that decides the matrix and the values.", least=0, most=(1 << 31) - 1
+        1, "Draw the matrix and the values by this number.", least=0, most=(1 << 31) - 1
     )
 
     @property
     def mechanisms(self) -> dict[str, int]:
-        """The SNIC's settings of what may be switched off."""
+        """Return the SNIC's settings of what may be switched off."""
         names = ("filter", "coalesce", "concatenate", "aligned", "read_delay", "response_delay")
         return {name: int(getattr(self, name)) for name in names}
 
     @property
     def switch_settings(self) -> dict[str, int]:
-        """Fields of the registers of every switch."""
+        """Return the values of register fields of every switch."""
         names = ("cache", "concatenate", "read_delay", "response_delay")
         return {name: int(getattr(self, f"switch_{name}")) for name in names}
 
     @property
     def topology(self) -> LeafSpine:
-        """The nodes in their racks; ValueError for what cannot be."""
+        """Return the nodes in their racks; raise ValueError if they cannot be so."""
         if self.nodes % self.racks:
             raise ValueError(
                 f"nodes must be as many in each rack: {self.nodes} are not divisible by"
@@ -161,7 +169,10 @@ class SpmmWorkload(Workload):
         return LeafSpine(racks=self.racks, nodes_per_rack=each, spines=spines)
 
     def cluster(self, params: SnicParams) -> ClusterParams:
-        """The hardware of all nodes and switches, with such SNICs; ValueError if there is none."""
+        """Return the hardware of all nodes and switches, with such SNICs.
+
+        Raises ValueError if there can be none.
+        """
         topology = self.topology
         check_nodes(params, self.nodes)
         switch = switch_of(self.switch)
@@ -191,7 +202,10 @@ class SpmmWorkload(Workload):
                 raise ValueError(f"{name} must be from 0 to {most}: {getattr(self, name)}")
 
     def units_of(self, params: SnicParams) -> tuple[int, int]:
-        """Clients and servers of a node; ValueError if the build has not so many units."""
+        """Return the numbers of clients and servers of a node.
+
+        Raises ValueError if the build has not so many units.
+        """
         units, servers = params.units, self.servers
         if servers is None:
             servers = max(1, min(units // 2, units - (self.clients or 1)))
@@ -205,7 +219,10 @@ class SpmmWorkload(Workload):
 
 
 def switch_of(text: str) -> NetSparseSwitchParams:
-    """The switch of that preset, with the parameters that differ; UserError if there is none."""
+    """Return the switch of a preset, with the parameters that differ.
+
+    Raises UserError if ``text`` names none.
+    """
     preset, _, changes = text.partition(":")
     if preset not in PRESETS:
         raise unknown("preset of netsparse-switch", preset, PRESETS)

@@ -1,4 +1,4 @@
-"""Bins of a NetSparse switch: what its ports, gates and links do, what becomes of packets."""
+"""Defines the bins of a NetSparse switch: its ports, gates and links, and the fates of packets."""
 
 from collections.abc import Callable
 from typing import Any
@@ -117,17 +117,17 @@ CUT = UnitGroup(
 
 
 def any_pipe(ask: Callable[[Any], Any]) -> Ask:
-    """Whether a middle pipe's events are so."""
+    """Return a bin's test: whether ``ask`` holds for the events of any middle pipe."""
     return lambda now, before: any(ask(events) for events in now["events[]"])
 
 
 def of_class(name: str) -> dict[str, Ask]:
-    """What happens to packets of a class in middle pipes."""
+    """Return the bins of what happens to packets of a class in middle pipes."""
     delay = "read_delay" if name == "reads" else "response_delay"
     waits = f"{name}_wait[]"
 
     def leaves(ask: Callable[[Any, PortValues], Any]) -> Ask:
-        """Whether a packet leaves a middle pipe, and is so."""
+        """Return a bin's test: whether a packet leaves a middle pipe, and ``ask`` holds for it."""
         return lambda now, before: any(
             sent["packet"] and ask(sent, now)
             for sent in (events[name]["sent"] for events in now["events[]"])

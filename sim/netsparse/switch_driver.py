@@ -1,4 +1,4 @@
-"""A host's driver of a NetSparse switch: routes, settings, counters."""
+"""Drives a NetSparse switch as a host does: routes, settings, counters."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ COUNTER_CYCLES = 6  #: until a counter is shown that was chosen
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchCounts:
-    """What a switch has counted."""
+    """Holds what a switch has counted."""
 
     ports: Sequence[Mapping[str, int]]  #: by port
     pipes: Sequence[Mapping[str, int]]  #: by middle pipe
 
     def port(self, name: str) -> int:
-        """A counter of all ports together."""
+        """Return the sum of a counter over all ports."""
         return sum(each[name] for each in self.ports)
 
     def pipe(self, name: str) -> int:
-        """A counter of all middle pipes together; 0 if there are none."""
+        """Return the sum of a counter over all middle pipes; 0 if there are none."""
         return sum(each[name] for each in self.pipes)
 
 
@@ -63,7 +63,7 @@ class SwitchDriver(RegisterDriver):
         property_bytes: int,
         **settings: int,
     ) -> None:
-        """Everything that a switch must know before its first packet; its counters begin at 0.
+        """Tell a switch all it must know before its first packet; its counters begin at 0.
 
         ``uplinks`` is a mask of the ports that lead to other racks, ``settings`` are register
         fields. Whether routes of all switches fit each other, a topology says.
@@ -75,22 +75,22 @@ class SwitchDriver(RegisterDriver):
         await self.write(clear_counters=1)
 
     async def counts(self) -> SwitchCounts:
-        """All counters."""
+        """Return all counters."""
         return SwitchCounts(
             ports=[await self.port_counters(port) for port in range(self.params.ports)],
             pipes=[await self.pipe_counters(pipe) for pipe in range(self.params.pipes)],
         )
 
     async def port_counters(self, port: int) -> dict[str, int]:
-        """The counters of a port by name."""
+        """Return the counters of a port by name."""
         return await self.counters_of(PORT_COUNTERS, "port", port)
 
     async def pipe_counters(self, pipe: int) -> dict[str, int]:
-        """The counters of a middle pipe by name."""
+        """Return the counters of a middle pipe by name."""
         return await self.counters_of(PIPE_COUNTERS, "pipe", pipe)
 
     async def counters_of(self, counters: CountersParams, kind: str, part: int) -> dict[str, int]:
-        """The counters of one part by name."""
+        """Return the counters of one part by name."""
         counts = {}
         for index, (name, _) in enumerate(counters.counters):
             await self.write(**{"counter_part": part, f"{kind}_counter": index})

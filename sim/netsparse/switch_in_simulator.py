@@ -1,4 +1,4 @@
-"""Drives a NetSparse switch alone; what its counters say goes to a file."""
+"""Drives a NetSparse switch alone, and tells the session what its counters say."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ READS, RESPONSES = CLASSES
 
 
 class Bench:
-    """A switch whose last port is an uplink, with a node at each of the others."""
+    """Drives a switch whose last port is an uplink, with a node at each of the others."""
 
     def __init__(self, dut: Any, params: NetSparseSwitchParams, property_bytes: int) -> None:
         self.dut, self.params, self.length = dut, params, property_bytes
@@ -41,11 +41,11 @@ class Bench:
         self.last_packet = 0  # when the last one left
 
     def note(self, beats: Sequence[Any]) -> None:
-        """A packet has left."""
+        """Note that a packet has left."""
         self.last_packet = cycle()
 
     async def begin(self) -> None:
-        """Enter routes and settings; nothing waits for others to join it, at first."""
+        """Write routes and settings; nothing waits for others to join it, at first."""
         await start(self.dut)
         self.host = SwitchDriver(self.dut, self.params)
         await self.host.set_routes({node: node for node in range(self.nodes)})
@@ -53,7 +53,7 @@ class Bench:
         await self.host.configure(self.length)
 
     def packet(self, kind: Kind, src: int, dest: int, idxs: Sequence[int]) -> Packet:
-        """A packet of PRs for ``idxs``."""
+        """Return a packet of PRs for ``idxs``."""
         payload = bytes(self.length if kind is Kind.RESPONSE else 0)
         prs = [Pr(src=src, tid=0, idx=idx, id=k, payload=payload) for k, idx in enumerate(idxs)]
         return Packet(kind=kind, dest=dest, length=self.length, prs=prs)
@@ -71,7 +71,7 @@ class Bench:
             await ClockCycles(self.dut.clk, 16)
 
     async def latency(self, port: int, packet: Packet, name: str, leaves: int) -> int:
-        """Cycles from the last beat of a packet taken to the first one at ``leaves``."""
+        """Measure the cycles from a packet's last beat taken to the first one at ``leaves``."""
         await self.quiet()
         comes = READS if packet.kind is Kind.READ else RESPONSES
         sender, receiver = self.senders[comes, port], self.receivers[name, leaves]
@@ -82,7 +82,7 @@ class Bench:
         return receiver.begun[before] - sender.moved
 
     async def throughput(self, send: Callable[[], None], **settings: int) -> tuple[int, list]:
-        """Cycles from the first beat to the last packet out, and the pipes' counters."""
+        """Measure cycles from the first beat to the last packet out, and the pipes' counters."""
         await self.quiet()
         await self.host.write(**settings)
         await self.host.write(clear_counters=1)
@@ -95,7 +95,7 @@ class Bench:
 
 @cocotb.test()
 async def measure(dut: Any) -> None:
-    """Latencies first, then throughput of a pipe and of all ports."""
+    """Measure latencies, then throughput of a pipe and of all ports."""
     params = params_in_simulator(NetSparseSwitchParams)
     asked = workload_in_simulator(NetSparseSwitchWorkload)
     bench = Bench(dut, params, asked.property_bytes)

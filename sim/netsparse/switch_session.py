@@ -1,4 +1,4 @@
-"""A NetSparse switch by itself, driven as hard as its ports and pipes allow."""
+"""Measures a NetSparse switch by itself, driven as hard as its ports and pipes allow."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,17 +12,15 @@ from sim.harness.workload import Workload, setting
 
 @dataclass(frozen=True, kw_only=True)
 class NetSparseSwitchWorkload(Workload):
-    """Packets at all ports of a switch, one kind after the other."""
+    """Asks for packets at all ports of a switch, one kind after the other."""
 
-    property_bytes: int = setting(64, "Bytes of a property.", least=4)
-    packets: int = setting(
-        200, "Packets that a measurement of throughput sends by a port.", least=20
-    )
-    seed: int = setting(1, "Number that decides where packets go.", least=0)
+    property_bytes: int = setting(64, "Give a property so many bytes.", least=4)
+    packets: int = setting(200, "Send so many packets by a port to measure throughput.", least=20)
+    seed: int = setting(1, "Draw by this number where packets go.", least=0)
 
 
 class NetSparseSwitchSession(MeasuringSession):
-    """Latency and throughput of a switch and of one of its middle pipes, by its own counters."""
+    """Measures latency and throughput of a switch and of a middle pipe, by counters."""
 
     workload = NetSparseSwitchWorkload
     component = NetSparseSwitch
@@ -54,6 +52,6 @@ class NetSparseSwitchSession(MeasuringSession):
             raise ValueError("a switch without middle pipes has nothing to measure here: pipes=0")
 
     def result(self, found: Any, clock_hz: float) -> Result:
-        """What the switch's counters say of one measurement after the other."""
+        """Return what the switch's counters say of one measurement after the other."""
         second = {"packets_per_second": found["packets_per_cycle"] * clock_hz}
         return Result(figures=found | second)

@@ -1,4 +1,4 @@
-"""A leaf-spine cluster: what its links connect, and the routing tables of its switches."""
+"""Describes a leaf-spine cluster: what its links connect, and its switches' routing tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Tables = NDArray[np.int64]  #: port of each switch to each node, NO_ROUTE where 
 
 @dataclass(frozen=True)
 class End:
-    """One end of a link: a node, or a port of a switch."""
+    """Identifies one end of a link: a node, or a port of a switch."""
 
     index: int  #: of the node or switch
     port: int | None = None  #: None: it is a node's
@@ -22,7 +22,7 @@ class End:
 
 @dataclass(frozen=True)
 class Wire:
-    """A link, in one direction."""
+    """Describes a link, in one direction."""
 
     source: End
     target: End
@@ -30,7 +30,7 @@ class Wire:
 
 @dataclass(frozen=True, kw_only=True)
 class LeafSpine:
-    """Racks of nodes, each with a top-of-rack switch (ToR), and spines that connect these.
+    """Describes racks of nodes, each with a top-of-rack switch (ToR), and spines between them.
 
     Node n is in rack ``n // nodes_per_rack``, at its ToR's port ``n % nodes_per_rack``; uplink u
     of a ToR is port ``nodes_per_rack + u`` and leads to spine u, whose port r leads to rack r.
@@ -56,51 +56,51 @@ class LeafSpine:
 
     @property
     def suffix(self) -> str:
-        """Tells racks, nodes and spines."""
+        """Return the end of the module's name: racks, nodes and spines."""
         return f"{self.racks}x{self.nodes_per_rack}_{self.spines}"
 
     @property
     def nodes(self) -> int:
-        """Of all racks."""
+        """Return the number of nodes of all racks."""
         return self.racks * self.nodes_per_rack
 
     @property
     def switches(self) -> int:
-        """ToRs and spines."""
+        """Return the number of ToRs and spines."""
         return self.racks + self.spines
 
     @property
     def tor_ports(self) -> int:
-        """Ports of a ToR."""
+        """Return the number of ports of a ToR."""
         return self.nodes_per_rack + self.spines
 
     @property
     def spine_ports(self) -> int:
-        """Ports of a spine."""
+        """Return the number of ports of a spine."""
         return self.racks
 
     def is_tor(self, switch: int) -> bool:
-        """Whether it is a top-of-rack switch."""
+        """Return whether ``switch`` is a top-of-rack switch."""
         return switch < self.racks
 
     def ports(self, switch: int) -> int:
-        """How many a switch has."""
+        """Return the number of ports of a switch."""
         return self.tor_ports if self.is_tor(switch) else self.spine_ports
 
     def uplinks(self, switch: int) -> int:
-        """The mask of a switch's ports that lead to spines."""
+        """Return the mask of a switch's ports that lead to spines."""
         return (1 << self.spines) - 1 << self.nodes_per_rack if self.is_tor(switch) else 0
 
     def name(self, switch: int) -> str:
-        """Of a switch."""
+        """Return the name of a switch in words."""
         return f"ToR {switch}" if self.is_tor(switch) else f"spine {switch - self.racks}"
 
     def rack(self, node: int) -> int:
-        """The rack that a node is in."""
+        """Return the rack that a node is in."""
         return node // self.nodes_per_rack
 
     def neighbour(self, switch: int, port: int) -> End:
-        """What a port of a switch leads to."""
+        """Return what a port of a switch leads to."""
         if not self.is_tor(switch):
             return End(port, self.nodes_per_rack + switch - self.racks)
         if port < self.nodes_per_rack:
@@ -109,7 +109,10 @@ class LeafSpine:
 
     @cached_property
     def links(self) -> Sequence[Wire]:
-        """All, upwards and then downwards at each port of each ToR: 2k and 2k + 1 are a pair."""
+        """Return all links, upwards and then downwards at each port of each ToR.
+
+        Links 2k and 2k + 1 are a pair.
+        """
         pairs = (
             (self.neighbour(tor, port), End(tor, port))
             for tor in range(self.racks)
@@ -122,12 +125,12 @@ class LeafSpine:
         return tuple(found)
 
     def link_of(self, node: int) -> int:
-        """The link from a node to its ToR; the next one leads back."""
+        """Return the link from a node to its ToR; the next one leads back."""
         rack, place = divmod(node, self.nodes_per_rack)
         return 2 * (rack * self.tor_ports + place)
 
     def link_name(self, link: int) -> str:
-        """Its two ends in words."""
+        """Return a link's two ends in words."""
 
         def words(end: End) -> str:
             return f"node {end.index}" if end.port is None else self.name(end.index)
@@ -136,7 +139,7 @@ class LeafSpine:
         return f"{words(wire.source)} -> {words(wire.target)}"
 
     def tables(self) -> Tables:
-        """Of every switch: racks A and B meet at spine (A + B) % spines, in both directions."""
+        """Return the tables of every switch: racks A and B meet at spine (A + B) % spines."""
         nodes = np.arange(self.nodes)
         racks, places = np.divmod(nodes, self.nodes_per_rack)
         found = np.empty((self.switches, self.nodes), np.int64)
@@ -149,7 +152,7 @@ class LeafSpine:
         return found
 
     def way(self, tables: Tables, switch: int, node: int) -> list[int]:
-        """The switches that a packet for ``node`` passes from ``switch`` on.
+        """Return the switches that a packet for ``node`` passes from ``switch`` on.
 
         ValueError if it does not get there: for want of a route, by a port that leads to another
         node or to nothing, or because it goes round.

@@ -1,4 +1,4 @@
-"""NetSparse's packets as bytes: packed and unpacked from the layouts of the hardware."""
+"""Packs and unpacks NetSparse's packets, from the layouts of the hardware."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ Beat = tuple[int, int, int, int]  #: tdata, tkeep, tlast, tuser
 
 @dataclass(frozen=True, kw_only=True)
 class Pr:
-    """A property request on the wire."""
+    """Describes a property request on the wire."""
 
     src: int  #: node: who asks; in responses, who owns the idx
     tid: int  #: RIG unit of the node that asks
@@ -38,7 +38,7 @@ class Pr:
 
 @dataclass(frozen=True, kw_only=True)
 class Addresses:
-    """Where a packet comes from and goes to, below UDP."""
+    """Holds where a packet comes from and goes to, below UDP."""
 
     destination_mac: int = 0
     source_mac: int = 0
@@ -48,7 +48,7 @@ class Addresses:
 
 @dataclass(frozen=True, kw_only=True)
 class Packet:
-    """A packet of property requests."""
+    """Holds a packet of property requests."""
 
     kind: Kind
     dest: int  #: node
@@ -75,12 +75,12 @@ class Packet:
 
     @property
     def size(self) -> int:
-        """All bytes, which the MTU bounds."""
+        """Return the number of all bytes, which the MTU bounds."""
         each = PR_BYTES + payload_bytes(self.kind, self.length)
         return PACKET_HEADER_BYTES + len(self.prs) * each
 
     def to_bytes(self) -> bytes:
-        """The packet on the wire, without the MAC's checksum; ValueError for what does not fit."""
+        """Return the packet's bytes without checksum; raise ValueError for what does not fit."""
         upper: dict[str, Any] = PACKET_CONSTANTS | vars(self.addresses)
         upper |= {"total_length": self.size - IP_OFFSET, "udp_length": self.size - UDP_OFFSET}
         upper["dscp_ecn"] = dscp_ecn(PRIORITIES[self.kind is not Kind.READ])
@@ -100,7 +100,8 @@ class Packet:
 
     @classmethod
     def from_bytes(cls, octets: bytes) -> "Packet":
-        """The packet that ``octets`` are; ValueError unless they are one, to the last bit.
+        """Parse the packet that ``octets`` are; raise ValueError unless they are one, to the last
+        bit.
 
         Addresses may be any; of the other upper layers nothing differs from what
         :meth:`to_bytes` makes.
@@ -132,29 +133,29 @@ class Packet:
 
 
 def payload_bytes(kind: Kind, length: int) -> int:
-    """What follows each PR of such a packet."""
+    """Return the number of bytes that follow each PR of such a packet."""
     return length if kind is Kind.RESPONSE else 0
 
 
 def most_prs(kind: Kind, length: int, mtu: int = 1500) -> int:
-    """How many PRs a packet holds."""
+    """Return how many PRs a packet holds at most."""
     if kind is Kind.ERROR:
         return 1
     return (mtu - PACKET_HEADER_BYTES) // (PR_BYTES + payload_bytes(kind, length))
 
 
 def to_octets(layout: data.StructLayout, value: Any) -> bytes:
-    """A big-endian header on the wire."""
+    """Return a big-endian header as bytes of the wire."""
     return pack(layout, value).to_bytes(layout.size // 8, "big")
 
 
 def from_octets(layout: data.StructLayout, octets: bytes) -> dict[str, Any]:
-    """The fields of a header."""
+    """Return the fields of a header."""
     return unpack(layout, int.from_bytes(octets, "big"))
 
 
 def ip_checksum(header: bytes) -> int:
-    """The Internet checksum (RFC 1071); 0 of a header that already has its own."""
+    """Compute the Internet checksum (RFC 1071); 0 for a header that already has its own."""
     total = sum(int.from_bytes(header[k : k + 2], "big") for k in range(0, len(header), 2))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
@@ -162,7 +163,7 @@ def ip_checksum(header: bytes) -> int:
 
 
 def to_beats(octets: bytes, *, broken: bool = False) -> list[Beat]:
-    """A packet as it goes over a 512-bit AXI4-Stream; ``broken`` raises the last tuser."""
+    """Return a packet as beats of a 512-bit AXI4-Stream; ``broken`` raises the last tuser."""
     if not octets:
         raise ValueError("a packet has at least one byte")
     beats = []
@@ -174,7 +175,7 @@ def to_beats(octets: bytes, *, broken: bool = False) -> list[Beat]:
 
 
 def from_beats(beats: Sequence[Beat]) -> bytes:
-    """The bytes of one packet; ValueError for beats that no whole packet has."""
+    """Return the bytes of one packet; raise ValueError for beats that no whole packet has."""
     octets = b""
     for number, (tdata, tkeep, tlast, _) in enumerate(beats, start=1):
         ends = number == len(beats)

@@ -1,4 +1,4 @@
-"""How deep the logic of a NetSparse switch is, at every preset."""
+"""Estimates how deep the logic of a NetSparse switch is, at every preset."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
 
 
 def row(preset: str, figures: dict[str, Any]) -> Row:
-    """The most LUTs on any path of any module, children's ports included."""
+    """Return the most LUTs on any path of any module, children's ports included."""
     worst = max(figures["modules"], key=lambda module: module["depth"]["most_levels"])
     return Row(
         what=f"{preset}: LUTs on any path",

@@ -1,4 +1,4 @@
-"""Rates of a gather between two SNICs: idxs, PRs and bytes a cycle, by the hardware's counters."""
+"""Measures the rates of a gather between two SNICs: idxs, PRs and bytes a cycle, by counters."""
 
 from collections.abc import Callable
 from typing import Any
@@ -40,7 +40,7 @@ SURROUNDINGS = {"host": LATENCY, "dram": LATENCY, "link": {"latency": 20}}
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
-    """The pipeline of one unit, seven that share, then all units at once, then line requests."""
+    """Measure the pipeline of one unit, seven that share, all units at once, and line requests."""
     progress("simulator of two SNICs")
     rng = np.random.default_rng(1)
     build_gather(HARDWARE, 2)
@@ -58,7 +58,7 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
 def measure(
     idxs: list[list[list[Ints]]], size: int, servers: int, rows: int = ROWS, **options: Any
 ) -> Gathered:
-    """A gather that is checked, on the bench's hardware."""
+    """Run and check a gather on the bench's hardware."""
     words = np.arange(rows * size // 4, dtype=np.uint32).reshape(rows, -1)
     gather = Gather(
         partition=Partition.blocks(rows, 2),
@@ -75,7 +75,7 @@ def measure(
 
 
 def pipeline_rows(rng: np.random.Generator) -> list[Row]:
-    """Nothing stalls: of 64 remote idxs, all but the first of each are coalesced or filtered."""
+    """Measure without stalls: all but the first of each remote idx are coalesced or filtered."""
     idxs = ROWS // 2 + rng.integers(0, 64, 40_000)
     node = measure([[[idxs]], [[]]], 4, servers=1).result.nodes[0]
     consumed, cycles = node.totals["consumed"], node.snic["cycles"]
@@ -92,7 +92,7 @@ def pipeline_rows(rng: np.random.Generator) -> list[Row]:
 
 
 def shared_rows() -> list[Row]:
-    """All clients of a node want the same idxs: what they take a cycle, together."""
+    """Measure what all clients of a node take a cycle together when they want the same idxs."""
     rows = []
     for what, (columns, idxs), limit in (
         ("airlines", airlines(), LEAST_SHARED),
@@ -123,7 +123,7 @@ def shared_rows() -> list[Row]:
 
 
 def airlines(airports: int = 3_400, flights: int = 68_000) -> tuple[int, Ints]:
-    """Columns, and node 0's idxs of them, of a network of hubs, the largest of which node 1 owns.
+    """Return the columns, and node 0's idxs of them, of a network whose largest hub node 1 owns.
 
     There are as many airports and flights as in openflights.org's list of routes, about. Flights
     of the airport in place k of all are proportional to 1/k (Zipf's law). The largest hub has the
@@ -139,7 +139,7 @@ def airlines(airports: int = 3_400, flights: int = 68_000) -> tuple[int, Ints]:
 
 
 def roads() -> tuple[int, Ints]:
-    """Columns, and node 0's idxs of them, of a road network in random order: half are remote."""
+    """Return the columns of a road network in random order, and node 0's idxs: half are remote."""
     matrix: Any = load_matrix("europe:nodes=2,rows=8000")
     rng = np.random.default_rng(3)
     order = rng.permutation(matrix.shape[0])
@@ -149,7 +149,7 @@ def roads() -> tuple[int, Ints]:
 
 
 def exchange_rows(rng: np.random.Generator, size: int) -> list[Row]:
-    """Both nodes ask for half of all that the other has, in random order, with four units."""
+    """Measure both nodes asking for half of all that the other has, with four units."""
     half = ROWS // 2
     each = half // 2 // max(1, size // 64)
     idxs = [np.array_split(base + rng.permutation(half)[:each], 4) for base in (half, 0)]
@@ -177,7 +177,7 @@ def exchange_rows(rng: np.random.Generator, size: int) -> list[Row]:
 
 
 def line_rows() -> list[Row]:
-    """The paper's example: 480 bytes at address 480, which node 1 has from node 0."""
+    """Measure the paper's example: 480 bytes at address 480, which node 1 has from node 0."""
     made = []
     for name, aligned, limit in (("aligned", 1, ALIGNED), ("naive", 0, NAIVE)):
         idxs = [[[]], [[np.array([1])]]]
@@ -195,7 +195,7 @@ def line_rows() -> list[Row]:
 
 
 def single_rows() -> list[Row]:
-    """One PR alone, which no other PR helps out of a queue: from its request to its end."""
+    """Measure one PR alone, which no other PR helps out of a queue, from request to end."""
     idxs = [[[np.array([ROWS // 2])]], [[]]]
     return [
         Row(

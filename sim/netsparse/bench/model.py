@@ -1,4 +1,4 @@
-"""The model of racks of nodes: how fast it is, and how far from the RTL."""
+"""Measures the model of racks of nodes: how fast it is, and how far from the RTL."""
 
 import tempfile
 from collections.abc import Callable
@@ -28,7 +28,7 @@ MOST_SECONDS = Limit(120)
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
-    """Racks in RTL and on the model side by side, then a cluster that only the model holds."""
+    """Compare racks in RTL with the model, then run a cluster that only the model can hold."""
     progress("simulator of two racks")
     params = make_params(SnicParams, TINY, {})
     simulator = SpmmSession.build(SpmmSession.hardware(params, SMALL))
@@ -48,7 +48,7 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
 
 
 def error_row(one: Compared) -> Row:
-    """How far a figure of the model is from the RTL's."""
+    """Return how far a figure of the model is from the RTL's."""
     return Row(
         what=f"error: {one.name}",
         value=abs(one.error),
@@ -58,12 +58,12 @@ def error_row(one: Compared) -> Row:
 
 
 def speed_row(what: str, result: GatherResult) -> Row:
-    """Cycles a second."""
+    """Return how many cycles a second a run simulated."""
     return Row(what=what, value=result.cycles / result.seconds, unit="cycles/s")
 
 
 def large_rows() -> list[Row]:
-    """The paper's cluster: 8 racks of 16 nodes with 32 units each, 9.7 million nonzeros."""
+    """Run the paper's cluster: 8 racks of 16 nodes with 32 units each, 9.7 million nonzeros."""
     params = SnicParams()
     run = SpmmRun(matrix_for(LARGE.matrix, LARGE.nodes, LARGE.seed), params, LARGE)
     result = run.model(LARGE.cluster(params))

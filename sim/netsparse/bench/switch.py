@@ -1,4 +1,4 @@
-"""Rates and latencies of a NetSparse switch alone, by its own counters."""
+"""Measures rates and latencies of a NetSparse switch alone, by its own counters."""
 
 import tempfile
 import time
@@ -24,7 +24,7 @@ READ_BEATS = 2  #: of a packet with one read
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
-    """Latencies, then rates of one middle pipe, then packets over all ports."""
+    """Measure latencies, then rates of one middle pipe, then packets over all ports."""
     progress("simulator of a switch")
     simulator = NetSparseSwitchSession.build(HARDWARE)
     found = []
@@ -47,7 +47,7 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
 
 
 def latency_rows(figures: Mapping[str, float]) -> list[Row]:
-    """A packet of one PR, where nothing else goes, beside the sum of its parts' latencies."""
+    """Compare the latency of a packet of one PR with the sum of its parts' latencies."""
     expected = NetSparseSwitch(HARDWARE).latencies
     return [
         Row(
@@ -63,14 +63,14 @@ def latency_rows(figures: Mapping[str, float]) -> list[Row]:
 
 
 def ideal(kind: Kind, size: int) -> float:
-    """PRs a cycle: one, or as many as 64 bytes of packets of the MTU bring."""
+    """Return the ideal PRs a cycle: one, or as many as 64 bytes of packets of the MTU bring."""
     prs = most_prs(kind, size, HARDWARE.mtu)
     each = PR_BYTES + (size if kind is Kind.RESPONSE else 0)
     return prs / max(prs, -(-(HEADER_BYTES + prs * each) // BEAT_BYTES))
 
 
 def rate_rows(figures: Mapping[str, float], size: int) -> list[Row]:
-    """PRs a cycle through one middle pipe, as a share of min(1 PR, 64 bytes)."""
+    """Return PRs a cycle through one middle pipe, as a share of the ideal."""
     kinds = {"read": Kind.READ, "hit": Kind.RESPONSE, "response": Kind.RESPONSE}
     return [
         Row(
@@ -85,7 +85,7 @@ def rate_rows(figures: Mapping[str, float], size: int) -> list[Row]:
 
 
 def packet_row(figures: Mapping[str, float]) -> Row:
-    """Packets of one read each, at all ports at once."""
+    """Return the rate of packets of one read each, at all ports at once."""
     return Row(
         what="packets of one read",
         value=figures["packets_per_cycle"],

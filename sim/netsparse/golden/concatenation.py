@@ -1,4 +1,4 @@
-"""What concatenation promises, checked on what went in and what came out; packets as bytes.
+"""Checks what concatenation promises, on what went in and what came out; packets as bytes.
 
 NetSparse, section 6.1. Nothing here follows the hardware: a :class:`Ledger` knows when PRs
 arrived and packets were marked, and finds for each packet the reason why it left when it did.
@@ -25,7 +25,7 @@ SETTLING = 12  # cycles that the virtual form may take to see that its pool is s
 
 
 class Kind(IntEnum):
-    """The type field of a packet."""
+    """Names the types of packets by the number in their type field."""
 
     READ = 1
     RESPONSE = 2
@@ -34,7 +34,7 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A PR on its way to ``dest``; only a response has a property, of ``length`` bytes."""
+    """Describes a PR to ``dest``; only a response has a property, of ``length`` bytes."""
 
     kind: Kind
     dest: int
@@ -47,28 +47,28 @@ class Request:
 
     @property
     def wire_bytes(self) -> int:
-        """Its PR layer and its property."""
+        """Return the bytes of its PR layer and its property."""
         return PR_BYTES + (self.length if self.kind == Kind.RESPONSE else 0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Addresses:
-    """Node n has the MAC ``mac_base + n`` and the IP ``ip_base + n``, modulo."""
+    """Gives node n the MAC ``mac_base + n`` and the IP ``ip_base + n``, modulo their range."""
 
     mac_base: int = 0
     ip_base: int = 0
 
     def mac(self, node: int) -> bytes:
-        """In the order of the wire."""
+        """Return a node's MAC address in the order of the wire."""
         return ((self.mac_base + node) % (1 << 48)).to_bytes(6, "big")
 
     def ip(self, node: int) -> bytes:
-        """In the order of the wire."""
+        """Return a node's IP address in the order of the wire."""
         return ((self.ip_base + node) % (1 << 32)).to_bytes(4, "big")
 
 
 def checksum(header: bytes) -> int:
-    """Of an IPv4 header: 0 if it is right, what to enter if its field is 0."""
+    """Compute an IPv4 header's checksum: 0 if its field is right, the field's value if it is 0."""
     total = sum(struct.unpack(f">{len(header) // 2}H", header))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
@@ -76,7 +76,7 @@ def checksum(header: bytes) -> int:
 
 
 def to_bytes(requests: Sequence[Request], node: int, addresses: Addresses) -> bytes:
-    """The packet of ``node`` with ``requests``; ValueError if they cannot share one."""
+    """Return the packet of ``node`` with ``requests``; raise ValueError if none can have them."""
     kinds = {(pr.kind, pr.dest, pr.length) for pr in requests}
     if len(kinds) != 1 or (requests[0].kind == Kind.ERROR and len(requests) > 1):
         raise ValueError(f"{len(requests)} PRs cannot share a packet: {sorted(kinds)}")
@@ -107,7 +107,7 @@ def to_bytes(requests: Sequence[Request], node: int, addresses: Addresses) -> by
 
 
 def from_bytes(wire: bytes) -> list[Request]:
-    """The PRs of a packet; ValueError if its layers do not agree with its length."""
+    """Parse a packet into PRs; raise ValueError if its layers do not agree with its length."""
     if len(wire) < HEADER_BYTES:
         raise ValueError(f"{len(wire)} bytes are no packet")
     if checksum(wire[IP_AT:UDP_AT]):
@@ -127,7 +127,7 @@ def from_bytes(wire: bytes) -> list[Request]:
 
 
 class Reason(StrEnum):
-    """Why a packet was marked; the first that applies."""
+    """Names why a packet was marked; the first that applies."""
 
     ALONE = "alone"  # an error
     WHOLE = "whole"  # nothing is concatenated: a PR that came alone, or the end of its group
@@ -142,7 +142,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What a concatenator promises."""
+    """Says what a concatenator promises."""
 
     mtu: int = 1500
     delay: int = 500
@@ -155,7 +155,7 @@ class Rules:
 
 @dataclass(frozen=True, kw_only=True)
 class Arrival:
-    """A PR that came, and when its first beat moved and its last beat entered its queue."""
+    """Describes a PR that came: when its first beat moved, and its last entered its queue."""
 
     request: Request
     moved: int
@@ -167,7 +167,7 @@ class Arrival:
 
 @dataclass(frozen=True, kw_only=True)
 class Departure:
-    """A packet that left, and when it was marked."""
+    """Describes a packet that left, and when it was marked."""
 
     wire: bytes
     marked: int
@@ -176,7 +176,7 @@ class Departure:
 
 @dataclass(frozen=True)
 class Left:
-    """A packet whose PRs have been found among those that came."""
+    """Describes a packet whose PRs have been found among those that came."""
 
     prs: tuple[Arrival, ...]
     marked: int
@@ -184,7 +184,7 @@ class Left:
 
 
 class Ledger:
-    """All PRs that came and all packets that left, checked as a whole.
+    """Checks all PRs that came and all packets that left, as a whole.
 
     Every PR left exactly once, in the order of its kind and destination, in a packet with the
     right bytes, within the MTU, marked in time and for a reason. AssertionError says what is
@@ -206,7 +206,7 @@ class Ledger:
         self.reasons = [self.checked(packet) for packet in self.packets]
 
     def checked(self, packet: Left) -> Reason:
-        """Why ``packet`` left, if it was right to."""
+        """Return why ``packet`` left; raise AssertionError if it had no reason to."""
         rules, prs, marked = self.rules, packet.prs, packet.marked
         size = prs[0].request.wire_bytes
         total = HEADER_BYTES + len(prs) * size
@@ -249,7 +249,7 @@ class Ledger:
         return Reason.EXHAUSTED
 
     def exhausted(self, packet: Left) -> bool:
-        """Whether the pool was short and ``packet`` the oldest one that was open."""
+        """Return whether the pool was short and ``packet`` the oldest one that was open."""
         now = packet.marked
         # What has entered by now and was still open when the pool may have been looked at.
         near = [
@@ -265,7 +265,7 @@ class Ledger:
 
 
 def matched(arrivals, departures, node: int, addresses: Addresses) -> list[Left]:
-    """The PRs of every packet among those that came, in order; none is left over."""
+    """Match the PRs of every packet with those that came, in order; none is left over."""
     waiting = defaultdict(list)
     for arrival in arrivals:
         waiting[arrival.request.kind, arrival.request.dest].append(arrival)

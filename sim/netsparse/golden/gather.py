@@ -1,4 +1,5 @@
-"""What a gather leaves in the hosts' memories, and what it may cost (NetSparse, section 5).
+"""Computes what a gather leaves in the hosts' memories, and what it may cost (NetSparse, section
+5).
 
 Every node holds an array of all properties, of which it owns a block; a gather brings the owners'
 bytes of the idxs that the node asks for. Properties are rows of 32-bit words.
@@ -20,7 +21,7 @@ POISON_STEP = 0x9E3779B1
 
 
 def words(properties: ArrayLike) -> Words:
-    """Properties, as numbers or bytes, [count, elements] -> 32-bit words, as memory holds them."""
+    """Convert properties [count, elements], numbers or bytes, to 32-bit words as in memory."""
     array = np.ascontiguousarray(properties)
     if array.ndim != 2 or not array.size or array.shape[1] * array.itemsize % 4:
         raise ValueError(
@@ -31,7 +32,7 @@ def words(properties: ArrayLike) -> Words:
 
 
 def host_memory_before(properties: Words, partition: Partition, node: int) -> Words:
-    """The property array of ``node`` before a gather: its own block, poison everywhere else.
+    """Return the property array of ``node`` before a gather: its own block, else poison.
 
     The poison of a word depends on node, slot and word, and is never the owner's word.
     """
@@ -46,7 +47,7 @@ def host_memory_before(properties: Words, partition: Partition, node: int) -> Wo
 
 
 def gather(properties: Words, partition: Partition, idxs: Sequence[ArrayLike]) -> list[Words]:
-    """Each node's property array after it has gathered its ``idxs``.
+    """Return each node's property array after it has gathered its ``idxs``.
 
     Slots that nobody asked for still hold their poison; idxs out of range bring nothing.
     """
@@ -63,7 +64,7 @@ def gather(properties: Words, partition: Partition, idxs: Sequence[ArrayLike]) -
 
 
 def refused(arrays: Sequence[tuple[int, int]]) -> list[bool]:
-    """Which requests of a node are refused: one for each, in the order of their submission.
+    """Return which requests of a node are refused: one for each, in the order of submission.
 
     ``arrays`` are the address and property size that each names, since the idx filter was cleared.
     The filter tells whose property has come, not in which array: it serves that of the first.
@@ -73,7 +74,7 @@ def refused(arrays: Sequence[tuple[int, int]]) -> list[bool]:
 
 @dataclass(frozen=True)
 class Expected:
-    """What the counters of one node say after its units have read their idxs."""
+    """Holds what the counters of one node say after its units have read their idxs."""
 
     consumed: int
     rejected: int  #: out of range
@@ -83,7 +84,7 @@ class Expected:
     distinct_by_unit: int  #: sum over the units of the different remote idxs of each
 
     def prs(self, *, filtering: bool = True, coalescing: bool = True) -> tuple[int, int]:
-        """Fewest and most PRs; the same where the number is exact.
+        """Return the fewest and the most PRs; the same where the number is exact.
 
         The filter is the node's, but two units may both ask before a bit is set; coalescing is
         within a unit and only while an idx is pending. One unit with both issues one PR for each
@@ -109,7 +110,7 @@ class Expected:
         filtering: bool = True,
         coalescing: bool = True,
     ) -> None:
-        """AssertionError that says which counter is wrong, or that they do not add up."""
+        """Raise AssertionError, which says which counter is wrong, or that they do not add up."""
         wanted = {"consumed": self.consumed, "local": self.local, "rejected": self.rejected}
         found = {"consumed": consumed, "local": local, "rejected": rejected}
         assert found == wanted, f"counted {found}, expected {wanted}"
@@ -122,7 +123,7 @@ class Expected:
 
 
 def expected(partition: Partition, node: int, units: Iterable[ArrayLike]) -> Expected:
-    """Of ``node``, whose units read these idxs, one array each, until the filter is cleared."""
+    """Return what ``node`` counts whose units read these idxs, with the filter empty before."""
     consumed = rejected = local = remote = by_unit = 0
     seen = [np.empty(0, np.int64)]
     for unit in units:
@@ -140,14 +141,14 @@ def expected(partition: Partition, node: int, units: Iterable[ArrayLike]) -> Exp
 
 
 def spmm(matrix: csr_array, dense: ArrayLike) -> NDArray[np.int64]:
-    """``matrix @ dense`` in integers; both hold whole numbers, whatever their type."""
+    """Return ``matrix @ dense`` in integers; both hold whole numbers, whatever their type."""
     return _with_whole_values(matrix) @ _whole(dense)
 
 
 def local_product(
     matrix: csr_array, partition: Partition, node: int, memory: Words, *, real: bool = False
 ) -> NDArray[np.int64]:
-    """``node``'s rows of ``spmm``, from what lies in its host memory.
+    """Return ``node``'s rows of ``spmm``, from what lies in its host memory.
 
     The words are int32, or float32 with whole values if ``real``. Only slots that a nonzero names
     are read: whatever is missing there makes the product wrong, or is no whole number.

@@ -1,4 +1,4 @@
-"""NetSparse's Idx Filter (section 5.2): the bits, and what its write-back cache does.
+"""Models NetSparse's Idx Filter (section 5.2): the bits, and what its write-back cache does.
 
 One sequence of lookups and sets, as one unit sends them: each is complete before the next.
 """
@@ -14,17 +14,17 @@ BLOCK_IDXS = 16
 
 
 def line_count(columns: int) -> int:
-    """Lines that hold a bit of each column."""
+    """Return the number of lines that hold a bit of each column."""
     return -(-columns // LINE_IDXS)
 
 
 def line_address(idx: int, base: int = 0) -> int:
-    """Where the line of ``idx`` is."""
+    """Return where the line of ``idx`` is."""
     return base + idx // LINE_IDXS * LINE_BYTES
 
 
 def image(bits: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """The memory from ``base`` on, in whole lines: idx 0 is the lowest bit of the first byte."""
+    """Return the memory from ``base`` on, in whole lines; idx 0 is the first byte's lowest bit."""
     padded = np.zeros(line_count(len(bits)) * LINE_IDXS, bool)
     padded[: len(bits)] = bits
     return np.packbits(padded, bitorder="little")
@@ -32,7 +32,7 @@ def image(bits: NDArray[np.bool_]) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True)
 class Access:
-    """What a lookup or a set did."""
+    """Says what a lookup or a set did."""
 
     bit: bool  #: before
     hit: bool  #: in a bank
@@ -42,14 +42,14 @@ class Access:
 
 @dataclass
 class Line:
-    """A line in the cache."""
+    """Holds the state of a line in the cache."""
 
     dirty: bool = False
 
 
 @dataclass
 class IdxFilter:
-    """All bits, the lines that the cache holds, and what is in the memory.
+    """Holds all bits, the lines that the cache holds, and what is in the memory.
 
     A line may be in one set of one bank only, bank = line % banks, set = line // banks % sets; the
     victim is the least recently used line of a full set. The unit's own cache of ``blocks`` (0:
@@ -71,14 +71,14 @@ class IdxFilter:
         self.clear()
 
     def clear(self) -> None:
-        """All bits zero, the cache empty."""
+        """Set all bits to zero, and empty the cache."""
         self.bits = np.zeros(self.columns, bool)
         self.memory = np.zeros(self.columns, bool)
         self.places = {}
         self.ones = {}
 
     def block(self, idx: int) -> NDArray[np.bool_]:
-        """The bits of the 16 idxs that ``idx`` is one of."""
+        """Return the bits of the 16 idxs that ``idx`` is one of."""
         first = idx // BLOCK_IDXS * BLOCK_IDXS
         return self.bits[first : first + BLOCK_IDXS]
 

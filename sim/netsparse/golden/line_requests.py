@@ -1,4 +1,4 @@
-"""Requests of host memory, each inside one line: GPU-oriented data communication, section 3.2.1.
+"""Splits accesses of host memory by lines: GPU-oriented data communication, section 3.2.1.
 
 A property of some bytes is read or written in requests that never leave an aligned line of 128
 bytes. In the aligned order (the paper's circular shift) there is one request for each line that
@@ -16,7 +16,7 @@ LINE_BYTES = 128
 
 
 class LineRequest(NamedTuple):
-    """A request: bytes ``first`` to ``first + bytes - 1`` of line ``line``."""
+    """Asks for bytes ``first`` to ``first + bytes - 1`` of line ``line``."""
 
     line: int
     first: int
@@ -24,7 +24,7 @@ class LineRequest(NamedTuple):
 
 
 def line_requests(address: int, size: int, *, aligned: bool) -> list[LineRequest]:
-    """Every request for ``size`` bytes at ``address``, in the order of the addresses."""
+    """Return every request for ``size`` bytes at ``address``, in the order of the addresses."""
     spans = [(address, size)]
     if not aligned:
         spans = [
@@ -41,7 +41,7 @@ def line_requests(address: int, size: int, *, aligned: bool) -> list[LineRequest
 
 
 def request_counts(address: ArrayLike, size: ArrayLike, *, aligned: bool) -> NDArray[np.int64]:
-    """How many requests :func:`line_requests` makes, by formula and for whole arrays."""
+    """Return how many requests :func:`line_requests` makes, by formula and for whole arrays."""
     address, size = np.asarray(address, dtype=np.int64), np.asarray(size, dtype=np.int64)
     if aligned:
         return (address + size - 1) // LINE_BYTES - address // LINE_BYTES + 1
@@ -51,5 +51,5 @@ def request_counts(address: ArrayLike, size: ArrayLike, *, aligned: bool) -> NDA
 
 
 def line_efficiency(address: ArrayLike, size: ArrayLike, *, aligned: bool) -> NDArray[np.float64]:
-    """Bytes asked for over the bytes of the lines requested, a line once for each request."""
+    """Return bytes asked for over bytes of the lines requested, a line once per request."""
     return np.asarray(size) / (LINE_BYTES * request_counts(address, size, aligned=aligned))

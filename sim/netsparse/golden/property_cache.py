@@ -1,4 +1,4 @@
-"""NetSparse's Property Cache (section 6.2.2): which properties a switch holds, in order of use."""
+"""Models NetSparse's Property Cache (section 6.2.2): a switch's properties, in order of use."""
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ SEGMENT_BYTES = 16
 
 
 class Outcome(Enum):
-    """What became of an access."""
+    """Names what became of an access."""
 
     HIT = "hit"  #: a lookup found its property
     MISS = "miss"  #: a lookup did not
@@ -21,7 +21,7 @@ class Outcome(Enum):
 
 @dataclass
 class PropertyCache:
-    """Segments of 16 bytes with ``sets`` sets of ``ways`` lines each.
+    """Holds segments of 16 bytes with ``sets`` sets of ``ways`` lines each.
 
     An idx is {tag, segment, set}. The cache holds properties of one size; as many adjacent
     segments as hold one act together, so that the lowest segment bits choose nothing any more.
@@ -63,7 +63,7 @@ class PropertyCache:
         return not fits or length != self.property_bytes
 
     def lookup(self, idx: int, length: int, *, clearing: bool = False):
-        """Return what became of it, and the property or None."""
+        """Look ``idx`` up; return the outcome, and the property or None."""
         if self.bypasses(length):
             return Outcome.BYPASSED, None
         lines = self._lines_of(idx)
@@ -73,7 +73,7 @@ class PropertyCache:
         return Outcome.HIT, lines[idx]
 
     def insert(self, idx: int, value: bytes, *, clearing: bool = False) -> Outcome:
-        """Keep ``value``, the property of ``idx``, unless it is there."""
+        """Keep ``value``, the property of ``idx``, unless it is there; return the outcome."""
         if self.bypasses(len(value)):
             return Outcome.BYPASSED
         if clearing:

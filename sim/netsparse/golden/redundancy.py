@@ -1,4 +1,4 @@
-"""What a matrix makes of sparse communication: tables 1, 3 and 4 of NetSparse (section 3).
+"""Counts a matrix' transfers in sparse communication: tables 1, 3 and 4 of NetSparse (section 3).
 
 Of a matrix in one-dimensional blocks a *useful* transfer brings a node a property that it needs
 and does not own: one for every distinct remote idx of the node. All others are redundant:
@@ -24,7 +24,7 @@ ELEMENT_BYTES = 4
 
 @dataclass(frozen=True)
 class Redundancy:
-    """Transfers of one gather, summed over all nodes."""
+    """Counts the transfers of one gather, summed over all nodes."""
 
     nodes: int
     rows: int
@@ -37,34 +37,34 @@ class Redundancy:
 
     @property
     def nonzeros_per_row(self) -> float:
-        """Mean degree."""
+        """Return the mean degree: nonzeros per row."""
         return self.nonzeros / self.rows
 
     @property
     def share_remote(self) -> float:
-        """Of the nonzeros."""
+        """Return the share of the nonzeros whose idx is remote."""
         return _ratio(self.remote, self.nonzeros)
 
     @property
     def su(self) -> float:
-        """Table 1: redundant transfers for each useful one, sparsity unaware."""
+        """Return table 1's redundant transfers for each useful one, sparsity unaware."""
         return _ratio(self.unaware - self.useful, self.useful)
 
     @property
     def sa(self) -> float:
-        """Table 1: redundant transfers for each useful one, sparsity aware."""
+        """Return table 1's redundant transfers for each useful one, sparsity aware."""
         return _ratio(self.remote - self.useful, self.useful)
 
     @property
     def share_shared(self) -> float:
-        """Of the useful transfers, those for properties that several nodes of a rack need."""
+        """Return the share of useful transfers whose properties several nodes of a rack need."""
         return _ratio(self.shared, self.useful)
 
 
 def redundancy(
     matrix: csr_array, nodes: int | Partition, *, window: int = WINDOW, rack: int = RACK
 ) -> Redundancy:
-    """Counts the transfers of ``matrix`` over ``nodes``, equal blocks or a partition.
+    """Count the transfers of ``matrix`` over ``nodes``, equal blocks or a partition.
 
     ``window`` is the number of remote nonzeros of a node, in order and without any filter, in
     which Table 4 counts the owners; only full ones count, none overlap, all nodes weigh by their
@@ -101,13 +101,13 @@ def redundancy(
 
 
 def distinct_in_windows(values: Ints, window: int = WINDOW) -> Ints:
-    """How many different values each full, non-overlapping window holds."""
+    """Return how many different values each full, non-overlapping window holds."""
     ordered = np.sort(values[: values.size // window * window].reshape(-1, window), axis=1)
     return 1 + np.count_nonzero(np.diff(ordered, axis=1), axis=1)
 
 
 def header_share(elements: int, prs: float = 1) -> float:
-    """Table 3: headers' share of a property's read and response, in packets of ``prs`` PRs.
+    """Return table 3's share of headers in a property's read and response, ``prs`` PRs a packet.
 
     A PR costs 18 bytes and its part of the packet's 64, both ways; the property has ``elements``
     of 4 bytes. Alone that is 164 / (164 + 4 K); the paper's figures are 160 / (160 + 4 K).

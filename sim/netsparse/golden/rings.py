@@ -1,4 +1,4 @@
-"""Bytes of descriptors and completions, as a host writes and reads them: struct, no hardware."""
+"""Packs descriptors and unpacks completions as a host does: by struct, without hardware."""
 
 import struct
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ ENTRY = struct.Struct("<HBBHxxxxxxxxxB")  #: 16 bytes; the phase is the last one
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A completion as it lies in the completion ring."""
+    """Describes a completion as it lies in the completion ring."""
 
     tag: int
     unit: int
@@ -29,13 +29,13 @@ def pack_descriptor(
     unit: int,
     wide: int,
 ) -> bytes:
-    """A work request, IBV_WR_RIG."""
+    """Pack a work request, IBV_WR_RIG, into bytes."""
     return DESCRIPTOR.pack(
         idx_address, property_address, count, watchdog, property_bytes, tag, unit, wide
     )
 
 
 def unpack_entry(memory: bytes) -> Entry:
-    """The completion in 16 bytes."""
+    """Unpack the completion in 16 bytes."""
     tag, unit, cause, consumer, last = ENTRY.unpack(memory)
     return Entry(tag=tag, unit=unit, cause=cause, consumer=consumer, phase=last >> 7)

@@ -1,4 +1,4 @@
-"""The two software baselines of NetSparse (section 8.1): ideal, each in its own way.
+"""Models the two software baselines of NetSparse (section 8.1): ideal, each in its own way.
 
 - SUOpt, sparsity unaware: every node receives all properties that it does not own, at the rate of
   the line, without headers and latency.
@@ -23,14 +23,14 @@ MTU = 1500
 
 @dataclass(frozen=True, kw_only=True)
 class SuOpt:
-    """What sparsity unaware communication receives."""
+    """Counts what sparsity unaware communication receives."""
 
     partition: Partition
     property_bytes: int
 
     @property
     def received(self) -> int:
-        """Bytes of the node that receives most."""
+        """Return the bytes of the node that receives most."""
         count = self.partition.count
         own = min(
             self.partition.block(node).stop - self.partition.block(node).start
@@ -39,32 +39,32 @@ class SuOpt:
         return (count - own) * self.property_bytes
 
     def cycles(self, line_bytes: float) -> float:
-        """Until the last node has everything."""
+        """Return the cycles until the last node has everything."""
         return self.received / line_bytes
 
 
 @dataclass(frozen=True, kw_only=True)
 class SaOpt:
-    """What the cores of sparsity aware software ask for: an array of nodes x cores each."""
+    """Counts what the cores of sparsity aware software ask for: an array of nodes x cores each."""
 
     property_bytes: int
     prs: Ints  #: of each core
     responses: Ints  #: bytes of the responses to a core, headers included
 
     def node_cycles(self, line_bytes: float, pr_cycles: float) -> np.ndarray:
-        """Of each node: its busiest core's time, but no less than the line's."""
+        """Return each node's cycles: its busiest core's, but no less than the line's."""
         return np.maximum(self.prs.max(axis=1) * pr_cycles, self.responses.sum(axis=1) / line_bytes)
 
     def cycles(self, line_bytes: float, pr_cycles: float) -> float:
-        """Until the last node has everything."""
+        """Return the cycles until the last node has everything."""
         return float(self.node_cycles(line_bytes, pr_cycles).max())
 
     def tail(self, line_bytes: float, pr_cycles: float) -> int:
-        """The node that takes longest."""
+        """Return the node that takes longest."""
         return int(self.node_cycles(line_bytes, pr_cycles).argmax())
 
     def goodput(self, node: int, line_bytes: float, pr_cycles: float) -> float:
-        """Properties that ``node`` receives, of what the line could bring in its time."""
+        """Return the properties that ``node`` receives, as a share of what the line could bring."""
         time = self.node_cycles(line_bytes, pr_cycles)[node]
         return float(self.prs[node].sum() * self.property_bytes / (time * line_bytes))
 
@@ -89,7 +89,7 @@ def sparsity_aware(
 
 
 def asked(matrix: csr_array, partition: Partition, node: int, cores: int) -> tuple[Ints, Ints]:
-    """Core and idx of each PR of ``node``: the different remote idxs of each core's rows."""
+    """Return core and idx of each PR of ``node``: the different remote idxs of each core's rows."""
     own = partition.block(node)
     each = max(1, -(-(own.stop - own.start) // cores))  # rows of a core
     lengths = np.diff(matrix.indptr[own.start : own.stop + 1])

@@ -1,4 +1,4 @@
-"""What a switch promises, checked on the PRs that went into its ports and those that came out.
+"""Checks what a switch promises, on the PRs that went into its ports and those that came out.
 
 NetSparse, section 6.2. Nothing here follows the hardware: a :class:`SwitchLedger` knows which port
 leads to a node and which ports lead to other racks. When packets move, and which reads find their
@@ -15,7 +15,7 @@ from sim.netsparse.golden.concatenation import HEADER_BYTES, Kind, Request
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchRules:
-    """How a switch is set."""
+    """Says how a switch is set."""
 
     routes: Mapping[int, int]  #: port by node; one without a route is not there
     uplinks: Collection[int] = ()  #: ports that lead to other racks
@@ -25,7 +25,7 @@ class SwitchRules:
 
 @dataclass(frozen=True)
 class Entered:
-    """A PR that came in, by which port, as the how-manieth."""
+    """Describes a PR that came in: by which port, and its number."""
 
     request: Request
     ingress: int
@@ -34,7 +34,7 @@ class Entered:
 
 
 class Wholeness:
-    """Without concatenation: no packet has PRs of several, and in how many each one left.
+    """Checks, without concatenation, that no packet has PRs of several; counts their pieces.
 
     What came together is told by ``origin``: the packet, and whether the PR was answered.
     """
@@ -44,23 +44,23 @@ class Wholeness:
         self.left: dict[Hashable, list[Sequence[Request]]] = defaultdict(list)
 
     def leave(self, requests: Sequence[Request], origins: Sequence[Hashable]) -> None:
-        """A packet leaves, with PRs of those origins."""
+        """Note that a packet leaves with PRs of those origins."""
         assert len(set(origins)) == 1, f"PRs of different packets have left in one: {requests}"
         self.left[origins[0]].append(requests)
 
     @property
     def pieces(self) -> int:
-        """Packets beyond those that are needed for an MTU each."""
+        """Return the packets beyond those that an MTU each would need."""
         return sum(len(packets) - self.needed(packets) for packets in self.left.values())
 
     def needed(self, packets: Sequence[Sequence[Request]]) -> int:
-        """Packets that so many PRs take."""
+        """Return the packets that so many PRs need."""
         prs, most = sum(map(len, packets)), (self.mtu - HEADER_BYTES) // packets[0][0].wire_bytes
         return -(-prs // most)
 
 
 class SwitchLedger:
-    """All PRs that came and left; AssertionError says what is wrong.
+    """Tracks all PRs that came and left; raises AssertionError that says what is wrong.
 
     PRs are told apart by (kind, src, tid, id), so those of a test differ in these.
     """
@@ -76,7 +76,7 @@ class SwitchLedger:
         self.hits = 0
 
     def come(self, ingress: int, requests: Sequence[Request]) -> None:
-        """A good packet comes by port ``ingress``; its dest has a route."""
+        """Note that a good packet comes by port ``ingress``; its dest has a route."""
         for request in requests:
             key = request.kind, request.src, request.tid, request.id
             assert key not in self.inside, f"two PRs of the same name: {request}"
@@ -88,7 +88,7 @@ class SwitchLedger:
         self.packets += 1
 
     def leave(self, egress: int, requests: Sequence[Request]) -> None:
-        """A packet leaves by port ``egress``."""
+        """Note that a packet leaves by port ``egress``."""
         origins = []
         for request in requests:
             key = request.kind, request.src, request.tid, request.id
@@ -106,7 +106,7 @@ class SwitchLedger:
             self.wholeness.leave(requests, [(packet, kind) for packet in origins])
 
     def answer(self, egress: int, response: Request) -> Entered:
-        """A response that did not come must be the answer to a read that looked it up: which."""
+        """Return the read that ``response`` answers, which looked it up here."""
         asked = [
             key
             for key in self.inside
@@ -127,11 +127,11 @@ class SwitchLedger:
         return entered
 
     def check_way(self, egress: int, dest: int) -> None:
-        """The port is the one that leads to ``dest``."""
+        """Check that the port is the one that leads to ``dest``."""
         right = self.rules.routes[dest]
         assert egress == right, f"node {dest} is behind port {right}, not {egress}"
 
     def check_empty(self) -> None:
-        """Everything has left."""
+        """Check that everything has left."""
         left = list(self.inside.values())
         assert not left, f"{len(left)} PRs are lost, the first {left[0]}"

@@ -1,4 +1,4 @@
-"""Racks of nodes, their switches and links in one simulated design."""
+"""Puts racks of nodes, their switches and links into one simulated design."""
 
 from dataclasses import dataclass, field
 
@@ -25,7 +25,7 @@ from sim.surroundings.axi_ram import AxiRamParams
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterParams:
-    """Sizes of a cluster."""
+    """Sets the SNICs and the network of a cluster."""
 
     snic: SnicParams = field(default_factory=SnicParams)
     network: NetworkParams = field(default_factory=NetworkParams)
@@ -40,27 +40,27 @@ class ClusterParams:
 
     @property
     def suffix(self) -> str:
-        """The network, and what each node is."""
+        """Return the end of the module's name: the network, and what each node is."""
         return f"{self.network.suffix}_{self.snic.suffix}"
 
     @property
     def nodes(self) -> int:
-        """N."""
+        """Return N, the number of nodes."""
         return self.network.topology.nodes
 
     @property
     def host(self) -> AxiRamParams:
-        """A node's host memory."""
+        """Return the sizes of a node's host memory."""
         return host_memory(self.snic)
 
     @property
     def dram(self) -> AxiRamParams:
-        """A SNIC's memory."""
+        """Return the sizes of a SNIC's memory."""
         return snic_memory(self.snic)
 
 
 class ClusterSystem(Component):
-    """Every node of a leaf-spine cluster (:class:`Node`), around a :class:`Network`.
+    """Connects every node of a leaf-spine cluster (:class:`Node`) to a :class:`Network`.
 
     ``host`` and ``dram`` are the settings of every such memory; their failures apply only to RAM
     number ``fail_index``. ``dump`` writes all memories to their files when it rises. ``missing``

@@ -1,4 +1,4 @@
-"""A line that beats of packets leave when their time has come, inside a simulated network."""
+"""Delays beats of packets until their time has come, inside a simulated network."""
 
 from dataclasses import dataclass
 
@@ -19,24 +19,24 @@ INDEX_BITS = 16
 BEAT = data.StructLayout(
     {"tdata": AXIS.data_bits, "tkeep": AXIS.data_bits // 8, "tlast": 1, "tuser": 1}
 )
-#: What has left, and for how many cycles the far end has let a beat wait, modulo 2**32.
+#: Counts what has left, and cycles in which the far end let a beat wait, modulo 2**32.
 DELIVERED = data.StructLayout({"packets": 32, "bytes": 32, "beats": 32, "refused": 32})
 
 
 @dataclass(frozen=True, kw_only=True)
 class DelayLineParams:
-    """Size of a line."""
+    """Sets how many beats a line holds."""
 
     depth: int = 300  #: beats under way: a beat a cycle at any latency
 
     @property
     def suffix(self) -> str:
-        """Beats."""
+        """Return the end of the module's name: beats."""
         return str(self.depth)
 
 
 class DelayLine(Component):
-    """Beats leave ``o`` as they came to ``i``, ``least_latency + latency`` cycles later.
+    """Delivers at ``o`` the beats that came to ``i``, ``least_latency + latency`` cycles later.
 
     ``stall`` is the chance in 256, every cycle, that none leaves; while ``stop`` is high none
     leaves either. ``level`` counts the beats under way, ``delivered`` what was taken from ``o``,
@@ -111,6 +111,6 @@ class DelayLine(Component):
 
 
 def happens(m: Module, share: Value, seed: Value, index: Value) -> Value:
-    """Whether what has a chance of ``share`` in 256 happens in this cycle, at place ``index``."""
+    """Return whether an event of chance ``share`` / 256 happens in this cycle, at ``index``."""
     start = seed ^ (index * Const(0x9E3779B9, 32))[:32]
     return random_bits(m, start | 1)[8:16] < share

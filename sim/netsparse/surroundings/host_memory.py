@@ -1,4 +1,4 @@
-"""A host's own memory, as its processor reads and writes it in a simulation."""
+"""Reads and writes a host's own memory in a simulation, as its processor does."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from sim.surroundings.axi_ram import AxiRamParams
 
 
 class HostMemory:
-    """Memory ``index`` of a simulated system, or its only one: beside the bus of the card.
+    """Accesses memory ``index`` of a simulated system, or its only one, beside the card's bus.
 
     A beat is written in a cycle and read in two.
     """
@@ -24,7 +24,7 @@ class HostMemory:
         self._beat_bytes = params.data_bits // 8
 
     async def read(self, address: int, size: int) -> bytes:
-        """What stands from ``address`` on."""
+        """Return the bytes from ``address`` on."""
         found = b""
         for beat, first, part in self._beats(address, bytes(size)):
             self._access.value = pack(self.params.access, {"valid": 1, "beat": beat})
@@ -36,7 +36,7 @@ class HostMemory:
         return found
 
     async def write(self, address: int, octets: bytes) -> None:
-        """Put ``octets`` there; they are there when this returns."""
+        """Write ``octets`` to ``address``; they are there when this returns."""
         for beat, first, part in self._beats(address, octets):
             fields = {
                 "valid": 1,
@@ -49,7 +49,7 @@ class HostMemory:
         self._access.value = 0
 
     def _beats(self, address: int, octets: bytes) -> Iterator[tuple[int, int, bytes]]:
-        """Number of each beat, the byte in it that comes first, and its part of ``octets``."""
+        """Yield each beat's number, the byte in it that comes first, and its part of ``octets``."""
         while octets:
             beat, first = divmod(address, self._beat_bytes)
             part = octets[: self._beat_bytes - first]

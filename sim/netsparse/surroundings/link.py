@@ -1,4 +1,4 @@
-"""One direction of a link between two ports of a simulated network."""
+"""Simulates one direction of a link between two ports of a simulated network."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ MOST_LATENCY = (1 << LATENCY_BITS) - 1
 
 @dataclass(frozen=True, kw_only=True)
 class LinkParams:
-    """Sizes of a link."""
+    """Sets the longest packet and the latency that a link has buffers for."""
 
     mtu: int = 1500  #: bytes of the longest packet that its buffers have room for ahead, 64..9216
     latency: int = MOST_LATENCY  #: cycles at which it still takes a beat a cycle, 0..255
@@ -42,21 +42,21 @@ class LinkParams:
 
     @property
     def suffix(self) -> str:
-        """The longest packet, and a latency that is not the usual one."""
+        """Return the end of the module's name: the longest packet, and an unusual latency."""
         return f"mtu{self.mtu}" + (f"_l{self.latency}" if self.latency != MOST_LATENCY else "")
 
     @property
     def packet_beats(self) -> int:
-        """Beats of the longest packet."""
+        """Return the number of beats of the longest packet."""
         return -(-self.mtu // BEAT_BYTES)
 
     @property
     def line(self) -> DelayLineParams:
-        """What is under way of a class: a beat a cycle at such a latency, and a packet."""
+        """Return the sizes of a class' delay line: a beat a cycle at its latency, and a packet."""
         return DelayLineParams(depth=self.latency + 1 + self.packet_beats)
 
 
-#: What a simulation can change without a link's being built again.
+#: Sets what a simulation can change without a link's being built again.
 LINK_SETTINGS = data.StructLayout(
     {
         "latency": LATENCY_BITS,  # cycles, on top of the least
@@ -67,7 +67,7 @@ LINK_SETTINGS = data.StructLayout(
         "stop": data.StructLayout(dict.fromkeys(CLASSES, 1)),  # its far end takes nothing
     }
 )
-#: Of one class, modulo 2**32: what was delivered, what befell packets, and for how many cycles
+#: Counts of one class, modulo 2**32: what was delivered, what befell packets, and how many cycles
 #: the sender's beat was ``blocked``: not taken.
 CLASS_COUNTS = data.StructLayout(
     {name: field.shape for name, field in DELIVERED}
@@ -140,7 +140,7 @@ class SharedLink(Component):
         return m
 
     def add_class(self, m: Module, k: int, kind: str):
-        """The two ends of a class: what has come, and the line to the far end."""
+        """Add the two ends of a class: what has come, and the line to the far end."""
         m.submodules[f"{kind}_input"] = taker = NetworkInput(NetworkInputParams())
         m.submodules[f"{kind}_line"] = line = DelayLine(self.params.line)
         connect(m, flipped(getattr(self, f"{kind}_i")), taker.i)

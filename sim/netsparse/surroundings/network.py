@@ -1,4 +1,4 @@
-"""The network between SNICs, inside the simulated design: switches and the links between them."""
+"""Connects SNICs inside the simulated design, by switches and the links between them."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -28,7 +28,7 @@ from sim.netsparse.topology import End, LeafSpine
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkParams:
-    """Shape of a network, and what its switches are."""
+    """Sets the shape of a network, and what its switches are."""
 
     topology: LeafSpine = field(default_factory=LeafSpine)
     switch: NetSparseSwitchParams = field(  #: of each ToR, but for its ports
@@ -47,16 +47,16 @@ class NetworkParams:
 
     @property
     def suffix(self) -> str:
-        """Shape and switches."""
+        """Return the end of the module's name: shape and switches."""
         return f"{self.topology.suffix}_{self.of(0).suffix}"
 
     @property
     def link(self) -> LinkParams:
-        """Every link."""
+        """Return the sizes of every link."""
         return LinkParams(mtu=self.switch.mtu, latency=self.link_latency)
 
     def of(self, switch: int) -> NetSparseSwitchParams:
-        """Sizes of a switch: a spine has no middle pipes.
+        """Return the sizes of a switch: a spine has no middle pipes.
 
         Of a ToR's ports each pipe has as many; so it has no more pipes than ``switch.pipes``, and
         fewer where these do not divide the ports.
@@ -69,7 +69,7 @@ class NetworkParams:
 
 
 class Network(Component):
-    """Links from every node to the ToR of its rack and back, and from every ToR to every spine.
+    """Links every node to the ToR of its rack and back, and every ToR to every spine.
 
     Node n sends into ``reads_i[n]`` and ``responses_i[n]`` and receives from the ports ``_o``.
     ``s_axil_switch_<k>`` is the register bus of switch k (:class:`LeafSpine`: ToRs first). All
@@ -119,7 +119,7 @@ class Network(Component):
         return m
 
     def set_link(self, m: Module, k: int, link: SharedLink) -> None:
-        """The settings of a link: faults and stops only if it is the one that has them."""
+        """Set a link: faults and stops only if it is the one that has them."""
         is_faulty = self.faulty_link == k
         m.d.comb += [
             link.index.eq(k),
@@ -139,7 +139,7 @@ class Network(Component):
 def network_params(
     topology: LeafSpine, snic: SnicParams, switch: NetSparseSwitchParams
 ) -> NetworkParams:
-    """A network for such SNICs: its switches take as long packets and properties as they do."""
+    """Describe a network whose switches take as long packets and properties as such SNICs."""
     return NetworkParams(
         topology=topology,
         switch=replace(
@@ -152,7 +152,7 @@ def network_params(
 
 
 def switch_buses(params: NetworkParams) -> dict[str, Any]:
-    """The register bus of each switch, by name."""
+    """Return the register bus of each switch, by name."""
     return {
         f"s_axil_switch_{k}": In(
             AxiLiteSignature(address_bits=switch_registers(params.of(k)).address_bits)
@@ -162,5 +162,5 @@ def switch_buses(params: NetworkParams) -> dict[str, Any]:
 
 
 def link_counts(topology: LeafSpine) -> data.ArrayLayout:
-    """Counts of all links."""
+    """Return the layout of the counts of all links."""
     return data.ArrayLayout(LINK_COUNTS, len(topology.links))

@@ -1,4 +1,4 @@
-"""Where packets enter a simulated network: it takes beats when it likes, and harms a packet."""
+"""Takes packets into a simulated network: it takes beats when it likes, and harms a packet."""
 
 from dataclasses import dataclass
 
@@ -14,10 +14,10 @@ from sim.netsparse.surroundings.delay_line import BEAT, INDEX_BITS, happens
 
 INPUT_BEATS = 4  #: that wait
 
-#: In a packet's second beat, the highest bit of the first PR's tid.
+#: Gives the place, in a packet's second beat, of the highest bit of the first PR's tid.
 HIGHEST_TID = PR_LAYER["src"].width + 7
 
-#: What befalls one packet of a class, the first is number 0.
+#: Says what befalls one packet of a class; the first is number 0.
 FAULTS = data.StructLayout(
     {
         "drop": 1,
@@ -28,17 +28,17 @@ FAULTS = data.StructLayout(
         "stray_at": 32,
     }
 )
-#: Packets that have ended so, each of which begins in this cycle.
+#: Says what befalls the packet that begins in this cycle, for counters.
 EVENTS = data.StructLayout({"dropped": 1, "corrupted": 1, "lost": 1})
 
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkInputParams:
-    """Nothing to choose: every input is the same."""
+    """Sets nothing: every input is the same."""
 
 
 class NetworkInput(Component):
-    """Packets of ``i`` leave ``o``, but those that are dropped, and one may be corrupted.
+    """Passes packets of ``i`` to ``o``; it drops some, and may corrupt one.
 
     ``number`` is that of the packet whose first beat is at ``i``, ``begins`` is high when that
     beat is taken. Packet ``faults.drop_at`` is dropped; of packet ``faults.corrupt_at`` the lowest

@@ -1,4 +1,4 @@
-"""A node of a simulated cluster: a SNIC with its host's memory and its own."""
+"""Puts a node of a simulated cluster together: a SNIC with its host's memory and its own."""
 
 from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import data
@@ -19,22 +19,22 @@ INDEX_BITS = 7
 MOST_NODES = 1 << INDEX_BITS  #: of a simulation, as RAMs are numbered in 8 bits
 MOST_ADDRESS_BITS = 34  #: of a simulated memory
 
-#: Accesses to a SNIC's registers that have been answered.
+#: Counts accesses to a SNIC's registers that have been answered.
 ACCESSES = data.StructLayout({"writes": 32, "reads": 32})
 
 
 def host_memory(snic: SnicParams) -> AxiRamParams:
-    """A node's host memory."""
+    """Return the sizes of a node's host memory."""
     return AxiRamParams(address_bits=min(MOST_ADDRESS_BITS, snic.rig.address_bits), processor=True)
 
 
 def snic_memory(snic: SnicParams) -> AxiRamParams:
-    """A SNIC's own memory, its DRAM."""
+    """Return the sizes of a SNIC's own memory, its DRAM."""
     return AxiRamParams(address_bits=min(MOST_ADDRESS_BITS, snic.dram_address_bits))
 
 
 class Node(Component):
-    """A :class:`Snic` between a network, which the ports named as its own lead to, and memories.
+    """Connects a :class:`Snic` to memories, and to a network by the ports named as its own.
 
     ``index`` must be constant: the node's number. ``host`` and ``dram`` are the settings of the
     two memories; their failures apply only to RAM number ``fail_index``. ``dump`` writes both to
@@ -92,7 +92,7 @@ class Node(Component):
         return m
 
     def set_ram(self, m: Module, which: int, ram: AxiRam, settings) -> None:
-        """The settings of a memory: its failures only if it is the one that is to fail."""
+        """Set a memory: its failures only if it is the one that is to fail."""
         index = Cat(Const(which, 1), self.index)
         fails = self.fail_index == index
         m.d.comb += [
