@@ -1,4 +1,4 @@
-"""True LRU: the order in which the ways of a set were used, as a bit for each pair of them.
+"""Implements true LRU: a bit for each pair of a set's ways tells their order of use.
 
 Bit k of ``newer`` says that the first way of pair k was used after the second. All zeros is an
 order, in which the higher of two ways is the newer one.
@@ -20,7 +20,7 @@ def least_recent(newer: Value, ways: int) -> Value:
 
 
 def after_use(newer: Value, used: Value) -> Value:
-    """Return the order after the only way of mask ``used`` was; none changes nothing."""
+    """Return the order after a use of the way in mask ``used``; an empty mask changes nothing."""
     return Cat(
         Mux(used[other], 0, newer[number] | used[one])
         for number, (one, other) in enumerate(pairs(len(used)))

@@ -1,4 +1,4 @@
-"""Sizes of a SNIC and of its parts."""
+"""Describes the sizes of a SNIC and of its parts."""
 
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ from hdl.netsparse.rig.params import COMPLETION, RigParams
 
 @dataclass(frozen=True, kw_only=True)
 class SnicParams:
-    """Sizes of a SNIC with NetSparse (figure 4, table 5)."""
+    """Sets the sizes of a SNIC with NetSparse (figure 4, table 5)."""
 
     units: int = 32  #: RIG units, 1..32; clients and servers are chosen at run time
     rig: RigParams = field(default_factory=RigParams)
@@ -22,10 +22,10 @@ class SnicParams:
     most_delay: int = 1023  #: largest DelayCycles, 1..32768
     pool: int = 0  #: lines of 128 bytes of virtual queues, of each class; 0: a queue a destination
     destinations: int = 32  #: most destinations that virtual queues serve at a time, 8..256
-    receive_packets: int = 8  #: of MTU size that wait at the receiver, of each class, 2..64
-    filter_banks: int = 16  #: of the idx filter's cache, a power of two, 1..64
-    filter_unit_bytes: int = 32768  #: of a unit's own filter cache, the paper's L1: 4, 8, ... 65536
-    filter_cache_bytes: int = 16777216  #: over all banks, the paper's LLC; there is no L2 between
+    receive_packets: int = 8  #: packets of each class, of MTU size, that the receiver holds, 2..64
+    filter_banks: int = 16  #: banks of the idx filter's cache, a power of two, 1..64
+    filter_unit_bytes: int = 32768  #: bytes of a unit's filter cache (paper's L1): 4, 8, ... 65536
+    filter_cache_bytes: int = 16777216  #: bytes of all banks together (paper's LLC); there is no L2
     filter_ways: int = 4  #: ways of the idx filter: 1, 2 or 4
     dram_address_bits: int = 37  #: width of a byte address of SNIC memory
     host_requests: int = 128  #: line requests to host memory in flight, each way, 4..1024
@@ -43,7 +43,7 @@ class SnicParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the units, and the sizes that presets differ in."""
+        """Return the end of the module's name: the units, and the sizes that presets differ in."""
         form = f"v{self.pool}" if self.pool else "full"
         return f"{self.units}x{self.rig.suffix}_{form}"
 

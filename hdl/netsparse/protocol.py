@@ -1,4 +1,4 @@
-"""NetSparse's packets and property requests: every header, defined once."""
+"""Defines NetSparse's packets and property requests: every header, once."""
 
 # The fields of a struct are annotated with shapes, which are no types.
 # pyright: reportGeneralTypeIssues=false, reportInvalidTypeForm=false
@@ -16,12 +16,12 @@ PRIORITIES = (3, 4)
 
 
 def dscp_ecn(priority: int) -> int:
-    """The byte of the IPv4 header that has the DSCP: the priority is its upper three bits."""
+    """Return the IPv4 header's byte with the DSCP, whose upper three bits are the priority."""
     return priority << 5
 
 
 class Kind(enum.Enum, shape=2):
-    """Says what a property request (PR) is; the type field of its packet."""
+    """Names what a property request (PR) is; the type field of its packet."""
 
     READ = 1
     RESPONSE = 2
@@ -29,7 +29,7 @@ class Kind(enum.Enum, shape=2):
 
 
 def wire_layout(fields: Mapping[str, int]) -> data.StructLayout:
-    """Big-endian ``fields`` (bits by name, in the order of the wire) as one number.
+    """Lay out big-endian ``fields`` (bits by name, in the order of the wire) as one number.
 
     The first byte on the wire is the number's most significant, so the fields are laid out from
     the last one up.
@@ -37,7 +37,7 @@ def wire_layout(fields: Mapping[str, int]) -> data.StructLayout:
     return data.StructLayout(dict(reversed(list(fields.items()))))
 
 
-#: Ethernet 14, IPv4 20, UDP 8 and 8 reserved bytes.
+#: Lays out the upper layers: Ethernet 14, IPv4 20, UDP 8 and 8 reserved bytes.
 UPPER_LAYERS = wire_layout(
     {
         "destination_mac": 48,
@@ -61,7 +61,7 @@ UPPER_LAYERS = wire_layout(
     }
 )
 
-#: What all PRs of a packet share (NetSparse, figure 6).
+#: Lays out what all PRs of a packet share (NetSparse, figure 6).
 CONCATENATION_LAYER = wire_layout(
     {
         "type": 16,  # a Kind
@@ -71,7 +71,7 @@ CONCATENATION_LAYER = wire_layout(
     }
 )
 
-#: A PR (figure 6); a response's property follows it.
+#: Lays out a PR (figure 6); a response's property follows it.
 PR_LAYER = wire_layout(
     {
         "src": 32,  # node: who asks; in responses, who owns the idx
@@ -86,10 +86,10 @@ PR_BYTES = PR_LAYER.size // 8
 PACKET_HEADER_BYTES = UPPER_BYTES + CONCATENATION_LAYER.size // 8
 assert (UPPER_BYTES, PR_BYTES, PACKET_HEADER_BYTES) == (50, 18, BEAT_BYTES)
 
-#: The first beat of every packet.
+#: Lays out the first beat of every packet.
 PACKET_HEADER = data.StructLayout({"concatenation": CONCATENATION_LAYER, "upper": UPPER_LAYERS})
 
-#: What tells a packet of ours from others, and what is the same in all of them.
+#: Tells a packet of ours from others, and holds what is the same in all of them.
 PACKET_CONSTANTS = {
     "ethertype": 0x0800,
     "version_ihl": 0x45,
@@ -106,7 +106,7 @@ MOST_PROPERTY_BYTES = 4096
 
 
 def pr_beat(*, payload: bool) -> data.StructLayout:
-    """A PR inside the hardware, on its way to a packet or from one.
+    """Describe a PR inside the hardware, on its way to a packet or from one.
 
     ``dest`` is the packet's destination, ``length`` its ``len``. Without ``payload`` it is a read,
     in one beat. With it, a response in beats of 64 bytes, byte 0 of the property in the lowest

@@ -1,4 +1,4 @@
-"""A SNIC's registers, declared once for the hardware, the driver and the documentation.
+"""Declares a SNIC's registers, once for the hardware, the driver and the documentation.
 
 The host's side follows the idea of verbs (NetSparse, section 5.4): a work request, IBV_WR_RIG,
 is written field by field and submitted to a client unit, or lies in a ring in host memory

@@ -1,4 +1,4 @@
-"""Whether a work request can be carried out."""
+"""Checks whether a work request can be carried out."""
 
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib.wiring import In, Out

@@ -13,7 +13,7 @@ from hdl.netsparse.protocol import READ_PR, RESPONSE_BEAT
 
 @dataclass(frozen=True, kw_only=True)
 class UnitsParams:
-    """Says how many units there are."""
+    """Sets how many units there are."""
 
     units: int  #: number of units, 1..32
 
@@ -23,12 +23,12 @@ class UnitsParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the number of units."""
+        """Return the end of the module's name: the number of units."""
         return str(self.units)
 
 
 class ReadDispatch(Component):
-    """Each read goes to one of the ``servers`` that can take it, in turn (NetSparse, figure 4).
+    """Gives each read to one of the ``servers`` that can take it, in turn (NetSparse, figure 4).
 
     Latency: none. Throughput: a read a cycle. Stalls: while no server unit can take one. This is
     the one place where a ``valid`` depends on a ``ready``: the choice is of those who are ready.
@@ -60,7 +60,7 @@ class ReadDispatch(Component):
 
 
 class ResponseRoute(Component):
-    """Each response goes to the unit that its tid names; ``lost`` counts those that name none.
+    """Gives each response to the unit that its tid names; ``lost`` counts those that name none.
 
     Latency: none. Throughput: a beat a cycle. Stalls: while that unit cannot take it.
     """

@@ -1,4 +1,4 @@
-"""SNIC: RIG units, the idx filter, concatenation, and the ways to memories, network and host."""
+"""Connects a SNIC: RIG units, idx filter, concatenation, ways to memories, network and host."""
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -193,8 +193,9 @@ class Snic(Component):
     def reach_host(
         self, m: Module, registers: RegisterBlock, units: list[RigUnit], events: SnicCounters
     ) -> tuple:
-        """Add one reader and one writer of host memory for all units; return what they know of its
-        bus.
+        """Add one reader and one writer of host memory for all units.
+
+        Returns what they know of its bus.
         """
         m.submodules.reader = reader = HostReader(self.params.host)
         m.submodules.writer = writer = HostWriter(self.params.host)
@@ -239,8 +240,9 @@ class Snic(Component):
             m.d.comb += events.dropped[k].eq(bus.dropped)
 
     def add_rings(self, m: Module, registers: RegisterBlock, work: WorkQueue) -> None:
-        """Add rings of work requests and completions; they are the last to read and write host
-        memory.
+        """Add rings of work requests and completions.
+
+        They are the last to read and write host memory.
         """
         settings, status, last = registers.control, registers.status, self.params.units
         reader, writer = m.submodules.reader, m.submodules.writer
@@ -284,7 +286,7 @@ class Snic(Component):
         work: WorkQueue,
         filter_: FilterCache,
     ) -> None:
-        """Give what the host has set to whom it concerns."""
+        """Give what the host has set to the parts concerned."""
         settings, status = registers.control, registers.status
 
         def whole(name: str) -> Value:
@@ -358,7 +360,7 @@ class Snic(Component):
         filter_: FilterCache,
         counters: SnicCounters,
     ) -> None:
-        """Report what the host reads."""
+        """Report what the host reads of units, queues and counters."""
         settings, status = registers.control, registers.status
         m.submodules.unit_counters = unit_counters = CounterBanks(
             CounterBanksParams(counters=UNIT_COUNTERS, count=self.params.units)

@@ -1,4 +1,4 @@
-"""What a SNIC counts beside its units: packets, memory accesses, what was dropped."""
+"""Counts in a SNIC what its units do not: packets, memory accesses, what was dropped."""
 
 from typing import Any
 
@@ -60,7 +60,7 @@ SNIC_COUNTERS = CountersParams(
 
 
 def buckets(prs: Value) -> list[Value]:
-    """Return one bit for the bucket that ``prs``, at least 1, falls into."""
+    """Return bits of which one is high: that of the bucket that ``prs``, at least 1, falls into."""
     found = [
         prs[k:].any() & ~prs[k + 1 :].any() if k + 1 < BUCKETS else prs[k:].any()
         for k in range(BUCKETS)

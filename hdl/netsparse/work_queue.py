@@ -1,4 +1,4 @@
-"""The host's work requests to the units, and the units' completions to the host."""
+"""Queues the host's work requests to the units, and the units' completions to the host."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream
@@ -116,9 +116,10 @@ class WorkQueue(Component):
     def choose(
         self, m: Module, check: RequestCheck, arbiter: StreamArbiter
     ) -> tuple[Signal, Signal]:
-        """The registers' request or else the ring's, and a bit for the unit that has room for it.
+        """Choose the registers' request or else the ring's.
 
-        Both are registers, so that what is given does not change until it is taken.
+        Returns its unit, and a bit for the unit that has room for it. Both are registers, so that
+        what is given does not change until it is taken.
         """
         units, rig = self.params.units, self.params.rig
         fetched, refusals = self.fetched.payload, arbiter.i[units]

@@ -136,8 +136,7 @@ def low_and_mean(values: Sequence[float]) -> str:
 
 
 def waits(result: GatherResult) -> Mapping[str, float]:
-    """Return shares of cycles that packets wait for room behind middle pipes, as means over
-    ports."""
+    """Return shares of cycles that packets wait for room behind middle pipes, means over ports."""
     ports = [port for switch in result.switches if switch.pipes for port in switch.ports]
     return {
         kind: sum(port[f"{kind}_waits"] for port in ports) / len(ports) / result.cycles

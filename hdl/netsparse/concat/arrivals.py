@@ -1,4 +1,4 @@
-"""The input of a concatenator: what each beat of a PR adds to which packet."""
+"""Finds for each beat of a PR what it adds to which packet: the input of a concatenator."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream
@@ -13,8 +13,8 @@ from hdl.netsparse.protocol import LENGTH_BITS, PR_BYTES
 
 
 class Arrivals(Component):
-    """Gives each beat of PRs with its queue, the bytes that it adds to its packet, and whether
-    it may share that with others.
+    """Gives each beat of PRs with its queue, the bytes that it adds, and whether it may share a
+    packet.
 
     The first beat of a PR adds the PR layer and up to 64 bytes of its property, each later one up
     to 64. ``chosen`` answers ``dest`` and ``error`` combinationally; while ``found`` is low, a
@@ -95,7 +95,7 @@ class Arrivals(Component):
         return self.error | apart
 
     def count(self, m: Module, first, moves, added) -> None:
-        """Return the bytes of a beat, from those of the property that are still to come."""
+        """Count the bytes of a beat, from those of the property that are still to come."""
         later = Signal(LENGTH_BITS, reset_less=True)
         rest = Signal(LENGTH_BITS)
         full = Signal()

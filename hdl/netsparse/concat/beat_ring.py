@@ -1,4 +1,4 @@
-"""Beats of packets in a ring, and what begins in any of their lanes."""
+"""Holds beats of packets in a ring, and shows what begins in any of their lanes."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory

@@ -1,4 +1,4 @@
-"""The rule of concatenation: what a beat makes of its queue's packet."""
+"""Defines the rule of concatenation: what a beat makes of its queue's packet."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out

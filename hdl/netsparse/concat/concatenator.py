@@ -1,4 +1,4 @@
-"""Concatenates PRs with the same destination in packets."""
+"""Concatenates PRs with the same destination into packets."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream
@@ -142,7 +142,7 @@ class Concatenator(Component):
         return m
 
     def input(self, m: Module, register, arrivals: Arrivals, queues: QueueTable) -> None:
-        """Connect ``prs`` to the queues."""
+        """Connect ``prs`` to the queues, by way of :class:`Arrivals`."""
         m.d.comb += [
             register.i.valid.eq(self.prs.valid),
             register.i.payload.eq(self.prs.payload),
@@ -174,7 +174,7 @@ class Concatenator(Component):
         ]
 
     def expiration(self, m: Module, queues: QueueTable) -> ExpirationQueue:
-        """Connect the EQ: queues enter it and expire."""
+        """Add the EQ: queues enter it and expire."""
         m.submodules.expiration = expiration = ExpirationQueue(self.params)
         m.d.comb += [
             expiration.delay.eq(self.settings.delay),
@@ -195,7 +195,7 @@ class Concatenator(Component):
         return expiration
 
     def storage(self, m: Module, queues: QueueTable, pool: LinePool, flush: FlushEngine) -> None:
-        """Connect the lines: queues take and write, the flush engine reads and returns them."""
+        """Add the lines: queues take and write, the flush engine reads and returns them."""
         m.submodules.writer = writer = LineWriter(self.params)
         m.submodules.line_memory = lines = LineMemory(self.params)
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""Sizes of a concatenator, and the layouts of what moves inside it."""
+"""Describes the sizes of a concatenator, and the layouts of what moves inside it."""
 
 # The fields of a struct are annotated with shapes, which are no types.
 # pyright: reportGeneralTypeIssues=false, reportInvalidTypeForm=false
@@ -31,7 +31,7 @@ WAITING_PACKETS = 64  #: packets that may be marked, beside one open in every qu
 
 @dataclass(frozen=True, kw_only=True)
 class ConcatenatorParams:
-    """Sizes of a concatenator of one class: reads, or responses and errors."""
+    """Sets the sizes of a concatenator of one class: reads, or responses and errors."""
 
     payload: bool  #: PRs bring a property: responses and errors, else reads
     nodes: int  #: number of nodes; destinations are 0..nodes-1
@@ -79,7 +79,7 @@ class ConcatenatorParams:
 
     @property
     def suffix(self) -> str:
-        """Tells all sizes apart in the names of modules."""
+        """Return the end of the module's name: all sizes."""
         form = f"v{self.pool}x{self.destinations}" if self.virtual else "full"
         kind = "responses" if self.payload else "reads"
         style = "" if self.style == "auto" else f"_{self.style}"
@@ -108,17 +108,17 @@ class ConcatenatorParams:
 
     @property
     def packet_lines(self) -> int:
-        """Return the lines that a packet of an MTU takes."""
+        """Return the number of lines that a packet of an MTU takes."""
         return -(-self.room // LINE_BYTES)
 
     @property
     def pr_lines(self) -> int:
-        """Return the lines that a PR of the largest property may take."""
+        """Return the number of lines that a PR of the largest property may take."""
         return -(-(PR_BYTES + self.payload * self.most_property_bytes) // LINE_BYTES)
 
     @property
     def pr_beats(self) -> int:
-        """Return the beats of a packet that holds one PR of the largest property alone."""
+        """Return the number of beats of a packet with one PR of the largest property."""
         bytes_ = PACKET_HEADER_BYTES + PR_BYTES + self.payload * self.most_property_bytes
         return -(-bytes_ // BEAT_BYTES)
 
@@ -134,7 +134,7 @@ class ConcatenatorParams:
 
     @property
     def lines(self) -> int:
-        """Return the lines of storage.
+        """Return the number of lines of storage.
 
         The full form has an MTU for each queue, and one being emitted.
         """
@@ -152,7 +152,7 @@ class ConcatenatorParams:
 
     @property
     def expirations(self) -> int:
-        """Return the entries of the EQ: queues that were filled early leave theirs behind."""
+        """Return the number of the EQ's entries: queues that fill early leave theirs behind."""
         return self.most_delay + self.queues + 2
 
     @property
@@ -194,7 +194,7 @@ class ConcatenatorParams:
 
     @property
     def expiration(self) -> data.StructLayout:
-        """Describe an entry of the EQ."""
+        """Describe an entry of the EQ: a queue, and when it expires."""
         return data.StructLayout({"queue": self.queue_bits, "time": self.time_bits})
 
     @property

@@ -1,4 +1,4 @@
-"""From packets to property requests: what is malformed is dropped whole."""
+"""Takes packets apart into property requests; what is malformed is dropped whole."""
 
 from amaranth.hdl import Module
 from amaranth.lib import stream

@@ -1,4 +1,4 @@
-"""Sizes of a deconcatenator, why it drops packets, and the layouts of what moves inside it."""
+"""Describes the sizes of a deconcatenator, why it drops packets, and what moves inside it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ LANES = BEAT_BYTES // 2  #: pieces of two bytes, of which PRs and properties are
 PR_LANES = PR_BYTES // 2
 VERDICT_LATENCY = 5  #: cycles from a packet's last beat to its verdict
 OURS = ("ethertype", "version_ihl", "protocol", "destination_port")
-#: bytes of a packet up to the last of those that say that it is of NetSparse
+#: number of bytes of a packet up to the last of those that say that it is NetSparse's
 OURS_BYTES = UDP_OFFSET + 4
 
 
 class Drop(enum.Enum, shape=3):
-    """Says why a packet is dropped: the first that applies, from above."""
+    """Names why a packet is dropped: the first that applies, from above."""
 
     BROKEN = 0  #: the MAC says that it is broken
     FOREIGN = 1  #: ethertype, version_ihl, protocol or destination_port are not ours, or cut off
@@ -53,7 +53,7 @@ EVENTS = data.StructLayout(
 
 @dataclass(frozen=True, kw_only=True)
 class DeconcatenatorParams:
-    """Class and sizes of a deconcatenator."""
+    """Sets class and sizes of a deconcatenator."""
 
     payload: bool  #: whether it takes responses and errors, else reads
     nodes: int  #: number of nodes of the cluster, 2..65536
@@ -81,7 +81,7 @@ class DeconcatenatorParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the class and all sizes, and what a switch has beyond a NIC."""
+        """Return the end of the module's name: class, all sizes, and what only a switch has."""
         kind = "responses" if self.payload else "reads"
         tag = f"_t{self.tag_bits}" if self.tag_bits else ""
         return (
@@ -117,7 +117,7 @@ class DeconcatenatorParams:
 
     @property
     def beats(self) -> int:
-        """Return the beats of a packet as long as the MTU."""
+        """Return the number of beats of a packet as long as the MTU."""
         return -(-self.mtu // BEAT_BYTES)
 
     @property
@@ -132,7 +132,7 @@ class DeconcatenatorParams:
 
     @property
     def span(self) -> int:
-        """Return the beats of a packet that one beat of a PR may touch."""
+        """Return the number of beats of a packet that one beat of a PR may touch."""
         return (2 * LANES + self.most_lanes - 2) // LANES
 
     @property

@@ -1,4 +1,4 @@
-"""Which queue a destination has: its own index, or what a CAM over active destinations says."""
+"""Finds the queue of a destination: its own index, or what a CAM over active destinations says."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out

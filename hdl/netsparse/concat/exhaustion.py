@@ -1,4 +1,4 @@
-"""Whether the virtual form is about to run out of queues or lines."""
+"""Detects that the virtual form is about to run out of queues or lines."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""The EQ: when the packet of a queue expires."""
+"""Implements the EQ, which knows when the packet of a queue expires."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data

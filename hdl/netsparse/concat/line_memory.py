@@ -1,4 +1,4 @@
-"""The bytes of packets, in lines of 128."""
+"""Stores the bytes of packets, in lines of 128."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data

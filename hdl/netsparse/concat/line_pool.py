@@ -1,4 +1,4 @@
-"""The lines that packets are stored in: which are free, and how those of a packet are linked."""
+"""Tracks the lines that packets are stored in: which are free, and how a packet's are linked."""
 
 from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory

@@ -1,4 +1,4 @@
-"""From PRs to lines: each beat is turned to where its packet goes on."""
+"""Writes PRs to lines: each beat is turned to where its packet goes on."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data

@@ -1,4 +1,4 @@
-"""The one order of marked packets, out of two that may be marked in a cycle."""
+"""Puts marked packets into one order, of which two may be marked in a cycle."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream

@@ -1,4 +1,4 @@
-"""The 64 bytes in front of a packet's PRs, from what is known of the packet."""
+"""Makes the 64 bytes in front of a packet's PRs, from what is known of the packet."""
 
 from collections.abc import Mapping
 
@@ -26,7 +26,7 @@ IP_BYTES = PACKET_HEADER_BYTES - IP_OFFSET  #: bytes that total_length counts be
 UDP_BYTES = PACKET_HEADER_BYTES - UDP_OFFSET  #: bytes that udp_length counts beside the PRs
 DO_NOT_FRAGMENT = 0x4000
 
-#: The words of the IPv4 header that are the same in all packets, summed.
+#: Sums the words of the IPv4 header that are the same in all packets.
 CONSTANT_SUM = (
     (PACKET_CONSTANTS["version_ihl"] << 8)
     + DO_NOT_FRAGMENT
@@ -119,7 +119,7 @@ class PacketHeader(Component):
         return result
 
     def header(self, m: Module, fields, checksum) -> None:
-        """Return every field of the header, in lanes."""
+        """Fill in every field of the header, in lanes."""
         mark = fields.mark
         kind = Kind.RESPONSE if self.params.payload else Kind.READ
         upper = PACKET_CONSTANTS | {

@@ -1,4 +1,4 @@
-"""Whether a packet is good, found while it is written."""
+"""Judges whether a packet is good, while it is written."""
 
 from typing import Any, cast
 

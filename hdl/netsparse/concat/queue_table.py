@@ -1,4 +1,4 @@
-"""The queues: which packets are open, and which beat goes into one, opens or marks one."""
+"""Tracks the queues: which packets are open, and which beat joins, opens or marks one."""
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory

@@ -1,4 +1,4 @@
-"""The property requests of a packet, one after another."""
+"""Unpacks the property requests of a packet, one after another."""
 
 from typing import Any
 

@@ -17,7 +17,7 @@ from hdl.netsparse.host.request_splitter import RequestSplitter
 
 
 class HostReader(Component):
-    """Properties that units ask for at ``requests`` come back as ``beats``, in the order taken.
+    """Brings properties that units ask for at ``requests`` as ``beats``, in the order taken.
 
     A request on the bus is a burst of one or two beats inside an aligned line of 128 bytes; how a
     property is cut into them, ``aligned`` says (see :class:`RequestSplitter`). A property of n

@@ -1,4 +1,4 @@
-"""From beats as they lie in memory to beats of a property."""
+"""Packs beats as they lie in memory into beats of a property."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data

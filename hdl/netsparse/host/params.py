@@ -1,4 +1,4 @@
-"""Sizes of the way to host memory, and the layout of every bundle on it."""
+"""Describes the sizes of the way to host memory, and the layout of every bundle on it."""
 
 from dataclasses import dataclass, replace
 
@@ -19,14 +19,14 @@ PLACE_BITS = bits_for(LINE_WORDS - 1)  #: width of a word's number in a line
 LINE_OFFSET_BITS = bits_for(LINE_BYTES - 1)
 WORD_OFFSET_BITS = bits_for(WORD_BYTES - 1)
 
-#: What a unit sees of the bus, each for one cycle: a request has gone to AR or AW; a property has
-#: been taken from a unit, a written one with its last beat.
+#: Tells a unit what happens on the bus, each for one cycle: a request has gone to AR or AW; a
+#: property has been taken from a unit, a written one with its last beat.
 EVENTS = data.StructLayout({"request": 1, "property": 1})
 
 
 @dataclass(frozen=True, kw_only=True)
 class HostParams:
-    """Sizes of a reader or a writer of host memory."""
+    """Sets the sizes of a reader or a writer of host memory."""
 
     units: int  #: number of units that share it, 1..64
     address_bits: int = 64  #: width of a byte address of host memory, 13..64
@@ -48,7 +48,7 @@ class HostParams:
 
     @property
     def suffix(self) -> str:
-        """Tells all sizes apart in the names of modules."""
+        """Return the end of the module's name: all sizes."""
         return f"u{self.units}_a{self.address_bits}_m{self.most_bytes}_o{self.outstanding}"
 
     @property
@@ -73,19 +73,20 @@ class HostParams:
 
     @property
     def write_port(self) -> AxiPortParams:
-        """Return the sizes of a writer's port; a request's tag is its unit, and whether it is the
-        last.
+        """Return the sizes of a writer's port to the bus.
+
+        A request's tag is its unit, and whether it is the last.
         """
         return replace(self.read_port, tag_bits=self.unit_bits + 1)
 
     @property
     def read_axi(self) -> AxiReadSignature:
-        """Describe the bus of a reader."""
+        """Describe the AXI bus of a reader."""
         return AxiReadSignature(address_bits=self.address_bits, data_bits=8 * BEAT_BYTES)
 
     @property
     def write_axi(self) -> AxiWriteSignature:
-        """Describe the bus of a writer."""
+        """Describe the AXI bus of a writer."""
         return AxiWriteSignature(address_bits=self.address_bits, data_bits=8 * BEAT_BYTES)
 
     @property
@@ -95,8 +96,9 @@ class HostParams:
 
     @property
     def property_beat(self) -> data.StructLayout:
-        """Describe 64 bytes of a property that a unit has, from its beginning; all else as in every
-        beat.
+        """Describe 64 bytes of a property that a unit has, from its beginning.
+
+        All other fields are the same in every beat.
         """
         return data.StructLayout(
             {

@@ -1,4 +1,4 @@
-"""Gives the beats of a request, one after the other."""
+"""Splits a request into its beats, one after the other."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream

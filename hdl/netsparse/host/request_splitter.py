@@ -1,4 +1,4 @@
-"""From a property to the requests that fetch or write it."""
+"""Splits a property into the requests that fetch or write it."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream

@@ -1,4 +1,4 @@
-"""Words of a beat: turned, and told apart."""
+"""Turns the words of a beat, and tells which of them are below a lane."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -14,7 +14,7 @@ def words_below(lane: Value) -> Value:
 
 
 class Rotator(Component):
-    """Word k of ``i`` is word k + ``up`` of ``o``, modulo 16.
+    """Turns the words of ``i``: its word k is word k + ``up`` of ``o``, modulo 16.
 
     Two choices of four, one behind the other; latency: none.
     """

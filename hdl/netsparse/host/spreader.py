@@ -1,4 +1,4 @@
-"""From beats of a property to beats as they lie in memory."""
+"""Spreads beats of a property into beats as they lie in memory."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream

@@ -1,4 +1,4 @@
-"""A bank of the Idx Filter's cache: one lookup or set a cycle, one miss at a time."""
+"""Implements a bank of the Idx Filter's cache: a lookup or set a cycle, one miss at a time."""
 
 from itertools import pairwise
 

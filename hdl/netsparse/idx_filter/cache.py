@@ -1,4 +1,4 @@
-"""The Idx Filter: a bit a column in the SNIC's memory, behind a cache that all units share."""
+"""Implements the Idx Filter: a bit a column in the SNIC's memory, behind a cache of all units."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream

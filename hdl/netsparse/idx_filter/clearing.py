@@ -1,4 +1,4 @@
-"""How the Idx Filter becomes all zeros."""
+"""Clears the Idx Filter, so that it is all zeros."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import enum, stream
@@ -25,7 +25,8 @@ class Phase(enum.Enum, shape=2):
 
 
 class FilterClearing(Component):
-    """After ``control.clear``: waits for ``idle``, empties the banks, writes zeros to every line.
+    """Waits, after ``control.clear``, for ``idle``; empties the banks and writes zeros to every
+    line.
 
     ``busy`` from the next cycle until the last zero is in the memory; requests are not to be taken
     while it is high. A ``clear`` that comes while ``busy``, which it is after a reset too, is

@@ -1,4 +1,4 @@
-"""What a bank of the Idx Filter's cache does about a miss: a line out, a line in."""
+"""Handles a miss of a bank of the Idx Filter's cache: a line out, a line in."""
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import stream

@@ -1,4 +1,4 @@
-"""How the banks of the Idx Filter's cache reach the SNIC's memory: one AXI4 master."""
+"""Connects the banks of the Idx Filter's cache to the SNIC's memory: one AXI4 master."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream
@@ -94,8 +94,9 @@ class FilterMemoryPort(Component):
             m.d.comb += bank.ready.eq(grant[k] & reader.bursts.ready)
 
     def add_writes(self, m: Module, writer: AxiWritePort) -> None:
-        """Pass writes of the banks, and zeros, to AW and W in turn; each takes a line in its own
-        time.
+        """Pass writes of the banks, and zeros, to AW and W in turn.
+
+        Each takes a line in its own time.
         """
         # The two copies leave at different times: what was chosen has to stay until both have.
         m.submodules.write = write = StreamRegister(StreamRegisterParams(width=self.write.size))

@@ -1,4 +1,4 @@
-"""Sizes of the Idx Filter and the layouts of what moves in it."""
+"""Describes the sizes of the Idx Filter and the layouts of what moves in it."""
 
 from dataclasses import dataclass, replace
 
@@ -37,7 +37,7 @@ def answer_layout(slots: int) -> data.StructLayout:
 
 @dataclass(frozen=True, kw_only=True)
 class FilterCacheParams:
-    """Sizes of the cache of the Idx Filter."""
+    """Sets the sizes of the cache of the Idx Filter."""
 
     units: int  #: number of client RIG units, 1..64
     banks: int  #: number of banks, a power of two, up to 64
@@ -85,7 +85,7 @@ class FilterCacheParams:
 
     @property
     def suffix(self) -> str:
-        """Tells units, banks, lines by ways, blocks of a unit, and widths."""
+        """Return the end of the module's name: units, banks, lines by ways, blocks and widths."""
         return (
             f"{self.units}x{self.banks}_{self.sets}x{self.ways}_{self.unit_rows}"
             f"_{self.idx_bits}_{self.address_bits}_{self.slots}"
@@ -200,7 +200,7 @@ class FilterCacheParams:
 
     @property
     def control(self) -> data.StructLayout:
-        """From the registers: ``columns`` (up to 2 ** idx_bits) are in use, idxs below it.
+        """Describe what registers tell: ``columns`` (up to 2 ** idx_bits) in use, idxs below it.
 
         ``base`` is the address of line 0, whole lines. Both hold still except that they may
         change with ``clear``, which is high for a cycle.

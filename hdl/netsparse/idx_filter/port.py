@@ -1,4 +1,4 @@
-"""A RIG unit's way to the Idx Filter: its LSQ."""
+"""Connects a RIG unit to the Idx Filter, by its LSQ."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from hdl.netsparse.idx_filter.slot_ring import SlotRing, SlotRingParams
 
 @dataclass(frozen=True, kw_only=True)
 class FilterPortParams:
-    """Sizes of a unit's LSQ."""
+    """Sets the sizes of a unit's LSQ."""
 
     lsq_entries: int = 64  #: number of slots in all, up to 1024
     reserved: int = 8  #: slots that only sets use, at least 2, as are the others
@@ -36,7 +36,7 @@ class FilterPortParams:
 
     @property
     def suffix(self) -> str:
-        """Tells slots, reserved ones and widths."""
+        """Return the end of the module's name: slots, reserved ones and widths."""
         return f"{self.lsq_entries}_{self.reserved}_{self.idx_bits}_{self.entry_bits}"
 
     @property
@@ -46,7 +46,7 @@ class FilterPortParams:
 
     @property
     def lookup(self) -> data.StructLayout:
-        """Describe a lookup: is the bit of ``idx`` set?"""
+        """Describe a lookup, which asks whether the bit of ``idx`` is set."""
         return data.StructLayout({"idx": self.idx_bits, "entry": self.entry_bits})
 
     @property

@@ -1,4 +1,4 @@
-"""Slots of an LSQ that are taken and given back in one order."""
+"""Takes and gives back slots of an LSQ in one order."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from hdl.netsparse.idx_filter.params import answer_layout, answer_signature
 
 @dataclass(frozen=True, kw_only=True)
 class SlotRingParams:
-    """Size of a ring of slots."""
+    """Sets the number of slots in a ring, and what is kept with each."""
 
     first: int  #: number of the first slot
     count: int  #: number of slots, at least 2
@@ -32,7 +32,7 @@ class SlotRingParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the first slot, the number of slots and the width."""
+        """Return the end of the module's name: first slot, number of slots, and width."""
         return f"{self.first}_{self.count}_of_{self.lsq_entries}_{self.width}"
 
     @property
@@ -52,7 +52,7 @@ class SlotRingParams:
 
 
 class SlotRing(Component):
-    """A beat of ``i`` takes ``slot``; beats leave ``o`` in the same order, each with its answer.
+    """Keeps each beat of ``i`` in a slot; beats leave ``o`` in the same order, with their answers.
 
     Answers come in any order, and those for slots of others are left alone. Throughput: one beat
     in and one out a cycle. Latency: :attr:`latency` from an answer to its result, or from ``i``

@@ -1,4 +1,4 @@
-"""Which lines a bank of the Idx Filter's cache holds, and which goes next."""
+"""Tracks which lines a bank of the Idx Filter's cache holds, and which goes next."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data

@@ -1,4 +1,4 @@
-"""A unit's own cache in front of the banks of the Idx Filter: the ones that it has seen."""
+"""Caches for a unit, in front of the Idx Filter's banks, the ones that it has seen."""
 
 from itertools import pairwise
 
@@ -118,7 +118,7 @@ class UnitCache(Component):
         return block[: self.params.unit_row_bits], block[self.params.unit_row_bits :]
 
     def add_fill(self, m: Module, entries: DualPortMemory) -> Signal:
-        """Blocks with ones that banks send, each to where the idx of its request belongs.
+        """Write blocks with ones that banks send, each to where the idx of its request belongs.
 
         What is returned is high while a block is about to be written.
         """

@@ -1,4 +1,4 @@
-"""What PRs take of an output queue, in beats of 64 bytes."""
+"""Computes what PRs take of an output queue, in beats of 64 bytes."""
 
 from amaranth.hdl import Value, ValueLike
 
@@ -10,11 +10,11 @@ READ_COST = 2  #: beats of a packet with one read, or with an error: the header 
 
 
 def response_beats(property_bytes: int) -> int:
-    """Return the beats of a packet with one response."""
+    """Return the number of beats of a packet with one response."""
     return 1 + -(-(PR_BYTES + property_bytes) // BEAT_BYTES)
 
 
 def cost_of(property_bytes: Value, bits: int) -> ValueLike:
-    """Return the same, in hardware."""
+    """Return, in hardware, the number of beats of a packet with one response."""
     whole = (property_bytes + (PR_BYTES + 2 * BEAT_BYTES - 1)) >> 6
     return low_bits(whole, bits)

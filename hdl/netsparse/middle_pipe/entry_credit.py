@@ -1,4 +1,4 @@
-"""What a PR gives back when it turns out by how much its packet has grown."""
+"""Gives back what was taken for a PR, when it is known by how much its packet has grown."""
 
 from amaranth.hdl import Module, Mux
 from amaranth.lib import data

@@ -1,4 +1,4 @@
-"""Where groups begin and end among those PRs of packets that go one of two ways."""
+"""Marks where groups begin and end among those PRs of packets that go one of two ways."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class GroupMarksParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the depth."""
+        """Return the end of the module's name: the depth."""
         return f"{self.depth}"
 
 

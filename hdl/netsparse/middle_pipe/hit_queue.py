@@ -1,4 +1,4 @@
-"""Properties that were found, until they have left as responses."""
+"""Queues properties that were found, until they have left as responses."""
 
 from typing import Any, cast
 

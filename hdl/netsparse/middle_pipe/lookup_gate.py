@@ -1,4 +1,4 @@
-"""Which reads enter a middle pipe: each has room for whatever may become of it."""
+"""Lets reads enter a middle pipe when there is room for whatever may become of them."""
 
 from typing import Any, cast
 

@@ -1,4 +1,4 @@
-"""A middle pipe of a switch: packets are taken apart, meet the Property Cache, and are joined."""
+"""Implements a middle pipe: packets are taken apart, meet the Property Cache, and are joined."""
 
 from typing import Any, cast
 
@@ -107,7 +107,7 @@ class MiddlePipe(Component):
         return m
 
     def come(self, m: Module, name: str, payload: int) -> None:
-        """Take packets apart; what they cannot become is given back."""
+        """Take packets apart; give back room for what they cannot become."""
         params, parts = self.params, m.submodules
         come, deconcatenator = getattr(self, name), parts[f"{name}_deconcatenator"]
         room, verdicts = parts[f"{name}_room"], parts[f"{name}_verdicts"]

@@ -1,4 +1,4 @@
-"""Packets that leave a middle pipe wait for their ports, each in its own queue."""
+"""Queues packets that leave a middle pipe for their ports, each in its own queue."""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -24,7 +24,7 @@ class OutputQueuesParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the class and the switch."""
+        """Return the end of the module's name: the class and the switch."""
         return f"{'responses' if self.payload else 'reads'}_{self.switch.suffix}"
 
     @property
@@ -45,7 +45,7 @@ class OutputQueuesParams:
 
     @property
     def fifo(self) -> FifoParams:
-        """Return the sizes of a queue."""
+        """Return the sizes of one queue."""
         return FifoParams(width=OUTPUT_BEAT.size, depth=self.switch.output_beats, refuses=False)
 
 

@@ -1,4 +1,4 @@
-"""A response's property, gathered from its beats for the Property Cache."""
+"""Gathers a response's property from its beats, for the Property Cache."""
 
 from typing import Any, cast
 

@@ -1,4 +1,4 @@
-"""What a packet gives back when its verdict tells what it can become."""
+"""Gives back what a packet was let in with, when its verdict tells what it can become."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data

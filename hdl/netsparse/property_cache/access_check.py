@@ -1,4 +1,4 @@
-"""What an access to a Property Cache is to do: nothing, or an operation on a row of tags."""
+"""Decides what an access to a Property Cache does: nothing, or an operation on a row of tags."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out

@@ -1,4 +1,4 @@
-"""How a Property Cache is emptied, row by row."""
+"""Empties a Property Cache, row by row."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
@@ -8,7 +8,7 @@ from hdl.netsparse.property_cache.params import PropertyCacheParams
 
 
 class RowClearing(Component):
-    """After ``begin``, and after a reset, counts all rows, one a cycle, from the next cycle on.
+    """Counts all rows after ``begin`` and after a reset, one a cycle, from the next cycle on.
 
     ``busy`` is high meanwhile: as many cycles as there are rows behind the last ``begin``. One
     that comes while ``busy`` begins anew. Memories survive a reset, so nothing else empties them.

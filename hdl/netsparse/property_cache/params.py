@@ -1,4 +1,4 @@
-"""Sizes of the Property Cache and the layouts of what moves in it."""
+"""Describes the sizes of the Property Cache and the layouts of what moves in it."""
 
 # The type stubs take members of an Amaranth enumeration for numbers.
 # pyright: reportGeneralTypeIssues=false
@@ -27,7 +27,7 @@ REACH = FIND
 
 
 class Operation(enum.Enum, shape=2):
-    """Says what is done with a row of tags."""
+    """Names what is done with a row of tags."""
 
     NONE = 0
     LOOKUP = 1
@@ -37,7 +37,7 @@ class Operation(enum.Enum, shape=2):
 
 @dataclass(frozen=True, kw_only=True)
 class PropertyCacheParams:
-    """Sizes of the cache of one middle pipe (table 5)."""
+    """Sets the sizes of the cache of one middle pipe (table 5)."""
 
     cache_bytes: int = 4 * 1024**2  #: bytes of properties; the paper's eight pipes share 32 MB
     segments: int = 32  #: number of segments, a power of two, 2..32; together the largest property
@@ -63,7 +63,7 @@ class PropertyCacheParams:
 
     @property
     def suffix(self) -> str:
-        """Tells segments, sets and ways, the width of an idx, the latency and the memory."""
+        """Return the end of the module's name: segments, sets, ways and further sizes."""
         sizes = f"{self.segments}x{self.sets}x{self.ways}_{self.idx_bits}_{self.latency}"
         return sizes if self.style == "auto" else f"{sizes}_{self.style}"
 
@@ -141,7 +141,7 @@ class PropertyCacheParams:
 
     @property
     def verdict(self) -> data.StructLayout:
-        """Describe what became of a slot."""
+        """Describe what became of a row's access."""
         return data.StructLayout(
             {
                 "found": 1,  # a lookup or an insert whose tag is held
@@ -192,11 +192,11 @@ class PropertyCacheParams:
 
     @property
     def segment_memory(self) -> MemoryParams:
-        """Return the sizes of a segment: address {set, way}."""
+        """Return the sizes of a segment's memory; its address is {set, way}."""
         return MemoryParams(bits=8 * SEGMENT_BYTES, depth=self.sets * self.ways, style=self.style)
 
 
-#: What an access was, one of the first six, in the cycle of its result.
+#: Says what an access was, one of the first six, in the cycle of its result.
 EVENTS = data.StructLayout(
     {
         "hit": 1,  # a lookup found its property

@@ -1,4 +1,4 @@
-"""The properties that a Property Cache holds, in segments."""
+"""Stores the properties that a Property Cache holds, in segments."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out

@@ -1,4 +1,4 @@
-"""The Property Cache of a switch's middle pipe."""
+"""Implements the Property Cache of a switch's middle pipe."""
 
 from amaranth.hdl import Cat, Module
 from amaranth.lib.wiring import In, Out

@@ -1,4 +1,4 @@
-"""The slots that came just before one, and which of them are about the same thing."""
+"""Remembers the slots that came just before one, and which of them concern the same thing."""
 
 from amaranth.hdl import Module
 from amaranth.lib import data
@@ -10,7 +10,7 @@ from hdl.netsparse.property_cache.params import REACH, Operation, PropertyCacheP
 
 
 class SlotHistory(Component):
-    """``past[k]`` is the slot of k + 1 cycles ago.
+    """Shows past slots: ``past[k]`` is the slot of k + 1 cycles ago.
 
     :attr:`latency` cycles after a slot, bit k of ``same_row`` tells whether the slot k + 1 before
     it was a lookup or an insert in its row, and that of ``same_line`` whether of its tag as well.

@@ -1,4 +1,4 @@
-"""Which properties a Property Cache holds, in which ways, and which one goes next."""
+"""Tracks which properties a Property Cache holds, in which ways, and which one goes next."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out

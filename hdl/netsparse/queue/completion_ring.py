@@ -19,7 +19,7 @@ OFFSET_BITS = ENTRY_BYTES.bit_length() - 1
 
 
 class CompletionRing(Component):
-    """Every completion becomes an entry of ``ring``, in their order (NetSparse, section 5.4).
+    """Writes every completion as an entry of ``ring``, in their order (NetSparse, section 5.4).
 
     The ``phase`` of an entry, the last of its bits, is 1 in the first round of the ring and turns
     with every round, so that the host finds new entries by reading its own memory, as in NVM

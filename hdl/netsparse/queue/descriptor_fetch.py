@@ -24,7 +24,7 @@ OFFSET_BITS = DESCRIPTOR_BYTES.bit_length() - 1
 
 
 class Phase(enum.Enum, shape=2):
-    """Says what happens about the next descriptor."""
+    """Names what happens about the next descriptor."""
 
     CLOSED = 0  #: the ring is not enabled
     LOOK = 1  #: how many descriptors the host has written is compared with how many were asked for
@@ -33,7 +33,7 @@ class Phase(enum.Enum, shape=2):
 
 
 class DescriptorFetch(Component):
-    """Descriptors of ``ring`` leave ``o`` in their order (NetSparse, section 5.4).
+    """Reads descriptors of ``ring``, which leave ``o`` in their order (NetSparse, section 5.4).
 
     The host writes descriptors, then their number to ``ring.index`` (the doorbell). They are read
     one host access each, at most :data:`AHEAD` ahead of ``o``, so that there is always room for

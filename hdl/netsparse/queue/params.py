@@ -1,4 +1,4 @@
-"""Rings in host memory: what lies in them, and what the host's registers say of them."""
+"""Describes rings in host memory: what lies in them, and what the host's registers say of them."""
 
 from amaranth.hdl import Value
 from amaranth.lib import data, enum
@@ -16,8 +16,8 @@ ENTRY_BYTES = 16
 INDEX_BITS = 16  #: of a descriptor or an entry since the ring was enabled, modulo 2 ** 16
 SIZE_BITS = 4
 
-#: IBV_WR_RIG: a work request in the request ring (NetSparse, section 5.4), little-endian. What is
-#: reserved must be zero.
+#: Lays out IBV_WR_RIG, a work request in the request ring (NetSparse, section 5.4),
+#: little-endian. What is reserved must be zero.
 DESCRIPTOR = data.StructLayout(
     {
         "idx_address": 64,  # of an array of idxs, aligned to its elements
@@ -32,7 +32,7 @@ DESCRIPTOR = data.StructLayout(
     }
 )
 
-#: What became of a request, in the completion ring, little-endian.
+#: Lays out what became of a request, in the completion ring, little-endian.
 ENTRY = data.StructLayout(
     {
         "tag": TAG_BITS,  # of the request; with DESCRIPTOR the index of the descriptor
@@ -47,7 +47,7 @@ NO_UNIT = 32
 
 
 class Fault(enum.Enum, shape=2):
-    """Says why a ring has stopped, until it is disabled."""
+    """Names why a ring has stopped, until it is disabled."""
 
     NONE = 0
     ADDRESS = 1  #: the ring does not begin at a multiple of its bytes
@@ -56,14 +56,14 @@ class Fault(enum.Enum, shape=2):
 
 
 class Verdict(enum.Enum, shape=2):
-    """Says what a descriptor is: legal, or why not."""
+    """Names what a descriptor is: legal, or why not."""
 
     LEGAL = 0  #: as far as can be seen from itself
     ILLEGAL = 1  #: a field is larger than any legal one, or reserved bits are not zero
     UNREAD = 2  #: host memory answered with an error
 
 
-#: What the host says of a ring; all but ``index`` holds still while the ring is enabled or busy.
+#: Tells what the host says of a ring; all but ``index`` holds still while it is enabled or busy.
 #: The ring has 2 ** ``size`` places from ``address`` on, which is a multiple of the ring's bytes.
 #: ``index`` is the host's: how many descriptors it has written, or entries it has read, since the
 #: ring was enabled, modulo 2 ** 16.

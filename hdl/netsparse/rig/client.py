@@ -1,4 +1,4 @@
-"""Client mode of a RIG unit: from idxs to the PRs that are left of them."""
+"""Implements client mode of a RIG unit: from idxs to the PRs that are left of them."""
 
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data, stream
@@ -17,7 +17,7 @@ from hdl.netsparse.rig.pending_table import PendingTable, PendingTableParams
 from hdl.netsparse.rig.pr_generator import PrGenerator
 from hdl.netsparse.rig.slot_table import READERS, SlotTable
 
-#: What becomes of idxs in a cycle, and what holds them up.
+#: Says what becomes of idxs in a cycle, and what holds them up.
 CLIENT_EVENTS = data.StructLayout(
     {
         "consumed": 1,

@@ -1,4 +1,4 @@
-"""What is left to do for each of the commands under way, and what has failed of it."""
+"""Tracks what is left to do for each of the commands under way, and what has failed of it."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -8,7 +8,7 @@ from hdl.common.component import Component
 from hdl.netsparse.rig.params import Cause, RigParams
 
 OPEN_BITS = 10  #: more idxs than all stages, the LSQ and the Pending PR Table hold
-#: What may fail in a cycle, by its cause: lookups in the filter, and its sets.
+#: Lists what may fail in a cycle, by its cause: lookups in the filter, and its sets.
 SOURCES = (
     Cause.RANGE,
     Cause.IDX_READ,

@@ -1,4 +1,4 @@
-"""RIG commands from their start to their end, whatever comes between; several at a time."""
+"""Controls several RIG commands at a time, from their start to their end."""
 
 from amaranth.hdl import Array, Module, Signal
 from amaranth.lib import enum, memory, stream
@@ -9,7 +9,7 @@ from hdl.netsparse.rig.params import COMPLETION, WATCHDOG_BITS, Cause, RigParams
 
 
 class State(enum.Enum, shape=2):
-    """Says what becomes of the oldest command."""
+    """Names what becomes of the oldest command."""
 
     RUN = 0  #: it is under way, or there is none
     DRAIN = 1  #: it failed: all that is under way comes to its end
@@ -178,8 +178,9 @@ class RigControl(Component):
         return over, command.cause
 
     def watch(self, m: Module, state, limit) -> Signal:
-        """Count cycles in which nothing of the oldest moves; return what is high if they are too
-        many.
+        """Count cycles in which nothing of the oldest command moves.
+
+        Returns a signal that is high if they are too many.
         """
         idle = Signal(WATCHDOG_BITS)
         expired = Signal()

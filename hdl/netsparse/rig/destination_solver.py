@@ -1,4 +1,4 @@
-"""Which node owns an idx."""
+"""Finds the node that owns an idx."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from hdl.common.streams import StreamRegister, StreamRegisterParams
 
 @dataclass(frozen=True, kw_only=True)
 class DestinationParams:
-    """Sizes of the partition."""
+    """Sets the number of nodes, and the widths of idx and tag."""
 
     nodes: int = 128  #: among which the columns are divided, 2..65536
     idx_bits: int = 40  #: width of an idx, 8..64
@@ -30,7 +30,7 @@ class DestinationParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the nodes, and the widths of idx and tag."""
+        """Return the end of the module's name: the nodes, and the widths of idx and tag."""
         return f"{self.nodes}_i{self.idx_bits}_t{self.tag_bits}"
 
     @property
@@ -40,8 +40,9 @@ class DestinationParams:
 
     @property
     def boundary_bits(self) -> int:
-        """Return the width of a block's first column; an empty block's is one behind the last
-        column.
+        """Return the width of a block's first column.
+
+        That of an empty block may be one behind the last column.
         """
         return self.idx_bits + 1
 
@@ -52,7 +53,7 @@ class DestinationParams:
 
     @property
     def answer(self) -> data.StructLayout:
-        """Describe an idx with its owner."""
+        """Describe an idx with the node that owns it."""
         return data.StructLayout({"idx": self.idx_bits, "node": self.levels, "tag": self.tag_bits})
 
     @property
@@ -62,7 +63,7 @@ class DestinationParams:
 
 
 class DestinationSolver(Component):
-    """``node`` is the last k with ``boundary[k] <= idx``: NetSparse, sections 5.2 and 5.3.
+    """Finds the last node k with ``boundary[k] <= idx``: NetSparse, sections 5.2 and 5.3.
 
     Node k owns the columns from ``boundary[k]`` to before ``boundary[k + 1]``, of which there may
     be none: 0 = boundary[0] <= boundary[1] <= ... <= the number of columns. ``write`` enters a
@@ -151,7 +152,7 @@ class DestinationSolver(Component):
 
 
 def held(m: Module, advance, value, name: str):
-    """Return ``value``, a step of the pipeline later."""
+    """Return ``value`` one step of the pipeline later."""
     register = Signal(value.shape(), name=name, reset_less="valid" not in name)
     with m.If(advance):
         m.d.sync += register.eq(value)

@@ -1,4 +1,4 @@
-"""The first look at an idx: is it one of the matrix, and is it another node's?"""
+"""Checks an idx first: is it one of the matrix, and is it another node's?"""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream

@@ -1,4 +1,4 @@
-"""Idx DMA and idx buffer: the idxs of commands, one a cycle."""
+"""Fetches the idxs of commands, one a cycle: Idx DMA and idx buffer."""
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream

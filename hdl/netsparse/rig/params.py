@@ -1,4 +1,4 @@
-"""Sizes of a RIG unit, and the layouts of what it is told and what it tells."""
+"""Describes the sizes of a RIG unit, and the layouts of what it is told and what it tells."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ HOST_ADDRESS_BITS = 64  #: width of an address that the host writes
 
 
 class Cause(enum.Enum, shape=4):
-    """Says how a RIG command ended: the first failure counts."""
+    """Names how a RIG command ended: the first failure counts."""
 
     DONE = 0  #: every remote property is in host memory
     COMMAND = 1  #: an illegal size or address, or, of the ring, no client unit; nothing was done
@@ -30,7 +30,7 @@ class Cause(enum.Enum, shape=4):
     DESCRIPTOR = 9  #: host memory answered a read of the descriptor with an error, or not in time
 
 
-#: What can fail while a command runs: one bit each.
+#: Names what can fail while a command runs: one bit each.
 FAILURES = data.StructLayout(
     {
         cause.name.lower(): 1
@@ -44,7 +44,7 @@ COMPLETION = data.StructLayout({"tag": TAG_BITS, "cause": Cause})
 
 @dataclass(frozen=True, kw_only=True)
 class RigParams:
-    """Sizes of a RIG unit (NetSparse, section 5.3, table 5)."""
+    """Sets the sizes of a RIG unit (NetSparse, section 5.3, table 5)."""
 
     nodes: int = 128  #: number of nodes of the cluster, 2..65536
     idx_bits: int = 40  #: width of an idx, 8..64
@@ -91,7 +91,7 @@ class RigParams:
 
     @property
     def suffix(self) -> str:
-        """Tells what makes the units of one design differ from others."""
+        """Return the end of the module's name: what differs between units of one design."""
         return f"{self.pending_entries}_i{self.idx_bits}_n{self.nodes}_p{self.most_property_bytes}"
 
     @property
@@ -111,7 +111,7 @@ class RigParams:
 
     @property
     def property_beats(self) -> int:
-        """Return the beats of the property buffer."""
+        """Return the number of beats of the property buffer."""
         return self.property_buffer_bytes // BEAT_BYTES
 
     @property
@@ -147,8 +147,9 @@ class RigParams:
 
     @property
     def idx_array(self) -> data.StructLayout:
-        """Describe where in host memory the idxs of the command in ``slot`` are, aligned to each
-        idx.
+        """Describe where in host memory the idxs of the command in ``slot`` are.
+
+        They are aligned to the size of an idx.
         """
         return data.StructLayout(
             {
@@ -171,9 +172,7 @@ class RigParams:
 
     @property
     def partition(self) -> data.StructLayout:
-        """Describe which idxs there are and which are local: ``first <= idx < end``, of
-        ``columns``.
-        """
+        """Describe which idxs exist and which are local: ``first <= idx < end``, of ``columns``."""
         bound = self.idx_bits + 1
         return data.StructLayout({"node": 32, "first": bound, "end": bound, "columns": bound})
 
@@ -201,9 +200,7 @@ class RigParams:
 
     @property
     def host_write(self) -> data.StructLayout:
-        """Describe a beat of a property on its way to host memory; address and bytes are the
-        whole's.
-        """
+        """Describe a beat of a property for host memory; address and bytes are the whole's."""
         return data.StructLayout(
             {
                 "address": self.address_bits,
@@ -214,5 +211,5 @@ class RigParams:
         )
 
 
-#: A beat that was read, dense from the first byte asked for; ``failed`` counts with ``last``.
+#: Holds a beat that was read, dense from the first byte asked for; ``failed`` counts with ``last``.
 READ_BEAT = data.StructLayout({"last": 1, "failed": 1, "data": 8 * BEAT_BYTES})

@@ -1,4 +1,4 @@
-"""Which idxs have a property request under way: the Pending PR Table."""
+"""Tracks which idxs have a property request under way: the Pending PR Table."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ GROUP = 8  #: entries whose comparisons are brought together before the first re
 
 @dataclass(frozen=True, kw_only=True)
 class PendingTableParams:
-    """Sizes of the Pending PR Table (NetSparse, table 5)."""
+    """Sets the sizes of the Pending PR Table (NetSparse, table 5)."""
 
     entries: int = 256  #: most requests under way, 4..256
     idx_bits: int = 40  #: width of an idx, 8..64
@@ -34,7 +34,7 @@ class PendingTableParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the entries and the widths of idx and tag."""
+        """Return the end of the module's name: the entries and the widths of idx and tag."""
         return f"{self.entries}x{self.idx_bits}_t{self.tag_bits}"
 
     @property
@@ -44,7 +44,7 @@ class PendingTableParams:
 
     @property
     def result(self) -> data.StructLayout:
-        """Describe what became of a lookup."""
+        """Describe what became of a lookup in the table."""
         return data.StructLayout({"idx": self.idx_bits, "coalesced": 1, "entry": self.entry_bits})
 
     @property
@@ -59,7 +59,7 @@ class PendingTableParams:
 
     @property
     def contents(self) -> data.StructLayout:
-        """Describe what an entry holds."""
+        """Describe what an entry of the table holds."""
         return data.StructLayout({"valid": 1, "idx": self.idx_bits})
 
 

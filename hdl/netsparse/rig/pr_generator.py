@@ -1,4 +1,4 @@
-"""PR generator: a read for every idx that is asked of its owner."""
+"""Generates a read PR for every idx that is asked of its owner."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream

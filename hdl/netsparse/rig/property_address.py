@@ -1,4 +1,4 @@
-"""Where the property of an idx lies in host memory."""
+"""Computes where the property of an idx lies in host memory."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from hdl.netsparse.protocol import LENGTH_BITS
 
 @dataclass(frozen=True, kw_only=True)
 class PropertyAddressParams:
-    """Sizes of an address calculation."""
+    """Sets the widths of an address calculation."""
 
     idx_bits: int  #: width of an idx
     address_bits: int  #: width of a byte address
@@ -20,12 +20,12 @@ class PropertyAddressParams:
 
     @property
     def suffix(self) -> str:
-        """Tells all sizes apart in the names of modules."""
+        """Return the end of the module's name: all sizes."""
         return f"i{self.idx_bits}_a{self.address_bits}_t{self.tag_bits}"
 
     @property
     def asked(self) -> data.StructLayout:
-        """Describe an idx and its tag."""
+        """Describe an idx whose address is asked for, and its tag."""
         return data.StructLayout({"idx": self.idx_bits, "tag": self.tag_bits})
 
     @property

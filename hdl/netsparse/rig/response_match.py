@@ -1,4 +1,4 @@
-"""Finds the pending entry that a response is for."""
+"""Matches a response with the pending entry that it is for."""
 
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data, stream
@@ -11,7 +11,7 @@ from hdl.netsparse.rig.params import RigParams
 
 MATCH_EVENTS = data.StructLayout({"response": 1, "stale": 1, "remote": 1})
 
-#: A beat of a property.
+#: Holds a beat of a property.
 PROPERTY_BEAT = data.StructLayout({"last": 1, "data": 8 * BEAT_BYTES})
 
 

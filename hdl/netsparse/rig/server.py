@@ -1,4 +1,4 @@
-"""Server mode of a RIG unit: properties of this node for whoever asks."""
+"""Implements server mode of a RIG unit: properties of this node for whoever asks."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream

@@ -1,4 +1,4 @@
-"""The table that says of which command each pending entry is."""
+"""Tells which command each pending entry belongs to."""
 
 from amaranth.hdl import Module
 from amaranth.lib import memory
@@ -7,13 +7,13 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.component import Component
 from hdl.netsparse.rig.params import RigParams
 
-#: Who wants to know: of what the filter has answered, and what it has set; what becomes a PR;
-#: the response that comes, and a cycle later; what was written.
+#: Lists who reads the table: for what the filter has answered, and what it has set; what becomes
+#: a PR; the response that comes, and a cycle later; what was written.
 READERS = ("looked", "set", "sent", "answered", "response", "written")
 
 
 class SlotTable(Component):
-    """``slot[k]`` is the slot of the command that took the entry ``read[k]``, at once.
+    """Shows as ``slot[k]`` the slot of the command that took the entry ``read[k]``, at once.
 
     ``write`` enters that of ``entry``; it can be read from the next cycle on.
     """

@@ -1,4 +1,4 @@
-"""RIG unit: a client that gathers remote properties, or a server that gives local ones."""
+"""Implements a RIG unit: a client that gathers remote properties, or a server of local ones."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream
@@ -19,7 +19,7 @@ from hdl.netsparse.rig.write_back import WriteBack
 
 FAILED = tuple(cause for cause in Cause if cause not in (Cause.DONE, Cause.DESCRIPTOR))
 
-#: Everything that a unit counts: its client's, its server's, and how its commands ended.
+#: Lists everything that a unit counts: its client's, its server's, and how its commands ended.
 UNIT_EVENTS = data.StructLayout(
     {
         **{name: field.width for name, field in CLIENT_EVENTS},
@@ -180,8 +180,9 @@ class RigUnit(Component):
         address: PropertyAddress,
         write_back: WriteBack,
     ) -> None:
-        """Find addresses of properties to be written, or to be read; idxs are asked for with their
-        own.
+        """Find addresses of properties to be written, or to be read.
+
+        Idxs are asked for with their own.
         """
         serve, found = self.serve, address.o
         head = match.heads.payload
@@ -213,8 +214,9 @@ class RigUnit(Component):
         buffer: Fifo,
         write_back: WriteBack,
     ) -> None:
-        """Buffer properties on their way to host memory, or from it; idxs have a buffer of their
-        own.
+        """Buffer properties on their way to host memory, or from it.
+
+        Idxs have a buffer of their own.
         """
         serve = self.serve
         read = Signal(PROPERTY_BEAT)

@@ -1,4 +1,4 @@
-"""Write-back DMA: properties into host memory, then their bits into the idx filter."""
+"""Writes properties into host memory, then their bits into the idx filter: the write-back DMA."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream

@@ -1,4 +1,4 @@
-"""The way of packets through a switch: what a soft reset empties."""
+"""Contains the way of packets through a switch, which a soft reset empties."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data
@@ -12,7 +12,8 @@ from hdl.netsparse.switch.pipe_fabric import PipeFabric
 from hdl.netsparse.switch.spine_fabric import SpineFabric
 from hdl.netsparse.switch.switch_port import PORT_EVENTS, SwitchPort
 
-#: What happened where packets of a class come in; ``waits``: one waits for room behind its pipe.
+#: Says what happened where packets of a class come in; ``waits``: one waits for room behind its
+#: pipe.
 CAME = data.StructLayout({"came": PORT_EVENTS, "waits": 1})
 
 

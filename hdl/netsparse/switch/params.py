@@ -1,4 +1,4 @@
-"""Sizes of a NetSparse switch, and the layouts of what moves between its parts."""
+"""Describes the sizes of a NetSparse switch, and the layouts of what moves between its parts."""
 
 from dataclasses import dataclass, field
 
@@ -26,28 +26,28 @@ CLASSES = ("reads", "responses")  #: classes of packets; errors are among respon
 LUT_PLACES = 32  #: of the smallest queues in LUTs
 LOOP = 4  #: cycles, beside the cache's, from a reserved place to its being free again
 
-#: A beat of a packet as it came in: what its end says is judged in the middle pipe.
+#: Holds a beat of a packet as it came in: what its end says is judged in the middle pipe.
 BEAT = data.StructLayout({"tdata": AXIS.data_bits, "tkeep": BEAT_BYTES, "tuser": 1, "tlast": 1})
 
-#: A beat of a packet that leaves a middle pipe; ``end`` is the number of its last byte.
+#: Holds a beat of a packet that leaves a middle pipe; ``end`` is the number of its last byte.
 OUTPUT_BEAT = data.StructLayout({"data": AXIS.data_bits, "end": ceil_log2(BEAT_BYTES), "last": 1})
 
 
 @dataclass(frozen=True, kw_only=True)
 class NetSparseSwitchParams:
-    """Sizes of a switch (figure 8, table 5)."""
+    """Sets the sizes of a switch (figure 8, table 5)."""
 
     ports: int = 32  #: ports, 2..32
     pipes: int = 8  #: middle pipes, a divisor of ports; 0: none, the form for spines
     nodes: int = 128  #: nodes of the cluster, 2..65536
     mtu: int = 1500  #: most bytes of a packet, headers included, 594..9216
-    most_property_bytes: int = 512  #: of a PR's property, a multiple of 4, 4..4096
+    most_property_bytes: int = 512  #: most bytes of a PR's property, a multiple of 4, 4..4096
     most_delay: int = 1023  #: largest DelayCycles, 1..32768
     pool: int = 0  #: lines of 128 bytes of virtual queues, of each class; 0: a queue a destination
     destinations: int = 32  #: most destinations that virtual queues serve at a time, 8..256
-    receive_packets: int = 4  #: of MTU size that wait in front of a middle pipe, a class, 2..64
-    output_beats: int = 1024  #: of 64 bytes that wait for a port, of each pipe and class
-    cache: PropertyCacheParams = field(default_factory=PropertyCacheParams)  #: of each pipe
+    receive_packets: int = 4  #: packets of each class, of MTU size, that a middle pipe holds, 2..64
+    output_beats: int = 1024  #: beats of 64 bytes that wait for a port, of each pipe and class
+    cache: PropertyCacheParams = field(default_factory=PropertyCacheParams)  #: cache of each pipe
 
     def __post_init__(self) -> None:
         check_range("ports", self.ports, 2, MOST_PORTS)
@@ -74,7 +74,7 @@ class NetSparseSwitchParams:
 
     @property
     def suffix(self) -> str:
-        """Tells ports, pipes, nodes, longest packets and properties, and the cache."""
+        """Return the end of the module's name: ports, pipes, nodes, limits, and the cache."""
         sizes = f"{self.ports}x{self.pipes}_n{self.nodes}_m{self.mtu}_p{self.most_property_bytes}"
         return f"{sizes}_o{self.output_beats}_c{self.cache.suffix}" if self.pipes else sizes
 

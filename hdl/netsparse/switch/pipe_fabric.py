@@ -1,4 +1,4 @@
-"""The inside of a switch with middle pipes: figure 8 of NetSparse."""
+"""Implements the inside of a switch with middle pipes: figure 8 of NetSparse."""
 
 from typing import Any, cast
 

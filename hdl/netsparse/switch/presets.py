@@ -1,4 +1,4 @@
-"""Presets of the switch: what differs from the paper's sizes, by parameter.
+"""Lists presets of the switch: what differs from the paper's sizes, by parameter.
 
 They stand here, not in the design's descriptor, because simulated racks are built of them too.
 """

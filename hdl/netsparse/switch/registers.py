@@ -1,4 +1,4 @@
-"""A NetSparse switch's registers, declared once for hardware, driver and documentation."""
+"""Declares a NetSparse switch's registers, once for hardware, driver and documentation."""
 
 from hdl.common.register_parts import choice, chosen, commands, identity_registers, single
 from hdl.common.registers import Register, RegisterMap, pulse, ro, rw, wide

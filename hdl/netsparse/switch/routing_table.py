@@ -1,4 +1,4 @@
-"""Which port leads to a node."""
+"""Looks up which port leads to a node."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.memory import Memory

@@ -1,4 +1,4 @@
-"""The inside of a switch without middle pipes: packets go from port to port as they are."""
+"""Implements the inside of a switch without middle pipes: packets go from port to port."""
 
 from typing import Any, cast
 

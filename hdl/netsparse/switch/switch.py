@@ -1,4 +1,4 @@
-"""The NetSparse switch: ports, middle pipes with Property Caches, registers and counters."""
+"""Connects the NetSparse switch: ports, middle pipes with Property Caches, registers, counters."""
 
 from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -79,7 +79,7 @@ class NetSparseSwitch(Component):
         return m
 
     def settle(self, m: Module, registers: RegisterBlock, path: PacketPath) -> None:
-        """Give what the host has set to whom it concerns."""
+        """Give what the host has set to the parts concerned."""
         params, settings, status = self.params, registers.control, registers.status
         exists = (settings.route_node < params.nodes) & (settings.route_port < params.ports)
         named = ("cache", "property_bytes", "concatenate", "node", "ip_base")

@@ -1,4 +1,4 @@
-"""What a NetSparse switch counts: of each port what goes over its link, and of each middle pipe."""
+"""Counts in a NetSparse switch: of each port what goes over its link, and of each middle pipe."""
 
 from typing import Any
 
@@ -39,8 +39,10 @@ PIPE_COUNTERS = CountersParams(
 
 
 def count_port(m: Module, port: int, events: Any, name: str, happened: Any, leave: Any) -> list:
-    """Return statements that count one class of ``port``; ``leave`` is the AXI4-Stream of its
-    link, whose beats count a cycle later, those too with which a reset ends packets.
+    """Return statements that count one class of ``port``.
+
+    ``leave`` is the AXI4-Stream of its link, whose beats count a cycle later, those too with which
+    a reset ends packets.
     """
     come = happened.came
     label = f"{name}_{port}"

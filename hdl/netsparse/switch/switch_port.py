@@ -1,4 +1,4 @@
-"""Where packets of one class come into a switch: each finds its port, and none is endless."""
+"""Takes packets of one class into a switch: each finds its port, and none is endless."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
@@ -16,7 +16,7 @@ from hdl.netsparse.switch.routing_table import RoutingTable
 WAITING_BEATS = 16  #: that a port holds
 UNDER_WAY = 3  #: beats that come until ``tready`` has gone low
 
-#: What happened at a port, of one class, two cycles after its beat was taken.
+#: Says what happened at a port, of one class, two cycles after its beat was taken.
 PORT_EVENTS = data.StructLayout(
     {
         "packet": 1,  # the last beat of one came, good or not
