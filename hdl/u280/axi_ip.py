@@ -1,4 +1,4 @@
-"""The vendor's parts of AXI interconnect: decoders and converters, all in one clock."""
+"""Describes the vendor's parts of AXI interconnect: decoders and converters, all in one clock."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from hdl.u280.axi_wires import bus_ports
 from hdl.u280.vendor import VendorIp, VendorPort
 
 EXTRAS = ("lock", "cache", "prot", "region", "qos")
-#: further signals that a crossbar's slave ports have
+#: names further signals that a crossbar's slave ports have
 CROSSBAR_EXTRAS = ("lock", "cache", "prot", "qos")
 
 

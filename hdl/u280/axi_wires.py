@@ -1,4 +1,4 @@
-"""AXI buses of the vendor's IP: their ports, and what is wired to them."""
+"""Lists the ports of AXI buses of the vendor's IP, and wires them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from amaranth.lib.wiring import Out, Signature
 
 from hdl.u280.vendor import VendorPort
 
-#: signals of AW and AR that our own buses leave out: bits, and what a slave is told
+#: maps signals of AW and AR that our buses leave out to bits, and to what a slave is told
 EXTRAS: Mapping[str, tuple[int, int]] = {
     "lock": (1, 0),
     "cache": (4, 0b0011),  # bufferable and modifiable, so that widths may be converted

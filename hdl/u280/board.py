@@ -1,4 +1,4 @@
-"""What a top of the board tells those who build it, and what all tops have."""
+"""Describes what a top of the board tells those who build it, and what all tops have."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -137,9 +137,7 @@ class Board(Component):
         super().__init__(params, pins(self.cages))
 
     def begin(self) -> Module:
-        """Make a module with clocks, resets, PCI Express and memory: ``self.link``,
-        ``self.memory``.
-        """
+        """Make a module with clocks, resets, PCI Express as ``link``, and ``memory``."""
         m = Module()
         for name in ("sync", "apb", *(["hbm"] if self.memory else [])):
             m.domains += ClockDomain(name, local=True)

@@ -1,4 +1,4 @@
-"""The board's registers and counters."""
+"""Implements the board's registers and counters."""
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out, connect, flipped

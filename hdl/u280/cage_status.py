@@ -1,4 +1,4 @@
-"""What the host reads of a cage's MAC, and its commands."""
+"""Shows the host a cage's MAC, and takes its commands to it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +21,7 @@ class CageStatusParams:
 
     @property
     def suffix(self) -> str:
-        """Tells whether there is flow control."""
+        """Return the end of the module's name, which tells whether there is flow control."""
         return "pauses" if self.pauses else "plain"
 
     @property

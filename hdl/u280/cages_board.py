@@ -1,4 +1,4 @@
-"""What the boards of all switches are: a port at each cage, and registers."""
+"""Describes what the boards of all switches share: a port at each cage, and registers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -38,7 +38,7 @@ class CagesBoard(Board):
         return None
 
     def connect_memory(self, m: Module, core: Any) -> None:
-        """Connect the ports of :meth:`memory_of`."""
+        """Connect the ports of :meth:`memory_of` to ``core``."""
 
     def elaborate(self, platform) -> Module:
         m = self.begin()

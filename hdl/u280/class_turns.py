@@ -1,4 +1,4 @@
-"""The last thing before the MAC: whose packet is next, and which class the far end has paused."""
+"""Chooses, in front of the MAC, whose packet is next, of classes the far end has not paused."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
@@ -12,7 +12,7 @@ from hdl.u280.kind_split import KINDS
 
 
 class ClassTurns(Component):
-    """Packets of each ``i[k]`` leave ``mac`` whole, in turn; with ``pause[k]`` none begins.
+    """Sends packets of each ``i[k]`` to ``mac`` whole, in turn; with ``pause[k]`` none begins.
 
     A class that is paused holds up no other: each waits on its own way. ``i`` must have all of a
     packet's beats one after the other, as :class:`MacTransmit` gives them, so that ``mac`` has no

@@ -1,4 +1,4 @@
-"""The clocks that the board makes of its own 100 MHz."""
+"""Describes the IP of the clocks that the board makes of its own 100 MHz."""
 
 from hdl.u280.vendor import VendorIp, VendorPort
 
@@ -29,7 +29,7 @@ BOARD_CLOCKS = VendorIp(
     ),
 )
 
-#: a cell of the FPGA's own library, which is there without being made
+#: describes a cell of the FPGA's own library, which is there without being made
 REFCLK_BUFFER = VendorIp(
     name="IBUFDS_GTE4",
     vlnv="",

@@ -1,4 +1,4 @@
-"""The hardened 100G Ethernet MACs beside the QSFP28 cages."""
+"""Describes the hardened 100G Ethernet MACs beside the QSFP28 cages."""
 
 from amaranth.hdl import Const
 
@@ -35,7 +35,7 @@ TIED = {
     "drp_we": Const(0, 1),
 }
 
-#: what RS-FEC is switched by
+#: lists the inputs that switch RS-FEC
 RSFEC_CONTROLS = (
     "ctl_tx_rsfec_enable",
     "ctl_rx_rsfec_enable",
@@ -45,7 +45,7 @@ RSFEC_CONTROLS = (
 
 
 def cmac_ip(cage: int, *, pauses: bool = False) -> VendorIp:
-    """The MAC of a cage, with its transceivers: 512-bit streams, RS-FEC.
+    """Describe the MAC of a cage, with its transceivers: 512-bit streams, RS-FEC.
 
     With ``pauses`` it sends and obeys the pauses of priority flow control, else none.
     """

@@ -7,7 +7,7 @@ from hdl.common.component import Component
 
 
 class CutWatch(Component):
-    """``cut`` is high during a reset that has come inside a packet.
+    """Raises ``cut`` during a reset that has come inside a packet.
 
     A beat of the packets moves in a cycle with ``moves``; ``last`` is that of its end.
     """

@@ -1,4 +1,4 @@
-"""Priority flow control (PFC) of a card's link: who may send, and how much room a pause needs.
+"""Computes priority flow control (PFC) of a card's link: how much room a pause needs.
 
 Ethernet loses what finds no room. With PFC (IEEE 802.1Q clause 36, once 802.1Qbb; IEEE 802.3
 annex 31D) the receiver pauses one priority of the far end in time. A pause takes effect late, and
@@ -44,7 +44,7 @@ REFRESH_QUANTA = PAUSE_QUANTA // 4
 
 @dataclass(frozen=True, kw_only=True)
 class FlowControlParams:
-    """Sizes of a link, and of a class's buffer at its end."""
+    """Sets the sizes of a link, and of a class's buffer at its end."""
 
     beats: int = 4096  #: beats of a class's buffer, a power of two
     style: str = "ultra"  #: what Vivado builds the buffer's memory from
@@ -64,12 +64,12 @@ class FlowControlParams:
 
     @property
     def longest_words(self) -> int:
-        """Return the words of the longest packet."""
+        """Return the number of words of the longest packet."""
         return -(-(self.frame_bytes - 4) // WORD_BYTES)
 
     @property
     def blind_bits(self) -> int:
-        """Return the bit times in which the far end may still begin packets, after one too many.
+        """Return the bit times in which the far end may begin packets after one too many.
 
         Our logic; our own longest frame, which the pause waits for; the pause; the way there; the
         far end's reaction; the way back; our MAC's own delays, sending and receiving.
@@ -85,7 +85,7 @@ class FlowControlParams:
 
     @property
     def headroom(self) -> int:
-        """Return the words that may come after the one that is too many.
+        """Return the number of words that may come after the one that is too many.
 
         The second word of its packet, as many of the densest packets as :attr:`blind_bits` has
         room for behind it, one of them a word longer if there is time left, and the longest packet,
@@ -98,13 +98,14 @@ class FlowControlParams:
 
     @property
     def stop_above(self) -> int:
-        """Return the words inside above which a pause is asked for."""
+        """Return the number of words inside above which a pause is asked for."""
         return self.beats - 3 - self.headroom
 
     @property
     def resume_at(self) -> int:
-        """Return the words inside at which the far end may go on: half, so that it is back in
-        time.
+        """Return the number of words inside at which the far end may go on.
+
+        It is half, so that the far end is back in time.
         """
         return self.stop_above // 2
 

@@ -1,4 +1,4 @@
-"""HBM in the core's clock: a bus for each port that a design uses."""
+"""Brings HBM into the core's clock: a bus for each port that a design uses."""
 
 from dataclasses import dataclass
 
@@ -38,12 +38,12 @@ class HbmParams:
 
     @property
     def suffix(self) -> str:
-        """Tells each port, with its address bits and directions."""
+        """Return the end of the module's name: each port, with its address bits and directions."""
         return "_".join(f"{number}x{port.suffix}" for number, port in self.ports)
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Return the numbers of the ports."""
+        """Return the numbers of the ports in use."""
         return tuple(number for number, _ in self.ports)
 
 

@@ -1,4 +1,4 @@
-"""HBM: both stacks, and those of their 32 ports that a design uses."""
+"""Describes HBM's IP: both stacks, and those of their 32 ports that a design uses."""
 
 from collections.abc import Sequence
 from typing import Any

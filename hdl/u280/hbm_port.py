@@ -1,4 +1,4 @@
-"""A port of HBM as the core sees it: AXI4, in the core's own clock."""
+"""Presents a port of HBM to the core: AXI4, in the core's own clock."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ DATA_DEPTH = 32  #: beats on theirs: more than a way there and back takes
 
 @dataclass(frozen=True, kw_only=True)
 class HbmPortParams:
-    """Says what a port can do."""
+    """Says what the core can do with a port."""
 
     address_bits: int = 28  #: width of a byte address of the core's, 16..33
     reads: bool = True  #: whether AR and R are there
@@ -39,7 +39,7 @@ class HbmPortParams:
 
     @property
     def suffix(self) -> str:
-        """Tells address bits, directions, and whether beats are lines."""
+        """Return the end of the module's name: address bits, directions, and kind of beats."""
         ways = "r" * self.reads + "w" * self.writes + "_lines" * self.lines
         return f"{self.address_bits}_{ways}"
 
@@ -74,7 +74,7 @@ class HbmPortParams:
 
 
 class HbmPort(Component):
-    """``axi`` of the core's clock is ``hbm`` of HBM's, each channel through a queue of its own.
+    """Connects ``axi`` of the core's clock to ``hbm`` of HBM's, each channel through its own queue.
 
     Bursts are of full width, INCR and of 1 to 16 beats of HBM, and have no identifiers. Lines cross
     whole and are split in HBM's clock, so that a port gives as much as HBM has. Where ``axi`` has

@@ -13,7 +13,7 @@ KINDS = 2
 
 
 class KindSplit(Component):
-    """Packets of ``mac`` go to ``o[READS]`` or, with errors, to ``o[RESPONSES]``.
+    """Sends packets of ``mac`` to ``o[READS]`` or, with errors, to ``o[RESPONSES]``.
 
     The first beat decides; where it has no header of ours, the packet goes nowhere and ``foreign``
     is high for a cycle, a cycle after its end. ``mac.tready`` is always high and that of ``o`` not

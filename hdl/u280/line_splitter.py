@@ -14,14 +14,14 @@ HALF_BITS = LINE_BITS // 2
 
 @dataclass(frozen=True, kw_only=True)
 class LineSplitterParams:
-    """Sizes of the buses at both sides."""
+    """Sets the widths of the buses at both sides."""
 
     address_bits: int  #: width of a byte address
     length_bits: int = 0  #: of a burst's length in lines, 0 (each is one line) to 7
 
     @property
     def suffix(self) -> str:
-        """Tells the address bits, and the length if there is one."""
+        """Return the end of the module's name: the address bits, and the length if there is one."""
         return f"{self.address_bits}" + (f"_l{self.length_bits}" if self.length_bits else "")
 
     @property
@@ -36,7 +36,7 @@ class LineSplitterParams:
 
 
 class LineSplitter(Component):
-    """Each burst of ``lines``, beats of 512 bits, is one of twice as many beats of ``halves``.
+    """Makes of each burst of ``lines``, beats of 512 bits, one of twice as many of ``halves``.
 
     Bursts begin at whole lines; the lower half comes first. There are no identifiers, so answers
     come in order. The worse of two answers to a read is the line's. Where bursts are one line each,
@@ -59,7 +59,7 @@ class LineSplitter(Component):
         return m
 
     def ask(self, m: Module, asks: str) -> None:
-        """Pass an address channel."""
+        """Pass the bursts of an address channel, AR or AW, twice as long."""
         lines, halves = self.lines, self.halves
         more = getattr(lines, f"{asks}len")[: self.params.length_bits]
         m.d.comb += [

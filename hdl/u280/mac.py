@@ -1,4 +1,4 @@
-"""A QSFP28 cage: the MAC, and the ways between it and the core."""
+"""Connects a QSFP28 cage: the MAC, and the ways between it and the core."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,7 +61,7 @@ class MacParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the cage, and whether it splits packets by class."""
+        """Return the end of the module's name: the cage, and whether it splits packets by class."""
         return f"{self.cage}" + "_split" * self.split
 
     @property
@@ -83,7 +83,7 @@ class MacParams:
 
 
 class Mac(Component):
-    """Packets of ``transmit`` go out through the cage, those that come in through ``receive``.
+    """Sends packets of ``transmit`` through the cage; gives those that come in by ``receive``.
 
     Each is one stream, or with ``params.split`` one of each class (:class:`KindSplit`), with a way
     and a buffer of its own, so that neither class waits for the other. Then either end pauses each
@@ -192,8 +192,9 @@ class Mac(Component):
         return flow_control.TIED | {name: getattr(pauses, name) for name in buses}
 
     def control(self, m: Module, incoming, outgoing) -> dict[str, Any]:
-        """Add what keeps the MAC running: its ports that are not those of packets, and their
-        wires.
+        """Add what keeps the MAC running.
+
+        Returns its ports that are not those of packets, and their wires.
         """
         m.submodules.resets = resets = DomainRenamer("apb")(MacResets(self.params.resets))
         m.submodules.link = link = DomainRenamer("transmitting")(MacLink())

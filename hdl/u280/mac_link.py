@@ -1,4 +1,4 @@
-"""When a MAC may send, by what its receiver says."""
+"""Decides when a MAC may send, by what its receiver says."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out

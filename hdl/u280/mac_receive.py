@@ -1,4 +1,4 @@
-"""From a MAC that cannot wait to the core: whole packets, or nothing of them."""
+"""Takes packets from a MAC that cannot wait to the core: whole ones, or nothing of them."""
 
 from amaranth.hdl import DomainRenamer, Module, Signal
 from amaranth.lib.wiring import In, Out
@@ -12,7 +12,7 @@ from hdl.u280.packet_crossing import PacketCrossing
 
 
 class MacReceive(Component):
-    """Packets that come by ``mac`` in the MAC's clock leave ``axis`` in the core's.
+    """Takes packets that come by ``mac`` in the MAC's clock to ``axis`` in the core's.
 
     ``mac.tready`` is always high. A packet that the MAC marks as broken, by ``tuser`` with its
     last beat, and one that does not fit, is lost as a whole: ``broken`` or ``dropped`` is high for

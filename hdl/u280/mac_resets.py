@@ -1,4 +1,4 @@
-"""What brings a MAC up, and its receiver back when it hears nothing."""
+"""Brings a MAC up, and its receiver back when it hears nothing."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ REQUESTS = SynchroniserParams(width=ASKS.size + SETTINGS.size)
 
 @dataclass(frozen=True, kw_only=True)
 class MacResetsParams:
-    """Times in cycles of ``apb``.
+    """Sets the times of resets, in cycles of ``apb``.
 
     The reference clock's chip starts and changes its frequency within 10 ms each (Si564 and Si569,
     its sisters). Public designs reset a receiver that hears nothing every 0.1 to 2 s.

@@ -1,4 +1,4 @@
-"""What the host tells a MAC, and what it hears of it."""
+"""Names what the host tells a MAC, and what it hears of it."""
 
 from enum import IntEnum
 
@@ -6,8 +6,8 @@ from amaranth.lib import data
 
 EVENTS = ("dropped", "broken", "foreign", "corrected", "uncorrected", "symbol_errors")
 CLASSES = ("reads", "responses")  #: classes of NetSparse's packets, by index
-#: with flow control, of each class: cycles of the MAC's in which the far end paused it, and pauses
-#: that we asked for
+#: counts of each class, with flow control: cycles of the MAC in which the far end paused it, and
+#: pauses that we asked for
 PAUSE_EVENTS = tuple(f"{event}_{name}" for name in CLASSES for event in ("paused", "pauses"))
 
 
@@ -21,7 +21,7 @@ FEC_LANES = 4
 
 
 class Loopback(IntEnum):
-    """What a transceiver sends comes back in it (UG578, table "Loopback": ``LOOPBACK[2:0]``)."""
+    """Names how what a transceiver sends comes back in it (UG578, ``LOOPBACK[2:0]``)."""
 
     NONE = 0
     NEAR_END_PCS = 1
@@ -30,7 +30,7 @@ class Loopback(IntEnum):
 
 SETTINGS = data.StructLayout({"rsfec": 1, "loopback": 2})
 
-#: a bit that changes asks for a reset: of all, of the transmit datapath, of the receive datapath
+#: asks, by a bit that changes, for a reset: of all, of the transmit, or of the receive datapath
 ASKS = data.StructLayout({"whole": 1, "transmit": 1, "receive": 1})
 
 #: levels, each for itself; PG203, "Status/Control" and RS-FEC "Common Ports", says what they mean
@@ -57,5 +57,5 @@ HAPPENINGS = data.StructLayout(
 
 LEVELS = data.StructLayout({"status": STATUS, "happenings": HAPPENINGS})
 
-#: packets of each direction that are found to be cut in the core's clock, in a cycle
+#: counts packets of each direction that are found to be cut in the core's clock, in a cycle
 CUTS = data.StructLayout({"transmit": 2, "receive": 2})

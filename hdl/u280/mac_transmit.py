@@ -1,4 +1,4 @@
-"""From the core to a MAC that cannot wait for the rest of a packet."""
+"""Takes packets from the core to a MAC that cannot wait for the rest of a packet."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from hdl.u280.packet_crossing import PacketCrossing
 
 @dataclass(frozen=True, kw_only=True)
 class MacTransmitParams:
-    """Sizes of the way to a MAC."""
+    """Sets the sizes of the way to a MAC."""
 
     beats: int = 512  #: that wait, a power of two, 16..65536; the longest packet has 3 less
     style: str = "block"  #: of the memory: block, or ultra, of which 4096 beats take as much as one
@@ -24,7 +24,7 @@ class MacTransmitParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the beats, and the style where it is another than usual."""
+        """Return the end of the module's name: the beats, and a style that is not the usual one."""
         return str(self.beats) + (f"_{self.style}" if self.style != "block" else "")
 
     @property
@@ -34,7 +34,7 @@ class MacTransmitParams:
 
 
 class MacTransmit(Component):
-    """Packets of ``axis``, in the core's clock, leave ``mac`` in the MAC's without a gap.
+    """Takes packets of ``axis``, in the core's clock, to ``mac`` in the MAC's, without a gap.
 
     A packet leaves when all of it has come. Bytes behind its end become zero, and those of a frame
     that is shorter than Ethernet allows are sent as well. Nothing leaves of a packet that ``tuser``

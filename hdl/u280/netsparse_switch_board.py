@@ -1,4 +1,4 @@
-"""NetSparse's switch on an Alveo U280."""
+"""Places NetSparse's switch on an Alveo U280."""
 
 from hdl.netsparse.switch.switch import NetSparseSwitch
 from hdl.u280.cages_board import CagesBoard

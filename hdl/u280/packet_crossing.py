@@ -1,4 +1,4 @@
-"""Packets from one clock to another, which a reset of either may cut but not mix."""
+"""Takes packets from one clock to another; a reset of either may cut them, but not mix them."""
 
 from amaranth.hdl import DomainRenamer, Module, Signal
 from amaranth.lib import stream
@@ -54,7 +54,7 @@ class PacketCrossing(Component):
 
 
 class RestOfPacket(Component):
-    """Packets of ``i`` go to ``o``; when ``runs`` falls inside one, its rest is dropped.
+    """Passes packets of ``i`` to ``o``; when ``runs`` falls inside one, its rest is dropped.
 
     ``o.ready`` is low while ``runs`` is. ``dropped`` is high in the cycle behind its last beat's.
     Throughput: a beat a cycle. Latency: none, ``o`` is ``i``. Stalls: those of ``o``.
@@ -92,7 +92,7 @@ class RestOfPacket(Component):
 
 
 class EndOfPacket(Component):
-    """Packets of ``i`` go to ``o``; when ``runs`` falls inside one, a beat of our own ends it.
+    """Passes packets of ``i`` to ``o``; when ``runs`` falls inside one, a beat of our own ends it.
 
     ``i.valid`` is low from the cycle after ``runs`` falls to the one after it rises. The beat is a
     last one without its first byte; its data and the rest of ``keep`` are anything. ``ended`` is

@@ -1,4 +1,4 @@
-"""When the far end must stop sending a class, and when it may go on."""
+"""Decides when the far end must stop sending a class, and when it may go on."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
@@ -8,7 +8,7 @@ from hdl.u280.flow_control import HOLD_CYCLES, FlowControlParams
 
 
 class PauseRequest(Component):
-    """``request`` is high from ``used`` above ``params.stop_above`` to one at ``resume_at``.
+    """Raises ``request`` from ``used`` above ``params.stop_above`` to one at ``resume_at``.
 
     ``used`` are the words in the class's buffer. Each level stays for :data:`HOLD_CYCLES`, as the
     MAC wants it. ``begins`` is high in the cycle in which ``request`` rises. Latency:

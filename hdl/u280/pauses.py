@@ -1,4 +1,4 @@
-"""Priority flow control around the MAC: both classes' way out, and the pauses each way."""
+"""Adds priority flow control to the MAC: both classes' way out, and the pauses each way."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -14,7 +14,7 @@ from hdl.u280.pause_request import PauseRequest
 
 
 class Pauses(Component):
-    """Packets of each class ``i[k]`` leave ``mac`` in turn, none of a class that is paused.
+    """Sends packets of each class ``i[k]`` to ``mac`` in turn, none of a class that is paused.
 
     The far end pauses by ``stat_rx_pause_req``, answered by ``ctl_rx_pause_ack``
     (:class:`ClassTurns`); we pause it by ``ctl_tx_pause_req`` where ``used[k]``, the words in the

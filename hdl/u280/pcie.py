@@ -1,4 +1,4 @@
-"""PCI Express in the core's clock, which it gives: registers, and memory of either side."""
+"""Brings PCI Express into the core's clock, which it gives: registers, memory of either side."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ PINS = {
 
 @dataclass(frozen=True, kw_only=True)
 class PcieParams:
-    """Says what the host reaches."""
+    """Says what the host reaches through PCI Express."""
 
     register_bits: int  #: width of a byte address of the design's registers, 12..16
     model_bits: int = 0  #: byte address of a model that DMA reaches; 0: none
@@ -42,7 +42,7 @@ class PcieParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the address bits."""
+        """Return the end of the module's name: the address bits."""
         return f"{self.register_bits}" + (f"_{self.model_bits}" if self.model_bits else "")
 
 

@@ -1,4 +1,4 @@
-"""PCI Express: a DMA engine, or a bridge between host memory and AXI."""
+"""Describes the IP of PCI Express: a DMA engine, or a bridge between host memory and AXI."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ REGISTER_BUS = AxiLiteSignature(address_bits=32)
 MASTER_EXTRAS = ("lock", "cache", "prot")
 SLAVE_EXTRAS = ("region",)
 
-#: the same in both forms: Gen3 x16 in the block beside quads 224 to 227
+#: sets what both forms share: Gen3 x16 in the block beside quads 224 to 227
 LINK = (
     ("mode_selection", "Advanced"),
     ("pcie_blk_locn", "PCIE4C_X1Y0"),
@@ -69,7 +69,7 @@ def link_ports() -> tuple[VendorPort, ...]:
     )
 
 
-#: host memory to ``m_axi_*`` and back by DMA; registers through ``m_axil_*``
+#: moves host memory to ``m_axi_*`` and back by DMA; registers through ``m_axil_*``
 DMA = VendorIp(
     name="pcie_dma",
     vlnv="xilinx.com:ip:xdma:4.1",
@@ -94,7 +94,7 @@ DMA = VendorIp(
     ),
 )
 
-#: registers through ``m_axib_*``; ``s_axib_*`` is host memory, at its own addresses
+#: gives registers through ``m_axib_*``; ``s_axib_*`` is host memory, at its own addresses
 BRIDGE = VendorIp(
     name="pcie_bridge",
     vlnv="xilinx.com:ip:xdma:4.1",

@@ -1,4 +1,4 @@
-"""Registers of the board, beside those of the design."""
+"""Declares the registers of the board, beside those of the design."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ ADDRESS_BITS = 12
 
 @dataclass(frozen=True, kw_only=True)
 class BoardRegistersParams:
-    """Says what a board has."""
+    """Says which parts of a board have registers."""
 
     cages: int  #: number of cages that are in use, 1 or 2
     hbm: bool  #: whether HBM is in use
@@ -24,7 +24,7 @@ class BoardRegistersParams:
 
     @property
     def suffix(self) -> str:
-        """Tells all that the board has."""
+        """Return the end of the module's name: all that the board has."""
         return f"{self.cages}" + "_hbm" * self.hbm + "_pauses" * self.pauses
 
 

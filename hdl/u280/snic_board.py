@@ -1,4 +1,4 @@
-"""A NetSparse NIC on an Alveo U280."""
+"""Places a NetSparse NIC on an Alveo U280."""
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import connect

@@ -1,4 +1,4 @@
-"""P4SGD's switch on an Alveo U280."""
+"""Places P4SGD's switch on an Alveo U280."""
 
 from hdl.p4sgd.switch.switch import Switch
 from hdl.u280.cages_board import CagesBoard

@@ -1,4 +1,4 @@
-"""SwitchGNN's endpoint on an Alveo U280."""
+"""Places SwitchGNN's endpoint on an Alveo U280."""
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import connect

@@ -1,4 +1,4 @@
-"""SwitchGNN's switch on an Alveo U280."""
+"""Places SwitchGNN's switch on an Alveo U280."""
 
 from typing import Any
 

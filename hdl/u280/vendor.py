@@ -1,4 +1,4 @@
-"""IP of the FPGA's vendor: what it is, how it is set up, which ports it has."""
+"""Describes IP of the FPGA's vendor: what it is, how it is set up, which ports it has."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,7 +37,7 @@ class VendorIp:
         return f"{quiet}\n(* blackbox *)\nmodule {self.name} (\n{ports}\n);\nendmodule\n"
 
     def place(self, **wires: Any) -> Instance:
-        """Return an instance; ValueError says which port is not connected, or not at its width."""
+        """Return an instance; raise ValueError if a port is not connected at its width."""
         ports = {port.name: port for port in self.ports}
         if unknown := sorted(set(wires) - set(ports)):
             raise ValueError(f"{self.name} has no port {unknown[0]}")

@@ -1,4 +1,4 @@
-"""A P4SGD worker on an Alveo U280."""
+"""Places a P4SGD worker on an Alveo U280."""
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import connect
