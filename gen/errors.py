@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-MOST_NAMES = 60  #: that a line may list
+MOST_NAMES = 60  #: most names that a line may list
 
 
 class UserError(Exception):

@@ -17,7 +17,7 @@ EXTRAS = {
     "optuna": "sweep",
     "pyarrow": "sweep",
 }
-NAMES = {"sklearn": "scikit-learn"}  #: of packages that are not called as their module is
+NAMES = {"sklearn": "scikit-learn"}  #: names of packages that are not called as their module is
 
 
 def require(command: str, *modules: str) -> None:

@@ -129,10 +129,10 @@ class PlainRegisters:
         # A wire may have several names: that of the register has attributes.
         for name, bits in sorted(self.nets.items(), key=lambda net: len(self.attributes[net[0]])):
             self.names |= {bit: (name, k) for k, bit in enumerate(bits)}
-        self.inputs: dict[Bit, tuple[str, Bit]] = {}  #: of Q: the cell's type, D
+        self.inputs: dict[Bit, tuple[str, Bit]] = {}  #: for each bit Q: the cell's type, and D
         self.loads: dict[
             Bit, list[Bit | None]
-        ] = {}  #: of a wire: Q where it is the D of a register
+        ] = {}  #: for each wire: Q of each register whose D it is; None for other loads
         for cell in netlist.cells:
             data, out = cell.wires.get("D", ()), cell.wires.get("Q", ())
             if cell.type.startswith("$") and "dff" in cell.type:

@@ -15,7 +15,7 @@ from gen.errors import UserError
 from hdl.u280.vendor import VendorIp, VendorPort
 
 FOLDER = Path(__file__).parents[1] / "constraints" / "ip"
-PLACES = {"nn": "02", "n": ""}  #: in a name, and how their number is written
+PLACES = {"nn": "02", "n": ""}  #: what stands for a number in a name, and how the number is written
 FORMS = {"hex": r"(0x)?[0-9A-Fa-f_]+", "real": r"\d+(\.\d+)?", "text": r".*"}
 #: what expressions may call; ``max_of`` is the largest of several properties
 FUNCTIONS: dict[str, Callable] = {
@@ -25,7 +25,7 @@ FUNCTIONS: dict[str, Callable] = {
     "max_of": max,
     "min": min,
 }
-Values = Mapping[str, float | str]  #: of all properties of an IP, numbers as such
+Values = Mapping[str, float | str]  #: values of all properties of an IP, numbers as such
 
 
 class UnsetError(ValueError):
@@ -38,7 +38,7 @@ class IpProperty:
 
     name: str
     source: str  #: guide and table
-    default: str | None = None  #: none where it depends on other properties
+    default: str | None = None  #: value unless set; none where it depends on other properties
     n: tuple[int, int] = (0, 0)  #: the first and the last of several
     values: tuple[str, ...] = ()
     range: tuple[int, int] | None = None

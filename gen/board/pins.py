@@ -19,9 +19,9 @@ PROPERTIES = {
 class Pin:
     """A package pin of the card and the port that it is called."""
 
-    port: str  #: with an index where the port has several bits
+    port: str  #: name of the port, with an index where the port has several bits
     pin: str
-    iostandard: str  #: none for a pin of a transceiver
+    iostandard: str  #: its I/O standard; none for a pin of a transceiver
     site: str  #: the transceiver's, where it is one
 
     @property

@@ -18,7 +18,7 @@ class Command:
     """Holds a command as the file has it: nothing is substituted."""
 
     words: tuple[str, ...]  #: outer braces and quotes taken off, outer brackets kept
-    line: int  #: of its first word, from 1
+    line: int  #: number of the line of its first word, from 1
 
     @property
     def name(self) -> str:

@@ -18,7 +18,7 @@ from gen.papers.catalogue import papers
 
 EXAMPLE = "Example: python -m gen.commands.bench --only cycles --json build/bench.json"
 
-Rows = list[Any]  #: of sim.bench.limits.Row
+Rows = list[Any]  #: rows of a bench: sim.bench.limits.Row
 
 
 def parts() -> dict[str, tuple[Design | None, Bench]]:

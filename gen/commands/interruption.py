@@ -32,7 +32,7 @@ class Interruption:
     """
 
     def __init__(self) -> None:
-        self.signal = 0  #: that came, if one did
+        self.signal = 0  #: number of the signal that came, if one did
         self.before: dict[int, object] = {}
         self.session = f"command-{os.getpid()}-{secrets.token_hex(4)}"
         self.temporary = TemporaryFolder()

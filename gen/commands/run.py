@@ -18,7 +18,7 @@ from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
 from gen.settings import make_params, parse_settings
 
 RESULT = "result.json"
-FORMAT = 2  #: of a result
+FORMAT = 2  #: version of the format of a result
 
 
 def command_of(design: Design, run: Run) -> Any:

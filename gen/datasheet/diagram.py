@@ -31,7 +31,7 @@ class Node:
     """Describes a box of the drawing: its texts and its shape."""
 
     title: str
-    small: str  #: below the title
+    small: str  #: text below the title
     pill: bool  #: a port of the design, or a block
     pile: bool  #: several alike
 

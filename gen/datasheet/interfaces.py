@@ -41,8 +41,8 @@ class Interface:
     count: int  #: how many there are, in an array or not
     data_bits: int  #: width of payload or data; of a signal, its whole width
     details: str  #: more widths, in words
-    names: tuple[str, ...]  #: of each in the array, what its ports' names begin with
-    forward: tuple[str, ...]  #: of those, what carries data from the side that begins
+    names: tuple[str, ...]  #: what the names of the ports begin with, of each one in the array
+    forward: tuple[str, ...]  #: which of these carry data from the side that begins
 
     @property
     def role(self) -> str:

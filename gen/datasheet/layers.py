@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-SWEEPS = 12  #: over all columns, for order and again for heights
+SWEEPS = 12  #: passes over all columns, for order and again for heights
 PASSING = 14  #: height of an arrow that passes a column
 GAP = 22  #: between things in a column
 
@@ -30,9 +30,9 @@ class Layout:
     """Holds columns from left to right, and the middle of everything in them."""
 
     columns: list[list[str]]  #: nodes, and arrows that pass by, from the top
-    heights: dict[str, float]  #: of all these
+    heights: dict[str, float]  #: height of each node and arrow
     middles: dict[str, float]  #: where the middles of their heights are
-    routes: list[list[str]]  #: of each edge, from left to right: what it is called in each column
+    routes: list[list[str]]  #: for each edge, from left to right: what it is called in each column
     turned: list[bool]  #: whether the edge goes to the left
 
     @property

@@ -13,7 +13,7 @@ from gen.emission.emit import Emission
 class Block:
     """Describes a part of the design, or several alike."""
 
-    name: str  #: of the group
+    name: str  #: name of the group
     module: str
     count: int
 
@@ -30,7 +30,7 @@ class Link:
     source: str  #: the block that begins; a port of the design by ``@`` and its name
     sink: str
     label: str  #: the stream's name at its source; empty for signals
-    bits: int  #: of data; of signals, all
+    bits: int  #: width of the data; of signals, of all together
     count: int  #: how many alike
 
     @property
@@ -44,7 +44,7 @@ class Structure:
     """Holds what a block diagram shows."""
 
     blocks: dict[str, Block]
-    ports: list[Interface]  #: of the design, without plain signals
+    ports: list[Interface]  #: interfaces of the design, without plain signals
     links: list[Link]
 
 
@@ -90,7 +90,7 @@ class End:
     """Identifies one interface of a block."""
 
     block: str
-    name: str  #: with its number in an array
+    name: str  #: name of the port, with its number in an array
     interface: Interface
 
     def group(self, of_block: dict[str, str]) -> str:

@@ -22,7 +22,7 @@ class Netlist:
     blocks: dict[str, str]  #: module name by instance
     inputs: dict[Pin, Bit]  #: nets by what takes them: blocks' inputs, the module's outputs
     outputs: dict[Bit, Pin]  #: what drives a net: blocks' outputs, the module's inputs
-    glue: dict[Bit, tuple[Bit, ...]]  #: of a net that logic between the blocks drives: its inputs
+    glue: dict[Bit, tuple[Bit, ...]]  #: for each net that logic drives between blocks: its inputs
 
     def sources(self, bit: Bit) -> set[Pin]:
         """Return all pins that the net depends on through logic between the blocks."""

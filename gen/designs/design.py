@@ -27,7 +27,7 @@ class Run:
     session: str  #: path of its sim.harness.session.Session
     about: str = ""  #: a sentence for the command's help
     command: str = ""  #: ``ingather COMMAND`` runs it; none if it is only for sweeps
-    preset: str = ""  #: of the command; the design's own unless given
+    preset: str = ""  #: preset of the command; the design's own unless given
     shortcuts: Sequence[str] = ()  #: hardware parameters that are options by themselves
     examples: Sequence[str] = ()  #: command lines for the help
     needs: Sequence[str] = ()  #: modules of gen.packages that the command cannot do without

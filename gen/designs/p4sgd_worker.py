@@ -6,7 +6,7 @@ from gen.designs.design import Bench, Card, Design, Run
 from gen.designs.p4sgd_engine import PRESETS as ENGINE
 from gen.floorplan.plan import PlanPart
 
-#: instances at the far end of a way between groups, which are none of its registers
+#: names of instances at the far end of a way between groups that are none of its registers
 FAR_SIDE = ("load_deserializer", "peeked_serializer")
 
 

@@ -31,7 +31,7 @@ from amaranth.hdl._ast import (
 from amaranth.hdl._ir import Design, PortDirection, build_netlist
 from amaranth.hdl._nir import FlipFlop, Net, Netlist, Value
 
-VERSION = "0.5.10"  #: of Amaranth, that the digests below are of
+VERSION = "0.5.10"  #: version of Amaranth, that the digests below are of
 
 __all__ = [
     "VERSION",
@@ -98,7 +98,7 @@ class Reliance:
     """Describes something private of Amaranth, as it was in :data:`VERSION`."""
 
     module: str
-    name: str  #: inside the module, ``Class.method``
+    name: str  #: name inside the module, ``Class.method``
     digest: str
     purpose: str
 

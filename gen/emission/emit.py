@@ -54,7 +54,7 @@ class EmittedModule:
     kind: type[Any]  #: the class of the component
     params: Any = None  #: its parameters
     ports: list[Port] = field(default_factory=list)
-    domains: tuple[str, ...] = ()  #: those of its clock domains that it has ports for
+    domains: tuple[str, ...] = ()  #: clock domains of the component that the module has ports for
     rtlil: str = ""
     verilog: str = ""
     instances: dict[str, int] = field(default_factory=dict)  #: child module -> times placed

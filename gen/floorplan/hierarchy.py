@@ -11,9 +11,9 @@ from hdl.common.crossing.synchroniser import Synchroniser
 from hdl.common.stream_pipeline import StreamPipeline
 from hdl.common.wire_pipeline import WirePipeline
 
-#: names components that are only registers between two places, from ports i_X to o_X and back
+#: components that are only registers between two places, from ports i_X to o_X and back
 LONG = (StreamPipeline, WirePipeline)
-#: of what a synchroniser takes it does not matter how late it is, so how far it comes
+#: distance of what a synchroniser takes: how late it is does not matter, so how far it comes
 ANY_DISTANCE = 99
 
 
@@ -58,7 +58,7 @@ class Hierarchy:
     def __init__(self, emission: Emission, plan: Plan) -> None:
         self.emission = emission
         self.plan = plan
-        self.slrs: dict[str, int | None] = {plan.rest: plan.rest_slr}  #: of each part, if fixed
+        self.slrs: dict[str, int | None] = {plan.rest: plan.rest_slr}  #: each part's SLR, if fixed
         self._netlist = cache(lambda name: netlists(emission.modules[name].rtlil))
         self._worth_opening = self._find_worth()
         self.places: list[Place] = []

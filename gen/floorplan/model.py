@@ -56,8 +56,8 @@ class Floorplan:
     device: Device
     parts: tuple[Part, ...]
     links: tuple[Link, ...]
-    assignment: Mapping[str, int]  #: of a part to the index of its SLR
-    held: tuple[Held, ...] = ()  #: of the ways between SLRs
+    assignment: Mapping[str, int]  #: for each part: the index of its SLR
+    held: tuple[Held, ...] = ()  #: SLR of each register of the ways between SLRs
 
     @cached_property
     def use(self) -> tuple[Resources, ...]:

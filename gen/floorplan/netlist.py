@@ -22,8 +22,8 @@ class Cell:
 
     name: str
     type: str
-    wires: Mapping[str, Sequence[Bit]]  #: of each port, the lowest bit first
-    directions: Mapping[str, str]  #: of the ports of what Yosys knows itself
+    wires: Mapping[str, Sequence[Bit]]  #: bits of each port, the lowest bit first
+    directions: Mapping[str, str]  #: directions of the ports of what Yosys knows itself
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ Path = tuple[str, ...]
 class PlanPart:
     """Names the instances that are one part, or one part each."""
 
-    name: str  #: of the part; with ``each``, only of the entry
+    name: str  #: name of the part; with ``each``, only of the entry
     cells: tuple[str, ...]  #: paths such as ``worker/core/group_*``; stars stay within a name
     slr: int | None = None  #: the SLR that it must lie in, if it must
     each: bool = False  #: every instance is a part, called by the last name of its path

@@ -28,7 +28,7 @@ class Net:
     #: leads to wires at the other end of ways; with the boundaries that each way may pass
     onward: list[tuple[int, int]] = field(default_factory=list)
     ends_way: bool = False  #: is at the ``o`` of a way
-    port: str = ""  #: of the instance that drives it, or where logic does
+    port: str = ""  #: name of the port of the instance that drives it, or where logic does
     is_global: bool = False  #: a clock or a reset
 
 
@@ -38,7 +38,7 @@ class Wire:
 
     source: str
     sinks: tuple[tuple[str, int], ...]  #: part, and boundaries that registers allow between
-    port: str = field(default="", compare=False)  #: that drives it, or where logic does
+    port: str = field(default="", compare=False)  #: name of the port that drives it
 
 
 class Wires:

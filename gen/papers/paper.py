@@ -21,7 +21,7 @@ class Paper:
     #: sim.reproduce.report.Report
     reproduce: str
     needs: Sequence[str] = ()  #: modules of gen.packages that it cannot do without
-    benches: Mapping[str, Bench] = field(default_factory=dict)  #: of what needs no design
+    benches: Mapping[str, Bench] = field(default_factory=dict)  #: benches of what needs no design
 
     @property
     def asked_class(self) -> Any:

@@ -18,7 +18,7 @@ from hdl.common.registers import RegisterMap
 if TYPE_CHECKING:
     from systemrdl.node import AddrmapNode
 
-ENDS = "\n#ifdef __cplusplus\n}\n#endif\n"  #: of the declarations
+ENDS = "\n#ifdef __cplusplus\n}\n#endif\n"  #: what ends the declarations
 
 
 def c_header(map: RegisterMap, tree: "AddrmapNode | None" = None) -> str:

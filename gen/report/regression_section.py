@@ -9,7 +9,7 @@ from markupsafe import Markup
 from gen.page.page import Section
 from gen.verify import coverage, page
 
-FILES = ("log", "waves", "gtkw")  #: of a failure, in the regression's folder
+FILES = ("log", "waves", "gtkw")  #: keys of a failure's files in the regression's folder
 
 
 def regression_sections(label: str, content: Mapping[str, Any]) -> list[Section]:

@@ -21,7 +21,7 @@ from gen.report.sweep_section import sweep_section
 
 HERE = Path(__file__).parent
 TITLE = "Ingather: results"
-KINDS = ("regression", "estimate")  #: of results that are no runs
+KINDS = ("regression", "estimate")  #: kinds of results that are no runs
 
 #: errors that a result raises whose content is not what its kind has
 DAMAGE = (
@@ -35,7 +35,7 @@ DAMAGE = (
 )
 
 Results = Sequence[tuple[str, Mapping[str, Any]]]  #: label and content
-Together = Callable[[Results], Section]  #: one part for several results
+Together = Callable[[Results], Section]  #: makes one part of the report of several results
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Parts:
 
     sections: list[Section] = field(default_factory=list)
     sweeps: list[Sweep] = field(default_factory=list)
-    results: dict[str, Results] = field(default_factory=dict)  #: by their kind
+    results: dict[str, Results] = field(default_factory=dict)  #: all results, by their kind
     left_out: list[str] = field(default_factory=list)
 
     def made(self, label: str, make: Callable[[], Sequence[Section]]) -> Sequence[Section]:

@@ -12,7 +12,7 @@ from gen.synth.device import FILL
 HERE = Path(__file__).parent
 
 NAMES = {"luts": "LUT", "ff": "FF", "bram18": "BRAM18", "uram": "URAM", "dsp": "DSP"}
-MODULES = 8  #: with a colour of their own; the others are one
+MODULES = 8  #: most modules that have a colour of their own; the others share one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +20,7 @@ class Use:
     """Holds how much of one kind of resource a design takes."""
 
     name: str
-    offered: int  #: by the card
+    offered: int  #: how much the card offers
     shell: int  #: taken before the design is placed
     design: int
     limit: int  #: per cent of the card that a placement should fill at most

@@ -19,7 +19,7 @@ from gen.errors import UserError
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 CONSOLE = re.compile(r"CONSOLE[:(]\d+\)?\] (.*)")
-SECONDS = 120  #: within which Chromium must be done
+SECONDS = 120  #: time within which Chromium must be done
 #: what Chromium calls the schemes in its settings
 SCHEMES = {False: "1", True: "0"}
 

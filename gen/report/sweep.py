@@ -25,8 +25,8 @@ MORE_IS_BETTER = re.compile("|".join((*SPEED, "saved", "fits", "utilisation", "e
 class Axes:
     """Names what the plots show when the page opens; None where nothing varies or was measured."""
 
-    x: str | None  #: of the curves and of the heat map
-    lines: str | None  #: one curve for each of its values; the heat map's other axis
+    x: str | None  #: parameter on the axis x of the curves and of the heat map
+    lines: str | None  #: parameter with a curve for each of its values; the heat map's other axis
     y: str | None  #: metric of the curves and of the heat map
     cost: str | None  #: metric across the Pareto front
     gain: str | None  #: metric along it

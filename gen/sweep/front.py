@@ -30,7 +30,7 @@ class Constraint:
     """Names a metric and how much it may be, or must be."""
 
     metric: str
-    most: bool  #: else at least
+    most: bool  #: whether ``bound`` is the most that it may be; else the least
     bound: float
 
     @classmethod

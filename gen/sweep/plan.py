@@ -20,15 +20,15 @@ from gen.sweep.store import PointRow, Value
 from gen.sweep.subject import Subject, find_subject
 
 MOST_POINTS = 100_000
-DRAWS = 200  #: for each point, until no new one is expected
+DRAWS = 200  #: random points that are drawn for each wanted one, until no new one is expected
 
 
 @dataclass(frozen=True)
 class Setting:
     """Describes a name that a specification may set."""
 
-    name: str  #: as in results
-    of_hardware: bool  #: else of what it does
+    name: str  #: name of the axis, as in results
+    of_hardware: bool  #: whether it sets the hardware; else what it does
     parameter: Parameter
 
 
@@ -37,9 +37,9 @@ class Point:
     """Holds all that decides the metrics of a point."""
 
     key: str  #: a hash of it
-    params: Any  #: of the hardware; None if they are illegal
+    params: Any  #: parameters of the hardware; None if they are illegal
     workload: Any  #: None likewise
-    row: PointRow  #: as it waits in the store, or has failed
+    row: PointRow  #: the point's row, as it waits in the store, or has failed
     given: Mapping[str, Value]  #: the values that are its own
 
 

@@ -16,7 +16,7 @@ SQLITE = b"SQLite format 3\0"  #: every database begins with it
 class Results:
     """Holds what a store contains at one moment."""
 
-    spec: Mapping[str, Any]  #: as parsed
+    spec: Mapping[str, Any]  #: the specification, as parsed
     points: tuple[PointRow, ...]
 
 

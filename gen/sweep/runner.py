@@ -19,7 +19,7 @@ from gen.sweep.tasks import Outcome, last_words
 
 ATTEMPTS = 2
 POLL_SECONDS = 0.5
-NOBODY_SECONDS = 60  #: without any worker
+NOBODY_SECONDS = 60  #: longest time that the runner waits without any worker
 
 
 class Listener(Protocol):

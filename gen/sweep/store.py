@@ -46,15 +46,15 @@ FULL = ("database or disk is full", "disk I/O error")
 class PointRow:
     """Holds a point as the file has it."""
 
-    key: str  #: of all that decides its metrics
+    key: str  #: hash of all that decides the point's metrics
     design: str
-    parameters: dict[str, Value]  #: of the hardware, all of them
+    parameters: dict[str, Value]  #: parameters of the hardware, all of them
     workload: dict[str, Value]  #: what the hardware does, all of it
     status: str  #: waiting, running, done or failed
     metrics: dict[str, float]
-    error: str  #: of a failed point, in a line
-    log: str  #: likewise, what was printed
-    seconds: float  #: of the last attempt, without building
+    error: str  #: why the point failed, in a line
+    log: str  #: what was printed in the last attempt
+    seconds: float  #: time of the last attempt, without building
     attempts: int
 
 

@@ -19,7 +19,7 @@ from gen.sweep.synthesis import estimate
 from sim.harness.cache import cache_root, cached_folder, unfinished_name
 from sim.harness.errors import HarnessError
 
-LOG_LINES = 200  #: of the end of a log that are kept
+LOG_LINES = 200  #: lines that are kept of the end of a log
 RESULT = "result.json"
 
 
@@ -28,8 +28,8 @@ class Outcome:
     """Holds the result of a task, or its error."""
 
     value: Any = None
-    error: str = ""  #: in a line; nothing if all went well
-    log: str = ""  #: of a failure
+    error: str = ""  #: why the task failed, in a line; nothing if all went well
+    log: str = ""  #: end of the log of a failure
     seconds: float = 0.0
 
 

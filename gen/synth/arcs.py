@@ -31,7 +31,7 @@ class Arc:
 
     source: int
     target: int
-    levels: int = 0  #: of LUTs
+    levels: int = 0  #: LUTs on the arc
     enters: bool = False  #: comes into a carry chain
     carry: int = 0  #: bits of the chain it passes
 

@@ -15,8 +15,8 @@ class Arrival(NamedTuple):
 
     steps: int  #: levels + chains
     carry_sum: int  #: bits of all chains on the way
-    levels: int  #: of LUTs
-    chains: int  #: of carry
+    levels: int  #: LUTs on the path
+    chains: int  #: carry chains on the path
     carry: int  #: bits of the longest chain on the way
     pending: int  #: bits of the chain that the bit is in
     start: str  #: the register's name

@@ -27,8 +27,8 @@ class Comparison:
     """Holds a module, with everything below it, as estimated and as Vivado found it."""
 
     module: str
-    count: int  #: in the estimate
-    found: int  #: instances that Vivado lists
+    count: int  #: number of instances in the estimate
+    found: int  #: number of instances that Vivado lists
     estimate: Resources
     vivado: Resources  #: mean of its instances
 

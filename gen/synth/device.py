@@ -37,7 +37,7 @@ class Device:
 
     name: str
     part: str
-    slrs: tuple[Slr, ...]  #: in the order in which they touch
+    slrs: tuple[Slr, ...]  #: the SLRs, in the order in which they touch
     crossing_wires: int  #: most that a placement should let cross between neighbours
 
     @property

@@ -3,7 +3,7 @@
 from gen.synth.device import FILL, LIMITED, Device
 from gen.synth.resources import Resources
 
-#: as people call them
+#: names of the resources as people call them
 TITLES = {"luts": "LUT", "ff": "FF", "bram18": "BRAM18", "uram": "URAM", "dsp": "DSP"}
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Graph:
     """Holds a netlist as a graph: arcs between bits, and the bits where paths start and end."""
 
-    ways: dict[int, list[Way]] = field(default_factory=dict)  #: by the bit they lead to
+    ways: dict[int, list[Way]] = field(default_factory=dict)  #: arcs by the bit that they lead to
     starts: list[tuple[int, Arrival]] = field(default_factory=list)
     ends: list[tuple[int, Arrival]] = field(default_factory=list)
 

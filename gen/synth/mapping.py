@@ -25,7 +25,7 @@ from hdl.u280.vendor import VendorIp
 #: kind, key, what fills the folder -> the folder, and whether it was made just now
 Cache = Callable[[str, str, Callable[[Path], None]], tuple[Path, bool]]
 
-KIND = "synth"  #: of the folders in a cache
+KIND = "synth"  #: name of the folders in a cache
 NETLIST = "netlist.json"
 OPTIONS = "-family xcup -noiopad -uram"
 #: marks a pass for modules that have a memory: it takes half the time of a small one
@@ -76,7 +76,7 @@ class MappedModule:
     key: str  #: equal keys are equal netlists
     ports: Mapping[str, Any]  #: name -> direction, bits
     cells: Mapping[str, Any]  #: name -> type, parameters, connections: port -> bits
-    names: Mapping[str, list[Any]]  #: of wires -> bits; a bit is a number or "0", "1", "x"
+    names: Mapping[str, list[Any]]  #: bits of each wire; a bit is a number or "0", "1", "x"
 
     def count(self) -> dict[str, int]:
         """Count the cells of each type."""

@@ -19,7 +19,7 @@ class MemoryUse:
     """Describes a memory array and the primitives it was mapped to."""
 
     name: str
-    bits: int  #: of an entry
+    bits: int  #: width of an entry
     depth: int  #: entries
     style: str  #: ram_style, "auto" where none is asked for
     became: str  #: "uram", "bram", "lutram" or "ff"

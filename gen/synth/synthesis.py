@@ -28,7 +28,7 @@ class ModuleEstimate:
 
     name: str
     component: str  #: the class of the component that it was emitted from
-    own: Resources  #: without what it places
+    own: Resources  #: resources of the module without those of what it places
     count: int  #: how often it stands in the design
     depth: Depth  #: its worst path between registers, children's ports included
     memories: tuple[MemoryUse, ...]

@@ -13,7 +13,7 @@ from gen.synth.arrival import PATH, Arrival, advance, begin, past_child, worst_o
 from gen.synth.graph import Graph, graph_of, sort
 from gen.synth.mapping import MappedModule
 
-Bit = tuple[str, int]  #: of a port: name, index
+Bit = tuple[str, int]  #: a bit of a port: name, index
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,7 @@ class Depth:
     carry: int = 0  #: bits of the longest chain on it
     start: str = ""  #: register or memory; a dot follows each module below
     end: str = ""
-    most_levels: int = 0  #: of any path
+    most_levels: int = 0  #: most LUTs of any path
     most_chains: int = 0
     most_carry: int = 0
     rings: int = 0  #: arcs left out because they would close a ring
@@ -45,8 +45,8 @@ class ModuleTiming:
     """Holds a module as its parent sees it, and the module's own depth."""
 
     depth: Depth
-    outputs: Mapping[Bit, Arrival]  #: from a register inside
-    inputs: Mapping[Bit, Arrival]  #: to a register inside, which is called ``start``
+    outputs: Mapping[Bit, Arrival]  #: paths to an output, from a register inside
+    inputs: Mapping[Bit, Arrival]  #: paths from an input to a register, which is called ``start``
     through: Mapping[Bit, Mapping[Bit, Arrival]]  #: output -> input, where no register cuts
 
 

@@ -29,7 +29,7 @@ class VivadoTiming:
 
     wns: float  #: worst slack, ns; negative if the clock is missed
     tns: float  #: sum of all negative slacks, ns
-    source: str  #: of the worst path
+    source: str  #: where the worst path starts
     destination: str
     levels: int | None  #: cells on it, LUTs and CARRY8 alike; None without any path
     cells: str  #: the same by kind

@@ -37,7 +37,7 @@ NEEDED = ("Instance", "Module", "Total LUTs", "FFs")
 class Placed:
     """Describes an instance of a module as Vivado counts it, with everything below it."""
 
-    path: str  #: instances from the top down, with / between them
+    path: str  #: names of the instances from the top down, with / between them
     module: str  #: Vivado may have put a number behind its name
     use: Resources  #: without carry, which is not told by hierarchy
 

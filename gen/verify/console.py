@@ -14,7 +14,7 @@ from rich.text import Text
 
 from sim.verify.items import Item, name_of
 
-STYLES = {"passed": "green", "skipped": "yellow"}  #: of outcomes; all others are red
+STYLES = {"passed": "green", "skipped": "yellow"}  #: colours of outcomes; all others are red
 MOST_RUNNING = 8  #: lines
 
 

@@ -19,7 +19,7 @@ class AxiPortParams:
 
     address_bits: int  #: width of a byte address
     data_bits: int  #: width of a beat
-    length_bits: int = 0  #: of AXI's length, 0 (every burst is one beat) to 8
+    length_bits: int = 0  #: width of AXI's length, 0 (every burst is one beat) to 8
     tag_bits: int = 1  #: what the master wants back with a burst's answer
     outstanding: int = 64  #: number of bursts that may lack an answer, 2..1024
 

@@ -43,7 +43,7 @@ class CrossbarParams:
     inputs: int  #: how many there are, 1..64
     outputs: int  #: how many there are, 1..64
     width: int  #: width of a beat, at least 1
-    last_bit: int | None = None  #: of a beat: it ends a packet; None: every beat does
+    last_bit: int | None = None  #: bit of a beat: it ends a packet; None: every beat does
     told_bits: int = 0  #: lowest bits of packets' first beats, told as they are taken; 0: none
 
     def __post_init__(self) -> None:

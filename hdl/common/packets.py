@@ -7,12 +7,12 @@ from amaranth.lib import data
 
 from hdl.common.axi import AxiStreamSignature
 
-BEAT_BYTES = 64  #: of a beat of packets, byte 0 in the lowest bits
-LEAST_BYTES = 60  #: of a frame without its checksum: shorter ones do not pass Ethernet
+BEAT_BYTES = 64  #: bytes of a beat of packets, byte 0 in the lowest bits
+LEAST_BYTES = 60  #: fewest bytes of a frame without its checksum: shorter ones do not pass Ethernet
 MOST_MTU = 9216  #: bytes of the longest packet that our parts and the MAC can be set to
 PRIORITY_COUNT = 8  #: classes of Ethernet that can be paused apart (IEEE 802.1Q)
 
-AXIS = AxiStreamSignature(data_bits=8 * BEAT_BYTES)  #: towards a 100G MAC, 250 MHz
+AXIS = AxiStreamSignature(data_bits=8 * BEAT_BYTES)  #: packets of a 100G MAC, 250 MHz
 BEAT = data.StructLayout({"data": AXIS.data_bits, "keep": AXIS.data_bits // 8, "last": 1})
 
 

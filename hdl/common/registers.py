@@ -23,7 +23,7 @@ def check_name(kind: str, name: str) -> None:
 class Names(NamedTuple):
     """Names of a field's values, as software sees them."""
 
-    name: str  #: of them all
+    name: str  #: name of the set of values
     members: tuple[tuple[str, int], ...]  #: each name, and the value that has it
 
 

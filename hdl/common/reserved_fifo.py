@@ -19,7 +19,7 @@ class ReservedFifoParams:
 
     width: int  #: bits of a beat, at least 1
     depth: int  #: beats that it holds, reserved places included, a power of two, 2..64
-    cancels: bool = False  #: there is a port ``cancel``
+    cancels: bool = False  #: build a port ``cancel``
     passes: bool = False  #: a beat that finds none waiting is at ``o`` in the cycle of its push
 
     def __post_init__(self) -> None:

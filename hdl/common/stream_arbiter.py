@@ -22,7 +22,7 @@ class StreamArbiterParams:
 
     width: int  #: width of a beat, at least 1
     count: int  #: number of inputs, 1..64
-    last_bit: int | None = None  #: of a beat: it ends a packet; None: every beat does
+    last_bit: int | None = None  #: bit of a beat: it ends a packet; None: every beat does
     holds: bool = False  #: a port ``hold`` keeps each input from beginning a packet
 
     def __post_init__(self) -> None:

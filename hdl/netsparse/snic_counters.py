@@ -16,7 +16,7 @@ from hdl.netsparse.rig.unit import UNIT_EVENTS
 
 CLASSES = ("reads", "responses")  #: classes of packets
 BUSES = ("host_read", "host_write", "dram")  #: buses of memories
-BUCKETS = 8  #: of PRs per packet: 1, 2-3, 4-7, ... 64-127, 128 and more
+BUCKETS = 8  #: counters of PRs per packet: 1, 2-3, 4-7, ... 64-127, 128 and more
 
 UNIT_COUNTERS = CountersParams(
     name="rig", counters=tuple((name, field.width) for name, field in UNIT_EVENTS), bits=40

@@ -12,7 +12,7 @@ from hdl.netsparse.queue.params import NO_UNIT, Verdict, fetched_layout
 from hdl.netsparse.request_check import RequestCheck
 from hdl.netsparse.rig.params import COMPLETION, Cause
 
-COMPLETIONS = 64  #: that wait for the host; then units wait with theirs
+COMPLETIONS = 64  #: completions that wait for the host; then units wait with theirs
 
 
 class WorkQueue(Component):

@@ -12,12 +12,12 @@ ETHERTYPE = 0x88B5  #: IEEE 802's for local experiments
 ETHERTYPE_ON_WIRE = int.from_bytes(ETHERTYPE.to_bytes(2, "big"), "little")
 VERSION = 2
 
-FIELD_BYTES = 50  #: of the head that have fields; those behind them are zero
-CONTROL_BYTES = LEAST_BYTES  #: of a frame without a payload, without its checksum
+FIELD_BYTES = 50  #: bytes of the head that have fields; those behind them are zero
+CONTROL_BYTES = LEAST_BYTES  #: bytes of a frame without a payload, without its checksum
 ACK_BITS = 128  #: frames that an ACK tells of, from its base on: no window is wider
 
-FEATURE_BITS = 16  #: of a feature, signed
-SUM_BITS = 32  #: of a sum, signed
+FEATURE_BITS = 16  #: width of a feature, signed
+SUM_BITS = 32  #: width of a sum, signed
 
 
 class Kind(enum.Enum, shape=8):
@@ -53,7 +53,7 @@ class Target(data.Struct):
     list: 32  #: first row of a FEATURE; else an aggregator of the job: index x banks + bank
     source: 32  #: vertex whose feature it is
     raw: 32  #: ports that get a copy; RAWFETCH: the owner's, and on to it that of who asks
-    rows: 16  #: of a FEATURE
+    rows: 16  #: number of rows of a FEATURE's list
     nothing: 16  #: zero
 
 

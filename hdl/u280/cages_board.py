@@ -20,7 +20,7 @@ class CagesBoard(Board):
     """
 
     switch: type[Any]
-    streams: Sequence[str] = ("axis",)  #: by class, named without ``s_`` and ``m_``
+    streams: Sequence[str] = ("axis",)  #: names of the streams by class, without ``s_`` and ``m_``
 
     def __init__(self, params: Any) -> None:
         if params.ports != CAGES:

@@ -3,7 +3,7 @@
 from hdl.u280.vendor import VendorIp, VendorPort
 
 HBM_MHZ = 450.0
-APB_MHZ = 100.0  #: of HBM's reference and set-up, and what brings the transceivers up
+APB_MHZ = 100.0  #: frequency of HBM's reference and set-up, and of what brings the transceivers up
 
 BOARD_CLOCKS = VendorIp(
     name="board_clocks",

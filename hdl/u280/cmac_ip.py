@@ -17,7 +17,7 @@ CORES = ("CMACE4_X0Y6", "CMACE4_X0Y7")  #: sites of the MACs, each beside the tr
 LOOPBACK_BITS = 3  #: bits of ``gt_loopback_in`` for each lane
 FCS_BYTES = 4
 
-#: inputs that never change, and what they are: no test, no register of the transceivers' own
+#: values of inputs that never change: no test, no register of the transceivers' own
 TIED = {
     "ctl_rx_enable": Const(1, 1),
     "ctl_rx_force_resync": Const(0, 1),

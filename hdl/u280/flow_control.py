@@ -14,12 +14,12 @@ from hdl.netsparse.protocol import PRIORITIES
 
 WORD_BYTES = 64  #: bytes of a beat, and of a word of a buffer
 LINE_BITS_PER_NS = 100
-#: preamble and start of frame 8, checksum 4, least gap 12
+#: bytes around a frame: preamble and start of frame 8, checksum 4, least gap 12
 AROUND_BYTES = 24
-#: of the wire, by the packet that fills a buffer the fastest: 65 bytes, in two words
+#: bits on the wire of the packet that fills a buffer the fastest: 65 bytes, in two words
 DENSEST_BITS = 8 * (WORD_BYTES + 1 + AROUND_BYTES)
 DENSEST_WORDS = 2
-#: of the wire, from the end of that packet's first word to the next packet
+#: bits on the wire from the end of that packet's first word to the next packet
 REST_BITS = DENSEST_BITS - 8 * (8 + WORD_BYTES)
 PAUSE_BITS = 8 * (60 + AROUND_BYTES)
 #: IEEE 802.3, 31B.3.7 and 31D: a station at 100 Gb/s begins no packet later than so many quanta
@@ -30,14 +30,14 @@ QUANTUM_BITS = 512
 #: and REACTION_QUANTA as in "How to Compute Headroom for Lossless Ethernet Links", besthub.dev
 INTERFACE_BITS = 122_880
 FIBRE_NS_PER_METRE = 5
-HOLD_CYCLES = 16  #: that the MAC wants each level of a request for (PG203, TX Pause Generation)
-MAC_CYCLE_BITS = 311  #: of the line in a cycle of the MAC's clock, rounded up
+HOLD_CYCLES = 16  #: cycles that the MAC wants each level of a request (PG203, TX Pause Generation)
+MAC_CYCLE_BITS = 311  #: bits of the line in a cycle of the MAC's clock, rounded up
 #: cycles from a word at the MAC to the request: MacReceive, ``used``, comparison, request, and a
 #: register of the MAC's, once the last level has been held
 LOGIC_CYCLES = HOLD_CYCLES + 6
 
-#: of a pause that is sent: it ends by itself after 21 us if nobody refreshes it, and is refreshed
-#: four times until then, so that one that is damaged is made up for
+#: length of a pause that is sent: it ends by itself after 21 us if nobody refreshes it, and is
+#: refreshed four times until then, so that one that is damaged is made up for
 PAUSE_QUANTA = 4096
 REFRESH_QUANTA = PAUSE_QUANTA // 4
 
@@ -48,7 +48,7 @@ class FlowControlParams:
 
     beats: int = 4096  #: beats of a class's buffer, a power of two
     style: str = "ultra"  #: what Vivado builds the buffer's memory from
-    frame_bytes: int = MOST_MTU + 4  #: of the longest frame of either end, checksum included
+    frame_bytes: int = MOST_MTU + 4  #: bytes of the longest frame of either end, checksum included
     fibre_metres: int = 100  #: metres of fibre between the ends
 
     def __post_init__(self) -> None:

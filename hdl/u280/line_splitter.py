@@ -17,7 +17,7 @@ class LineSplitterParams:
     """Sets the widths of the buses at both sides."""
 
     address_bits: int  #: width of a byte address
-    length_bits: int = 0  #: of a burst's length in lines, 0 (each is one line) to 7
+    length_bits: int = 0  #: width of a burst's length in lines, 0 (each is one line) to 7
 
     @property
     def suffix(self) -> str:

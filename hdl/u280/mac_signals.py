@@ -16,7 +16,7 @@ def events_of(*, pauses: bool) -> tuple[str, ...]:
     return EVENTS + PAUSE_EVENTS * pauses
 
 
-PCS_LANES = 20  #: of 100GBASE-R, four or five on each of the four lanes
+PCS_LANES = 20  #: lanes of 100GBASE-R, four or five on each of the four lanes
 FEC_LANES = 4
 
 

@@ -34,7 +34,7 @@ class PcieParams:
     """Says what the host reaches through PCI Express."""
 
     register_bits: int  #: width of a byte address of the design's registers, 12..16
-    model_bits: int = 0  #: byte address of a model that DMA reaches; 0: none
+    model_bits: int = 0  #: width of a byte address of a model that DMA reaches; 0: none
 
     def __post_init__(self) -> None:
         if not LEAST_REGION <= self.register_bits <= 16:

@@ -7,7 +7,7 @@ from hdl.u280.axi_wires import bus_ports
 from hdl.u280.vendor import VendorIp, VendorPort
 
 LANES = 16
-CORE_MHZ = 250.0  #: of ``axi_aclk``, which is the clock of the whole core
+CORE_MHZ = 250.0  #: frequency of ``axi_aclk``, which is the clock of the whole core
 ADDRESS_BITS = 64
 DATA_BITS = 512
 ID_BITS = 4

@@ -9,7 +9,7 @@ class Limit:
     """Sets a bound that a measurement must keep."""
 
     bound: float
-    at_least: bool = False  #: else at most
+    at_least: bool = False  #: whether the value must be at least the limit; else at most
 
     def holds(self, value: float) -> bool:
         """Return whether ``value`` keeps the bound, the bound itself included."""

@@ -47,7 +47,7 @@ class Place(NamedTuple):
     line: int
     column: int
     what: str  #: "block", "if", "else", "case" or another word of Verilator's
-    lines: str  #: that run with it: "134-135", "131,133"; empty for an `else` without statements
+    lines: str  #: lines that run with it: "134-135", "131,133"; empty: an `else` without statements
 
 
 class Point(NamedTuple):

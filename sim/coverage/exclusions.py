@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from sim.coverage.data import CoverageError, Place, Toggle
 
-NUMBER = re.compile(r"(?<=.)\$\d+(?=\.|$)")  #: that Amaranth gives the second signal of a name
+NUMBER = re.compile(r"(?<=.)\$\d+(?=\.|$)")  #: what Amaranth adds to a second signal of a name
 REVIEWED = Path(__file__).with_name("exclusions.toml")
 FIELDS = ("kind", "component", "what", "reason")  #: every rule has these
 CHOICES = ("signal", "from_bit", "to_bit", "nature", "text", "side")  #: a rule has some of these
@@ -28,7 +28,7 @@ class Rule:
     from_bit: int = 0  #: toggles: this bit and those above it
     to_bit: int | None = None  #: toggles: this bit and those below it
     #: toggles: only bits that no input of the module can change, of nets that have another name, or
-    #: that nothing in the module reads
+    #: wires that nothing in the module reads
     nature: Literal["constant", "again", "unread"] | None = None
     text: str | None = None  #: lines: found in the line of Verilog, as a regular expression
     side: str | None = None  #: lines: Verilator's word for the point, "if" or "else" for example

@@ -29,7 +29,7 @@ from sim.harness.coverage_runs import design_of
 from sim.mutation.targets import ELSEWHERE
 
 Nature = Literal["constant", "again", "unread", ""]  #: a field of Nets
-MOST_MISSED = 200  #: of one component in coverage.json
+MOST_MISSED = 200  #: most missed items of one component in coverage.json
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Module:
     """Holds one module of all simulations that contained it, perhaps under several names."""
 
     component: str
-    source: Source  #: of the first name
+    source: Source  #: source of the module with the first name
     names: set[str] = field(default_factory=set)
     own: bool = False  #: a size that the component's own tests simulate
     toggles: Counter[Toggle] = field(default_factory=Counter)
@@ -121,7 +121,7 @@ def shifted(place: Place, start: int) -> Place:
     return place._replace(line=place.line - start, lines=lines)
 
 
-Bins = Mapping[str, Sequence[Mapping[str, Any]]]  #: of functional coverage, by component
+Bins = Mapping[str, Sequence[Mapping[str, Any]]]  #: bins of functional coverage, by component
 
 
 def measure(
@@ -241,7 +241,7 @@ def judge_toggles(
 class Seen:
     """Counts a toggle in all sizes of a component."""
 
-    module: str  #: one that has it
+    module: str  #: name of a module that has the signal
     hits: int = 0
     nature: Nature | None = None  #: the same in all sizes, or empty
 

@@ -20,7 +20,7 @@ from sim.harness.cache import cache_root, cached_folder, digest
 #: multiplexers are not looked for: that takes many minutes for a table of registers.
 PASSES = ("proc", "opt_expr", "opt_merge -nomux", *("opt_dff -nosdff", "opt_clean", "opt_expr") * 2)
 KINDS = ("constant", "again", "unread")
-NET_FORMAT = "6"  #: of what the cache holds
+NET_FORMAT = "6"  #: version of the format of what the cache holds
 POWER_UP = re.compile(r"\(\* init = \S+ \*\)")
 SCRIPT = """
 import sys
@@ -39,8 +39,8 @@ for index in range(int(count)):
 class Nets:
     """Holds what Yosys finds of the bits of a module's signals, by signal."""
 
-    constant: Mapping[str, frozenset[int]]  #: no input of the module can change them
-    again: Mapping[str, frozenset[int]]  #: those of a net that has a better name as well
+    constant: Mapping[str, frozenset[int]]  #: bits that no input of the module can change
+    again: Mapping[str, frozenset[int]]  #: bits of a net that has a better name as well
     unread: Mapping[str, frozenset[int]]  #: under their best name: nothing in the module reads them
 
 

@@ -34,7 +34,7 @@ class Survey:
     """Holds the bins of all runs in a folder."""
 
     bins: dict[str, list[dict[str, Any]]]  #: by component: {"group", "bin", "hits"}
-    exclusions: list[dict[str, Any]]  #: that were needed: kind, component, what, reason, points
+    exclusions: list[dict[str, Any]]  #: exclusions needed: kind, component, what, reason, points
     false: tuple[str, ...] = ()  #: a line for each excluded bin that was hit
 
     @property

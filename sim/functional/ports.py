@@ -39,7 +39,7 @@ class Plain:
     name: str
     part: Part
     valid: str | None  #: the port that says when it means something; None if it always does
-    driven: bool  #: by the component, not by what is around it
+    driven: bool  #: whether the component drives it, not what is around it
 
 
 def watched(signature: Any) -> list[Stream | Plain]:

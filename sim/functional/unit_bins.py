@@ -18,7 +18,7 @@ class UnitGroup:
     """Declares a group of bins of a component, once for all its tests."""
 
     name: str  #: what the group is about
-    ports: tuple[str, ...]  #: that are looked at; ``i[]_valid`` is those of all elements
+    ports: tuple[str, ...]  #: ports that are looked at; ``i[]_valid`` is those of all elements
     #: tells of each bin whether the ports, as they are and as they were sampled before, hit it
     bins: Mapping[str, Callable[[PortValues, PortValues], bool]]
     when: tuple[str, ...] = ()  #: 1-bit ports that must all be high; sampled every cycle if none

@@ -15,7 +15,7 @@ Ask = Callable[[int], bool]
 
 NUMBER_BITS = 64  #: wider ones are data without a meaning as a number
 ENABLES = ("tkeep", "wstrb")
-ELEMENTS = 8  #: of an array, from either end, that are looked at
+ELEMENTS = 8  #: elements that are looked at of an array, at either end
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,9 +19,9 @@ class Origin:
     """Says where a value was seen."""
 
     stream: str  #: or the port
-    index: int | None  #: of the beat in its stream, from 0; None if it is a port's
-    cycle: int | None  #: as :func:`sim.harness.streams.cycle` counts; None if it has not come
-    field: str = ""  #: inside the beat, ``weights[3]``; empty for all of it
+    index: int | None  #: number of the beat in its stream, from 0; None if it is a port's
+    cycle: int | None  #: when it came, as :func:`.streams.cycle` counts; None if it has not
+    field: str = ""  #: what is compared inside the beat, ``weights[3]``; empty for all of it
     beat: Any = None  #: all of the beat, plain
 
 

@@ -17,7 +17,7 @@ from sim.harness.errors import HarnessError
 OLDEST = (5, 36)  #: cocotb 2 needs this Verilator or a newer one
 JOBS = os.cpu_count() or 1
 NEEDED = ("make", "g++")  #: programs that compile a simulator
-MOST_LINES = 20  #: of what a failed tool said
+MOST_LINES = 20  #: most lines that are quoted of what a failed tool said
 
 
 class BuildError(HarnessError, RuntimeError):
@@ -30,7 +30,7 @@ class Verilator:
 
     version: str
     root: Path | None  #: VERILATOR_ROOT of the Python package; None for the system's own
-    variables: tuple[str, ...] = ()  #: for make
+    variables: tuple[str, ...] = ()  #: variables that make is given
 
     @property
     def source(self) -> str:

@@ -12,7 +12,7 @@ from sim.harness.build_tools import JOBS, cocotb_folder, execute, output_of, req
 from sim.harness.cache import cached_folder, digest, found_folder
 
 PROGRAM = "simulation.so"
-MAIN = "verilator.cpp"  #: of cocotb
+MAIN = "verilator.cpp"  #: file name of cocotb's main program
 HEADERS = "runtime.h"
 NATIVE = "-march=native"
 BLOCKS = "blocks"  #: the cache's folder of hierarchical blocks
@@ -27,7 +27,7 @@ HEADER_TEXT += '#define VL_ATTR_COLD __attribute__((cold, optimize("O0")))\n'
 class Runtime:
     """Holds Verilator's own C++, compiled."""
 
-    objects: list[str]  #: to link with
+    objects: list[str]  #: files to link with
     header: str  #: the compiler's option for the precompiled headers
 
 

@@ -30,7 +30,7 @@ from sim.harness.closure import OURS, SOURCES, digest_of
 from sim.harness.coverage_runs import covers
 from sim.harness.expectations import EXPECTS, asserting
 
-KIND = "modules"  #: of the cache's folders
+KIND = "modules"  #: name of the cache's folders
 FILE = "module.pickle"
 KEPT = [field.name for field in fields(EmittedModule)]
 EMITTERS = ("gen.emission.emit", "sim.harness.expectations")

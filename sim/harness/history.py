@@ -14,7 +14,7 @@ from sim.harness.mismatch import NOTHING, Pair, Wrong, decoded, is_array
 __all__ = ["on_port", "search"]
 
 SHORTEST = 2  #: numbers that tell a stream
-TELLING_BITS = 12  #: of a number that tells a port
+TELLING_BITS = 12  #: width of a number that tells a port
 
 
 def search(

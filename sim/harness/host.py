@@ -47,7 +47,7 @@ class Request:
     """Describes a simulation that is to run."""
 
     command: list[str]  #: the simulator, as a library, and its arguments
-    folder: str  #: in which it works
+    folder: str  #: folder in which it works
     log: str  #: the file that its output goes to
     environment: dict[str, str]
     path: list[str]  #: where Python looks for modules

@@ -23,7 +23,7 @@ class MeasuringSession(Session):
 
     component: ClassVar[Callable[[Any], Component]]  #: what is simulated, made from ``hardware``
     test_module: ClassVar[str]  #: what drives it
-    options: ClassVar[Mapping[str, Any]] = {"optimise": True}  #: of its build
+    options: ClassVar[Mapping[str, Any]] = {"optimise": True}  #: options of its build
 
     @classmethod
     def build(cls, hardware: Any) -> Build:

@@ -18,9 +18,9 @@ class Wrong:
     """Describes the first beat that is not as it should be."""
 
     stream: str  #: or the port
-    index: int | None  #: of the beat in its stream, from 0; None for a port
-    cycle: int | None  #: in which it moved, or in which it was missed
-    field: str = ""  #: of the beat, empty if all of it is meant
+    index: int | None  #: number of the beat in its stream, from 0; None for a port
+    cycle: int | None  #: cycle in which the beat moved, or in which it was missed
+    field: str = ""  #: part of the beat, empty if all of it is meant
     expected: str
     got: str
 

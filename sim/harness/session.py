@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from sim.harness.verilate import Build
 from sim.harness.workload import Workload
 
-CLOCK_MHZ = 250.0  #: of figures in seconds, unless told otherwise
+CLOCK_MHZ = 250.0  #: clock that figures in seconds are for, unless told otherwise
 NOT_SIMULATED = "this design is not simulated by itself: it has figures by a formula only"
 
 

@@ -35,7 +35,7 @@ class Build:
     top: str
     traced: bool = False  #: it can write waves
     built: bool = field(default=False, compare=False)  #: just now, not found in the cache
-    seconds: float = field(default=0.0, compare=False)  #: that it took to build or find
+    seconds: float = field(default=0.0, compare=False)  #: time that it took to build or find
     #: the class of which each module was emitted, by module
     components: Mapping[str, str] = field(default_factory=dict, compare=False)
 

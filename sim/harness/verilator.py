@@ -48,7 +48,7 @@ __all__ = [
     "simulate",
 ]
 
-LOG, RESULTS = "log.txt", "results.xml"  #: in the folder of a run
+LOG, RESULTS = "log.txt", "results.xml"  #: names of files in the folder of a run
 
 _emissions: dict[tuple[type, Any], Emission] = {}
 
@@ -61,12 +61,12 @@ class Simulation:
     """
 
     test_module: str
-    params: Any = None  #: that the tests find inside the simulator
-    component: Any = None  #: likewise, its class
+    params: Any = None  #: parameters that the tests find inside the simulator
+    component: Any = None  #: class of the component that the tests find there
     plusargs: Sequence[str] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     test_filter: str | None = None  #: a regular expression of those that are run; None for all
-    options: Mapping[str, Any] | None = None  #: of :func:`build`; None if it was built apart
+    options: Mapping[str, Any] | None = None  #: options of :func:`build`; None: it was built apart
 
     def again(self, *, seed: int, **changes: Any) -> Run:
         """Simulate once more; ``changes`` are further arguments of :func:`simulate`.

@@ -16,7 +16,7 @@ from sim.mutation.targets import Target, shown
 from sim.mutation.trial import TrialError, Verdict, builder, try_mutants
 
 FORMAT = 2
-MOST_SIZES = 2  #: of a component, that share its mutants
+MOST_SIZES = 2  #: most sizes of a component that share its mutants
 WORTH = 0.1  #: a second size must come from this share of lines more
 
 Progress = Callable[[str], None]
@@ -27,7 +27,7 @@ class Plan:
     """Says what is asked of every component."""
 
     sample: int = 50  #: mutants of a component
-    seed: int = 1  #: of the choice of mutants and of the tests
+    seed: int = 1  #: seed of the choice of mutants and of the tests
     #: limits the computing of a simulation; those that take longer are left out: far more than the
     #: tests of a component take, lest a busy machine decides whether there are any
     most_seconds: float = 60.0
@@ -43,7 +43,7 @@ class Size:
 
     emission: Emission
     module: str
-    simulations: tuple[Simulation, ...]  #: of it
+    simulations: tuple[Simulation, ...]  #: simulations of the module
 
     @property
     def weight(self) -> int:

@@ -14,9 +14,9 @@ from typing import Any
 from gen.emission.emit import native_yosys, silent_stdout
 from sim.mutation.mutants import BITS, CONTROL, Mutant, run_pass
 
-SECONDS = 2  #: for one proof
-STEPS = 4  #: of the induction
-MOST_REGISTER_BITS = 200  #: of a module that induction is tried on
+SECONDS = 2  #: time for one proof
+STEPS = 4  #: most steps of the induction
+MOST_REGISTER_BITS = 200  #: most bits of registers of a module that induction is tried on
 PROVEN = "SAT proof finished - no model found: SUCCESS"
 INDUCED = "Induction step proven: SUCCESS"
 

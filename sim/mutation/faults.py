@@ -36,7 +36,7 @@ class Fault:
     cell: str  #: Yosys's name for it
     about: str  #: the rest of its description
     edits: tuple[tuple[str, str, int], ...] = ()  #: mode of Yosys's mutate, port, bit
-    ports: tuple[str, str] = ("", "")  #: that are exchanged
+    ports: tuple[str, str] = ("", "")  #: the two ports that are exchanged
 
 
 def faults_of(design: Any, name: str, cells: Mapping[str, Cell], seed: int) -> list[Fault]:

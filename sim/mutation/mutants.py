@@ -55,9 +55,9 @@ CLOCKS = re.compile(r"(.*_)?(clk|CLK)|ARST|.*RD_[AS]RST|.*INIT.*")
 class Mutant:
     """Describes a change of one bit, or a fault."""
 
-    number: int  #: from 1
+    number: int  #: number of the mutant, from 1
     module: str
-    mode: str  #: inv, const0, const1, cnot0, cnot1, or the kind of a fault
+    mode: str  #: kind: inv, const0, const1, cnot0, cnot1, or that of a fault
     cell: str  #: its name, which for one without a name counts from the start of the module
     kind: str  #: its type: $add, $mux, a module
     port: str
@@ -66,7 +66,7 @@ class Mutant:
     wire: str = ""  #: the signal with a name that is changed, if it is one
     drives: str = ""  #: the signal with a name that comes of the cell, if there is one
     sources: tuple[str, ...] = ()  #: file:line that the cell comes from
-    about: str = ""  #: of a fault: what it changes
+    about: str = ""  #: what a fault changes
 
     @property
     def text(self) -> str:

@@ -19,7 +19,7 @@ class Score:
     mutants: int
     found: int
     equivalent: int  #: proven to change nothing
-    survivors: tuple[Mapping[str, Any], ...]  #: with the "reason", empty if nobody explained it
+    survivors: tuple[Mapping[str, Any], ...]  #: mutants not found, with a "reason" if known
     excluded: int  #: survivors that cannot be told apart, for a reason that a reader can check
     seconds: float
     error: str

@@ -26,7 +26,7 @@ class Verdict:
 
     outcome: str  #: passed, failed, hung or crashed
     message: str  #: the first case that failed, and why
-    seconds: float  #: of computing
+    seconds: float  #: time of computing
 
     @property
     def found(self) -> bool:

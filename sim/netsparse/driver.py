@@ -15,8 +15,8 @@ from sim.harness.register_driver import RegisterDriver
 from sim.netsparse.retry import ATTEMPTS, carry_out
 
 POLL_CYCLES = 32  #: between two looks at what takes longer
-COUNTER_CYCLES = 4  #: until a counter is shown that was chosen
-REST_POLLS = 65_536  #: until units that do not come to rest are given up
+COUNTER_CYCLES = 4  #: cycles until a counter is shown that was chosen
+REST_POLLS = 65_536  #: polls until units that do not come to rest are given up
 
 
 class RequestRefused(RuntimeError):
@@ -35,7 +35,7 @@ class WorkRequest:
     idx_address: int
     count: int
     idx_bytes: int = 4
-    property_address: int  #: of idx 0
+    property_address: int  #: address of the property of idx 0
     property_bytes: int
     watchdog: int = 0  #: cycles without progress; 0: never
 

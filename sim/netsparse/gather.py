@@ -34,7 +34,7 @@ from sim.surroundings.axi_ram import RAM_ARRAY, dump_file, ram_file
 from sim.workloads.partition import Ints, Partition
 
 LINE = 128
-FILTER_ADDRESS = 64  #: of the idx filter in SNIC memory; what lies around it must not change
+FILTER_ADDRESS = 64  #: where SNIC memory has the idx filter; what lies around it must not change
 GUARD = 0xA5  #: what it lies between
 
 

@@ -33,7 +33,7 @@ from sim.netsparse.surroundings.node import ACCESSES
 from sim.netsparse.switch_driver import SwitchCounts, SwitchDriver
 
 PROGRESS_CYCLES = 4096
-COUNT_CYCLES = 4  #: until an access is counted
+COUNT_CYCLES = 4  #: cycles until an access is counted
 
 
 class GatherStuckError(RuntimeError):

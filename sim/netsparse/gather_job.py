@@ -19,7 +19,7 @@ PROGRESS_FILE = "progress"
 class NodeJob:
     """Says what one node does."""
 
-    requests: Sequence[Sequence[WorkRequest]]  #: by client unit
+    requests: Sequence[Sequence[WorkRequest]]  #: work requests by client unit
     server_units: int  #: a bit a unit
     served_address: int
     served_bytes: int
@@ -35,7 +35,7 @@ class GatherJob:
     nodes: Sequence[NodeJob]
     mechanisms: Mapping[str, int] = field(default_factory=dict)  #: register fields of all SNICs
     host: Mapping[str, Any] = field(default_factory=dict)  #: settings of host memories
-    dram: Mapping[str, Any] = field(default_factory=dict)  #: of SNICs' memories
+    dram: Mapping[str, Any] = field(default_factory=dict)  #: parameters of SNICs' memories
     link: Mapping[str, Any] = field(default_factory=dict)  #: settings of all links
     faulty_link: int = 0  #: the one that has faults
     switch: Mapping[str, int] = field(default_factory=dict)  #: register fields of all switches
@@ -66,7 +66,7 @@ class GatherResult:
     nodes: Sequence[NodeResult]
     cycles: int  #: from the first request to the last completion
     first_packet: int  #: cycles from the first request to the first packet of reads; 0: none
-    seconds: float  #: of this computer, likewise
+    seconds: float  #: time that this computer took, likewise
     topology: LeafSpine
     links: Sequence[Mapping[str, Mapping[str, int]]]  #: counts by link and class
     switches: Sequence[SwitchCounts]

@@ -8,7 +8,7 @@ from hdl.netsparse.rig.params import Cause
 if TYPE_CHECKING:
     from sim.netsparse.driver import Completion, SnicDriver, WorkRequest
 
-ATTEMPTS = 3  #: at a request, unless the caller says otherwise
+ATTEMPTS = 3  #: number of attempts at a request, unless the caller says otherwise
 #: Causes that may be gone when a request is tried again: a packet was lost. All others name what
 #: somebody has to mend first: an idx, an address, a memory, the other node.
 PASSING = frozenset({Cause.WATCHDOG})

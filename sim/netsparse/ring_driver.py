@@ -14,7 +14,7 @@ from sim.netsparse.golden.rings import pack_descriptor, unpack_entry
 from sim.netsparse.retry import ATTEMPTS, carry_out
 
 LOOK_CYCLES = 8  #: between two looks at the completion ring
-SILENT_LOOKS = 65_536  #: without a completion: then it is asked what the rings do
+SILENT_LOOKS = 65_536  #: looks without a completion, after which it is asked what the rings do
 INDICES = 1 << INDEX_BITS
 
 
@@ -26,9 +26,9 @@ class RingFault(RuntimeError):
 class RingPlaces:
     """Says where a host has its rings: the completion ring lies behind the request ring."""
 
-    address: int  #: of both, a multiple of the request ring's bytes
+    address: int  #: address of both rings, a multiple of the request ring's bytes
     request_size: int  #: logarithm of the places for descriptors
-    completion_size: int  #: of the places for completions, at most four times as many
+    completion_size: int  #: logarithm of the places for completions, at most four times as many
 
     @property
     def requests(self) -> int:

@@ -11,7 +11,7 @@ from sim.netsparse.gather_job import GatherResult
 from sim.netsparse.topology import LeafSpine
 from sim.workloads.partition import Ints, Partition
 
-OFF = {"filter": 0, "coalesce": 0}  #: of SNICs: every idx makes a PR
+OFF = {"filter": 0, "coalesce": 0}  #: settings of SNICs with which every idx makes a PR
 NOTHING_MOVES = 100_000  #: cycles without progress that end a request as WATCHDOG
 
 
@@ -25,19 +25,19 @@ class Saturation:
     """
 
     topology: LeafSpine
-    idxs: int  #: that a client asks for
-    batch: int  #: of them in a work request
+    idxs: int  #: idxs that a client asks for
+    batch: int  #: idxs of a work request
     rows: int = 4096  #: number of properties; few of them are found in caches more often
     property_bytes: int = 64
     far: float = 0.25  #: share of the idxs that another rack owns
     burst: bool = False  #: one node owns all idxs of a work request: nodes meet at some of them
     clients: int = 1  #: units of a node that ask
     servers: int = 1  #: units of a node that answer
-    concatenate: bool = True  #: in SNICs and in switches
-    cache: bool = True  #: in switches
+    concatenate: bool = True  #: join PRs in SNICs and in switches
+    cache: bool = True  #: use the property caches in switches
     delay: int = 0  #: DelayCycles, of SNICs and of switches, of both classes
     stall: int = 128  #: chance in 256, every cycle, that an end of a link moves nothing
-    latency: int = 0  #: of links
+    latency: int = 0  #: cycles that links take
     memory_latency: int = 0
     seed: int
 
@@ -92,8 +92,8 @@ class LinkLoad:
     name: str
     between_switches: bool
     carried: Mapping[str, float]  #: cycles in which a beat was delivered
-    blocked: Mapping[str, float]  #: in which the sender had a beat that was not taken
-    refused: Mapping[str, float]  #: in which a beat was there that the far end did not take
+    blocked: Mapping[str, float]  #: share in which the sender had a beat that was not taken
+    refused: Mapping[str, float]  #: share in which a beat was there that the far end did not take
 
     @property
     def used(self) -> float:

@@ -30,7 +30,7 @@ from sim.netsparse.surroundings.node import host_memory, snic_memory
 from sim.workloads.matrices import FAMILIES, load_matrix, with_integer_values
 from sim.workloads.partition import Ints, Partition, batches
 
-LARGEST_NUMBER = 99  #: of a property, and its negative
+LARGEST_NUMBER = 99  #: largest number in a property, and its negative
 LEAST_TIMEOUT = 2_000_000
 IDX_CYCLES = 5000  #: more than an idx can take, one after another
 RING_SIZE = 8  #: logarithm of the places of a ring

@@ -26,7 +26,7 @@ BUCKET_NAMES = tuple(
     str(1 << k) if not k else f"{1 << k}+" if k + 1 == BUCKETS else f"{1 << k}-{(2 << k) - 1}"
     for k in range(BUCKETS)
 )
-MOST_NAMES = 8  #: of nodes below a picture
+MOST_NAMES = 8  #: most nodes that are named below a picture
 STALLS = ("idx", "table", "filter", "transmit")  #: what a client's idx waits for
 FATES = ("local", "coalesced", "filtered", "prs")  #: what becomes of an idx
 
@@ -39,9 +39,9 @@ class NodeFigures:
     snic: Mapping[str, int]
     cycles: int  #: times the nodes that were added up
     property_bytes: int
-    clients: int  #: of a node
+    clients: int  #: number of a node's clients
     requests: int  #: work requests
-    accesses: Mapping[str, int]  #: of the host to registers, while requests were under way
+    accesses: Mapping[str, int]  #: how often the host used registers while requests were under way
 
     @property
     def remote(self) -> int:
@@ -158,10 +158,10 @@ class SpmmReport:
     """Holds a product that has run."""
 
     run: SpmmRun
-    name: str  #: of the matrix
+    name: str  #: name of the matrix
     result: GatherResult
     difference: str  #: what is wrong, nothing if all is exact
-    window: int = WINDOW  #: of table 4
+    window: int = WINDOW  #: window of table 4
 
     @cached_property
     def redundancy(self) -> Redundancy:

@@ -62,11 +62,11 @@ FIGURES = {
 class Hardware:
     """Holds what a simulator of a cluster is built of."""
 
-    params: SnicParams  #: of each SNIC
-    shape: SpmmWorkload  #: that has nothing set but SHAPE
+    params: SnicParams  #: parameters of each SNIC
+    shape: SpmmWorkload  #: workload that has nothing set but SHAPE
 
 
-MODEL = "model"  #: in place of hardware: one library models all
+MODEL = "model"  #: what a library is called that models all, in place of hardware
 
 
 class SpmmSession(Session):

@@ -10,7 +10,7 @@ from sim.netsparse.spmm_report import CLOCK_MHZ, LINE_GBPS, SpmmReport, together
 LABEL = 32  #: columns of a line's name
 COLUMN = 11
 
-MOST_COLUMNS = 12  #: of nodes, and of switches, that each have their own
+MOST_COLUMNS = 12  #: most nodes, and most switches, that have a column of their own
 MODELLED = (
     "a model: no property was moved and nothing multiplied; its counters agree with each other"
 )

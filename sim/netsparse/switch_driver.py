@@ -13,15 +13,15 @@ from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
 from sim.harness.register_driver import RegisterDriver
 
 POLL_CYCLES = 32  #: between two looks at what takes longer
-COUNTER_CYCLES = 6  #: until a counter is shown that was chosen
+COUNTER_CYCLES = 6  #: cycles until a counter is shown that was chosen
 
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchCounts:
     """Holds what a switch has counted."""
 
-    ports: Sequence[Mapping[str, int]]  #: by port
-    pipes: Sequence[Mapping[str, int]]  #: by middle pipe
+    ports: Sequence[Mapping[str, int]]  #: counters by port
+    pipes: Sequence[Mapping[str, int]]  #: counters by middle pipe
 
     def port(self, name: str) -> int:
         """Return the sum of a counter over all ports."""

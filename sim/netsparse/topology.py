@@ -16,7 +16,7 @@ Tables = NDArray[np.int64]  #: port of each switch to each node, NO_ROUTE where 
 class End:
     """Identifies one end of a link: a node, or a port of a switch."""
 
-    index: int  #: of the node or switch
+    index: int  #: number of the node or switch
     port: int | None = None  #: None: it is a node's
 
 

@@ -37,8 +37,8 @@ def memory_file(index: int, path: Path) -> str:
 class AxiMemoryParams:
     """Sets the widths of the port."""
 
-    address_bits: int = 28  #: byte address; at most 2**31 beats
-    data_bits: int = 256  #: of a beat, a power of two, 16..1024
+    address_bits: int = 28  #: width of a byte address; at most 2**31 beats
+    data_bits: int = 256  #: width of a beat, a power of two, 16..1024
 
     def __post_init__(self) -> None:
         if self.bus.index_bits > 31:

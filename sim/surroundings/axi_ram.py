@@ -35,8 +35,8 @@ def dump_file(index: int, path: Path) -> str:
 class AxiRamParams:
     """Sets the widths of the port, and what holds the words."""
 
-    address_bits: int = 28  #: byte address; at most 2**31 beats
-    data_bits: int = 512  #: of a beat, a power of two, 32..1024
+    address_bits: int = 28  #: width of a byte address; at most 2**31 beats
+    data_bits: int = 512  #: width of a beat, a power of two, 32..1024
     id_bits: int = 0  #: identifiers, 0..32; 0 is none
     array: str = "axi_ram_array"  #: module that holds the words
     processor: bool = False  #: a host's processor uses the memory too, beside the bus

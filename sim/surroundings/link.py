@@ -27,8 +27,8 @@ class LinkParams:
 
     depth: int = 8192  #: beats under way, 2..65536
     holds: int = 16  #: packets held back at a time, 2..64
-    beats: int = 24  #: of the longest packet, 1..1024
-    data_bits: int = AXIS.data_bits  #: of a beat
+    beats: int = 24  #: beats of the longest packet, 1..1024
+    data_bits: int = AXIS.data_bits  #: width of a beat
 
     def __post_init__(self) -> None:
         if not 2 <= self.depth <= 1 << 16:

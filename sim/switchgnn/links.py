@@ -18,20 +18,20 @@ from sim.switchgnn.golden.worker import WorkerModel
 from sim.switchgnn.wire import NOWHERE, judge, to_octets
 
 Place = str | int
-End = tuple[Place, int]  #: one of the ports of a place
-Sent = Iterable[tuple[int, Frame]]  #: by which port, and the frame
-MOST_DELIVERIES = 10_000_000  #: of a job, unless told otherwise
+End = tuple[Place, int]  #: a place, and the number of one of its ports
+Sent = Iterable[tuple[int, Frame]]  #: frames, and the port that each leaves by
+MOST_DELIVERIES = 10_000_000  #: most deliveries of a job, unless told otherwise
 
 
 @dataclass(frozen=True, kw_only=True)
 class Faults:
     """Sets the chance of each fault that links do to a frame."""
 
-    drop: float = 0.0  #: it is lost
-    duplicate: float = 0.0  #: it comes again, after some that were sent later
-    reorder: float = 0.0  #: another one, whichever, comes before it
-    corrupt: float = 0.0  #: one of its bits is wrong
-    again: float = 0.0  #: one that was sent at any time before, whichever, comes once more
+    drop: float = 0.0  #: chance that a frame is lost
+    duplicate: float = 0.0  #: chance that it comes again, after some that were sent later
+    reorder: float = 0.0  #: chance that another one, whichever, comes before it
+    corrupt: float = 0.0  #: chance that one of its bits is wrong
+    again: float = 0.0  #: chance that one that was sent at any time before comes once more
 
 
 class Links:

@@ -33,7 +33,7 @@ from hdl.switchgnn.protocol import (
 ACK = Kind.ACK.value
 WITH_PAYLOAD = {kind.value for kind in LANE_BITS}
 PADDING = CONTROL_BYTES - FIELD_BYTES
-MORE_PADDING = BEAT_BYTES - CONTROL_BYTES  #: of a head that a payload follows
+MORE_PADDING = BEAT_BYTES - CONTROL_BYTES  #: zeros behind a head that a payload follows
 
 
 class HeadLayer(Layer):

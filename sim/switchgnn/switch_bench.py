@@ -72,7 +72,7 @@ class SwitchBench:
         self.now, self.order = 0, count()
         #: heap of (cycle, order, to the switch?, port, (octets, whether they are corrupt))
         self.flying: list[tuple[int, int, bool, int, tuple[bytes, bool]]] = []
-        #: of each port: beats towards the switch
+        #: for each port: beats towards the switch
         self.sending: dict[int, deque[Sequence[int]]] = defaultdict(deque)
         #: a frame whose beats leave the switch
         self.coming: dict[int, bytes] = defaultdict(bytes)

@@ -16,8 +16,8 @@ JOB = 0
 OPENING = 100  #: cycles beside those of a load until a turn is open
 PATIENCE = 4000  #: most cycles until all sums have left
 MOST_DEPTH = 64  #: aggregators of a bank that are used
-MOST_FEATURES = 16  #: of a port in a measurement
-LATENCIES = 2  #: of each port
+MOST_FEATURES = 16  #: most features of a port in a measurement
+LATENCIES = 2  #: sums of each port whose latency is measured
 #: Explains, by the switch's counters, what cycles are spent on in which a task waits for its row.
 BUSY = ("rows", "waits_for_list", "waits_for_copy", "holes")
 

@@ -12,7 +12,7 @@ from hdl.switchgnn.switch.table_memory_params import BEAT_BITS, BEAT_BYTES, Tabl
 from sim.harness.payloads import pack
 from sim.surroundings.axi_ram import AxiRam, AxiRamParams, ram_file
 
-MOST_BYTES = 1 << 20  #: of a RAM; the addresses of a card's memory go further
+MOST_BYTES = 1 << 20  #: most bytes of a RAM; the addresses of a card's memory go further
 NOBODY = 255  #: no RAM fails
 
 

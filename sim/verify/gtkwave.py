@@ -14,7 +14,7 @@ from sim.harness.clock import PERIOD_NS
 __all__ = ["moment", "write_save"]
 
 BEFORE_CYCLES, SHOWN_CYCLES = 12, 40
-PIXELS = 1000  #: of the window, for waves
+PIXELS = 1000  #: width of the window, for waves
 PORTS = "$rootio"  #: the scope in which Verilator lists the ports of the top
 PARTS = ("_valid", "_ready", "_payload")
 NANOSECONDS = {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0, "ps": 1e-3, "fs": 1e-6}
@@ -89,9 +89,9 @@ def grouped(widths: Iterable[str]) -> dict[str, list[str]]:
 class Header:
     """Holds what a waveform says of itself."""
 
-    unit_ns: float  #: of its times
+    unit_ns: float  #: unit of the waveform's times
     top: str  #: the module that is simulated
-    widths: dict[str, int]  #: of its ports
+    widths: dict[str, int]  #: widths of the top's ports
 
 
 def header_of(waves: Path, top: str) -> Header:

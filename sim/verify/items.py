@@ -8,7 +8,7 @@ from typing import Any
 
 OUTCOMES = ("passed", "failed", "error", "timeout", "skipped")
 GOOD = ("passed", "skipped")
-SEED_IN_NAME = r"\[seed=(\d+)\]$|-seed=(\d+)(?=\]$)"  #: as sim.verify.seeds puts it there
+SEED_IN_NAME = r"\[seed=(\d+)\]$|-seed=(\d+)(?=\]$)"  #: how sim.verify.seeds writes a seed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +20,7 @@ class Item:
     outcome: str  #: one of OUTCOMES
     seconds: float  #: set-up and tear-down included
     message: str = ""  #: why it is not good, in a line
-    runs: tuple[Mapping[str, Any], ...] = ()  #: as records.describe tells them
+    runs: tuple[Mapping[str, Any], ...] = ()  #: its simulations, as records.describe tells them
     failure: Mapping[str, Any] | None = None  #: case, first wrong beat, replay, log, waves, gtkw
     output: str = field(default="", repr=False)  #: traceback and log of a failure
     failed: str = field(default="", repr=False)  #: simulation and run that failed, pickled

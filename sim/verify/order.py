@@ -10,7 +10,7 @@ from sim.verify.items import name_of
 from sim.verify.seeds import SHARED
 from sim.verify.simulating import simulates
 
-UNKNOWN_SECONDS = 5.0  #: of an item that has never run
+UNKNOWN_SECONDS = 5.0  #: time that is expected of an item that has never run
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -21,7 +21,7 @@ class Options:
 
     root: Path  #: the checkout
     targets: Sequence[str]  #: paths or items, from ``root``
-    seeds: Sequence[int] = (DEFAULT_SEED,)  #: in a row
+    seeds: Sequence[int] = (DEFAULT_SEED,)  #: seeds that each item runs with, one after the other
     keyword: str = ""  #: pytest's -k
     jobs: int = 1
     timeout: float = 0  #: seconds an item; 0 for what the project's settings say

@@ -14,7 +14,7 @@ Ints = NDArray[np.int64]
 class Partition:
     """Gives rows and properties boundaries[k] <= idx < boundaries[k + 1] to node k."""
 
-    boundaries: tuple[int, ...]  #: of N + 1 entries, from 0 to the number of rows
+    boundaries: tuple[int, ...]  #: N + 1 numbers of rows, ascending, from 0 to the number of rows
 
     def __post_init__(self) -> None:
         steps = np.diff(self.boundaries)

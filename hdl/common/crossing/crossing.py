@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 class Crossing:
     """Names an instance in which signals go from one clock to another."""
 
-    path: str  #: of the instance, below the component that says so: names joined by /
+    path: str  #: path of the instance, below the component that says so: names joined by /
     constraint: str  #: macro of constraints/u280/crossings.xdc.j2 that holds for it
     source: str  #: clock domain that signals come from; "any" where nothing is timed
     target: str  #: clock domain that they go to

@@ -24,7 +24,7 @@ from hdl.netsparse.protocol import (
 
 LINE_BYTES = 128  #: bytes of a line of storage; a physical queue of section 7.2
 LEAST_MTU = 128
-SPARE_QUEUES = 4  #: of the virtual form: with fewer left, the oldest packet is marked
+SPARE_QUEUES = 4  #: queues of the virtual form: with fewer left, the oldest packet is marked
 PIPELINE_LINES = 8  #: what a packet holds between its mark and its first line's return
 WAITING_PACKETS = 64  #: packets that may be marked, beside one open in every queue
 
@@ -39,11 +39,11 @@ class ConcatenatorParams:
     most_property_bytes: int = 512  #: most bytes of a PR's property, even, 4..4096
     most_delay: int = 500  #: largest DelayCycles
     pool: int = 0  #: lines of the virtual form; 0: the full form, an MTU for every destination
-    destinations: int = 32  #: that packets of the virtual form are open for, at least 8
+    destinations: int = 32  #: most destinations of packets in the virtual form, at least 8
     style: str = "auto"  #: memory of the lines: auto, distributed, block, ultra
     credits: bool = False  #: ``events`` tell by how many beats each PR makes its packet longer
     groups: bool = False  #: beats say which PRs begin and end a group; else each is one of its own
-    label_bits: int = 0  #: of a label that a PR brings and its packet keeps; PRs of one share it
+    label_bits: int = 0  #: width of a label that a PR brings; PRs of a packet share it
 
     def __post_init__(self) -> None:
         if not 1 <= self.nodes <= 1 << 16:

@@ -32,7 +32,7 @@ class FlushEngine(Component):
         self.about = data.StructLayout(
             {"prs": bits_for(params.most_prs), "used": bits_for(params.room), **params.label}
         )
-        #: of a cycle: header, low or high half, whether last, and of what packet.
+        #: what goes out in a cycle: header, low or high half, whether last, and of what packet
         self.turn = data.StructLayout({"header": 1, "high": 1, "last": 1, "about": self.about})
         self.beat = data.StructLayout({"data": 8 * BEAT_BYTES, "last": 1, "about": self.about})
         super().__init__(

@@ -43,7 +43,7 @@ class FilterCacheParams:
     banks: int  #: number of banks, a power of two, up to 64
     cache_bytes: int  #: bytes of filter bits that all banks hold together
     ways: int  #: lines of a set: 1, 2 or 4
-    unit_bytes: int  #: of bits in each unit's own cache, a power of two, 4..65536
+    unit_bytes: int  #: bytes of bits in each unit's own cache, a power of two, 4..65536
     idx_bits: int = 40  #: width of a column's number
     address_bits: int  #: width of a byte address of the memory
     slots: int  #: number of slots of a unit's LSQ, 2..1024

@@ -13,7 +13,7 @@ from hdl.netsparse.rig.params import (
 
 DESCRIPTOR_BYTES = 64
 ENTRY_BYTES = 16
-INDEX_BITS = 16  #: of a descriptor or an entry since the ring was enabled, modulo 2 ** 16
+INDEX_BITS = 16  #: width of the number of descriptors or entries since enabling, modulo 2 ** 16
 SIZE_BITS = 4
 
 #: Lays out IBV_WR_RIG, a work request in the request ring (NetSparse, section 5.4),
@@ -58,7 +58,7 @@ class Fault(enum.Enum, shape=2):
 class Verdict(enum.Enum, shape=2):
     """Names what a descriptor is: legal, or why not."""
 
-    LEGAL = 0  #: as far as can be seen from itself
+    LEGAL = 0  #: the descriptor is legal, as far as can be seen from itself
     ILLEGAL = 1  #: a field is larger than any legal one, or reserved bits are not zero
     UNREAD = 2  #: host memory answered with an error
 

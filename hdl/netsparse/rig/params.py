@@ -8,7 +8,7 @@ from amaranth.utils import ceil_log2
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
 
-ID_BITS = 32  #: of a PR: the pending entry in the low bits, the generation above it
+ID_BITS = 32  #: width of a PR's id: the pending entry in the low bits, the generation above it
 TAG_BITS = 16  #: width of the tag, the host's name for a work request
 COUNT_BITS = 32  #: width of the number of a work request's idxs
 WATCHDOG_BITS = 32  #: width of the watchdog's number of cycles
@@ -52,7 +52,7 @@ class RigParams:
     most_property_bytes: int = 512  #: most bytes of a property, a multiple of 4, 4..4096
     pending_entries: int = 256  #: PRs under way: entries of the Pending PR Table, 4..256
     lsq_entries: int = 64  #: accesses to the idx filter under way, 8..256
-    lsq_reserved: int = 8  #: of these, only for bits to be set: at least 2, as are the others
+    lsq_reserved: int = 8  #: accesses that only bits to be set may take: at least 2, as others
     idx_buffer_bytes: int = 4096  #: a power of two, 512..16384: a read takes a quarter
     property_buffer_bytes: int = 4096  #: bytes of the property buffer, a power of two, 512..65536
     transmit_prs: int = 16  #: PRs in the Tx queue, 2..1024

@@ -23,7 +23,7 @@ from hdl.switch.output_room import OutputRoomParams
 
 MOST_PORTS = 32
 CLASSES = ("reads", "responses")  #: classes of packets; errors are among responses
-LUT_PLACES = 32  #: of the smallest queues in LUTs
+LUT_PLACES = 32  #: places of the smallest queues in LUTs
 LOOP = 4  #: cycles, beside the cache's, from a reserved place to its being free again
 
 #: Holds a beat of a packet as it came in: what its end says is judged in the middle pipe.

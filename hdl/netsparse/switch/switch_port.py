@@ -13,7 +13,7 @@ from hdl.netsparse.protocol import PACKET_HEADER
 from hdl.netsparse.switch.params import BEAT, NetSparseSwitchParams
 from hdl.netsparse.switch.routing_table import RoutingTable
 
-WAITING_BEATS = 16  #: that a port holds
+WAITING_BEATS = 16  #: beats that a port holds
 UNDER_WAY = 3  #: beats that come until ``tready`` has gone low
 
 #: Says what happened at a port, of one class, two cycles after its beat was taken.

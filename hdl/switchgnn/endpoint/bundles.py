@@ -10,7 +10,7 @@ BEAT_BITS = 8 * BEAT_BYTES
 SLOTS = 4  #: turns that are kept: two may be open, and the next two are loaded ahead
 SLOT_BITS = exact_log2(SLOTS)
 UNDER_WAY = 64  #: orders whose records are being read, and jobs whose payloads are
-TABLE_CLIENTS = 3  #: that read tables: the loader of turns, records of lists, records of sources
+TABLE_CLIENTS = 3  #: readers of tables: the loader of turns, records of lists, records of sources
 
 #: Orders a frame of a turn's list to be sent; ``again``: it has left before.
 ORDER = data.StructLayout({"seq": 32, "again": 1})
@@ -56,12 +56,12 @@ class Verdict(enum.Enum, shape=5):
     ADVANCED = 6  #: ADVANCE: a turn is over
     ASKED = 7  #: RAWFETCH: it waits for its answer
     UNSENT = 8  #: RAWFETCH: of a turn that has not begun, or too many wait
-    UNLOADED = 9  #: of an open turn whose tables have not come yet
-    CLOSED = 10  #: of a turn that is not open; ADVANCE: not news
+    UNLOADED = 9  #: a frame of an open turn whose tables have not come yet
+    CLOSED = 10  #: a frame of a turn that is not open; ADVANCE: not news
     WRONG_RUN = 11  #: it is of another epoch
     WRONG_WORKER = 12  #: it has another bit than the worker's
     WRONG_JOB = 13  #: it is of another job, or none runs
-    MALFORMED = 14  #: of a wrong length or kind, or with bits set that are zero
+    MALFORMED = 14  #: a frame of a wrong length or kind, or with bits set that are zero
 
 
 class State(enum.Enum, shape=3):

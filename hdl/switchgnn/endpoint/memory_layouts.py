@@ -23,7 +23,7 @@ from amaranth.lib import data
 from hdl.switchgnn.protocol import Kind
 
 ALIGNMENT = 512  #: bytes that every address in a record is a multiple of: the longest payload
-WORD_BITS = 32  #: of a word of ``wanted``
+WORD_BITS = 32  #: width of a word of ``wanted``
 
 
 class TurnRecord(data.Struct):
@@ -44,19 +44,19 @@ class SendRecord(data.Struct):
 
     kind: Kind  #: FEATURE or PARTIAL
     no_flags: 8
-    rows: 16  #: as in the frame, as are the next three
+    rows: 16  #: number of rows as in the frame, as are the next three
     list: 32
     source: 32
     raw: 32
-    place: 32  #: of the payload: its address is ``features`` + place x bytes of the payload
+    place: 32  #: where the payload is: its address is ``features`` + place x bytes of the payload
     nothing: 96
 
 
 class SourceRecord(data.Struct):
     """Describes a vertex whose feature is copied, in 8 bytes."""
 
-    place: 32  #: of the payload, if ``own``
-    port: 5  #: of the owner at the switch, if not ``own``
+    place: 32  #: where the payload is, if ``own``
+    port: 5  #: the owner's port at the switch, if not ``own``
     own: 1  #: the worker sends the feature itself
     nothing: 26
 

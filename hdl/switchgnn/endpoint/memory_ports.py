@@ -13,7 +13,7 @@ from hdl.switchgnn.endpoint.params import EndpointParams
 from hdl.switchgnn.endpoint.sum_writer import SumWriter
 
 BUSES = ("tables", "features", "sums")
-COUNT_BITS = 12  #: of beats that a bus has to bring
+COUNT_BITS = 12  #: width of the number of beats that a bus has to bring
 
 
 class MemoryPorts(Component):

@@ -37,7 +37,7 @@ class EndpointParams:
 
     lanes: int = 128  #: L: features of a frame, a power of two, 2..128
     window: int = 128  #: W: frames that may be sent ahead of the oldest one without ACK, 2..128
-    banks: int = 8  #: of the switch, a power of two, 1..16
+    banks: int = 8  #: banks of the switch, a power of two, 1..16
     depth: int = 4096  #: aggregators that a turn has in each bank, a power of two, 2..32768
     copies: int = 4096  #: most sources whose features are copied, a power of two, 2..65536
     address_bits: int = 34  #: width of a byte address in memory, 16..64

@@ -16,7 +16,7 @@ from hdl.switchgnn.endpoint.send_window import SendWindow
 from hdl.switchgnn.endpoint.token_bucket import TokenBucket
 from hdl.switchgnn.protocol import Kind
 
-OTHERS = 3  #: that give jobs: FETCH, DONE, and the lookup of sources
+OTHERS = 3  #: others that give jobs: FETCH, DONE, and the lookup of sources
 
 #: Says what happened, or held frames up, in a cycle.
 SENDER_EVENTS = data.StructLayout(

@@ -11,7 +11,7 @@ from hdl.common.streams import StreamRegister, StreamRegisterParams
 from hdl.switchgnn.endpoint.bundles import BEAT_BITS, SLOT_BITS, SLOTS
 from hdl.switchgnn.endpoint.params import EndpointParams
 
-COUNT_BITS = 10  #: of the beats of a slot that are under way; a port has fewer
+COUNT_BITS = 10  #: width of the number of a slot's beats that are under way; a port has fewer
 
 
 class SumWriter(Component):

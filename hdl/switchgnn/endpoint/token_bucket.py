@@ -10,7 +10,7 @@ from hdl.switchgnn.endpoint.params import EndpointParams
 
 UNIT = 1 << 16  #: cycles that a rate counts beats in, so a beat is worth so many tokens
 UNIT_BITS = exact_log2(UNIT)
-TOKEN_BITS = UNIT_BITS + 14  #: of a signed number: a burst, or the longest frame on credit
+TOKEN_BITS = UNIT_BITS + 14  #: width of a signed number of tokens: a burst, or a frame on credit
 
 
 class TokenBucket(Component):

@@ -18,8 +18,8 @@ from hdl.switchgnn.protocol import Kind
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.sizes import OPEN_TURNS, TURN_BITS
 
-RAW_REQUESTS = 16  #: that can wait at a port: a worker asks again for those that are lost
-ADVANCE, RAWFETCH = OPEN_TURNS, OPEN_TURNS + 1  #: those who ask; below them the ACKs of turns
+RAW_REQUESTS = 16  #: raw requests that can wait at a port: a worker asks again for those lost
+ADVANCE, RAWFETCH = OPEN_TURNS, OPEN_TURNS + 1  #: those who ask; below them are the ACKs of turns
 
 
 class ControlFrames(Component):

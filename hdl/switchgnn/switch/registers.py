@@ -18,8 +18,8 @@ from hdl.switchgnn.switch.table_registers import MEMORY_REGISTERS
 IDENTITY = 0x53474E4E  #: "SGNN"
 VERSION = 1
 
-ROW_BITS = 21  #: of a row's number, of a table on chip
-MEMORY_ROW_BITS = 32  #: of a table in memory
+ROW_BITS = 21  #: width of the number of a row of a table on chip
+MEMORY_ROW_BITS = 32  #: width of the number of a row of a table in memory
 
 
 class Table(IntEnum):

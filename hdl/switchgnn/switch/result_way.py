@@ -40,7 +40,7 @@ class ResultWay(Component):
     latency = DELIVERY_CYCLES - READ_CYCLES
 
     def __init__(self, params: GnnSwitchParams) -> None:
-        #: of a port, for each turn that may be open: what tells its sums, and how they are counted
+        #: for each port and turn that may be open: what tells its sums, and how they are counted
         place = data.StructLayout(
             {"open": 1, "turn": TURN_BITS, "first": params.slot_bits, "end": params.count_bits}
         )
@@ -53,7 +53,7 @@ class ResultWay(Component):
             }
         )
         fields = params.bank_result.members
-        #: of a sum that leaves, what it takes to find its turn
+        #: what it takes to find the turn of a sum that leaves
         self.result = data.StructLayout({name: fields[name] for name in ("port", "slot", "tag")})
         super().__init__(
             params,

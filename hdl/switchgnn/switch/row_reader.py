@@ -12,7 +12,7 @@ from hdl.common.memory import DualPortMemory, MemoryParams
 from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
 
 AHEAD = 8  #: rows that can wait: more than the cycles from one that is asked for to its leaving
-COUNT_BITS = 16  #: of the number of rows that are asked for
+COUNT_BITS = 16  #: width of the number of rows that are asked for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +21,7 @@ class RowReaderParams:
 
     bits: int  #: width of a row
     rows: int  #: number of rows, at least 2
-    style: str = "block"  #: of their memory, one of hdl.common.memory.STYLES
+    style: str = "block"  #: what the memory of the rows is made of, one of hdl.common.memory.STYLES
 
     @property
     def suffix(self) -> str:

@@ -23,20 +23,20 @@ from hdl.switchgnn.protocol import (
 )
 from hdl.switchgnn.switch.verdict import LinkVerdict, Verdict
 
-TURN_BITS = 32  #: of a turn's number, which never wraps
-TAG_BITS = 8  #: of a turn's number that an aggregator keeps
-SEQ_BITS = 32  #: of a frame's number in its turn
-ENTRY_BITS = 16  #: of an entry of a row of lists: the index, and above it whether it is valid
+TURN_BITS = 32  #: width of a turn's number, which never wraps
+TAG_BITS = 8  #: bits of a turn's number that an aggregator keeps
+SEQ_BITS = 32  #: width of a frame's number in its turn
+ENTRY_BITS = 16  #: width of an entry of a row of lists: the index, and above it whether it is valid
 INDEX_BITS = ENTRY_BITS - 1
-COUNT_BITS = 16  #: of the contributions that an aggregator expects
+COUNT_BITS = 16  #: width of the number of contributions that an aggregator expects
 DESCRIPTOR_BITS = 32  #: the contributions expected, and from bit 16 on the port of the result
 OPEN_TURNS = 2  #: most turns that a job may have open
-LEVEL_BITS = 16  #: of a number of beats that wait at a port
+LEVEL_BITS = 16  #: width of a number of beats that wait at a port
 PROGRAM_STEPS = 256  #: most steps of a job's turn program
 CHIP, MEMORY = "chip", "memory"  #: where tables are
 #: Limits a table's rows by where it is: in memory, those of 16 ports of 256 MB with a bank alone.
 MOST_ROWS = {CHIP: 1 << 20, MEMORY: 1 << 31}
-READ_CYCLES = 3  #: from a READ that is chosen to its sum
+READ_CYCLES = 3  #: cycles from a READ that is chosen to its sum
 DELIVERY_CYCLES = READ_CYCLES + 2  #: and to what is delivered to its port
 LINK_WINDOW = 32  #: most PARTIALs of a turn that are kept for another switch to acknowledge
 
@@ -64,7 +64,7 @@ class GnnSwitchSizes(PacketSwitchParams):
     table_ports: int = 8  #: tables in memory: ports that have a share, a power of two, 1..16
     table_address_bits: int = 28  #: tables in memory: width of a byte address of each port, 6..40
     tasks: int = 32  #: frames that can wait for their lists, a power of two, 16..512
-    style: str = "ultra"  #: of the memory of aggregators: block, ultra or distributed
+    style: str = "ultra"  #: what the memory of aggregators is made of: block, ultra or distributed
     links: int = 0  #: ports, the last ones, that lead to other switches: two levels
 
     only_answers: ClassVar[tuple[str, ...]] = ()

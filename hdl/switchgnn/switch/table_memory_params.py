@@ -11,11 +11,11 @@ from hdl.common.checks import check_range, is_power_of_two
 from hdl.common.fifo import FifoParams
 from hdl.switchgnn.switch.row_reader import COUNT_BITS
 
-BEAT_BITS = 256  #: of a beat of HBM, which a port gives in a cycle
+BEAT_BITS = 256  #: width of a beat of HBM, which a port gives in a cycle
 BEAT_BYTES = BEAT_BITS // 8
-LIST_ENTRY_BITS = 16  #: of an entry of a row of lists
-DESCRIPTOR_ENTRY_BITS = 32  #: of an entry of a row of descriptors
-MOST_BANKS = BEAT_BITS // DESCRIPTOR_ENTRY_BITS  #: so that no row is longer than a beat
+LIST_ENTRY_BITS = 16  #: width of an entry of a row of lists
+DESCRIPTOR_ENTRY_BITS = 32  #: width of an entry of a row of descriptors
+MOST_BANKS = BEAT_BITS // DESCRIPTOR_ENTRY_BITS  #: no row is longer than a beat
 MOST_PORTS = 16
 WAITING = 32  #: beats that a port has been asked for and whose rows have not left yet
 

@@ -12,7 +12,7 @@ from hdl.switchgnn.switch.table_memory_params import TableMemoryParams
 class TaskKind(enum.Enum, shape=3):
     """Names what is to be done for a frame, or for a turn that opens."""
 
-    DROP = 0  #: its payload, if it brought one, is for nobody
+    DROP = 0  #: the payload, if there is one, is for nobody
     ROWS = 1  #: FEATURE: it is added to the aggregators of its rows, and copied
     ONE = 2  #: PARTIAL: it is added to one aggregator
     FETCH = 3  #: the sum of one aggregator leaves again

@@ -32,10 +32,10 @@ HARDWARE = SnicParams(
     dram_address_bits=30,
 )
 ROWS = 16_384
-CLIENTS = 7  #: that share the idx filter; the eighth unit serves
+CLIENTS = 7  #: clients that share the idx filter; the eighth unit serves
 BATCH = 1024  #: idxs that clients are dealt in turn
-SHORT_DELAYS = {"read_delay": 30, "response_delay": 30}  #: else tables of pending PRs are full
-LATENCY = {"read_latency": 100, "write_latency": 50}  #: of host memory
+SHORT_DELAYS = {"read_delay": 30, "response_delay": 30}  #: longer ones fill tables of pending PRs
+LATENCY = {"read_latency": 100, "write_latency": 50}  #: latencies of host memory
 SURROUNDINGS = {"host": LATENCY, "dram": LATENCY, "link": {"latency": 20}}
 
 

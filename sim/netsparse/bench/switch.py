@@ -19,8 +19,8 @@ LEAST_OF_IDEAL = Limit(0.95, at_least=True)
 PROPERTY_BYTES = (4, 64, 512)
 PACKETS = 200
 HEADER_BYTES, PR_BYTES, BEAT_BYTES = 64, 18, 64
-MOST_TURNS = 2  #: of crossbars and arbiters on the way
-READ_BEATS = 2  #: of a packet with one read
+MOST_TURNS = 2  #: most crossbars and arbiters on the way
+READ_BEATS = 2  #: beats of a packet with one read
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:

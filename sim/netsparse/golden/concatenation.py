@@ -146,10 +146,10 @@ class Rules:
 
     mtu: int = 1500
     delay: int = 500
-    concatenate: bool = True  #: else only PRs of a group share a packet
+    concatenate: bool = True  #: join PRs of different groups; else only those of one share a packet
     lateness: int = 0  #: a packet is marked at most delay + lateness after its first PR entered
     open_packets: int = 1 << 30  #: virtual form: with this many the oldest is marked
-    open_lines: int = 1 << 30  #: likewise, lines of open packets
+    open_lines: int = 1 << 30  #: likewise, with this many lines of open packets
     flushed: int | None = None  #: from this cycle on no packet waits for further PRs; None: never
 
 
@@ -160,8 +160,8 @@ class Arrival:
     request: Request
     moved: int
     entered: int
-    starts: bool = True  #: the group of PRs that belong together, a group being one PR or more
-    ends: bool = True  #: likewise
+    starts: bool = True  #: it starts a group of PRs that belong together, one PR or more
+    ends: bool = True  #: it ends the group
     label: int = 0  #: PRs of different labels share no packet
 
 
@@ -171,7 +171,7 @@ class Departure:
 
     wire: bytes
     marked: int
-    label: int = 0  #: of all of its PRs
+    label: int = 0  #: label of all of its PRs
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class Left:
 
     prs: tuple[Arrival, ...]
     marked: int
-    next: Arrival | None  #: that came behind them for the same destination
+    next: Arrival | None  #: arrival behind them for the same destination
 
 
 class Ledger:

@@ -34,8 +34,8 @@ def image(bits: NDArray[np.bool_]) -> NDArray[np.uint8]:
 class Access:
     """Says what a lookup or a set did."""
 
-    bit: bool  #: before
-    hit: bool  #: in a bank
+    bit: bool  #: the bit as it was before
+    hit: bool  #: whether a bank had the line
     write_back: int | None = None  #: the line whose new bits went to the memory
     near: bool = False  #: answered by the unit's own cache; no bank has heard of it
 

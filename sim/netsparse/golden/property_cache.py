@@ -31,7 +31,7 @@ class PropertyCache:
     sets: int
     ways: int
     property_bytes: int = 0  #: 0: none, everything bypasses
-    #: of each set of each group of segments the properties by idx, the least recently used first
+    #: for each set of each group of segments: the properties by idx, the least recently used first
     held: dict[tuple[int, int], OrderedDict[int, bytes]] = field(default_factory=dict)
 
     def configure(self, property_bytes: int) -> None:

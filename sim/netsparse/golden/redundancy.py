@@ -17,7 +17,7 @@ from sim.workloads.partition import Ints, Partition
 WINDOW = 64  #: consecutive remote nonzeros of Table 4
 RACK = 16  #: nodes that share a switch
 
-UPPER_AND_CONCATENATION_BYTES = 64  #: of a packet
+UPPER_AND_CONCATENATION_BYTES = 64  #: bytes of a packet
 PR_BYTES = 18
 ELEMENT_BYTES = 4
 

@@ -48,7 +48,7 @@ class SaOpt:
     """Counts what the cores of sparsity aware software ask for: an array of nodes x cores each."""
 
     property_bytes: int
-    prs: Ints  #: of each core
+    prs: Ints  #: PRs of each core
     responses: Ints  #: bytes of the responses to a core, headers included
 
     def node_cycles(self, line_bytes: float, pr_cycles: float) -> np.ndarray:

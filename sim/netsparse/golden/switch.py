@@ -19,8 +19,8 @@ class SwitchRules:
 
     routes: Mapping[int, int]  #: port by node; one without a route is not there
     uplinks: Collection[int] = ()  #: ports that lead to other racks
-    property_bytes: int = 0  #: of what is cached; 0: nothing is
-    concatenate: bool = True  #: else PRs of different packets share none
+    property_bytes: int = 0  #: bytes of a property that is cached; 0: nothing is
+    concatenate: bool = True  #: join PRs of different packets; else they share none
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Entered:
     request: Request
     ingress: int
     number: int
-    packet: int = 0  #: likewise, of the packet that it came in
+    packet: int = 0  #: number of the packet that it came in, likewise
 
 
 class Wholeness:

@@ -31,7 +31,7 @@ class NetworkParams:
     """Sets the shape of a network, and what its switches are."""
 
     topology: LeafSpine = field(default_factory=LeafSpine)
-    switch: NetSparseSwitchParams = field(  #: of each ToR, but for its ports
+    switch: NetSparseSwitchParams = field(  #: parameters of each ToR, but for its ports
         default_factory=lambda: NetSparseSwitchParams(pipes=0)
     )
     link_latency: int = MOST_LATENCY  #: most that links have buffers for

@@ -12,7 +12,7 @@ from hdl.common.packets import AXIS, BEAT_BYTES
 from hdl.netsparse.protocol import PR_LAYER
 from sim.netsparse.surroundings.delay_line import BEAT, INDEX_BITS, happens
 
-INPUT_BEATS = 4  #: that wait
+INPUT_BEATS = 4  #: beats that wait
 
 #: Gives the place, in a packet's second beat, of the highest bit of the first PR's tid.
 HIGHEST_TID = PR_LAYER["src"].width + 7

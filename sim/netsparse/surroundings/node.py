@@ -16,8 +16,8 @@ from sim.surroundings.axi_ram import AxiRam, AxiRamParams
 
 HOST, DRAM = 0, 1  #: RAM ``2 * node + HOST`` is a node's host memory, the other its SNIC's
 INDEX_BITS = 7
-MOST_NODES = 1 << INDEX_BITS  #: of a simulation, as RAMs are numbered in 8 bits
-MOST_ADDRESS_BITS = 34  #: of a simulated memory
+MOST_NODES = 1 << INDEX_BITS  #: most nodes of a simulation, as RAMs are numbered in 8 bits
+MOST_ADDRESS_BITS = 34  #: width of an address of a simulated memory, at most
 
 #: Counts accesses to a SNIC's registers that have been answered.
 ACCESSES = data.StructLayout({"writes": 32, "reads": 32})

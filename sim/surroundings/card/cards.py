@@ -67,7 +67,7 @@ TOPS = {
     "endpoint": QuickEndpoint,
 }
 CLOCKS = {"oscillator": 10_000, "pcie_refclk": 10_000, "qsfp_refclk": 6206}  #: periods in ps
-End = tuple[int, int]  #: of a fibre: number of the card, cage
+End = tuple[int, int]  #: an end of a fibre: number of the card, cage
 
 
 @dataclass(frozen=True, kw_only=True)

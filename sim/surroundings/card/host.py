@@ -32,8 +32,8 @@ from sim.switchgnn.network.worker_host import WorkerHost
 from sim.switchgnn.switch_driver import GnnSwitchDriver
 
 WORD_BYTES = 4
-MOST_US = 200  #: that a run takes here
-START_NS = 5000  #: until everything on a card has started
+MOST_US = 200  #: most time that a run takes here
+START_NS = 5000  #: time until everything on a card has started
 
 
 class Pcie:

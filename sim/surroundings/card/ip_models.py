@@ -71,7 +71,7 @@ PAUSE_RECEIVER_PORTS = [
     ),
     *outputs("stat_rx_pause_req", bits=9),
 ]
-QUANTA = ("ctl_tx_pause_quanta", "ctl_tx_pause_refresh_timer")  #: of nine, side by side
+QUANTA = ("ctl_tx_pause_quanta", "ctl_tx_pause_refresh_timer")  #: settings of nine priorities each
 PAUSE_CORE_PORTS = [
     *inputs("ctl_tx_pause_req", "ctl_tx_pause_enable", "ctl_rx_pause_ack", bits=9),
     *inputs("ctl_rx_pause_enable", bits=9),

@@ -13,7 +13,7 @@ from sim.netsparse.golden.concatenation import (
 )
 
 BEAT_BYTES = 64
-DENSEST_BYTES = BEAT_BYTES + 1  #: of the packet that fills a buffer of beats the fastest
+DENSEST_BYTES = BEAT_BYTES + 1  #: bytes of the packet that fills a buffer of beats the fastest
 
 
 def densest(requests: Sequence[Request], node: int, addresses: Addresses) -> bytes:

@@ -22,10 +22,10 @@ from sim.switchgnn.planning.shape import SHAPES, SwitchShape
 from sim.switchgnn.planning.workers import metis_workers
 
 FAMILIES = ("reddit", "yelp", "products")
-FEATURES, LANES = 602, 32  #: of Reddit; of an aggregator of 128 bytes
-SHARES = (0.02, 0.1, 0.2)  #: of the memory that all features of all vertices take
+FEATURES, LANES = 602, 32  #: features of a vertex of Reddit; lanes of an aggregator of 128 bytes
+SHARES = (0.02, 0.1, 0.2)  #: shares of the memory that all features of all vertices take
 FEW, MANY = 8, 128  #: workers
-SECONDS = 60  #: that a plan of a million edges may take
+SECONDS = 60  #: time that a plan of a million edges may take
 MILLION = "reddit:scale=1.2"  #: about a million edges between 128 workers
 LARGE = SwitchShape(ports=MANY, banks=8, depth=1024, lanes=128)
 

@@ -47,7 +47,7 @@ class Rules:
     keeps_sums: bool  #: a sum without room waits in its aggregator; else it is lost
     repeats: str = "sums"  #: what is sent for a lost sum: it, or all "features" that it is made of
     rate: RateSettings | None = (
-        None  #: of the token bucket that hears of marks; None: there is none
+        None  #: settings of the token bucket that hears of marks; None: there is none
     )
 
 
@@ -59,9 +59,9 @@ class Outcome:
     lost: int = 0  #: sums, and features that were asked for, that found no room
     repeated: int = 0  #: packets that were sent for lost sums
     marks: int = 0  #: marked sums that workers got
-    halvings: int = 0  #: of workers' rates
+    halvings: int = 0  #: number of times that workers' rates were halved
     background_lost: int = 0
-    background: int = 0  #: that came to the switch
+    background: int = 0  #: packets of other traffic that came to the switch
 
 
 @dataclass(kw_only=True)

@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 class Drained:
     """Says what becomes of a block if each port moves one packet in and one out in a slot."""
 
-    slots: int  #: until the last result has left
+    slots: int  #: slots until the last result has left
     bound: int  #: the most packets that one port sends, or receives
     longest_queue: int  #: results that wait at the end of a slot, over all ports
     most_aggregators: int  #: aggregators that hold an unfinished sum at the end of a slot
@@ -28,8 +28,8 @@ class Passage:
     entry: NDArray[np.integer]  #: [senders of the block], ports
     leaving: NDArray[np.integer]  #: [aggregators of the block], ports
     taken: Ints  #: [aggregators of the block]: its first packet comes
-    complete: Ints  #: its last one
-    left: Ints  #: its result leaves
+    complete: Ints  #: [aggregators of the block]: its last packet comes
+    left: Ints  #: [aggregators of the block]: its result leaves
 
 
 def passage(senders: Senders, sequence: Ints, block: int = 0, *, one_link: bool = False) -> Passage:

@@ -19,14 +19,14 @@ class Repeats:
 
     def __init__(self, senders: Senders, workers: int, way: str) -> None:
         self.way = way
-        self.links = {SUMS: 1, FEATURES: 3}[way]  #: from who asks to the switch's port
+        self.links = {SUMS: 1, FEATURES: 3}[way]  #: number of links from who asks to the port
         self.owner = senders.aggregator_worker
         sender, aggregator = senders.additions
         order = np.argsort(aggregator, kind="stable")
-        self.parts = sender[order]  #: of each aggregator, one after the other
+        self.parts = sender[order]  #: senders of the parts of each aggregator in turn
         self.first = starts(senders.expected)
         self.lost: list[list[int]] = [[] for _ in range(workers)]  #: sums
-        self.queued: dict[int, tuple[int, list[int]]] = {}  #: from which slot, what; by worker
+        self.queued: dict[int, tuple[int, list[int]]] = {}  #: by worker: from what slot, and which
         self.open = np.zeros(workers, np.int64)  #: packets that were asked for and not seen
         self.has: list[set[int]] = [set() for _ in range(workers)]  #: packets that came
 

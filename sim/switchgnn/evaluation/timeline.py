@@ -20,7 +20,7 @@ class Timeline:
     """Counts packets of a switch whose ports move one in and one out in a slot: [slots] each."""
 
     leaving: Ints  #: packets that leave in the slot, over all ports
-    sums: Ints  #: of these, sums that were made in the switch
+    sums: Ints  #: those of them that were made in the switch
     queue: Ints  #: packets that wait for their ports at the end of the slot
     held: Ints  #: aggregators that hold an unfinished sum at the end of the slot
 

@@ -13,8 +13,8 @@ class RateSettings:
     """Holds what a host sets an endpoint's rate control to."""
 
     most: int = UNIT  #: tokens a cycle; UNIT is a beat a cycle
-    least: int = 256  #: likewise
-    step: int = 1024  #: that the rate grows by after a round trip without a halving
+    least: int = 256  #: fewest tokens a cycle
+    step: int = 1024  #: what the rate grows by after a round trip without a halving
     burst: int = 64  #: beats that may leave at once after a pause
     round_trip: int = 2500  #: cycles
 

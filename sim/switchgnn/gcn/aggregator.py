@@ -70,7 +70,7 @@ class CheckedAggregator:
 
     def __init__(self, checked: Aggregator, exact: ExactAggregator) -> None:
         self.checked, self.exact = checked, exact
-        self.aggregations = 0  #: that have ended
+        self.aggregations = 0  #: aggregations that have ended
         self.difference = ""  #: the first sum that is not A X, in a line
 
     @property

@@ -25,7 +25,7 @@ class Row:
     """Holds the state of all trainings after a number of epochs."""
 
     epoch: int
-    qualities: dict[str, Quality]  #: by SOURCES
+    qualities: dict[str, Quality]  #: quality by source, one of SOURCES
     bit_exact: bool  #: weights and logits of workers equal those of one worker
     saturations: int  #: features that did not fit, since the last row
     counters: dict[str, int]  #: COUNTERS, since the last row

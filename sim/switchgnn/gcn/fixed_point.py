@@ -15,7 +15,7 @@ GRADIENT_FRACTION = 24  #: bits of gradients by vertex, which have 32
 ROOT_FRACTION = 28  #: bits of inverse square roots, at most 1
 
 EXACT_IN_FLOAT = 1 << 53  #: integers below are exact in float64
-MOST_PART = 1 << 58  #: of a worker's part of a sum: those of 32 workers fit 64 bits
+MOST_PART = 1 << 58  #: largest part of a sum that a worker has: those of 32 workers fit 64 bits
 
 
 def to_fixed(values: ArrayLike, fraction: int) -> Integers:

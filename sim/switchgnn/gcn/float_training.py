@@ -23,8 +23,8 @@ class FloatTraining:
         self.weights: list[Floats] = [np.ldexp(each, -WEIGHT_FRACTION) for each in weights]
         self.momentum = [np.zeros_like(each) for each in self.weights]
         self.normalised = normalised(problem.adjacency)
-        self.inputs: list[Floats] = []  #: of each layer
-        self.outputs: list[Floats] = []  #: of each layer, before ReLU
+        self.inputs: list[Floats] = []  #: for each layer: its input
+        self.outputs: list[Floats] = []  #: for each layer: its output before ReLU
 
     def look(self) -> Floats:
         """Do a forward pass; return the logits."""

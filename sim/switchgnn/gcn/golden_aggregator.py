@@ -19,7 +19,7 @@ from sim.switchgnn.planning.workers import WorkerPartition
 
 SWITCH: Place = "switch"
 JOB = 0
-EPOCHS = 1 << 16  #: of a job: numbers that tell its runs apart
+EPOCHS = 1 << 16  #: number of epochs of a job: numbers that tell its runs apart
 MOST_ACK_EVERY = 8
 
 
@@ -31,7 +31,7 @@ class SwitchSetup:
     window: int  #: W
     plan: str = PLANS[0]
     order: str = "priority-bfs"
-    seed: int = 1  #: of the plan, the order and the links' faults
+    seed: int = 1  #: seed of the plan, the order and the links' faults
     faults: Faults = Faults()  # noqa: RUF009 - it is frozen
 
     @property
@@ -98,7 +98,7 @@ class GoldenAggregator:
         rng = np.random.default_rng(setup.seed)
         self.links = Links(rng, lanes=shape.lanes, faults=setup.faults)
         self.links.ends[SWITCH] = self.switch.take
-        self.repeats = 0  #: of workers
+        self.repeats = 0  #: frames that workers have repeated
         self.planned_bytes = 0
 
     def aggregate(self, features: NDArray[np.int16]) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "golden": {"label": "one worker", "color": "tab:blue"},
     "switch": {"label": "workers", "color": "tab:orange", "linestyle": "", "marker": ".", "ms": 5},
 }
-MOST_EDGES = 20_000  #: that are drawn
+MOST_EDGES = 20_000  #: most edges that are drawn
 
 
 def new_figure(columns: int, title: str) -> tuple[Any, Any]:

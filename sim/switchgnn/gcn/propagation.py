@@ -17,7 +17,7 @@ from sim.switchgnn.golden.aggregation import aggregate
 class Part:
     """Holds what a worker has of a graph, in one direction."""
 
-    vertices: Integers  #: that it owns
+    vertices: Integers  #: vertices that the worker owns
     inside: csr_array  #: edges between them, and one from each to itself
     sources: Integers  #: 1 / sqrt(d_u) of each as a source
     destinations: Integers  #: 1 / sqrt(d_v) of each as a destination

@@ -25,7 +25,7 @@ class Scale:
 
     exponent: int  #: k
     fraction: int  #: bits of what comes in and goes out
-    bits: int  #: of a feature, its sign included
+    bits: int  #: width of a feature, its sign included
 
     @classmethod
     def fitting(cls, largest: int, fraction: int, bits: int) -> "Scale":

@@ -11,7 +11,7 @@ from sim.switchgnn.gcn.fixed_point import GRADIENT_FRACTION, VALUE_FRACTION
 LOG2_E_FRACTION = 24
 LOG2_E = round(math.log2(math.e) * (1 << LOG2_E_FRACTION))
 EXPONENT_FRACTION = 24  #: bits of a logit that is multiplied by log2 e
-SEGMENT_BITS = 8  #: of these that choose a segment of the table; the others interpolate
+SEGMENT_BITS = 8  #: bits of an index that choose a segment of the table; the others interpolate
 OFFSET_BITS = EXPONENT_FRACTION - SEGMENT_BITS
 POWER_FRACTION = 30  #: bits of a power of two below 1
 NOTHING = 62  #: a power of two with so many zeros in front is nothing

@@ -19,7 +19,7 @@ ADDERS = {
     Adder.GOLDEN: ", golden switch",
     Adder.EXACT: ", no network",
 }
-CLOCK_MHZ = 250.0  #: of times
+CLOCK_MHZ = 250.0  #: clock that times are for
 
 
 def title(run: GcnRun) -> str:

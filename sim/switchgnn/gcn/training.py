@@ -25,8 +25,8 @@ from sim.switchgnn.gcn.problem import Problem
 from sim.switchgnn.gcn.propagation import Propagation
 from sim.switchgnn.gcn.softmax import softmax
 
-MOMENTUM_BITS = 45  #: with those of a step's mantissa they fit 64
-MOMENTUM_SHIFT = 3  #: of a step, all but 2^-3 goes into the next one
+MOMENTUM_BITS = 45  #: width of a momentum; with the bits of a step's mantissa it fits 64
+MOMENTUM_SHIFT = 3  #: all but 2^-3 of a step goes into the next one
 Shares = list[Integers]  #: an array for each worker, with a row for each of its vertices
 
 
@@ -36,7 +36,7 @@ class Schedule:
 
     eta: float  #: learning rate
     l2_shift: int  #: weights lose 2^-N of themselves in each epoch; 0: nothing
-    bits: int  #: of a feature that is sent
+    bits: int  #: width of a feature that is sent
 
 
 class Training:
@@ -71,8 +71,8 @@ class Training:
             self.backward = Propagation(adjacency.T.tocsr(), self.shares, backward, bits)
         inputs = to_fixed(problem.features, VALUE_FRACTION)
         self.inputs: Shares = [inputs[share] for share in self.shares]
-        self.before_weights: list[Shares] = []  #: of each layer, what its weights multiply
-        self.outputs: list[Shares] = []  #: of each layer, before ReLU
+        self.before_weights: list[Shares] = []  #: for each layer: what its weights multiply
+        self.outputs: list[Shares] = []  #: for each layer: its output before ReLU
 
     @property
     def saturations(self) -> int:

@@ -36,8 +36,8 @@ class WorkerModel:
     job: int
     epoch: int
     ready: int = 0
-    sums: dict[tuple[int, int], Any] = field(default_factory=dict)  #: by turn and aggregator
-    copies: dict[tuple[int, int], Any] = field(default_factory=dict)  #: by turn and source
+    sums: dict[tuple[int, int], Any] = field(default_factory=dict)  #: sums by turn and aggregator
+    copies: dict[tuple[int, int], Any] = field(default_factory=dict)  #: copies by turn and source
     counters: Counter[Taken | Stranger | Quality] = field(default_factory=Counter)
     marks: int = 0  #: frames with ECN
     repeats: int = 0  #: frames that were sent before

@@ -33,7 +33,7 @@ class Family:
     global_share: float
     community_share: float
     run: int  #: vertices
-    sigma: float  #: of the weights' lognormal distribution
+    sigma: float  #: standard deviation of the logarithms of the weights
 
     def graph(self, scale: float, seed: int) -> csr_array:
         """Return the adjacency of a graph of ``scale`` times the vertices: symmetric, ones."""

@@ -16,7 +16,7 @@ from sim.switchgnn.network.wires import Faults, Wire
 from sim.switchgnn.network.worker_host import SWITCH, WorkerHost, own_address
 from sim.switchgnn.wire import Addresses, judge, to_octets
 
-LOAD_CYCLES = 150  #: from one look at what is to be loaded or acknowledged to the next
+LOAD_CYCLES = 150  #: cycles from one look at what is to be loaded or acknowledged to the next
 
 
 class GoldenHub:

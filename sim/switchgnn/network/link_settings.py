@@ -12,11 +12,11 @@ class LinkSettings:
 
     latency: int = 20  #: cycles of a frame
     displacement: int = 400  #: most cycles by which one is late that was reordered or doubled
-    drop: float = 0.0  #: chance of each frame
-    duplicate: float = 0.0  #: likewise
-    reorder: float = 0.0  #: likewise
-    corrupt: float = 0.0  #: likewise
-    seed: int = 1  #: of these chances
+    drop: float = 0.0  #: chance that a frame is lost
+    duplicate: float = 0.0  #: chance that a frame comes twice
+    reorder: float = 0.0  #: chance that another frame comes before one
+    corrupt: float = 0.0  #: chance that a bit of a frame is wrong
+    seed: int = 1  #: seed of these chances
 
     @property
     def fields(self) -> dict[str, int]:

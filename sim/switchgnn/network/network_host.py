@@ -26,7 +26,7 @@ from sim.switchgnn.switch_driver import GnnSwitchDriver, block_rows
 
 GROUP = bytes.fromhex("03000000ff02")  #: address of all endpoints
 JOB = 0
-EPOCHS = 1 << 16  #: of a job: numbers that tell its runs apart
+EPOCHS = 1 << 16  #: number of epochs of a job: numbers that tell its runs apart
 POLL_CYCLES = 64  #: between two looks at the workers
 #: Explains the causes for which a worker gives its job up.
 CAUSES = {
@@ -37,7 +37,7 @@ CAUSES = {
     "LIST": "a record of its list is neither a FEATURE nor a PARTIAL",
 }
 
-Plans = Mapping[int, PlannedJob]  #: by the width of what is aggregated; they share their tables
+Plans = Mapping[int, PlannedJob]  #: plans by the width of what is added; they share their tables
 
 
 class Place(NamedTuple):
@@ -68,15 +68,15 @@ class NetworkHost:
     def __init__(self, dut: Any, params: NetworkParams, begin: Begin) -> None:
         self.dut, self.params, self.open_turns = dut, params, begin.open_turns
         self.patience = Patience(params=params, links=begin.links, timeout=begin.timeout)
-        self.epoch = EPOCHS - 2  #: so that the second aggregation begins anew with 0
+        self.epoch = EPOCHS - 2  #: the second aggregation begins anew with 0
         #: where lists and descriptors are that the switch has, by their plans' id
         self.places: dict[int, Place] = {}
-        self.images: dict[int, list[WorkerImage]] = {}  #: in workers' memories, by their plan's id
+        self.images: dict[int, list[WorkerImage]] = {}  #: what workers' memories hold, by plan's id
         self.workers = [WorkerHost(dut, k, params.endpoints) for k in range(self.count)]
         for worker in self.workers:
             worker.address = GROUP
-        self.sums = 0  #: that were wanted
-        self.planned_bytes = 0  #: of all aggregations
+        self.sums = 0  #: sums that were wanted
+        self.planned_bytes = 0  #: planned bytes of all aggregations
 
     @property
     def count(self) -> int:

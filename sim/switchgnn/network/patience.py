@@ -9,7 +9,7 @@ from sim.switchgnn.network.link_settings import LinkSettings
 from sim.switchgnn.network.network import NetworkParams
 
 UNLIKELY = 1e-12  #: chance that an aggregation which would have ended is given up
-FIXED_CYCLES = 1000  #: of a turn: what tables and memories take before the first frame leaves
+FIXED_CYCLES = 1000  #: cycles of a turn that tables and memories take before the first frame leaves
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,7 @@ class Plan:
     """Brings plans, which later requests name by a number."""
 
     number: int
-    jobs: dict[int, PlannedJob]  #: by width
+    jobs: dict[int, PlannedJob]  #: plans by width
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class Aggregate:
 class Count:
     """Asks for counters to be read."""
 
-    details: bool = False  #: all there are, of switch, ports and workers
+    details: bool = False  #: ask for all counters of switch, ports and workers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,4 +57,4 @@ class Counters:
     """Answers a :class:`Count` with what the hardware has counted since reset."""
 
     counts: dict[str, int] = field(default_factory=dict)  #: sim.switchgnn.gcn.aggregator.COUNTERS
-    details: dict[str, Any] = field(default_factory=dict)  #: by their names, if asked for
+    details: dict[str, Any] = field(default_factory=dict)  #: figures by name, if asked for

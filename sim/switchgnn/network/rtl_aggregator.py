@@ -43,10 +43,10 @@ class RtlNetwork:
         self.params, self.simulator, self.folder = params, simulator, folder.absolute()
         self.planner = planner
         self.use = Begin(open_turns=planner.setup.shape.open_turns, links=links, timeout=timeout)
-        self.plans = 0  #: that the simulator was told
+        self.plans = 0  #: plans that the simulator was told
         self.user: RtlAggregator | None = None  #: whose what was counted since the last time is
-        self.counted: Counter[str] = Counter()  #: of all aggregators, when it was read last
-        self.failure: BaseException | None = None  #: of the simulation
+        self.counted: Counter[str] = Counter()  #: counters of all, when they were read last
+        self.failure: BaseException | None = None  #: what made the simulation fail
         self.thread = threading.Thread(target=self.simulate, daemon=True)
 
     def __enter__(self) -> "RtlNetwork":

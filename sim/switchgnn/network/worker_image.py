@@ -20,8 +20,8 @@ from sim.harness.payloads import pack
 from sim.switchgnn.golden.frames import Kind
 from sim.switchgnn.golden.worker_rule import Share, WorkerSetup
 
-Sums = dict[tuple[int, int], NDArray[np.integer]]  #: by turn and number
-FILL = 0xA5  #: of memory that nobody has written
+Sums = dict[tuple[int, int], NDArray[np.integer]]  #: sums by turn and number
+FILL = 0xA5  #: byte of memory that nobody has written
 
 
 def octets(struct: Any, values: Mapping[str, Any]) -> bytes:

@@ -18,7 +18,7 @@ from sim.switchgnn.planning.saved import refuse, starts
 PARTITIONERS = ("metis", "mtkahypar")
 Ints = NDArray[Any]
 
-SLACK = 0.03  #: of a part's size over the mean, that Mt-KaHyPar may use if there is room
+SLACK = 0.03  #: share of a part's size over the mean that Mt-KaHyPar may use if there is room
 
 
 def destination_plan(

@@ -26,10 +26,10 @@ class Levels:
     ``up``."""
 
     up: int  #: port of a leaf that leads to the spine: its last one
-    workers: Sequence[Ints]  #: of each rack, ascending: the worker at port 0, 1, ... of its leaf
-    #: of each leaf, for the workers at its ports; results are those of its own workers' vertices
+    workers: Sequence[Ints]  #: for each rack: the workers at port 0, 1, ... of its leaf, ascending
+    #: for each leaf: its tables for the workers at its ports; results are those of their vertices
     leaves: Sequence[Tables]
-    spine: Tables  #: without workers, so without lists and packets
+    spine: Tables  #: tables of the spine, which has no workers, so no lists and packets
 
 
 def levels(made: Prepared, rack: ArrayLike, ports: int) -> Levels:

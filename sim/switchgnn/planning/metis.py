@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from gen.errors import UserError
 
 SEEDS = 1 << 31  #: METIS' integers
-MOST_TRIES = 8  #: of more parts, before vertices of too large ones are moved
+MOST_TRIES = 8  #: most attempts with more parts, before vertices of too large ones are moved
 
 Ints = NDArray[np.int32]
 

@@ -6,9 +6,9 @@ from types import MappingProxyType
 
 from sim.switchgnn.planning.saved import refuse
 
-ENTRY_INDEX_BITS = 15  #: of an entry of a row; its 16th bit says that it is valid
-MOST_PORTS = 1 << 16  #: that descriptors can name; hardware has 32 at most
-STEPS = 256  #: of a turn program
+ENTRY_INDEX_BITS = 15  #: width of an index in an entry of a row; the 16th bit says that it is valid
+MOST_PORTS = 1 << 16  #: ports that descriptors can name; hardware has 32 at most
+STEPS = 256  #: steps of a turn program
 
 
 @dataclass(frozen=True, kw_only=True)

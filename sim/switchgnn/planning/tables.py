@@ -35,7 +35,7 @@ from sim.switchgnn.planning.shape import ENTRY_INDEX_BITS, STEPS, SwitchShape
 
 VALID = 1 << ENTRY_INDEX_BITS
 PORT_SHIFT = 16
-MOST_ROWS = (1 << 16) - 1  #: of a list: 16 bits in the frame
+MOST_ROWS = (1 << 16) - 1  #: most rows of a list: 16 bits in the frame
 FEATURE, PARTIAL = 0, 1
 
 Ints = NDArray[np.int64]
@@ -60,7 +60,7 @@ class Tables(Saved):
     packet_first: Int64s
     packet_kind: UInt8s  #: [packets]: FEATURE or PARTIAL
     packet_list: UInt32s  #: first row; a PARTIAL's aggregator
-    packet_rows: UInt16s  #: of the list; 0 of a PARTIAL
+    packet_rows: UInt16s  #: number of the list's rows; 0 of a PARTIAL
     #: [packets + 1]: where each packet's vertices begin in ``summand``
     summand_first: Int64s
     summand: Int64s  #: vertices whose features a packet is the sum of
