@@ -19,7 +19,7 @@ def first_epoch(
     package: Annotated[
         Path,
         typer.Argument(
-            help="Read this folder of `generate --board`, which the card's bitstream is of."
+            help="Read this folder, which `generate --board` wrote for the card's bitstream."
         ),
     ],
     data: Annotated[

@@ -42,7 +42,7 @@ def generate(
         bool, typer.Option("--strict", help="Write nothing if the design does not fit the card.")
     ] = False,
 ) -> None:
-    """Write a design's Verilog, file list, registers and manifest; all of a card's build too."""
+    """Write a design's Verilog, file list, registers, manifest; with --board a card's build."""
     start = time.monotonic()
     if board is None and strict:
         raise UserError("--strict needs --board: without a card there is nothing to fit")

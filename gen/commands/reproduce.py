@@ -62,7 +62,7 @@ def command() -> Any:
     ]
     made = with_options(execute, options)
     made.__doc__ = (
-        "Reproduce a paper's figures by simulation; whether its statements hold, in one report."
+        "Reproduce a paper's figures by simulation, and report whether its statements hold."
     )
     return made
 

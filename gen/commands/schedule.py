@@ -29,7 +29,9 @@ def command() -> Any:
         parameter("output", Path, Path("build/schedule"), output),
     ]
     made = with_options(execute, options)
-    made.__doc__ = "Schedule jobs on a shared cluster whose switches add up, and simulate them."
+    made.__doc__ = (
+        "Schedule jobs on a cluster with in-network aggregation (INA), and simulate them."
+    )
     return made
 
 

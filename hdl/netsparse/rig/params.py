@@ -53,7 +53,7 @@ class RigParams:
     pending_entries: int = 256  #: PRs under way: entries of the Pending PR Table, 4..256
     lsq_entries: int = 64  #: accesses to the idx filter under way, 8..256
     lsq_reserved: int = 8  #: accesses that only bits to be set may take: at least 2, as others
-    idx_buffer_bytes: int = 4096  #: a power of two, 512..16384: a read takes a quarter
+    idx_buffer_bytes: int = 4096  #: bytes of the idx buffer, a power of two, 512..16384
     property_buffer_bytes: int = 4096  #: bytes of the property buffer, a power of two, 512..65536
     transmit_prs: int = 16  #: PRs in the Tx queue, 2..1024
     commands: int = 4  #: work requests that wait or are under way: 2, 4, 8 or 16
