@@ -29,9 +29,7 @@ def command() -> Any:
         parameter("output", Path, Path("build/schedule"), output),
     ]
     made = with_options(execute, options)
-    made.__doc__ = (
-        "Schedule jobs on a cluster with in-network aggregation (INA), and simulate them."
-    )
+    made.__doc__ = "Schedule jobs on a cluster with in-network aggregation (INA); simulate them."
     return made
 
 

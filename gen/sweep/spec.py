@@ -21,9 +21,11 @@ class Strict(BaseModel):
 class Range(Strict):
     """Describes the numbers from one to another, both included."""
 
-    start: int | float = Field(alias="from", description="begin at this number")
+    start: int | float = Field(alias="from", description="begin at this number, which is included")
     to: int | float = Field(description="end at this number, included")
-    step: int | float | None = Field(None, gt=0, description="add this; 1 for whole numbers")
+    step: int | float | None = Field(
+        None, gt=0, description="add this from one to the next; 1 for whole numbers"
+    )
     log: bool = Field(False, description="draw small and large ones alike: for random and search")
 
     @model_validator(mode="after")
@@ -69,7 +71,9 @@ class Search(Strict):
     )
     minimise: list[str] = Field([], description="make these metrics small; luts unless given")
     constraints: list[str] = Field(["fill <= 1"], description="keep METRIC <= NUMBER, or >=")
-    ranges: dict[str, Any] = Field({}, description="search these; else those of grid or random")
+    ranges: dict[str, Any] = Field(
+        {}, description="search these values; else those of grid or random"
+    )
     seed: int = Field(1, ge=0, description="equal seeds ask for equal points")
     batch: int = Field(4, ge=1, description="ask for so many points at a time")
 
@@ -80,7 +84,7 @@ class Spec(Strict):
     design: str = Field(description="sweep this design, one of `ingather list`")
     preset: str | None = Field(None, description="begin with this preset; the usual one else")
     about: str = Field("", description="describe the sweep in half a line")
-    metrics: list[str] = Field(min_length=1, description="measure these")
+    metrics: list[str] = Field(min_length=1, description="measure these metrics of each point")
     clock_mhz: float = Field(250.0, gt=0, description="count rates at this clock")
     set: dict[str, Any] = Field({}, description="set name = value in all points")
     grid: dict[str, Any] = Field({}, description="combine all values of all names")

@@ -69,7 +69,7 @@ def test_a_seed_replaces_those_of_the_file(tmp_path):
 
 def test_it_has_a_json_schema():
     properties = Spec.model_json_schema()["properties"]
-    assert properties["metrics"]["description"] == "what to measure"
+    assert properties["metrics"]["description"] == "measure these metrics of each point"
 
 
 MISTAKES = [
