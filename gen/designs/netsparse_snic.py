@@ -73,7 +73,6 @@ DESIGN = Design(
         "u280": {
             "units": 8,
             "idx_bits": 32,
-            "pending_entries": 64,
             "lsq_entries": 32,
             "pool": 64,
             "filter_banks": 8,

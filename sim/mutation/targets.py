@@ -16,6 +16,7 @@ from sim.harness.verilate import class_path
 ELSEWHERE = {
     "hdl/netsparse/request_check.py": ("hdl/netsparse/test_work_queue.py",),
     "hdl/netsparse/rig/command_tally.py": ("hdl/netsparse/rig/test_client.py",),
+    "hdl/netsparse/rig/pending_way.py": ("hdl/netsparse/rig/test_pending_table.py",),
     "hdl/netsparse/rig/slot_table.py": ("hdl/netsparse/rig/test_client.py",),
     "hdl/netsparse/snic.py": ("hdl/netsparse/test_snic.py", "sim/netsparse/test_units.py"),
     "hdl/netsparse/switch/packet_path.py": ("hdl/netsparse/switch/test_switch.py",),

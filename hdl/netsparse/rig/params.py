@@ -7,6 +7,7 @@ from amaranth.utils import ceil_log2
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
+from hdl.netsparse.rig.pending_table import SIZES
 
 ID_BITS = 32  #: width of a PR's id: the pending entry in the low bits, the generation above it
 TAG_BITS = 16  #: width of the tag, the host's name for a work request
@@ -50,7 +51,7 @@ class RigParams:
     idx_bits: int = 40  #: width of an idx, 8..64
     address_bits: int = 64  #: width of a byte address of host memory, 20..64
     most_property_bytes: int = 512  #: most bytes of a property, a multiple of 4, 4..4096
-    pending_entries: int = 256  #: PRs under way: entries of the Pending PR Table, 4..256
+    pending_entries: int = 256  #: PRs under way: entries of the Pending PR Table, 4..16, 32..256
     lsq_entries: int = 64  #: accesses to the idx filter under way, 8..256
     lsq_reserved: int = 8  #: accesses that only bits to be set may take: at least 2, as others
     idx_buffer_bytes: int = 4096  #: bytes of the idx buffer, a power of two, 512..16384
@@ -79,6 +80,11 @@ class RigParams:
         if self.most_property_bytes % 4:
             raise ValueError(
                 f"most_property_bytes must be a multiple of 4: {self.most_property_bytes}"
+            )
+        if self.pending_entries not in SIZES:
+            raise ValueError(
+                "pending_entries must be from 4 to 16, or 32, 64, 128 or 256:"
+                f" {self.pending_entries}"
             )
         for name in ("idx_buffer_bytes", "property_buffer_bytes", "commands"):
             if getattr(self, name).bit_count() != 1:

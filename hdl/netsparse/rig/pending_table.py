@@ -1,8 +1,8 @@
-"""Tracks which idxs have a property request under way: the Pending PR Table."""
+"""Which idxs have a property request under way: the Pending PR Table."""
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -11,22 +11,33 @@ from hdl.common.arithmetic import index_of
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.netsparse.rig.entry_rows import DIGIT, MOST_ROWS, MOST_WAYS, hash_of, rows_of
+from hdl.netsparse.rig.pending_way import RELEASES, PendingWay, PendingWayParams
 
-RELEASES = 2  #: entries that can be given back in a cycle
-GROUP = 8  #: entries whose comparisons are brought together before the first register
+MOST_ENTRIES = MOST_ROWS * MOST_WAYS
+SIZES = (*range(4, MOST_WAYS + 1), *(MOST_WAYS << bit for bit in range(1, DIGIT + 1)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class PendingTableParams:
-    """Sets the sizes of the Pending PR Table (NetSparse, table 5)."""
+    """Sets the size of the Pending PR Table (NetSparse, table 5) and of what passes through it."""
 
-    entries: int = 256  #: most requests under way, 4..256
+    entries: int = MOST_ENTRIES  #: most requests under way: 4 to 16, 32, 64, 128 or 256
+    ways: int = MOST_WAYS  #: rows that an idx may be in, at most 16: one of each way
     idx_bits: int = 40  #: width of an idx, 8..64
     tag_bits: int = 1  #: width of what goes with a lookup, at least 1
 
     def __post_init__(self) -> None:
-        if not 4 <= self.entries <= 256:
-            raise ValueError(f"entries must be from 4 to 256: {self.entries}")
+        if self.entries not in SIZES:
+            raise ValueError(
+                f"entries must be from 4 to {MOST_WAYS}, or 32, 64, 128 or 256: {self.entries}"
+            )
+        if not 1 <= self.ways <= MOST_WAYS:
+            raise ValueError(f"ways must be from 1 to {MOST_WAYS}: {self.ways}")
+        if self.entries % self.used_ways or self.rows not in (1, 2, 4, 8, 16):
+            raise ValueError(
+                f"{self.entries} entries do not make {self.ways} ways of 1, 2, 4, 8 or 16 rows"
+            )
         if not 8 <= self.idx_bits <= 64:
             raise ValueError(f"idx_bits must be from 8 to 64: {self.idx_bits}")
         if self.tag_bits < 1:
@@ -34,8 +45,28 @@ class PendingTableParams:
 
     @property
     def suffix(self) -> str:
-        """Return the end of the module's name: the entries and the widths of idx and tag."""
-        return f"{self.entries}x{self.idx_bits}_t{self.tag_bits}"
+        """Return the end of the name: the entries, the ways, the widths of idx and tag."""
+        return f"{self.entries}x{self.idx_bits}_w{self.used_ways}_t{self.tag_bits}"
+
+    @property
+    def used_ways(self) -> int:
+        """Return the number of ways: no more than there are entries."""
+        return min(self.ways, self.entries)
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows of a way."""
+        return self.entries // self.used_ways
+
+    @property
+    def way(self) -> PendingWayParams:
+        """Return the size of a way."""
+        return PendingWayParams(rows=self.rows, idx_bits=self.idx_bits)
+
+    @property
+    def row_bits(self) -> int:
+        """Return the bits of an entry's index that are its row: the lowest, none of an only row."""
+        return ceil_log2(self.rows)
 
     @property
     def entry_bits(self) -> int:
@@ -44,7 +75,7 @@ class PendingTableParams:
 
     @property
     def result(self) -> data.StructLayout:
-        """Describe what became of a lookup in the table."""
+        """Describe what became of a lookup."""
         return data.StructLayout({"idx": self.idx_bits, "coalesced": 1, "entry": self.entry_bits})
 
     @property
@@ -59,87 +90,8 @@ class PendingTableParams:
 
     @property
     def contents(self) -> data.StructLayout:
-        """Describe what an entry of the table holds."""
+        """Describe what an entry holds."""
         return data.StructLayout({"valid": 1, "idx": self.idx_bits})
-
-
-class FreeEntries(Component):
-    """Lists the entries that are free: ``o`` offers one, ``released`` ones come back.
-
-    First come those that were never in use since ``clear``, in order, then the released ones.
-    A released entry is offered ``latency`` cycles later if no other waits. ``o.valid`` and
-    ``o.payload`` are registers, and ``o.ready`` goes no further than these. Throughput: one out
-    and both back in every cycle. Only entries that are in use may be released, each once.
-    """
-
-    latency = 2
-
-    def __init__(self, params: PendingTableParams) -> None:
-        super().__init__(
-            params,
-            {
-                "released": In(params.release).array(RELEASES),
-                "clear": In(1),
-                "o": Out(stream.Signature(params.entry_bits)),
-            },
-        )
-
-    def elaborate(self, platform) -> Module:
-        m = Module()
-        entries, bits = self.params.entries, self.params.entry_bits
-        front = Signal(bits, reset_less=True)
-        spare = Signal(bits, reset_less=True)
-        valid = Signal()  # of front
-        waiting = Signal()  # of spare
-        unused = Signal(range(entries + 1))  # from here on, none was ever in use
-        fresh = Signal()
-        m.d.comb += [
-            fresh.eq(unused != entries),
-            self.o.payload.eq(front),
-            self.o.valid.eq(valid),
-        ]
-        with m.If(~waiting & fresh):
-            m.d.sync += unused.eq(unused + 1)
-        next_entry, found = unused[:bits], fresh
-        # A list for each port; the memory is as large as all entries, so neither overflows.
-        for k, released in enumerate(self.released):
-            head, filled = self.add_list(m, k, released, ~waiting & ~found)
-            next_entry, found = Mux(found, next_entry, head), found | filled
-        with m.If(~waiting):
-            m.d.sync += spare.eq(next_entry)
-        with m.If(self.o.ready | ~valid):
-            m.d.sync += [
-                front.eq(Mux(waiting, spare, next_entry)),
-                valid.eq(waiting | found),
-                waiting.eq(0),
-            ]
-        with m.Elif(found):
-            m.d.sync += waiting.eq(1)
-        with m.If(self.clear):
-            m.d.sync += [unused.eq(0), valid.eq(0), waiting.eq(0)]
-        return m
-
-    def add_list(self, m: Module, k: int, released, pop) -> tuple[Value, Value]:
-        """Add a queue of the entries of a port; return the first one, and whether there is one."""
-        bits = self.params.entry_bits
-        m.submodules[f"list_{k}"] = words = memory.Memory(
-            shape=bits, depth=1 << bits, init=[], attrs={"ram_style": "distributed"}
-        )
-        write, read = words.write_port(), words.read_port(domain="comb")
-        pushed = Signal(bits + 1, name=f"pushed_{k}")
-        popped = Signal(bits + 1, name=f"popped_{k}")
-        filled = Signal(name=f"filled_{k}")
-        m.d.comb += [
-            filled.eq(pushed != popped),
-            write.addr.eq(pushed[:bits]),
-            write.data.eq(released.entry),
-            write.en.eq(released.valid),
-            read.addr.eq(popped[:bits]),
-        ]
-        m.d.sync += [pushed.eq(pushed + released.valid), popped.eq(popped + (filled & pop))]
-        with m.If(self.clear):
-            m.d.sync += [pushed.eq(0), popped.eq(0)]
-        return read.data, filled
 
 
 class PendingTable(Component):
@@ -147,9 +99,13 @@ class PendingTable(Component):
 
     The result of a lookup says whether its idx was in the table, ``coalesced``, or is now, in a
     free ``entry``. Lookups take effect in their order: of equal idxs, however close, only the
-    first is entered. The entry of a coalesced one is where its idx was found. Without
-    ``coalesce`` every lookup takes an entry; it holds still while there are entries or lookups.
-    ``tag`` moves with a lookup, and is ``result_tag`` with its result.
+    first is entered. The entry of a coalesced one is where its idx was found. ``tag`` moves with a
+    lookup, and is ``result_tag`` with its result.
+
+    An idx may be in one entry of each way, in the row that its hash names
+    (:mod:`hdl.netsparse.rig.entry_rows`); it takes the lowest way that is free there. An entry's
+    index is its row with its way above it. Without ``coalesce``, which holds still while there are
+    entries or lookups, every lookup takes an entry, in rows that are hashed from its number.
 
     ``release`` gives entries back that are valid, two different ones in a cycle. The result that
     entered one may still wait at ``results`` or behind it: then the entry may go to another idx
@@ -164,7 +120,7 @@ class PendingTable(Component):
     that there is none, and no result of this or an earlier cycle that will become one.
     ``clear`` forgets all entries; there must be no lookup without a result taken.
 
-    A worked example, in an empty table of four entries; what a client does is in brackets:
+    A worked example, in an empty table of four ways of one row; what a client does is in brackets:
 
         cycle  0, result in 3:  idx 7 is new and takes entry 0 (the filter says 0: a PR leaves)
         cycle  1, result in 4:  idx 9 is new and takes entry 1 (the filter is asked)
@@ -173,12 +129,13 @@ class PendingTable(Component):
         cycle  8:  release of entry 1 (the filter's bit of idx 9 was set: it is filtered)
         cycle 12:  a response names entry 0; ``read`` says that it is idx 7's (so it is written)
         cycle 16:  release of entry 0 (host memory has the property, and the filter's bit is set)
-        cycle 20, result in 23:  idx 7 is new and takes entry 3 (the filter says 1: filtered)
-        cycle 21, result in 24:  idx 9 is new and takes entry 1, the first that came back
+        cycle 20, result in 23:  idx 7 is new and takes entry 0 (the filter says 1: filtered)
+        cycle 21, result in 24:  idx 9 is new and takes entry 1
 
     Throughput: a lookup a cycle, beside any releases. Latency: ``latency``. ``lookups.ready``
-    depends on registers only. Full: a lookup that needs an entry waits, as ``full`` says, and all
-    behind it; one that needs none goes on, in two cycles.
+    depends on registers only. Full: a lookup whose rows are all taken waits, as ``full`` says, and
+    all behind it; one that needs no entry goes on, in two cycles. That is so before all entries
+    are taken: 16 ways of 16 rows, always asked for more, hold some 215 idxs.
     """
 
     latency = 3
@@ -205,51 +162,52 @@ class PendingTable(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.free = free = FreeEntries(params)
         m.submodules.out = out = StreamRegister(
             StreamRegisterParams(width=params.result.size + params.tag_bits)
         )
-        asked_tag = Signal(params.tag_bits, reset_less=True)
-        judged_tag = Signal(params.tag_bits, reset_less=True)
         asked = Signal(params.idx_bits, reset_less=True)  # is compared in this cycle
+        asked_rows = [
+            Signal(params.way.row_bits, name=f"asked_row_{way}", reset_less=True)
+            for way in range(params.used_ways)
+        ]
+        asked_tag = Signal(params.tag_bits, reset_less=True)
         asked_valid = Signal()
         judged = Signal(params.idx_bits, reset_less=True)  # was compared
+        judged_tag = Signal(params.tag_bits, reset_less=True)
         judged_valid = Signal()
         near = Signal(reset_less=True)  # it equals the one before it
-        found = Signal(params.entries, reset_less=True)
-        groups = Signal(-(-params.entries // GROUP), reset_less=True)  # found in any of these
         missed = Signal()  # the one before it took the entry of placed
         placed = Signal(params.placed, reset_less=True)
         place = Signal()  # in this cycle
+        place_in = Signal(params.used_ways)  # in this way
         again = Signal()
         hit = Signal()
         known = Signal()  # that it was a hit, a cycle ago
         advance = Signal()
         result = Signal(params.result)
+        ways = self.add_ways(m, asked, asked_rows, advance, place_in, placed)
+        found, room, free = self.choose(ways)
         m.d.comb += [
             again.eq(near & missed),
-            hit.eq(self.coalesce & (groups.any() | again)),
-            # What may go is known early: a hit that finds the table full looks twice.
-            out.i.valid.eq(judged_valid & (free.o.valid | known)),
-            advance.eq(~judged_valid | (out.i.ready & (free.o.valid | known))),
-            free.o.ready.eq(judged_valid & out.i.ready & ~hit),
+            hit.eq(self.coalesce & (Cat(way.found for way in ways).any() | again)),
+            # What may go is known early: a hit that finds no room looks twice.
+            out.i.valid.eq(judged_valid & (room | known)),
+            advance.eq(~judged_valid | (out.i.ready & (room | known))),
             self.lookups.ready.eq(~asked_valid | advance),
-            self.full.eq(judged_valid & ~free.o.valid & ~hit),
+            self.full.eq(judged_valid & ~room & ~hit),
             result.idx.eq(judged),
             result.coalesced.eq(hit),
-            result.entry.eq(
-                Mux(hit, index_of(found) | Mux(again, placed.entry, 0), free.o.payload)
-            ),
+            result.entry.eq(Mux(hit, found | Mux(again, placed.entry, 0), free)),
             out.i.payload.eq(Cat(result, judged_tag)),
             Cat(self.results.payload, self.result_tag).eq(out.o.payload),
             self.results.valid.eq(out.o.valid),
             out.o.ready.eq(self.results.ready),
-            free.clear.eq(self.clear),
         ]
-        m.d.sync += [known.eq(judged_valid & hit & ~advance), place.eq(0)]
+        m.d.sync += [known.eq(judged_valid & hit & ~advance), place.eq(0), place_in.eq(0)]
         with m.If(self.lookups.ready):
             m.d.sync += [
                 asked.eq(self.lookups.payload),
+                *(row.eq(of) for row, of in zip(asked_rows, self.rows(m), strict=True)),
                 asked_tag.eq(self.tag),
                 asked_valid.eq(self.lookups.valid),
             ]
@@ -260,19 +218,23 @@ class PendingTable(Component):
                 judged_valid.eq(asked_valid),
                 near.eq(judged_valid & (asked == judged)),
                 placed.idx.eq(judged),
-                placed.entry.eq(free.o.payload),
+                placed.entry.eq(free),
                 missed.eq(~hit),
                 place.eq(judged_valid & ~hit),
+                *(
+                    one.eq(judged_valid & ~hit & (self.parts(free)[1] == way))
+                    for way, one in enumerate(place_in)
+                ),
             ]
         with m.If(self.clear):
-            m.d.sync += [known.eq(0), place.eq(0), asked_valid.eq(0), judged_valid.eq(0)]
-        matches = self.add_entries(m, asked, place, placed)
-        with m.If(advance):
             m.d.sync += [
-                found.eq(matches),
-                groups.eq(Cat(matches[k : k + GROUP].any() for k in range(0, len(found), GROUP))),
+                known.eq(0),
+                place.eq(0),
+                place_in.eq(0),
+                asked_valid.eq(0),
+                judged_valid.eq(0),
             ]
-        self.add_count(m, place)
+        self.show(m, ways, place, placed)
         inside = asked_valid | judged_valid | self.results.valid
         expect(
             m,
@@ -289,11 +251,61 @@ class PendingTable(Component):
         m.d.sync += [before.eq(self.coalesce), begun.eq(1)]
         return ~begun | (self.coalesce == before) | ~busy
 
-    def add_entries(self, m: Module, asked, place, placed) -> Value:
-        """Keep what is in the table twice: in registers to be compared and in a memory to be read.
+    def rows(self, m: Module) -> list[Value]:
+        """Return the lookup's row in each way, hashed from its number if none is found again."""
+        number = Signal(2 * DIGIT)
+        with m.If(self.lookups.valid & self.lookups.ready):
+            m.d.sync += number.eq(number + 1)
+        digits = Mux(self.coalesce, hash_of(self.lookups.payload), number)
+        return rows_of(digits, self.params.used_ways, self.params.row_bits)
 
-        Returned is which entries are the one that is asked for.
-        """
+    def add_ways(self, m: Module, asked, asked_rows, advance, place_in, placed) -> list[PendingWay]:
+        """Add the ways: all look for what is asked, one enters what is placed."""
+        params = self.params
+        same = Signal()
+        placed_row, _ = self.parts(placed.entry)
+        ways = []
+        m.d.comb += same.eq(asked == placed.idx)
+        for number, row in enumerate(asked_rows):
+            m.submodules[f"way_{number}"] = way = PendingWay(params.way)
+            ways.append(way)
+            m.d.comb += [
+                way.asked.eq(asked),
+                way.asked_row.eq(row),
+                way.same.eq(same),
+                way.advance.eq(advance),
+                way.placed.valid.eq(place_in[number]),
+                way.placed.row.eq(placed_row),
+                way.placed.idx.eq(placed.idx),
+                way.clear.eq(self.clear),
+            ]
+            for gone, port in zip(way.released, self.release, strict=True):
+                row, of = self.parts(port.entry)
+                m.d.comb += [gone.valid.eq(port.valid & (of == number)), gone.row.eq(row)]
+        return ways
+
+    def parts(self, entry: Value) -> tuple[Value, Value]:
+        """Return the row of an ``entry``, and its way."""
+        return entry[: self.params.row_bits], entry[self.params.row_bits :]
+
+    def choose(self, ways: list[PendingWay]) -> tuple[Value, Value, Value]:
+        """Return the entry that was found, whether a way has room, and the entry in the lowest."""
+        bits = self.params.row_bits
+        row = [Cat(way.found & way.row[bit] for way in ways).any() for bit in range(bits)]
+        found = Cat(*row, index_of(Cat(way.found for way in ways)))
+        choices = [
+            (way.open, Cat(way.row[:bits], Const(number, len(found) - bits)))
+            for number, way in enumerate(ways)
+        ]
+        while len(choices) > 1:
+            pairs = zip(choices[::2], choices[1::2], strict=False)
+            odd = choices[len(choices) // 2 * 2 :]
+            choices = [(a | b, Mux(a, of_a, of_b)) for (a, of_a), (b, of_b) in pairs] + odd
+        ((room, free),) = choices
+        return found, room, free
+
+    def show(self, m: Module, ways: list[PendingWay], place, placed) -> None:
+        """Let an entry be read, and count those that are valid."""
         params = self.params
         m.submodules.contents = contents = memory.Memory(
             shape=params.idx_bits,
@@ -302,37 +314,21 @@ class PendingTable(Component):
             attrs={"ram_style": "distributed"},
         )
         write, read = contents.write_port(), contents.read_port(domain="comb")
-        valid = Signal(params.entries)
-        matches = Signal(params.entries)
-        same = Signal()  # as what is placed in this cycle
+        entry_valid = Signal(params.entries)
         m.d.comb += [
-            same.eq(asked == placed.idx),
+            entry_valid.eq(Cat(way.valid for way in ways)),
             write.addr.eq(placed.entry),
             write.data.eq(placed.idx),
             write.en.eq(place),
             read.addr.eq(self.read_entry),
             self.read.idx.eq(read.data),
-            self.read.valid.eq(Array(valid)[self.read_entry]),
+            self.read.valid.eq(Array(entry_valid)[self.read_entry]),
+            self.empty.eq((self.count == 0) & ~place),
         ]
-        for k, port in enumerate(self.release):
-            m.d.comb += m.submodules.free.released[k].eq(port)
-        for k in range(params.entries):
-            idx = Signal(params.idx_bits, name=f"idx_{k}", reset_less=True)
-            enter = place & (placed.entry == k)
-            leave = Cat(port.valid & (port.entry == k) for port in self.release).any()
-            with m.If(enter):
-                m.d.sync += idx.eq(placed.idx)
-            m.d.comb += matches[k].eq(Mux(enter, same, valid[k] & (asked == idx)))
-            m.d.sync += valid[k].eq((valid[k] | enter) & ~leave & ~self.clear)
-        first, second = self.release
-        twice = first.valid & second.valid & (first.entry == second.entry)
-        gone = [port.valid & ~Array(valid)[port.entry] for port in self.release]
-        expect(m, self, releases_what_is_valid_once=lambda: ~(twice | Cat(gone).any()))
-        return matches
-
-    def add_count(self, m: Module, place) -> None:
-        """Count how many entries are valid."""
         m.d.sync += self.count.eq(self.count + place - sum(port.valid for port in self.release))
         with m.If(self.clear):
             m.d.sync += self.count.eq(0)
-        m.d.comb += self.empty.eq((self.count == 0) & ~place)
+        first, second = self.release
+        twice = first.valid & second.valid & (first.entry == second.entry)
+        gone = [port.valid & ~Array(entry_valid)[port.entry] for port in self.release]
+        expect(m, self, releases_what_is_valid_once=lambda: ~(twice | Cat(gone).any()))

@@ -14,6 +14,8 @@ from sim.workloads.partition import Ints, Partition, batches
 
 LEAST_PIPELINE = Limit(0.95, at_least=True)
 LEAST_SHARED = Limit(3.8, at_least=True)
+#: PRs a cycle that a node asks for and answers, by the bytes of a property
+LEAST_EXCHANGED = {4: Limit(0.9, at_least=True), 64: Limit(0.7, at_least=True)}
 ALIGNED, NAIVE = Limit(5), Limit(8)
 HARDWARE = SnicParams(
     units=8,
@@ -21,7 +23,6 @@ HARDWARE = SnicParams(
         nodes=4,
         idx_bits=24,
         address_bits=34,
-        pending_entries=64,
         lsq_entries=32,
         lsq_reserved=8,
     ),
@@ -164,7 +165,13 @@ def exchange_rows(rng: np.random.Generator, size: int) -> list[Row]:
     note = f"4 client and 4 server units a node, {prs:,} PRs in {cycles:,} cycles"
     packets = sum(node.snic["responses_sent_packets"] for node in nodes)
     return [
-        Row(what=what, value=prs / cycles / 2, unit="PR/cycle", note=f"a node; {note}"),
+        Row(
+            what=what,
+            value=prs / cycles / 2,
+            unit="PR/cycle",
+            limit=LEAST_EXCHANGED.get(size),
+            note=f"a node; {note}",
+        ),
         Row(what=what, value=octets / cycles / 2, unit="bytes/cycle", note="sent by a node"),
         Row(what=what, value=prs / packets, unit="PR/packet", note="of responses"),
         Row(

@@ -3,6 +3,7 @@
 
 #include "host_memory.h"
 #include "idx_filter.h"
+#include "pending_table.h"
 
 namespace client {
 
@@ -14,20 +15,9 @@ constexpr Int SET = 2;        // from a property in host memory to its set
 constexpr Int FREE = 2;       // from a set bit to a free entry
 constexpr Int SHOWN = 6;      // from a request's end to its completion
 
-// The PR under way for `need`, or NONE.
-inline Int find(const State &s, const Client &client, Int need) {
-    Int at = client.chain[need % s.k.entries];
-    while (at != NONE && s.prs[at].need != need) at = s.prs[at].chain;
-    return at;
-}
-
 inline void free_entry(State &s, Client &client, Int pr) {
-    Int *link = &client.chain[s.prs[pr].need % s.k.entries];
-    while (*link != pr) link = &s.prs[*link].chain;
-    *link = s.prs[pr].chain;
+    client.pending[pr % s.k.entries] = NONE;
     --s.requests[s.prs[pr].request].open;
-    s.prs[pr].next = client.free;
-    client.free = pr;
 }
 
 // Free the entries that nobody needs any more.
@@ -51,16 +41,14 @@ inline void fetch(State &s, Node &node, Client &client, Int t) {
     if (end == request.end) ++client.asking;
 }
 
-// Allocate an entry and ask the filter.
-inline void look_up(State &s, Int n, Client &client, Int need, Int t) {
-    Int pr = client.free;
+// Take an entry and ask the filter.
+inline void enter(State &s, Int n, Client &client, Int need, Int entry, Int t) {
+    Int pr = (&client - s.clients.data()) * s.k.entries + entry;
     Pr &one = s.prs[pr];
-    Int &chain = client.chain[need % s.k.entries];
-    client.free = one.next;
+    client.pending[entry] = need;
+    ++client.number;
     one.need = need;
     one.request = client.current;
-    one.chain = chain;
-    chain = pr;
     ++s.requests[client.current].open;
     idx_filter::Answer answer = {t + NO_FILTER, t};
     if (s.k.filter) answer = idx_filter::look_up(s, n, client, need, t);
@@ -78,18 +66,20 @@ inline void consume(State &s, Int n, Client &client, Int t, bool blocked) {
         return;
     }
     Int need = s.stream[client.position];
+    pending_table::Place place;
+    if (need != NONE) place = pending_table::look_up(s, client, need);
     if (need == NONE) {
         ++counts.local;
-    } else if (s.k.coalesce && find(s, client, need) != NONE) {
+    } else if (place.found != NONE) {
         ++counts.coalesced;
-    } else if (client.free == NONE) {
+    } else if (place.free == NONE) {
         ++counts.table_stall;
         return;
     } else if (client.lookup_count == s.k.lookup_slots || blocked) {
         ++counts.filter_stall;
         return;
     } else {
-        look_up(s, n, client, need, t);
+        enter(s, n, client, need, place.free, t);
     }
     ++counts.consumed;
     if (++client.position == chunk.end) {

@@ -46,11 +46,8 @@ void add_clients(State &s, const Arrays &from) {
         client.asked = client.position = first < count ? s.requests[first].first : 0;
         client.lookups.resize(k.lookup_slots);
         client.set_free.resize(k.set_slots);
-        client.chain.assign(k.entries, NONE);
+        client.pending.assign(k.entries, NONE);
         client.near.resize(k.unit_rows);
-        client.free = c * k.entries;
-        for (Int pr = client.free; pr < client.free + k.entries; ++pr) s.prs[pr].next = pr + 1;
-        s.prs[client.free + k.entries - 1].next = NONE;
     }
 }
 
@@ -142,7 +139,10 @@ State *model_new(const Arrays *from) {
     s->owner = from->owner;
     s->idx = from->idx;
     s->need_base = from->need_base;
-    s->bit.assign(from->need_base[s->k.nodes], NEVER);
+    Int needs = from->need_base[s->k.nodes];
+    s->bit.assign(needs, NEVER);
+    s->hash.resize(needs);
+    std::transform(s->idx, s->idx + needs, s->hash.begin(), pending_table::hash);
     s->random ^= 0x9E3779B97F4A7C15ull * (s->k.seed + 1);
     add_clients(*s, *from);
     add_nodes(*s, *from);

@@ -14,7 +14,7 @@ enum Edge : Int { UNKNOWN, INNER, LAST };
 
 // A PR under way; its number is that of its client times the entries, plus its entry.
 struct Pr {
-    Int next, time, need, request, chain;
+    Int next, time, need, request;
     Edge edge;
 };
 
@@ -57,12 +57,12 @@ struct Client {
     Int asked, position, ask_time = 0;            // idxs that were fetched, that were consumed
     Chunk chunks[CHUNKS] = {};
     Int chunk = 0, chunk_count = 0;
-    Int free;  // entries, linked
     std::vector<Lookup> lookups;
     Int lookup = 0, lookup_count = 0;
     std::vector<Int> set_free;  // when each slot of a set is free
     Int set = 0, set_done = 0;
-    std::vector<Int> chain;  // first PR of each bucket, to find an idx that is under way
+    std::vector<std::int32_t> pending;  // what each entry of the Pending PR Table is for, or NONE
+    Int number = 0;                     // of those that were entered
     std::vector<Near> near;
     List sending, writing;     // PRs to be sent, properties that are being written
     List freeing, released;    // entries that are soon free: their bits were set, or they had none
@@ -166,6 +166,7 @@ struct State {
     Shape k;
     const std::int32_t *stream = nullptr, *owner = nullptr;
     const Int *idx = nullptr, *need_base = nullptr;
+    std::vector<std::uint8_t> hash;  // of the idx, by need
     std::vector<Int> bit;  // cycle in which the filter's bit is set, by need
     std::vector<Pr> prs;
     std::vector<Packet> packets;

@@ -6,7 +6,9 @@ from amaranth.lib.wiring import In
 
 from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
-from hdl.netsparse.rig.pending_table import RELEASES, PendingTable, PendingTableParams
+from hdl.netsparse.rig.entry_rows import hash_of, rows_of
+from hdl.netsparse.rig.pending_table import PendingTable, PendingTableParams
+from hdl.netsparse.rig.pending_way import RELEASES
 from tests.formal.claims import check, claim, granted, reach
 from tests.hdl.common.fifo_proof import follow_beats, keeps_waiting
 
@@ -14,9 +16,9 @@ from tests.hdl.common.fifo_proof import follow_beats, keeps_waiting
 class PendingTableProof(Component):
     """A :class:`PendingTable` with free lookups and releases.
 
-    Every entry is at any time in exactly one place: valid, on its way to be, or free. With
-    ``coalesce`` no two have one idx, and every lookup is coalesced if and only if its idx was
-    there. Results come in order, none is lost. Of the valid entries exactly those are not yet
+    With ``coalesce`` no two valid entries have one idx, and every lookup is coalesced if and only
+    if its idx was there. No entry is given twice, and one is given as soon as a row of the idx is
+    free. Results come in order, none is lost. Of the valid entries exactly those are not yet
     known outside whose result is still inside: that alone is said only until an entry is
     released before its result has moved, and again from the next ``clear`` on. Assumed is what
     the table asks for: only valid entries are released, each once; ``coalesce`` and ``clear``
@@ -25,9 +27,8 @@ class PendingTableProof(Component):
 
     def __init__(self, params: PendingTableParams) -> None:
         bits, entries = params.entry_bits, params.entries
-        words = data.ArrayLayout(bits, 1 << bits)
         hidden = {  # inputs that are wired to what is inside instead
-            "valid": (entries, "dut.valid"),
+            "valid": (entries, "dut.entry_valid"),
             "asked": (params.idx_bits, "dut.asked"),
             "asked_valid": (1, "dut.asked_valid"),
             "judged": (params.idx_bits, "dut.judged"),
@@ -38,28 +39,28 @@ class PendingTableProof(Component):
             "known": (1, "dut.known"),
             "hit": (1, "dut.hit"),
             "result": (params.result, "dut.result"),
-            "found": (entries, "dut.found"),
-            "groups": (1, "dut.groups"),
             "placed": (params.placed, "dut.placed"),
             "place": (1, "dut.place"),
+            "place_in": (params.used_ways, "dut.place_in"),
             "contents": (data.ArrayLayout(params.idx_bits, entries), "dut.contents[*]"),
             "front": (params.result, "dut.out.front"),
             "spare": (params.result, "dut.out.spare"),
             "spare_valid": (1, "dut.out.waiting"),
-            "unused": (range(entries + 1), "dut.free.unused"),
-            "free_front": (bits, "dut.free.front"),
-            "free_valid": (1, "dut.free.valid"),
-            "free_spare": (bits, "dut.free.spare"),
-            "free_waiting": (1, "dut.free.waiting"),
         }
-        for k in range(RELEASES):
+        for way in range(params.used_ways):
+            idxs = data.ArrayLayout(params.idx_bits, params.rows)
             hidden |= {
-                f"list_{k}": (words, f"dut.free.list_{k}[*]"),
-                f"pushed_{k}": (bits + 1, f"dut.free.pushed_{k}"),
-                f"popped_{k}": (bits + 1, f"dut.free.popped_{k}"),
+                f"idxs_{way}": (idxs, f"dut.way_{way}.idxs[*]"),
+                f"found_{way}": (1, f"dut.way_{way}.found"),
+                f"open_{way}": (1, f"dut.way_{way}.open"),
+                f"clash_{way}": (1, f"dut.way_{way}.clash"),
+                f"asked_row_{way}": (params.way.row_bits, f"dut.asked_row_{way}"),
+                f"row_{way}": (params.way.row_bits, f"dut.way_{way}.row"),
             }
-        for k in range(entries):
-            hidden[f"idx_{k}"] = params.idx_bits, f"dut.idx_{k}"
+            hidden |= {
+                f"returned_{way}_{k}": (params.way.release, f"dut.way_{way}.returned_{k}_1")
+                for k in range(RELEASES)
+            }
         self.peeks = {name: source for name, (_, source) in hidden.items()}
         super().__init__(
             params,
@@ -88,13 +89,20 @@ class PendingTableProof(Component):
             dut.read_entry.eq(self.read_entry),
             *(dut.release[k].eq(port) for k, port in enumerate(self.release)),
         ]
-        self.idxs = [getattr(self, f"idx_{k}") for k in range(self.params.entries)]
+        ways, rows = range(self.params.used_ways), range(self.params.rows)
+        self.idxs = [getattr(self, f"idxs_{way}")[row] for way in ways for row in rows]
+        self.found = [
+            getattr(self, f"found_{way}") & (getattr(self, f"row_{way}") == row)
+            for way in ways
+            for row in rows
+        ]
         moves = Signal()
         owned = Signal(self.params.entries)  # results of these have come
         early = Signal()  # an entry has been released whose result had not
         m.d.comb += moves.eq(dut.results.valid & dut.results.ready)
         self.surroundings(m, dut, moves, owned, early)
         self.places(m, dut, owned, early)
+        self.rows(m)
         self.idxs_apart(m)
         self.results(m, dut, moves)
         self.examples(m, dut, moves)
@@ -115,33 +123,14 @@ class PendingTableProof(Component):
             m.d.sync += early.eq(0)
 
     def places(self, m: Module, dut: PendingTable, owned, early) -> None:
-        """Where an entry is: everywhere once, and nowhere else."""
+        """An entry is taken exactly while a result says so, and holds what that says."""
         params = self.params
-        depth = 1 << params.entry_bits
-        levels = []
-        for k in range(RELEASES):
-            level = Signal(params.entry_bits + 1, name=f"level_{k}")
-            m.d.comb += level.eq(getattr(self, f"pushed_{k}") - getattr(self, f"popped_{k}"))
-            check(m, "list_holds_all", level <= params.entries)
-            levels.append(level)
-        check(m, "unused_fits", self.unused <= params.entries)
-        check(m, "spare_behind_front", ~self.free_waiting | self.free_valid)
         check(m, "spare_result_behind_front", ~self.spare_valid | dut.results.valid)
         check(m, "placed_for_a_miss", ~self.place | self.missed)
         for entry in range(params.entries):
-            free = [
-                self.unused <= entry,
-                self.free_valid & (self.free_front == entry),
-                self.free_waiting & (self.free_spare == entry),
-            ]
-            for k, level in enumerate(levels):
-                words, popped = getattr(self, f"list_{k}"), getattr(self, f"popped_{k}")
-                for slot in range(depth):
-                    offset = (slot - popped)[: params.entry_bits]
-                    free.append((offset < level) & (words[slot] == entry))
             placing = self.place & (self.placed.entry == entry)
+            claim(m, "placed_where_none_is", ~(placing & self.valid[entry]))
             used = self.valid[entry] + placing
-            claim(m, "every_entry_in_one_place", used + count_ones(free) == 1)
             inside = [
                 (dut.results.valid, self.front),
                 (self.spare_valid, self.spare),
@@ -157,18 +146,46 @@ class PendingTableProof(Component):
             with m.If(self.valid[entry]):
                 check(m, "memory_is_the_same", self.contents[entry] == self.idxs[entry])
         valid = count_ones(list(self.valid))
-        dry = Signal(2)  # an entry is free, but none is offered
-        m.d.sync += dry.eq(Cat(~self.free_valid & (valid + self.place != params.entries), dry[0]))
-        with m.If(self.clear):
-            m.d.sync += dry.eq(0)
-        claim(m, "free_ones_are_offered", ~dry.all())
         claim(m, "count_of_the_valid", dut.count == valid)
-        claim(m, "full_means_none_is_offered", ~dut.full | ~self.free_valid)
         claim(m, "empty_as_said", dut.empty == ~(self.valid.any() | self.place))
         read = dut.read
-        with m.If(self.read_entry < params.entries):
-            claim(m, "read_valid", read.valid == Array(self.valid)[self.read_entry])
-            claim(m, "read_idx", ~read.valid | (read.idx == Array(self.idxs)[self.read_entry]))
+        claim(m, "read_valid", read.valid == Array(self.valid)[self.read_entry])
+        claim(m, "read_idx", ~read.valid | (read.idx == Array(self.idxs)[self.read_entry]))
+
+    def rows(self, m: Module) -> None:
+        """An idx is in its row of a way, and takes one of those as soon as it is free."""
+        ways, rows = self.params.used_ways, self.params.rows
+        hashes = {"asked": hash_of(self.asked), "judged": hash_of(self.judged)}
+        of = {name: rows_of(value, ways, self.params.row_bits) for name, value in hashes.items()}
+        for way in range(ways):
+            row = getattr(self, f"row_{way}")
+            asked_right = getattr(self, f"asked_row_{way}") == of["asked"][way]
+            check(m, "asked_in_its_row", ~(self.asked_valid & self.coalesce) | asked_right)
+            placing = self.place & (self.placed.entry[self.params.row_bits :] == way)
+            check(m, "placed_in_its_way", self.place_in[way] == placing)
+            entry = way * rows + row
+            there = Array(self.valid)[entry]
+            placing = self.place & (self.placed.entry == entry)
+            mine = [
+                gone.valid & (gone.row == row)
+                for gone in (getattr(self, f"returned_{way}_{k}") for k in range(RELEASES))
+            ]
+            with m.If(self.judged_valid):
+                is_open = getattr(self, f"open_{way}")
+                check(m, "clash_seen", ~placing | getattr(self, f"clash_{way}"))
+                claim(m, "open_means_free", ~(is_open & (there | placing)))
+                given_back = Cat(mine).any()  # a cycle ago
+                claim(m, "free_rows_are_open", is_open | there | placing | given_back)
+                with m.If(self.coalesce):
+                    check(m, "judged_in_its_row", row == of["judged"][way])
+        for entry, idx in enumerate(self.idxs):
+            way, row = divmod(entry, rows)
+            for there, what in (
+                (self.valid[entry], idx),
+                (self.place & (self.placed.entry == entry), self.placed.idx),
+            ):
+                its = rows_of(hash_of(what), ways, self.params.row_bits)[way]
+                check(m, "each_in_its_row", ~(there & self.coalesce) | (its == row))
 
     def idxs_apart(self, m: Module) -> None:
         """No two valid entries have one idx; what is being looked up knows where its idx is."""
@@ -184,14 +201,13 @@ class PendingTableProof(Component):
                 check(m, "new_idx_is_new", ~self.place | (idx != self.placed.idx))
                 with m.If(self.judged_valid & (idx == self.judged)):
                     check(m, "found", self.found[k] | (again & (self.placed.entry == k)))
-            with m.If(self.judged_valid & self.found[k]):
+            with m.If(self.coalesce & self.judged_valid & self.found[k]):
                 check(m, "found_is_equal", idx == self.judged)
                 check(m, "found_stays", ~self.place | (self.placed.entry != k))
-        check(m, "found_in_its_group", ~self.judged_valid | (self.groups == self.found.any()))
         with m.If(self.coalesce & self.judged_valid):
             with m.If(self.place & (self.placed.idx == self.judged)):
                 check(m, "found_nearby", again)
-            check(m, "found_once", count_ones(list(self.found)) + again <= 1)
+            check(m, "found_once", count_ones(self.found) + again <= 1)
 
     def results(self, m: Module, dut: PendingTable, moves) -> None:
         """Results are in order, of their idxs, and true when they are given."""
@@ -237,7 +253,7 @@ class PendingTableProof(Component):
         for k in range(self.params.entries):
             there = self.valid[k] | (self.place & (self.placed.entry == k)) | since_judged[k]
             again = self.near & self.missed & (self.placed.entry == k)
-            with m.If(self.judged_valid & (self.found[k] | again)):
+            with m.If(self.coalesce & self.judged_valid & (self.found[k] | again)):
                 claim(m, "a_hit_was_there", there)
 
     def examples(self, m: Module, dut: PendingTable, moves) -> None:
@@ -251,13 +267,9 @@ class PendingTableProof(Component):
         reach(m, "full", dut.full & self.valid.all())
         reach(m, "hit_while_full", self.known)
         reach(m, "two_released_beside_a_result", both & moves)
-        reach(m, "used_again", moves & ~result.coalesced & (self.popped_0 == 2))
-        reach(m, "used_again_by_the_other", moves & ~result.coalesced & (self.popped_1 == 2))
-        level = [
-            (getattr(self, f"pushed_{k}") != getattr(self, f"popped_{k}")) for k in range(RELEASES)
-        ]
-        reach(m, "both_lists_filled", level[0] & level[1])
-        reach(m, "list_wrapped", (self.popped_0 == self.params.entries) & self.free_valid)
+        room = self.valid.all() | self.place | Cat(self.returned_0_0.valid, self.returned_0_1.valid)
+        reach(m, "full_with_entries_free", dut.full & ~room.any() & self.coalesce)
+        reach(m, "a_row_of_another_way", self.place & self.placed.entry[-1] & ~self.valid.all())
         reach(m, "empty_behind_full", was_full & dut.empty)
         both_new = ~self.spare.coalesced & ~self.front.coalesced
         twice = self.spare_valid & both_new & (self.spare.entry == self.front.entry)

@@ -1,0 +1,122 @@
+"""A way of the Pending PR Table: idxs in rows, of which one can be looked at in a cycle."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Array, Cat, Module, Signal, Value
+from amaranth.lib import data, memory
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import delay
+from hdl.common.component import Component
+
+RELEASES = 2  #: entries of the table that can be given back in a cycle
+
+
+@dataclass(frozen=True, kw_only=True)
+class PendingWayParams:
+    """Sets the number of rows of a :class:`PendingWay` and the width of an idx."""
+
+    rows: int  #: 1, 2, 4, 8 or 16
+    idx_bits: int  #: 8..64
+
+    @property
+    def suffix(self) -> str:
+        """Return the end of the module's name: the rows and the width of an idx."""
+        return f"{self.rows}x{self.idx_bits}"
+
+    @property
+    def row_bits(self) -> int:
+        """Return the width of a row's number; that of an only row is 0, of one bit."""
+        return max(1, self.rows.bit_length() - 1)
+
+    @property
+    def release(self) -> data.StructLayout:
+        """Describe a row that is given back."""
+        return data.StructLayout({"valid": 1, "row": self.row_bits})
+
+    @property
+    def placed(self) -> data.StructLayout:
+        """Describe an idx that is written into a row."""
+        return data.StructLayout({"valid": 1, "row": self.row_bits, "idx": self.idx_bits})
+
+
+class PendingWay(Component):
+    """Keeps an idx in each row that is ``valid``: a way of the Pending PR Table (section 5.3).
+
+    In each cycle one idx is looked for in one row, ``asked`` in ``asked_row``. With ``advance`` it
+    is the judged one from the next cycle on: ``found`` says whether it was in its row, ``row``
+    which that is, and ``open`` that the row is free, as soon as it is.
+
+    An idx that is ``placed`` is found from this cycle on, ``same`` says that it is the one asked
+    for, and its row is valid from the next. A row that is placed is not valid before; one that is
+    ``released`` is, can still be found in that cycle, and is open two cycles later. The row of the
+    idx that was judged last may be placed only in the first cycle of the one behind it.
+    ``clear`` makes all rows invalid.
+
+    Latency: ``latency`` from asked to judged. Throughput: one look, one idx placed and two rows
+    released in every cycle.
+    """
+
+    latency = 1
+
+    def __init__(self, params: PendingWayParams) -> None:
+        super().__init__(
+            params,
+            {
+                "asked": In(params.idx_bits),
+                "asked_row": In(params.row_bits),
+                "same": In(1),
+                "advance": In(1),
+                "placed": In(params.placed),
+                "released": In(params.release).array(RELEASES),
+                "clear": In(1),
+                "found": Out(1),
+                "open": Out(1),
+                "row": Out(params.row_bits),
+                "valid": Out(params.rows),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        placed = self.placed
+        stored = self.add_idxs(m)
+        used = Signal()
+        free = Signal(reset_less=True)  # the judged one's row, but for who was judged before it
+        clash = Signal(reset_less=True)  # he has the same row
+        returned = [delay(m, gone, 1, f"returned_{k}") for k, gone in enumerate(self.released)]
+        mine = Cat(gone.valid & (gone.row == self.row) for gone in returned)
+        m.d.comb += [
+            used.eq(Array(self.valid)[self.asked_row]),
+            self.open.eq(free & ~(placed.valid & clash)),
+        ]
+        m.d.sync += free.eq(self.open | mine.any())
+        with m.If(self.advance):
+            m.d.sync += [
+                self.row.eq(self.asked_row),
+                self.found.eq((used & (stored == self.asked)) | (placed.valid & self.same)),
+                free.eq(~used & ~(placed.valid & (placed.row == self.asked_row))),
+                clash.eq(self.asked_row == self.row),
+            ]
+        for row in range(self.params.rows):
+            enter = placed.valid & (placed.row == row)
+            leave = Cat(gone.valid & (gone.row == row) for gone in self.released).any()
+            m.d.sync += self.valid[row].eq((self.valid[row] | enter) & ~leave & ~self.clear)
+        return m
+
+    def add_idxs(self, m: Module) -> Value:
+        """Add the memory of idxs; return the one in the row that is asked for."""
+        m.submodules.idxs = idxs = memory.Memory(
+            shape=self.params.idx_bits,
+            depth=max(self.params.rows, 2),
+            init=[],
+            attrs={"ram_style": "distributed"},
+        )
+        write, read = idxs.write_port(), idxs.read_port(domain="comb")
+        m.d.comb += [
+            write.addr.eq(self.placed.row),
+            write.data.eq(self.placed.idx),
+            write.en.eq(self.placed.valid),
+            read.addr.eq(self.asked_row),
+        ]
+        return read.data
