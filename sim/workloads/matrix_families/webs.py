@@ -9,9 +9,8 @@ from scipy.sparse import csr_array
 from sim.workloads.matrix_families.pattern import Ints, assembled, check_at_least
 
 ROWS_OF_NODE = 1562.5
-TEMPLATE_LINKS = 3  #: foreign links of a host's template, in the mean
-NEIGHBOURS = 20  #: hosts on either side that are near
-HUBS = 64  #: of a neighbourhood
+NEIGHBOURS = 20 / ROWS_OF_NODE  #: hosts on either side that are near, for each row of a block
+HUBS = 64 / ROWS_OF_NODE  #: of a neighbourhood, likewise
 HUB_NODES = 8  #: blocks that share their hubs
 INDEX_POWER = 3  #: in-host links go to page size * u**3
 
@@ -20,26 +19,27 @@ INDEX_POWER = 3  #: in-host links go to page size * u**3
 class Crawl:
     """What tells one crawl from another."""
 
-    alpha: float  #: of the Pareto sizes of hosts
+    alpha: float  #: of the Pareto distributions of pages and of deep links among hosts
     mean: float  #: pages of a host
-    cap: float  #: largest host, in means
+    cap: float  #: largest host, in means; likewise most deep links of a page
     degree: float  #: in-host links of a page, before repeats are merged
     near: float  #: share of them to a page a geometric distance away
     distance: float  #: its mean
+    template: float  #: foreign links of a host's template, in the mean
     taken: float  #: of the template's links, by each page
     near_host: float  #: share of foreign links to one of the next hosts
     hub: float  #: share of foreign links to a hub
     zipf: float  #: exponent of the hosts' popularity, for the remaining ones
-    random: float  #: foreign links of a page that are in no template
+    deep: float  #: links of a page to any page of its host's partners, in the mean
 
 
 UK = Crawl(
-    alpha=2.2, mean=56, cap=20, degree=23.3, near=0.3, distance=4, taken=0.2,
-    near_host=0.6, hub=0.3, zipf=0.8, random=0.09,
+    alpha=2.2, mean=144, cap=78, degree=19.7, near=0.3, distance=4, template=4, taken=0.175,
+    near_host=0.3, hub=0.6, zipf=0.8, deep=0.135,
 )  # fmt: skip
 ARABIC = Crawl(
-    alpha=1.6, mean=60, cap=5, degree=66, near=0.95, distance=7, taken=0.98,
-    near_host=0.63, hub=0.33, zipf=1.2, random=0.01,
+    alpha=1.6, mean=92, cap=85, degree=62, near=0.95, distance=7, template=2.3, taken=0.98,
+    near_host=0.6, hub=0.3, zipf=1.2, deep=0.085,
 )  # fmt: skip
 
 
@@ -47,11 +47,13 @@ def uk(*, nodes: int = 128, rows: int | None = None, seed: int = 1) -> csr_array
     """Uk-2002 (Table 6), a web crawl in the order of URLs: ``rows`` (default: 1,562 a node) pages.
 
     Hosts are contiguous, with Pareto sizes. A page links within its host to pages close by and to
-    index pages (size * u**3). A host's template has Poisson(3) foreign links, each on a fifth of
-    the host's pages; a few more links are in no template. Foreign links go to one of the 20 next
-    hosts on either side, to the front page of one of 64 hubs that eight blocks share (a reuse
-    within the rack), or to a host by Zipf's law. Hosts are small, as the blocks are: a host that
-    is cut by the end of a block would weigh a hundred times what it does in the real crawl.
+    index pages (size * u**3). A host's template has foreign links, in the mean 4, each on a sixth
+    of the host's pages, to the front page of a hub that eight blocks share (a reuse within the
+    rack), to one of the next hosts on either side, or to a host by Zipf's law. The hosts that these
+    name are its partners: its pages have deep links to any of their pages, on some hosts many times
+    as many as on others (Pareto), so that nodes differ in what they want. No host is cut by the end
+    of a block: in the real crawl blocks are a thousand times as large as hosts, here a cut one
+    would weigh a hundred times what it does there.
     """
     return _crawled(UK, nodes, rows, seed)
 
@@ -70,7 +72,7 @@ def _crawled(crawl: Crawl, nodes: int, rows: int | None, seed: int) -> csr_array
     check_at_least(0, seed=seed)
     rng = np.random.default_rng(seed)
     web = _Web(crawl, count, nodes, rng)
-    links = [web.in_host(), web.template(), web.random()]
+    links = [web.in_host(), *web.foreign()]
     pages, targets = (np.concatenate(ends) for ends in zip(*links, strict=True))
     return assembled(pages, targets, count, seed=seed)
 
@@ -78,25 +80,32 @@ def _crawled(crawl: Crawl, nodes: int, rows: int | None, seed: int) -> csr_array
 class _Web:
     def __init__(self, crawl: Crawl, count: int, nodes: int, rng: np.random.Generator) -> None:
         self.crawl, self.rng = crawl, rng
-        self.sizes = self._sizes(count)
+        self.sizes = self._sizes(count, nodes)
         self.starts = np.cumsum(self.sizes) - self.sizes
         self.pages = np.arange(count)
         self.host = np.repeat(np.arange(self.sizes.size), self.sizes)
         # Hubs of each neighbourhood, and hosts by popularity.
         self.neighbourhood = self.pages * math.ceil(nodes / HUB_NODES) // count
-        self.hubs = rng.integers(self.sizes.size, size=(math.ceil(nodes / HUB_NODES), HUBS))
+        hubs = max(1, round(HUBS * count / nodes))
+        self.hubs = rng.integers(self.sizes.size, size=(math.ceil(nodes / HUB_NODES), hubs))
+        self.neighbours = max(1, round(NEIGHBOURS * count / nodes))
         weights = np.arange(1, self.sizes.size + 1) ** -crawl.zipf
         self.popularity = np.cumsum(weights) / weights.sum()
         self.by_popularity = rng.permutation(self.sizes.size)
 
-    def _sizes(self, count: int) -> Ints:
-        """Of hosts until ``count`` pages are full, the last one cut off."""
-        alpha, mean = self.crawl.alpha, self.crawl.mean
-        shares = 1 - self.rng.random(2 * math.ceil(count / mean) + 64)
-        draws = (alpha - 1) / alpha * shares ** (-1 / alpha)
-        sizes = np.ceil(mean * np.minimum(draws, self.crawl.cap)).astype(np.int64)
-        ends = np.minimum(np.cumsum(np.tile(sizes, 1 + count // int(sizes.sum()))), count)
-        return np.diff(ends, prepend=0)[: np.searchsorted(ends, count) + 1]
+    def _pareto(self, count: int) -> np.ndarray:
+        """Numbers of mean 1, but for the largest ones, which are cut off."""
+        alpha = self.crawl.alpha
+        draws = (alpha - 1) / alpha * (1 - self.rng.random(count)) ** (-1 / alpha)
+        return np.minimum(draws, self.crawl.cap)
+
+    def _sizes(self, count: int, nodes: int) -> Ints:
+        """Of hosts until ``count`` pages are full; where a block ends, a host does."""
+        mean = self.crawl.mean
+        sizes = np.ceil(mean * self._pareto(2 * math.ceil(count / mean) + 64)).astype(np.int64)
+        ends = np.cumsum(np.tile(sizes, 1 + count // int(sizes.sum())))
+        blocks = np.minimum(np.arange(1, nodes + 1) * math.ceil(count / nodes), count)
+        return np.diff(np.union1d(ends[ends < count], blocks), prepend=0)
 
     def in_host(self) -> tuple[Ints, Ints]:
         """Links to pages close by and to the host's first ones, its index."""
@@ -109,37 +118,49 @@ class _Web:
         close = np.clip(pages + steps, starts, starts + sizes - 1)
         return pages, np.where(rng.random(pages.size) < crawl.near, close, index)
 
-    def template(self) -> tuple[Ints, Ints]:
+    def foreign(self) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
+        """Links of the hosts' templates, and deep links to the hosts that these name."""
+        lengths = self.rng.poisson(self.crawl.template, self.sizes.size)
+        targets = self._foreign(np.repeat(np.arange(self.sizes.size), lengths))
+        return self._template(lengths, targets), self._deep(lengths, targets)
+
+    def _template(self, lengths: Ints, targets: Ints) -> tuple[Ints, Ints]:
         """Foreign links that many pages of a host have in common."""
-        hosts = np.repeat(
-            np.arange(self.sizes.size), self.rng.poisson(TEMPLATE_LINKS, self.sizes.size)
-        )
-        targets = self._foreign(self.starts[hosts], index=True)
-        lengths = self.sizes[hosts]
-        before = np.cumsum(lengths) - lengths
-        pages = np.arange(lengths.sum()) + np.repeat(self.starts[hosts] - before, lengths)
+        hosts = np.repeat(np.arange(self.sizes.size), lengths)
+        sizes = self.sizes[hosts]
+        pages = _ranges(self.starts[hosts], sizes)
         taken = self.rng.random(pages.size) < self.crawl.taken
-        return pages[taken], np.repeat(targets, lengths)[taken]
+        return pages[taken], np.repeat(targets, sizes)[taken]
 
-    def random(self) -> tuple[Ints, Ints]:
-        """Foreign links of single pages."""
-        pages = np.repeat(self.pages, self.rng.poisson(self.crawl.random, self.pages.size))
-        return pages, self._foreign(pages, index=False)
+    def _deep(self, lengths: Ints, targets: Ints) -> tuple[Ints, Ints]:
+        """Links of single pages to any page of one of their host's partners."""
+        rng = self.rng
+        of_page = self.crawl.deep * self._pareto(lengths.size) * (lengths > 0)
+        pages = np.repeat(self.pages, rng.poisson(of_page[self.host]))
+        hosts = self.host[pages]
+        first = np.cumsum(lengths) - lengths
+        partners = self.host[targets[first[hosts] + rng.integers(lengths[hosts])]]
+        return pages, self.starts[partners] + rng.integers(self.sizes[partners])
 
-    def _foreign(self, pages: Ints, *, index: bool) -> Ints:
-        """A foreign page for each of ``pages``: a hub's front page, one of an index, or any."""
+    def _foreign(self, owners: Ints) -> Ints:
+        """A foreign page for each of these hosts: a hub's front page, or one of an index."""
         rng, crawl, hosts = self.rng, self.crawl, self.sizes.size
-        steps = rng.integers(1, NEIGHBOURS + 1, pages.size) * rng.choice([-1, 1], pages.size)
-        near = (self.host[pages] + steps) % hosts
-        hub = self.hubs[self.neighbourhood[pages], rng.integers(HUBS, size=pages.size)]
-        rank = np.searchsorted(self.popularity, rng.random(pages.size)).clip(max=hosts - 1)
-        kind = rng.random(pages.size)
+        steps = rng.integers(1, self.neighbours + 1, owners.size)
+        near = (owners + steps * rng.choice([-1, 1], owners.size)) % hosts
+        places = rng.integers(self.hubs.shape[1], size=owners.size)
+        hub = self.hubs[self.neighbourhood[self.starts[owners]], places]
+        rank = np.searchsorted(self.popularity, rng.random(owners.size)).clip(max=hosts - 1)
+        kind = rng.random(owners.size)
         is_near, is_hub = kind < crawl.near_host, kind >= 1 - crawl.hub
         chosen = np.select([is_near, is_hub], [near, hub], self.by_popularity[rank])
-        sizes = self.sizes[chosen]
-        page = _power(rng, sizes) if index else rng.integers(sizes)
-        return self.starts[chosen] + np.where(is_hub, 0, page)
+        return self.starts[chosen] + np.where(is_hub, 0, _power(rng, self.sizes[chosen]))
 
 
 def _power(rng: np.random.Generator, sizes: Ints) -> Ints:
     return (sizes * rng.random(sizes.size) ** INDEX_POWER).astype(np.int64)
+
+
+def _ranges(starts: Ints, lengths: Ints) -> Ints:
+    """starts[0] .. + lengths[0] - 1, starts[1] .. and so on, in one array."""
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
