@@ -1,9 +1,13 @@
 """Specifications: what is read, and what is said of mistakes."""
 
+from pathlib import Path
+
 import pytest
 
+import gen.sweep
 from gen.errors import UserError
 from gen.sweep.spec import Range, Spec, axes, flat, read_spec
+from sim.workloads.matrices import FAMILIES
 
 GOOD = """
 design = "fake"
@@ -31,6 +35,16 @@ def test_a_specification_is_read(tmp_path):
     assert isinstance(found["load"], Range)
     assert found["load"].values() == [1, 2, 3]
     assert parsed["grid"]["size"] == [1, 2]
+
+
+EXAMPLES = sorted(Path(gen.sweep.__file__).with_name("examples").glob("*.toml"))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_need_no_file_beside_the_repository(example):
+    spec, _ = read_spec(example)
+    matrix = dict(flat(spec.set)).get("matrix")
+    assert matrix is None or str(matrix).partition(":")[0] in FAMILIES
 
 
 def test_names_of_inner_parts_may_have_a_range():
