@@ -25,21 +25,22 @@ class Crawl:
     degree: float  #: in-host links of a page, before repeats are merged
     near: float  #: share of them to a page a geometric distance away
     distance: float  #: its mean
-    template: float  #: foreign links of a host's template, in the mean
+    template: float  #: partners of a host, whose pages its template names, in the mean
     taken: float  #: of the template's links, by each page
     near_host: float  #: share of foreign links to one of the next hosts
     hub: float  #: share of foreign links to a hub
     zipf: float  #: exponent of the hosts' popularity, for the remaining ones
     deep: float  #: links of a page to any page of its host's partners, in the mean
+    uneven_template: bool  #: does it name as many pages of a partner more as there are deep links?
 
 
 UK = Crawl(
     alpha=2.2, mean=144, cap=78, degree=19.7, near=0.3, distance=4, template=4, taken=0.175,
-    near_host=0.3, hub=0.6, zipf=0.8, deep=0.135,
+    near_host=0.3, hub=0.6, zipf=0.8, deep=0.135, uneven_template=False,
 )  # fmt: skip
 ARABIC = Crawl(
-    alpha=1.6, mean=92, cap=85, degree=62, near=0.95, distance=7, template=2.3, taken=0.98,
-    near_host=0.6, hub=0.3, zipf=1.2, deep=0.085,
+    alpha=1.6, mean=92, cap=85, degree=62, near=0.95, distance=7, template=2.8, taken=0.98,
+    near_host=0.6, hub=0.3, zipf=1.2, deep=0.085, uneven_template=True,
 )  # fmt: skip
 
 
@@ -47,11 +48,11 @@ def uk(*, nodes: int = 128, rows: int | None = None, seed: int = 1) -> csr_array
     """Uk-2002 (Table 6), a web crawl in the order of URLs: ``rows`` (default: 1,562 a node) pages.
 
     Hosts are contiguous, with Pareto sizes. A page links within its host to pages close by and to
-    index pages (size * u**3). A host's template has foreign links, in the mean 4, each on a sixth
-    of the host's pages, to the front page of a hub that eight blocks share (a reuse within the
-    rack), to one of the next hosts on either side, or to a host by Zipf's law. The hosts that these
-    name are its partners: its pages have deep links to any of their pages, on some hosts many times
-    as many as on others (Pareto), so that nodes differ in what they want. No host is cut by the end
+    index pages (size * u**3). A host has partners, in the mean 4: hubs that eight blocks share (a
+    reuse within the rack), some of the next hosts on either side, or hosts by Zipf's law. Its
+    template has a link to a page of each, which a sixth of its pages have; and its pages have deep
+    links to any page of its partners, on some hosts many times as many as on others (Pareto), so
+    that nodes differ in what they want. No host is cut by the end
     of a block: in the real crawl blocks are a thousand times as large as hosts, here a cut one
     would weigh a hundred times what it does there.
     """
@@ -61,7 +62,8 @@ def uk(*, nodes: int = 128, rows: int | None = None, seed: int = 1) -> csr_array
 def arabic(*, nodes: int = 128, rows: int | None = None, seed: int = 1) -> csr_array:
     """Arabic-2005 (Table 6): as ``uk``, but nearly every page has the whole of its host's template.
 
-    Its pages have more links, mostly to pages close by.
+    Its pages have more links, mostly to pages close by. Some hosts' templates name many more pages
+    of their partners than others', by the same Pareto law, which brings Table 4 to the paper's.
     """
     return _crawled(ARABIC, nodes, rows, seed)
 
@@ -119,23 +121,36 @@ class _Web:
         return pages, np.where(rng.random(pages.size) < crawl.near, close, index)
 
     def foreign(self) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
-        """Links of the hosts' templates, and deep links to the hosts that these name."""
+        """Links of the hosts' templates to their partners, and deep links to these."""
         lengths = self.rng.poisson(self.crawl.template, self.sizes.size)
-        targets = self._foreign(np.repeat(np.arange(self.sizes.size), lengths))
-        return self._template(lengths, targets), self._deep(lengths, targets)
-
-    def _template(self, lengths: Ints, targets: Ints) -> tuple[Ints, Ints]:
-        """Foreign links that many pages of a host have in common."""
         hosts = np.repeat(np.arange(self.sizes.size), lengths)
+        targets = self._foreign(hosts)
+        eager = self._pareto(lengths.size)  # how many times the mean's links a host has
+        deep = self._deep(lengths, targets, eager)
+        if self.crawl.uneven_template:
+            hosts, targets = self._more_pages(hosts, targets, eager)
+        return self._template(hosts, targets), deep
+
+    def _more_pages(self, hosts: Ints, targets: Ints, eager: np.ndarray) -> tuple[Ints, Ints]:
+        """Several pages of a partner, or none, in the place of one."""
+        copies = self.rng.poisson(eager[hosts])
+        partners = np.repeat(self.host[targets], copies)
+        pages = self.starts[partners] + _power(self.rng, self.sizes[partners])
+        some = copies > 0
+        pages[(np.cumsum(copies) - copies)[some]] = targets[some]
+        return np.repeat(hosts, copies), pages
+
+    def _template(self, hosts: Ints, targets: Ints) -> tuple[Ints, Ints]:
+        """Foreign links that many pages of a host have in common."""
         sizes = self.sizes[hosts]
         pages = _ranges(self.starts[hosts], sizes)
         taken = self.rng.random(pages.size) < self.crawl.taken
         return pages[taken], np.repeat(targets, sizes)[taken]
 
-    def _deep(self, lengths: Ints, targets: Ints) -> tuple[Ints, Ints]:
+    def _deep(self, lengths: Ints, targets: Ints, eager: np.ndarray) -> tuple[Ints, Ints]:
         """Links of single pages to any page of one of their host's partners."""
         rng = self.rng
-        of_page = self.crawl.deep * self._pareto(lengths.size) * (lengths > 0)
+        of_page = self.crawl.deep * eager * (lengths > 0)
         pages = np.repeat(self.pages, rng.poisson(of_page[self.host]))
         hosts = self.host[pages]
         first = np.cumsum(lengths) - lengths

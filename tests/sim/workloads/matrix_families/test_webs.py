@@ -25,14 +25,24 @@ def test_links_stay_in_their_host() -> None:
 
 
 def test_pages_share_their_template_and_link_deeper_into_its_hosts() -> None:
-    web = _Web(ARABIC, 5000, 8, np.random.default_rng(3))
+    web = _Web(UK, 5000, 8, np.random.default_rng(3))
     (pages, targets), (deep_pages, deep_targets) = web.foreign()
     for host in range(web.sizes.size):
         own = np.unique(targets[web.host[pages] == host])
-        assert own.size <= 9  # of Poisson(2.3), however many pages
+        assert own.size <= 12  # of Poisson(4), however many pages
         deep = deep_targets[web.host[deep_pages] == host]
         assert set(web.host[deep]) <= set(web.host[own])
-    assert pages.size == pytest.approx(5000 * 2.3 * 0.98, rel=0.2)
+    assert pages.size == pytest.approx(5000 * UK.template * UK.taken, rel=0.2)
+
+
+def test_templates_of_some_hosts_name_many_pages_of_a_partner() -> None:
+    web = _Web(ARABIC, 200_000, 8, np.random.default_rng(3))
+    (pages, targets), _ = web.foreign()
+    of_host = np.unique(np.stack([web.host[pages], targets]), axis=1)[0]
+    names = np.bincount(of_host, minlength=web.sizes.size)
+    partners = np.unique(np.stack([web.host[pages], web.host[targets]]), axis=1)[0]
+    assert np.bincount(partners).max() <= 12  # of Poisson(2.8)
+    assert names.max() > 10 * names.mean()
 
 
 def test_hosts_differ_in_their_deep_links() -> None:
@@ -66,12 +76,12 @@ def test_a_larger_uk_has_the_same_character() -> None:
     assert found.destinations == pytest.approx(5, abs=0.5)
 
 
-@pytest.mark.parametrize("nodes", [16, 32])
+@pytest.mark.parametrize("nodes", [32, 64])
 def test_arabic(nodes: int) -> None:
     """The paper at 128 nodes: 28.1 nonzeros a row, .065 remote, 1:1947, 1:27; Table 4: 2.51."""
     found = redundancy(arabic(nodes=nodes), nodes)
-    assert found.nonzeros_per_row == pytest.approx(28.1, abs=0.8)
-    assert found.share_remote == pytest.approx(0.06, abs=0.008)
-    assert (1 + found.su) * 127 / (nodes - 1) == pytest.approx(1948, rel=0.2)
+    assert found.nonzeros_per_row == pytest.approx(28.1, abs=1.1)
+    assert found.share_remote == pytest.approx(0.06, abs=0.007)
+    assert (1 + found.su) * 127 / (nodes - 1) == pytest.approx(1948, rel=0.1)
     assert found.sa == pytest.approx(27, abs=4)
-    assert found.destinations == pytest.approx(2.51, abs=0.3)
+    assert found.destinations == pytest.approx(2.51, abs=0.2)
