@@ -116,7 +116,7 @@ def row(form: bool, key: Key, step: str, outcome: Outcome) -> dict[str, Any]:
         "traffic": outcome.traffic_reduction,
         "traffic_paper": traffic,
         "traffic_of_busiest": outcome.busiest_reduction,
-        "goodput": outcome.tail.goodput,
+        "goodput": outcome.goodput,
         "goodput_paper": goodput / 100,
         "link_bytes": outcome.figures["link_bytes"],
         "prs_of_tail": outcome.tail.unit["prs"],

@@ -1,14 +1,17 @@
 """Runs that a reproduction asks for: a matrix, a cluster, and what differs from the paper.
 
-Times of the paper become cycles of ours by its line: in the time in which the line of 400 Gb/s
-brings 64 bytes, ours has a cycle. So speed-ups over SUOpt, whose time is that of the line, compare
-like with like, although our line has 128 Gb/s at 250 MHz. A pipe of the paper's switch carries the
-lines of four ports, one of ours a single line, so that ToRs have a pipe for each port.
+Times of the paper become cycles of ours by the clock of its SNIC, 2.2 GHz: a client takes an idx
+a cycle in both. A line of 400 Gb/s brings 22.7 bytes in such a cycle, so that links of ours, of 64
+bytes, stand still in 165 of 256 cycles. A pipe of the paper's switch carries the lines of four
+ports, so that ToRs have a pipe for each port.
 
 A matrix of ours has a small part of the paper's nonzeros; batch, cache and latencies are scaled by
-it, so that they are as large against the whole run. DelayCycles are not: how many PRs meet in a
-queue depends on how fast they come, not on how many there are. Unscaled, all of these are the
-numbers of table 5. Work requests are in rings, because a small batch has little time for registers.
+it, so that they are as large against the whole run. So are the entries of the Pending PR Tables,
+which hold what comes in the latency: with all of them, as many PRs would wait in queues of the
+network as a node of ours sends in all, and idxs be asked for anew meanwhile. DelayCycles are not
+scaled: how many PRs meet in a queue depends on how fast they come, not on how many there are.
+Unscaled, all of these are the numbers of table 5, but for links, whose latency has 255 cycles at
+most. Work requests are in rings, because a small batch has little time for registers.
 """
 
 from dataclasses import dataclass, replace
@@ -25,13 +28,13 @@ from sim.netsparse.spmm_session import Hardware, SpmmSession
 from sim.netsparse.spmm_workload import MOST_LINK_LATENCY, SpmmWorkload, switch_of
 
 FORMS = {True: "scaled", False: "unscaled"}  #: of a run
-CYCLE_NS = BEAT_BYTES * 8 / paper.LINE_GBPS  #: of the paper's time, in which its line brings a beat
-SOFTWARE_CYCLES = (
-    1e3 * paper.SOFTWARE_US / CYCLE_NS
-)  #: of SAOpt, a PR and core, at the paper's line
+CYCLE_NS = 1 / paper.CLOCK_GHZ  #: of the paper's time
+LINK_STALL = round(256 * (1 - paper.LINE_GBPS / 8 * CYCLE_NS / BEAT_BYTES))  #: cycles of 256
+SOFTWARE_CYCLES = 1e3 * paper.SOFTWARE_US / CYCLE_NS  #: of SAOpt, a PR and core
 OUR_CYCLE_NS = 4.0  #: 250 MHz
 OUR_SOFTWARE_CYCLES = 1e3 * paper.SOFTWARE_US / OUR_CYCLE_NS  #: of such cores at our line
 MOST_DELAY = 32768  #: DelayCycles that hardware can have
+LEAST_ENTRIES = 4  #: of a Pending PR Table
 PATIENCE = 10_000_000  #: cycles without progress, of the watchdog
 
 
@@ -46,7 +49,13 @@ class Cluster:
     preset: str  #: of the ToRs
     changes: str = ""  #: of their parameters
     model: bool  #: run on the model, not in RTL
-    caches_as_asked: bool = True  #: of ToRs: a point says how large they are; else the preset
+    sizes_as_asked: bool = True  #: a point says how large caches and tables are; else the build
+    link_stall: int = 0  #: chance in 256 that an end of a link moves nothing
+
+    @property
+    def line_bytes(self) -> float:
+        """That a line brings in a cycle."""
+        return BEAT_BYTES * (256 - self.link_stall) / 256
 
     @property
     def engine(self) -> str:
@@ -75,6 +84,7 @@ PAPER = Cluster(
     preset="paper",
     changes=f"most_delay={MOST_DELAY}",
     model=True,
+    link_stall=LINK_STALL,
 )
 #: As large as RTL runs in minutes.
 RTL = Cluster(
@@ -102,7 +112,7 @@ RTL = Cluster(
     ),
     preset="small",
     model=False,
-    caches_as_asked=False,  # a simulator has one size
+    sizes_as_asked=False,  # a simulator has one
 )
 
 
@@ -116,7 +126,7 @@ class Point:
     subject: Subject
     cluster: Cluster = PAPER
     elements: int = 16  #: K
-    scaled: bool = True  #: batch, cache and latencies
+    scaled: bool = True  #: batch, cache, latencies and Pending PR Tables
     filter: bool = True
     coalesce: bool = True
     concatenate: bool = True
@@ -128,7 +138,7 @@ class Point:
 
     @property
     def scale(self) -> float:
-        """By which batch, cache and latencies are multiplied."""
+        """By which batch, cache, latencies and tables are multiplied."""
         return self.subject.scale if self.scaled else 1.0
 
     @property
@@ -158,19 +168,26 @@ class Point:
         return max(1, round(self.scale * (self.batch or self.subject.paper.batch)))
 
     @property
+    def snic(self) -> SnicParams:
+        """SNICs whose Pending PR Tables are as large as asked."""
+        snic = self.cluster.snic
+        if not self.cluster.sizes_as_asked:
+            return snic
+        entries = max(LEAST_ENTRIES, round(self.scale * snic.rig.pending_entries))
+        entries = min(entries, snic.rig.pending_entries)
+        return replace(snic, rig=replace(snic.rig, pending_entries=entries))
+
+    @property
     def delays(self) -> tuple[int, int]:
-        """DelayCycles of SNICs and of switches, in our cycles."""
+        """DelayCycles of SNICs, at most what hardware can have, and of switches."""
         nic = paper.NIC_DELAY if self.delay is None else self.delay
-        switch = nic * paper.SWITCH_DELAY / paper.NIC_DELAY
-        if not self.scaled:
-            return nic, round(switch)
-        return round(nic / paper.CLOCK_GHZ / CYCLE_NS), round(switch / paper.CLOCK_GHZ / CYCLE_NS)
+        return min(nic, MOST_DELAY), round(nic * paper.SWITCH_DELAY / paper.NIC_DELAY)
 
     @property
     def pipes(self) -> int:
         """Middle pipes of a ToR: the preset's, or scaled a line's worth for each port."""
         switch = self.cluster.switch
-        return switch.ports if self.scaled and self.cluster.caches_as_asked else switch.pipes
+        return switch.ports if self.scaled and self.cluster.sizes_as_asked else switch.pipes
 
     @property
     def cache(self) -> PropertyCacheParams:
@@ -198,7 +215,7 @@ class Point:
         changes = [cluster.changes] if cluster.changes else []
         if not self.middle_pipes:
             changes.append("pipes=0")
-        elif cluster.caches_as_asked:
+        elif cluster.sizes_as_asked:
             changes.append(f"pipes={self.pipes}")
             changes += [f"cache_bytes={cache.cache_bytes}", f"segments={cache.segments}"]
         return f"{cluster.preset}:{','.join(changes)}" if changes else cluster.preset
@@ -234,6 +251,7 @@ class Point:
             host_latency=self.cycles(paper.HOST_NS),
             dram_latency=self.cycles(paper.DRAM_NS),
             link_latency=min(MOST_LINK_LATENCY, self.cycles(paper.LINK_NS)),
+            link_stall=cluster.link_stall,
             rings=True,
             watchdog=PATIENCE,
             **({"model": True} if cluster.model else {}),
@@ -242,4 +260,4 @@ class Point:
     @property
     def hardware(self) -> Hardware | str:
         """What is built to run it; many points share one."""
-        return SpmmSession.hardware(self.cluster.snic, self.workload)
+        return SpmmSession.hardware(self.snic, self.workload)

@@ -37,6 +37,7 @@ class Outcome:
     most_received: int  #: bytes of the node that has received most, which may be another
     su: SuOpt
     sa: SaOpt
+    line_bytes: float  #: that a line brings in a cycle
     exact: bool
     seconds: float  #: of this computer
 
@@ -48,7 +49,7 @@ class Outcome:
     @property
     def speed_up(self) -> float:
         """Over SUOpt."""
-        return self.su.cycles(BEAT_BYTES) / self.cycles
+        return self.su.cycles(self.line_bytes) / self.cycles
 
     @property
     def traffic_reduction(self) -> float:
@@ -69,12 +70,17 @@ class Outcome:
     @property
     def utilisation(self) -> float:
         """Bytes that the tail node has received, of what its line could bring."""
-        return self.tail.packet_bytes("received") / (self.cycles * BEAT_BYTES)
+        return self.tail.packet_bytes("received") / (self.cycles * self.line_bytes)
+
+    @property
+    def goodput(self) -> float:
+        """Properties that the tail node has received, of what its line could bring."""
+        return self.tail.goodput * BEAT_BYTES / self.line_bytes
 
     @property
     def link_bound(self) -> float:
         """Share of the time that the busiest link needs for what has passed it."""
-        return self.busiest_link_bytes / (self.cycles * BEAT_BYTES)
+        return self.busiest_link_bytes / (self.cycles * self.line_bytes)
 
     @property
     def bounds(self) -> str:
@@ -90,9 +96,9 @@ class Outcome:
         """Share of the time that the busiest client needs for its idxs, one in a cycle."""
         return self.busiest_client / self.cycles
 
-    def sa_speed_up(self, pr_cycles: float) -> float:
-        """Of SAOpt over SUOpt, on cores that spend so many cycles on a PR."""
-        return self.su.cycles(BEAT_BYTES) / self.sa.cycles(BEAT_BYTES, pr_cycles)
+    def sa_speed_up(self, pr_cycles: float, line_bytes: float) -> float:
+        """Of SAOpt over SUOpt, on cores that spend so many cycles on a PR, and such a line."""
+        return self.su.cycles(line_bytes) / self.sa.cycles(line_bytes, pr_cycles)
 
 
 Outcomes = Mapping[Point, Outcome]
@@ -101,7 +107,7 @@ Outcomes = Mapping[Point, Outcome]
 def measured(point: Point) -> Outcome:
     """Run a point and collect what the figures need."""
     start = perf_counter()
-    session = SpmmSession(point.cluster.snic, point.workload)
+    session = SpmmSession(point.snic, point.workload)
     simulator = session.build(point.hardware)
     with tempfile.TemporaryDirectory(prefix="reproduce-") as folder:
         result = session.run(simulator, Path(folder))
@@ -126,6 +132,7 @@ def measured(point: Point) -> Outcome:
         most_received=report.network.tail.received_bytes,
         su=su,
         sa=sa,
+        line_bytes=point.cluster.line_bytes,
         exact=result.exact,
         seconds=perf_counter() - start,
     )

@@ -41,13 +41,14 @@ class SpeedUps:
     @classmethod
     def of(cls, outcome: Outcome) -> "SpeedUps":
         """From the counters of a run, and from both formulas."""
+        line = outcome.line_bytes
         return cls(
             outcome.speed_up,
             outcome.traffic_reduction,
-            outcome.sa_speed_up(SOFTWARE_CYCLES),
-            outcome.sa_speed_up(OUR_SOFTWARE_CYCLES),
+            outcome.sa_speed_up(SOFTWARE_CYCLES, line),
+            outcome.sa_speed_up(OUR_SOFTWARE_CYCLES, BEAT_BYTES),
             outcome.bounds,
-            outcome.su.cycles(BEAT_BYTES) / (outcome.sa.prs.mean() * SOFTWARE_CYCLES),
+            outcome.su.cycles(line) / (outcome.sa.prs.mean() * SOFTWARE_CYCLES),
         )
 
 
@@ -80,8 +81,8 @@ def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
         " and SAOpt by 15x.",
         setting=f"{PAPER.what}, on the model. SUOpt and SAOpt by"
         f" section 8.1: no latency; {paper.CORES} cores that spend {paper.SOFTWARE_US} us on a PR,"
-        f" which are {SOFTWARE_CYCLES:.0f} cycles of 64 bytes at the paper's line of"
-        f" {paper.LINE_GBPS} Gb/s and {OUR_SOFTWARE_CYCLES:.0f} at ours of 128 Gb/s (250 MHz);"
+        f" {SOFTWARE_CYCLES:.0f} cycles of {paper.CLOCK_GHZ} GHz beside the paper's line of"
+        f" {paper.LINE_GBPS} Gb/s, {OUR_SOFTWARE_CYCLES:.0f} of 250 MHz beside ours of 128 Gb/s;"
         " SAOpt here means the former, the latter stands beside it. No time is shorter than the"
         " line's.",
         rows=rows,
@@ -108,8 +109,8 @@ def row(point: Point, outcome: Outcome) -> dict[str, Any]:
         "form": point.form,
         "engine": point.cluster.engine,
         "cycles": outcome.cycles,
-        "cycles_suopt": outcome.su.cycles(BEAT_BYTES),
-        "cycles_saopt": outcome.sa.cycles(BEAT_BYTES, SOFTWARE_CYCLES),
+        "cycles_suopt": outcome.su.cycles(outcome.line_bytes),
+        "cycles_saopt": outcome.sa.cycles(outcome.line_bytes, SOFTWARE_CYCLES),
         "cycles_saopt_our_line": outcome.sa.cycles(BEAT_BYTES, OUR_SOFTWARE_CYCLES),
         **vars(SpeedUps.of(outcome)),
         "line_bound": outcome.utilisation,
@@ -188,7 +189,8 @@ def software_claim(ours: Mapping[Key, SpeedUps]) -> Claim:
     By the paper's own SU, SAOpt is so many times as fast as SUOpt at best, if it asks for no
     property twice and all cores have equally much to do.
     """
-    per_property = SOFTWARE_CYCLES * BEAT_BYTES / paper.CORES  #: bytes of the line, in its time
+    #: Bytes that the line brings in a property's time.
+    per_property = SOFTWARE_CYCLES * PAPER.line_bytes / paper.CORES
 
     def at_best(key: Key) -> float:
         family, elements = key

@@ -25,14 +25,15 @@ from sim.reproduce.figure import Claim, Figure, Panel
 NEAR = 0.25  #: of the paper's number: what counts as the same
 
 SHARING = (
-    "The paper's sharing within a rack is not reached by generated webs and roads of any scale:"
+    "The paper's sharing within a rack is reached by stokes and queen, not by generated webs and"
+    " roads of any scale:"
     " what several blocks of a rack want there is only what their recipe gives them in common, hubs"
     " and near hosts of webs, roads across a boundary of maps."
 )
 REMARKS = {
     "queen": "no size of this family has both the paper's destinations and its SU",
-    "stokes": "its order of unknowns (u, v, w, p, one after another) brings SU and SA to the"
-    " paper's, but not the destinations",
+    "stokes": "blocks of three lines of a regular box bring SU and SA near the paper's, and the"
+    " pattern's symmetry to that of the real matrix, but a node then reads from four others",
 }
 
 

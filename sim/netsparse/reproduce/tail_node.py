@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hdl.common.packets import BEAT_BYTES
 from sim.netsparse.reproduce import paper
 from sim.netsparse.reproduce.judging import FACTOR, bars, ranking, within_factor, words
 from sim.netsparse.reproduce.points import FORMS, PAPER, SOFTWARE_CYCLES, Point
@@ -43,15 +42,16 @@ class Node:
     def of(cls, subject: Subject, outcome: Outcome) -> "Node":
         """Ours, from counters."""
         node, sa = outcome.tail, outcome.sa
-        slowest = sa.tail(BEAT_BYTES, SOFTWARE_CYCLES)
+        line = outcome.line_bytes
+        slowest = sa.tail(line, SOFTWARE_CYCLES)
         tail = paper.Tail(
             filter_coalesce=node.filter_coalesce_rate,
             prs_per_packet=outcome.prs_per_packet,
             hit_rate=outcome.tail_hit_rate,
-            goodput=node.goodput,
+            goodput=outcome.goodput,
             utilisation=outcome.utilisation,
             traffic=outcome.traffic_reduction,
-            goodput_sa=sa.goodput(slowest, BEAT_BYTES, SOFTWARE_CYCLES),
+            goodput_sa=sa.goodput(slowest, line, SOFTWARE_CYCLES),
             prs_sa=float(sa.prs[outcome.tail_node].sum()) / max(1, node.unit["prs"]),
         )
         useful = subject.redundancy.useful / subject.nodes
@@ -110,7 +110,7 @@ def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
         shown=shown,
         panels=panels({family: one.node for family, one in forms[True].items()}, papers),
         claims=[claim for scaled, mine in forms.items() for claim in claims(scaled, mine, papers)],
-        note=note(forms[True]),
+        note=f"{note(forms[True])} {limits(papers, {one.family: one.paper for one in subjects})}",
     )
 
 
@@ -234,9 +234,26 @@ def note(ours: Mapping[str, Ours]) -> str:
         f"Time, scaled: {spent}. What none of them explains is latency, of the hardware's own"
         " pipelines above all, which does not shrink with the matrix. All nodes of two racks share"
         " one way between these, by one spine, because a response has to pass the cache that its"
-        " read has passed. A client of ours takes an idx a cycle;"
-        f" the paper's takes {paper.CLOCK_GHZ * 1.28:.1f} in the time of a cycle, because its SNIC"
-        " has a faster clock for each byte of its line."
+        " read has passed."
+    )
+
+
+def limits(papers: Mapping[str, Node], matrices: Mapping[str, paper.Matrix]) -> str:
+    """What the paper's tables 1 and 7 say of each other.
+
+    A node drops all of its remote idxs but one for each property: SA of SA + 1 in the mean. A tail
+    node that drops another share, and receives so many properties, has so many remote idxs.
+    """
+    most = {name: one.sa / (one.sa + 1) for name, one in matrices.items()}
+    remote = {
+        name: papers[name].received / (1 - one.tail.filter_coalesce) / (one.sa + 1)
+        for name, one in matrices.items()
+    }
+    return (
+        f"By the paper's table 1 the mean node can drop at most {words(most, '.0%')}: uk more than"
+        " stokes. Its order of the tail nodes is that of nodes unlike the mean: with what they"
+        f" receive they have {words(remote, '.1f')} times the mean's remote idxs. The nodes of a"
+        " regular box, queen and stokes of ours, have the mean's."
     )
 
 

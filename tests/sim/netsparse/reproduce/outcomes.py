@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from hdl.common.packets import BEAT_BYTES
 from sim.netsparse.reproduce.runs import Outcome, software, useful
 from sim.netsparse.reproduce.subjects import subjects
 from sim.netsparse.spmm_report import NodeFigures
@@ -29,10 +28,11 @@ def outcome(point, wanted=None):
     """An outcome of ``point`` with the figures that are ``wanted``."""
     wanted = wanted or Wanted()
     su, sa = software(point.subject, point.property_bytes)
-    cycles = su.cycles(BEAT_BYTES) / wanted.speed_up
+    line = point.cluster.line_bytes
+    cycles = su.cycles(line) / wanted.speed_up
     received = su.received / wanted.traffic
     prs = sa.prs[0].sum() / wanted.prs_sa
-    responses = wanted.goodput * cycles * BEAT_BYTES / point.property_bytes
+    responses = wanted.goodput * cycles * line / point.property_bytes
     unit = {
         "prs": prs,
         "responses": responses,
@@ -65,6 +65,7 @@ def outcome(point, wanted=None):
         most_received=round(received),
         su=su,
         sa=sa,
+        line_bytes=line,
         exact=True,
         seconds=1.0,
     )

@@ -7,7 +7,7 @@ import pytest
 
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from sim.netsparse.reproduce import paper
-from sim.netsparse.reproduce.points import CYCLE_NS, RTL, RTL_MODEL, SOFTWARE_CYCLES, Point
+from sim.netsparse.reproduce.points import PAPER, RTL, RTL_MODEL, SOFTWARE_CYCLES, Point
 from sim.netsparse.reproduce.runs import measure, repeats
 from sim.netsparse.reproduce.subjects import Subject, subjects
 from sim.netsparse.spmm_workload import switch_of
@@ -16,12 +16,13 @@ from tests.sim.netsparse.reproduce.outcomes import FEW
 EIGHT = subjects(scale=0.02, nodes=8)
 
 
-def test_times_of_the_paper_are_those_of_its_line():
-    assert CYCLE_NS == 1.28
-    assert SOFTWARE_CYCLES == 625
-    assert Point(subject=FEW[0]).delays == (178, 44)
-    assert Point(subject=FEW[0], scaled=False).delays == (500, 125)
-    assert Point(subject=FEW[0], delay=50000).delays[0] <= 32768
+def test_times_of_the_paper_are_those_of_its_clock():
+    assert abs(PAPER.line_bytes - 400 / 8 / 2.2) < 0.1
+    assert round(SOFTWARE_CYCLES) == 1760
+    for scaled in (True, False):
+        assert Point(subject=FEW[0], scaled=scaled).delays == (500, 125)
+    assert Point(subject=FEW[0], delay=50000).delays == (32768, 12500)
+    assert RTL.line_bytes == 64
 
 
 @pytest.mark.parametrize("subject", FEW, ids=lambda one: one.family)
@@ -32,7 +33,9 @@ def test_scaled_settings(subject, elements):
     asked = point.workload
     assert asked.model
     assert asked.batch == max(1, round(subject.scale * subject.paper.batch))
-    assert asked.link_latency == round(subject.scale * 450 / 1.28)
+    assert asked.link_latency == round(subject.scale * 450 * 2.2)
+    assert asked.link_stall == 165
+    assert point.snic.rig.pending_entries == max(4, round(subject.scale * 256))
     switch = switch_of(asked.switch)
     assert switch.pipes == switch.ports == 32
     assert switch.cache.most_bytes >= asked.property_bytes
@@ -46,10 +49,12 @@ def test_scaled_settings(subject, elements):
 def test_unscaled_settings_are_those_of_table_5():
     point = Point(subject=FEW[0], scaled=False)
     assert point.requests == 32768
+    assert point.snic.rig.pending_entries == 256
     switch = switch_of(point.switch)
     assert replace(switch, most_delay=1023) == NetSparseSwitchParams()
     assert switch_of(Point(subject=FEW[0], middle_pipes=False).switch).pipes == 0
     assert Point(subject=FEW[0], cluster=RTL).switch == "small"
+    assert Point(subject=FEW[0], cluster=RTL).snic == RTL.snic
     assert Point(subject=FEW[0], units=8).workload.clients == 4
     assert not Point(subject=FEW[0], cache_bytes=0).workload.switch_cache
 

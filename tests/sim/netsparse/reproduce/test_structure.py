@@ -33,7 +33,7 @@ def test_rows_are_those_of_the_matrices(tmp_path):
         assert float(row["scale"]) == found.nonzeros / paper.MATRICES[subject.family].nonzeros
     with open(tmp_path / "destinations.csv") as file:
         rows = {row["matrix"]: float(row["destinations"]) for row in csv.DictReader(file)}
-    assert rows["uk"] == FEW[4].redundancy.destinations
+    assert rows["stokes"] == FEW[3].redundancy.destinations
 
 
 def test_the_papers_numbers_keep_its_statements(monkeypatch):
