@@ -56,7 +56,11 @@ COMMANDS = {
         needs=["matplotlib"],
     ),
     "synth": Command(
-        "gen.commands.synth:synth", ["ingather synth p4sgd-engine --json build/engine.json"]
+        "gen.commands.synth:synth",
+        [
+            "ingather synth p4sgd-engine --json build/engine.json",
+            "ingather synth p4sgd-worker --card",
+        ],
     ),
     "import-reports": Command(
         "gen.commands.import_reports:import_reports",

@@ -74,7 +74,7 @@ class Board:
         """Return what design ``name`` becomes on the card; raise UserError if it has no top."""
         design = find_design(name)
         if self.name in design.cards:
-            return self.designs[name]
+            return BoardDesign(design, design.cards[self.name])
         instead = f"; use {design.within}, which holds it" if design.within else ""
         raise UserError(f"{name} alone has no top for the {self.name}{instead}")
 

@@ -20,11 +20,20 @@ EXAMPLE = "Example: python -m gen.commands.bench --only cycles --json build/benc
 
 Rows = list[Any]  #: rows of a bench: sim.bench.limits.Row
 
+#: What is measured of all designs alike, by its name.
+OF_ALL = {
+    "timing": Bench(
+        title="Every design on its card: what its clock asks of its structure",
+        rows="gen.commands.bench_timing:rows",
+    )
+}
+
 
 def parts() -> dict[str, tuple[Design | None, Bench]]:
-    """Return every measurement that a design's or a paper's descriptor names, by its name.
+    """Every measurement by its name: those that a design's or a paper's descriptor names, and
+    those of all designs.
 
-    The measurement of a paper has no design.
+    What is no single design's has none.
     """
     of_designs = {
         name: (design, bench)
@@ -34,7 +43,8 @@ def parts() -> dict[str, tuple[Design | None, Bench]]:
     of_papers = {
         name: (None, bench) for paper in papers().values() for name, bench in paper.benches.items()
     }
-    return {**of_designs, **of_papers}
+    of_all = {name: (None, bench) for name, bench in OF_ALL.items()}
+    return {**of_designs, **of_papers, **of_all}
 
 
 def measure(part: str, progress: Callable[[str], None]) -> Rows:

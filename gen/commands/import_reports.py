@@ -48,7 +48,7 @@ def import_reports(
     # Reports are read first: a wrong file should not cost the time of an estimate.
     reports = [read_utilization(path) for path in utilization]
     found = read_timing(timing) if timing else None
-    synthesis = estimate(chosen.make(params), design, jobs)
+    _, synthesis = estimate(chosen.make(params), design, jobs)
     instances = [placed for report in reports for placed in report.instances]
     rows = compare(synthesis, instances)
     if instances and not rows:

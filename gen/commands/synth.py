@@ -10,10 +10,12 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from gen.board.boards import BoardDesign, find_board
 from gen.designs.catalogue import find_design
 from gen.designs.design import Design, load
 from gen.errors import UserError, unknown
 from gen.output.folder import check_file, write_file
+from gen.packages import require
 from gen.settings import make_params, parse_settings
 
 Preset = Annotated[str | None, typer.Option(help="Take this named set of parameters.")]
@@ -37,12 +39,15 @@ Jobs = Annotated[
 ]
 
 
-def choose(design: str, preset: str | None, settings: list[str] | None) -> tuple[Design, str, Any]:
-    """Return the design, the preset and the parameters that a command line asks for."""
-    chosen = find_design(design)
+def choose(
+    design: str, preset: str | None, settings: list[str] | None, card: str | None = None
+) -> tuple[Design | BoardDesign, str, Any]:
+    """What a command line asks for: the design, or its top for a card; preset and parameters."""
+    of_design = find_design(design)
+    chosen = of_design if card is None else find_board(card).find(design)
     preset = chosen.preset if preset is None else preset
     changes = parse_settings(settings or [])
-    return chosen, preset, make_params(chosen.params_class, chosen.settings_of(preset), changes)
+    return chosen, preset, make_params(of_design.params_class, chosen.settings_of(preset), changes)
 
 
 def synth(
@@ -56,25 +61,35 @@ def synth(
     strict: Annotated[
         bool, typer.Option(help="Exit with status 2 if the design does not fit the card.")
     ] = False,
+    card: Annotated[
+        bool,
+        typer.Option("--card", help="Estimate the design inside its top for the card, die by die."),
+    ] = False,
     jobs: Jobs = None,
 ) -> None:
     """Estimate what a design takes of a card: LUTs, registers, memories, logic depth."""
     from gen.synth.device import DEVICES
 
-    chosen, preset, params = choose(design, preset, settings)
     if board not in DEVICES:
         raise unknown("board", board, DEVICES)
+    chosen, preset, params = choose(design, preset, settings, board if card else None)
     check_json_file(json_file)
+    if card:
+        require("synth --card", "highspy")
 
     from gen.synth.fit import fits
+    from gen.synth.limits import too_slow
     from gen.synth.report import console, report
 
     device = DEVICES[board]
-    synthesis = estimate(chosen.make(params), design, jobs)
-    comparisons = load(chosen.paper)(synthesis) if chosen.paper else None
+    emission, synthesis = estimate(chosen.make(params), design, jobs)
+    paper = "" if isinstance(chosen, BoardDesign) else chosen.paper
+    comparisons = load(paper)(synthesis) if paper else None
     lacks = fits(synthesis.total, device)
+    crossings = crossings_of(emission, chosen, board, synthesis)
     if json_file != "-":
-        console().print(report(synthesis, device, comparisons))
+        lines = [] if crossings is None else crossing_lines(crossings)
+        console().print(report(synthesis, device, comparisons, lines))
     if json_file is not None:
         write_json(
             json_file,
@@ -85,6 +100,8 @@ def synth(
                 **synthesis.describe(),
                 "fits": not lacks,
                 "lacks": lacks,
+                "too_slow": list(too_slow(synthesis)),
+                "crossings": crossings,
                 "device": describe_device(device),
                 "paper": comparisons.describe() if comparisons else None,
             },
@@ -93,8 +110,30 @@ def synth(
         raise UserError("; ".join(lacks))
 
 
-def estimate(component: Any, design: str, jobs: int | None = None) -> Any:
-    """Return the Synthesis of ``component``, with progress on standard error."""
+def crossings_of(
+    emission: Any, chosen: Design | BoardDesign, board: str, synthesis: Any
+) -> list[str] | None:
+    """What hinders a floorplan, such as wires between dies without registers; None without a card.
+
+    A wire between dies has a register at both ends: a floorplan is one only if all have.
+    """
+    if not isinstance(chosen, BoardDesign):
+        return None
+    from gen.board.placement import place
+
+    placed, lines = place(emission, find_board(board), chosen.design, synthesis)
+    return [] if placed is not None else lines
+
+
+def crossing_lines(crossings: list[str]) -> list[str]:
+    """What a reader is told of the floorplan."""
+    kept = "every wire between dies has a register at both ends"
+    return [f"warning: {line}" for line in crossings] or [kept]
+
+
+def estimate(component: Any, design: str, jobs: int | None = None) -> tuple[Any, Any]:
+    """The Emission and the Synthesis of ``component``, with progress on standard error."""
+    from gen.board.black_boxes import with_boxes
     from gen.synth.mapping import yosys_version
     from gen.synth.synthesis import synthesise
     from sim.harness.cache import cached_folder
@@ -107,8 +146,8 @@ def estimate(component: Any, design: str, jobs: int | None = None) -> Any:
             generated=True,
             progress=lambda name: status.update(f"elaborating {name}"),
         )
-        return synthesise(
-            emission,
+        return emission, synthesise(
+            with_boxes(emission),
             progress=lambda done, of, name: status.update(f"module {done} of {of}: {name} mapped"),
             jobs=jobs,
             cache=cached_folder,

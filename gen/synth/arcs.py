@@ -8,6 +8,11 @@ from gen.synth.cells import BLOCK_RAM, DSP, FLIP_FLOP, LUT, LUTRAM, SHIFT_REGIST
 
 #: levels of a DSP that no register inside cuts: a multiplier or an adder of 48 bits
 DSP_LEVELS = 4
+#: Levels that a hard block takes from its clock to its outputs, where a flip-flop takes none. A
+#: level and its wire are about 0.45 ns of the 4 ns of 250 MHz; block RAM without its output
+#: register needs about 1 ns, UltraRAM more, and what the vendor's IP has in front of its ports, of
+#: HBM, PCI Express or MAC, nobody tells: as much as block RAM is taken for it.
+BLOCK_RAM_LEVELS, URAM_LEVELS, IP_LEVELS = 2, 3, 2
 CLOCKS = frozenset(("CLK", "WCLK", "CLKARDCLK", "CLKBWRCLK"))
 FLIP_FLOP_CLOCKS = frozenset(("C", "G"))  #: a DSP's C is an operand
 CARRY_BITS = {"CARRY4": 4, "CARRY8": 8}
@@ -69,8 +74,10 @@ def arcs_of(kind: str, cell: Mapping[str, Any]) -> tuple[list[Arc], Ends] | None
         addresses = [bit for name, bits in wires.items() if name.startswith("A") for bit in bits]
         arcs = [Arc(a, q, 1) for q in live(wires.get("Q", ())) for a in live(addresses)]
         return arcs, registered(wires, ("Q", "Q15", "Q31"))
-    if BLOCK_RAM.fullmatch(kind) or URAM.fullmatch(kind):
-        return [], registered(wires, [n for n in wires if "OUT" in n or n.startswith("DBITERR")])
+    if BLOCK_RAM.fullmatch(kind):
+        return [], registered(wires, memory_outputs(wires), levels=BLOCK_RAM_LEVELS)
+    if URAM.fullmatch(kind):
+        return [], registered(wires, memory_outputs(wires), levels=URAM_LEVELS)
     if DSP.fullmatch(kind):
         return dsp_arcs(wires, cell.get("parameters", {}))
     return None
@@ -88,9 +95,11 @@ def through(wires: Connections, outputs: tuple[str, ...], levels: int) -> list[A
     return [Arc(source, target, levels) for target in targets for source in inputs]
 
 
-def registered(wires: Connections, outputs: Any, clocks: frozenset[str] = CLOCKS) -> Ends:
-    """Let every output start paths, and every input but the clock end them."""
-    starts = [(bit, 0) for name in outputs for bit in live(wires.get(name, ()))]
+def registered(
+    wires: Connections, outputs: Any, clocks: frozenset[str] = CLOCKS, *, levels: int = 0
+) -> Ends:
+    """Outputs start paths, ``levels`` behind the clock; inputs but the clock end them."""
+    starts = [(bit, levels) for name in outputs for bit in live(wires.get(name, ()))]
     ends = [
         bit
         for name, bits in wires.items()
@@ -124,6 +133,11 @@ def carry_arc(source: int, targets: Any, index: int, enters: bool, carry: int) -
     """Yield an arc to bit ``index`` of ``targets``, where there is one."""
     for target in live(targets[index : index + 1]):
         yield Arc(source, target, 0, enters, carry)
+
+
+def memory_outputs(wires: Connections) -> list[str]:
+    """List the ports of block RAM or UltraRAM at which words leave."""
+    return [name for name in wires if "OUT" in name or name.startswith("DBITERR")]
 
 
 def lutram_outputs(wires: Connections) -> list[str]:
@@ -191,3 +205,22 @@ def is_set(parameters: Mapping[str, Any], name: str) -> bool:
 def is_dsp_output(name: str) -> bool:
     """Tell whether a DSP's port is P, a flag of P or a cascade that leaves the DSP."""
     return name in ("P", "XOROUT", "OVERFLOW", "UNDERFLOW") or "OUT" in name or "DETECT" in name
+
+
+def clocks_of(kind: str) -> frozenset[str]:
+    """Return the ports of a primitive that take its clock."""
+    return FLIP_FLOP_CLOCKS if FLIP_FLOP.fullmatch(kind) else CLOCKS
+
+
+def is_output(port: str, cell: Mapping[str, Any]) -> bool:
+    """Tell whether a primitive drives one of its ports; of a kind not known the netlist tells."""
+    kind, wires = cell["type"], cell["connections"]
+    if kind in LUTRAM:
+        return port in lutram_outputs(wires)
+    if BLOCK_RAM.fullmatch(kind) or URAM.fullmatch(kind):
+        return port in memory_outputs(wires)
+    if DSP.fullmatch(kind):
+        return is_dsp_output(port)
+    if (directions := cell.get("port_directions")) is not None:
+        return directions[port] == "output"
+    return port in ("O", "O5", "O6", "CO", "Q", "Q15", "Q31")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gen.synth.arcs import arcs_of, carry_outputs, live, registered
+from gen.synth.arcs import IP_LEVELS, arcs_of, carry_outputs, live, registered
 from gen.synth.arrival import Arrival, Way, begin
 from gen.synth.mapping import MappedModule
 
@@ -49,14 +49,19 @@ def graph_of(module: MappedModule, children: Mapping[str, "ModuleTiming"]) -> Gr
 def add_primitive(
     graph: Graph, name: str, cell: Mapping[str, Any], names: Mapping[int, str], chained: set[int]
 ) -> None:
-    """Add a primitive's arcs, starts and ends; without a name, it is called by what it drives."""
-    arcs, ends = arcs_of(cell["type"], cell) or ([], registered(cell["connections"], outputs(cell)))
+    """Arcs, starts and ends of a primitive; one without a name is called by what it drives."""
+    arcs, ends = arcs_of(cell["type"], cell) or (
+        [],
+        registered(cell["connections"], outputs(cell), levels=IP_LEVELS),
+    )
     for arc in arcs:
         outside = bool(arc.carry) and not arc.enters and arc.source not in chained
         graph.add(arc.target, Way(arc.source, replace(arc, enters=True) if outside else arc))
     named = not name.startswith("$")
     for bit, levels in ends.starts:
-        graph.starts.append((bit, begin(name if named else names.get(bit, name), levels)))
+        start = name if named else names.get(bit, name)
+        block = f" ({cell['type']}, {levels} levels)" if levels else ""
+        graph.starts.append((bit, begin(start + block, levels)))
     if not named and ends.starts:
         name = names.get(ends.starts[0][0], name)
     graph.ends += [(bit, begin(name)) for bit in ends.ends]

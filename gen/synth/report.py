@@ -7,6 +7,7 @@ from rich.table import Table
 
 from gen.synth.device import LIMITED, Device
 from gen.synth.fit import TITLES, crowded, fits
+from gen.synth.limits import WISHED_LEVELS, too_slow
 from gen.synth.paper import Comparisons
 from gen.synth.resources import Resources
 from gen.synth.synthesis import Synthesis
@@ -25,12 +26,17 @@ COLUMNS = {
 WIDTH = 150  #: characters, where the output is no terminal that has a width of its own
 
 
-def report(synthesis: Synthesis, device: Device, comparisons: Comparisons | None) -> RenderableType:
-    """Return the tables of modules, device and paper, and remarks on what is amiss."""
+def report(
+    synthesis: Synthesis,
+    device: Device,
+    comparisons: Comparisons | None,
+    placed: Iterable[str] = (),
+) -> RenderableType:
+    """Modules, the device, the paper's figures, and what is amiss; ``placed`` is of a floorplan."""
     parts: list[RenderableType] = [modules_table(synthesis), device_table(synthesis.total, device)]
     if comparisons is not None:
         parts.append(paper_table(comparisons))
-    return Group(*parts, *remarks(synthesis, device))
+    return Group(*parts, *remarks(synthesis, device), *placed)
 
 
 def modules_table(synthesis: Synthesis) -> Table:
@@ -113,6 +119,12 @@ def remarks(synthesis: Synthesis, device: Device) -> Iterable[str]:
             f"most on any path: {most.most_levels} LUT levels, {most.most_chains} carry chains,"
             f" a chain of {most.most_carry} bits"
         )
+    slow = list(too_slow(synthesis))
+    yield from (f"too slow: {line}" for line in slow)
+    if not slow:
+        above = synthesis.depth.most_levels > WISHED_LEVELS
+        more = f", but has more than {WISHED_LEVELS} levels on a path" if above else ""
+        yield f"keeps the limits of levels, carry chains and fan-out{more}"
     for module in synthesis.modules.values():
         if module.depth.rings:
             yield f"{module.name}: {module.depth.rings} arcs close combinational rings, left out"

@@ -13,6 +13,7 @@ from typing import Any
 
 from gen.emission.emit import Emission, EmittedModule
 from gen.synth.cells import use_of_cells
+from gen.synth.fan_out import ModuleNets, Net, nets_of
 from gen.synth.mapping import Cache, MappedModule, map_module, yosys_version
 from gen.synth.memories import MemoryUse, memories_of
 from gen.synth.resources import Resources
@@ -34,6 +35,7 @@ class ModuleEstimate:
     memories: tuple[MemoryUse, ...]
     children: Mapping[str, int]  #: module -> times placed in this one
     unknown: Mapping[str, int]  #: primitives that no resource is known of, and how many
+    crowded: tuple[Net, ...] = ()  #: wires of too many loads that begin here or below
 
     def describe(self) -> dict[str, Any]:
         """Return the estimate as an object of JSON."""
@@ -46,6 +48,7 @@ class ModuleEstimate:
             "memories": [memory.describe() for memory in self.memories],
             "children": dict(self.children),
             "unknown": dict(self.unknown),
+            "crowded": [net.describe() for net in self.crowded],
         }
 
 
@@ -90,6 +93,11 @@ class Synthesis:
             for memory in module.memories
             if not memory.as_intended
         ]
+
+    @property
+    def crowded(self) -> list[tuple[ModuleEstimate, Net]]:
+        """Wires that have too many loads, and the module in which they end."""
+        return [(module, net) for module in self.modules.values() for net in module.crowded]
 
     @property
     def deepest(self) -> ModuleEstimate:
@@ -139,13 +147,14 @@ def synthesise(
     """
     yosys_version()
     mapped = map_all(emission.modules, progress, jobs or os.cpu_count() or 1, cache)
-    counts, timings = emission.counts(), dict[str, ModuleTiming]()
+    counts, timings, nets = emission.counts(), dict[str, ModuleTiming](), dict[str, ModuleNets]()
     estimates = {}
     for name, module in emission.modules.items():
         netlist = mapped[name]
         cells = {kind: n for kind, n in netlist.count().items() if kind not in module.instances}
         own, unknown = use_of_cells(cells)
-        timings[name] = timing_of(netlist, timings)
+        timings[name], nets[name] = timing_of(netlist, timings), nets_of(netlist, nets)
+        out = nets[name].leaving if module is emission.top else ()
         estimates[name] = ModuleEstimate(
             name=name,
             component=module.kind.__name__,
@@ -155,6 +164,7 @@ def synthesise(
             memories=memories_of(module.rtlil, netlist.cells),
             children=dict(module.instances),
             unknown=unknown,
+            crowded=(*nets[name].crowded, *(net for net in out if net.crowded)),
         )
     return Synthesis(modules=estimates)
 

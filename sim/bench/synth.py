@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any
 
 
-def synth(design: str, *, preset: str = "", cache: Path | None = None) -> tuple[float, dict]:
-    """Return seconds and figures of an estimate; ``cache`` replaces the usual folder.
+def synth(
+    design: str, *, preset: str = "", card: str = "", cache: Path | None = None
+) -> tuple[float, dict]:
+    """Seconds and figures of an estimate; ``cache`` is a folder in place of the usual one.
 
+    With ``card`` the design stands inside its top for the card of that name.
     Raises CalledProcessError if the command fails.
     """
     environment: dict[str, Any] = {"INGATHER_CACHE": str(cache)} if cache else {}
@@ -21,7 +24,11 @@ def synth(design: str, *, preset: str = "", cache: Path | None = None) -> tuple[
         command = [sys.executable, "-m", "gen", "synth", design, "--json", str(file)]
         start = time.perf_counter()
         subprocess.run(
-            command + (["--preset", preset] if preset else []),
+            [
+                *command,
+                *(["--preset", preset] if preset else []),
+                *(["--board", card, "--card"] if card else []),
+            ],
             check=True,
             capture_output=True,
             env=os.environ | environment,

@@ -5,12 +5,14 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 
+from gen.board import boards, placement
 from gen.commands import synth as synth_command
 from gen.commands.synth import synth
-from gen.designs.design import Design
+from gen.designs.design import Card, Design
 from gen.errors import UserError
 from gen.synth.device import DEVICES, U280
 from gen.synth.resources import Resources
@@ -54,6 +56,8 @@ def test_figures_are_json(capsys, tmp_path):
     assert figures["fits"] is True
     assert figures["lacks"] == []
     assert figures["device"]["slrs"][0]["free"]["uram"] == 320
+    assert figures["too_slow"] == []
+    assert figures["crossings"] is None
 
 
 def test_what_does_not_fit_is_said_and_ends_in_an_error_only_if_strict(monkeypatch, capsys):
@@ -68,6 +72,32 @@ def test_what_does_not_fit_is_said_and_ends_in_an_error_only_if_strict(monkeypat
     assert line in capsys.readouterr().out
     with pytest.raises(UserError, match=line):
         synth("circuits", strict=True)
+
+
+CARD = Card(component="tests.gen.synth.circuits:Circuits", preset="only")
+ON_CARD = replace(CIRCUITS, cards={"u280": CARD})
+
+
+@pytest.fixture
+def on_card(monkeypatch):
+    """The circuits are their own top."""
+    monkeypatch.setattr(boards, "find_design", lambda name: ON_CARD)
+    return monkeypatch
+
+
+def test_a_card_tells_of_its_dies(on_card, capsys):
+    said = {"kept": (object(), []), "wrong": (None, ["no floorplan: a wire has no register"])}
+    for placed in said.values():
+        on_card.setattr(placement, "place", lambda *args, placed=placed: placed)
+        synth("circuits", card=True)
+    kept, wrong = capsys.readouterr().out.split("Estimate by module")[1:]
+    assert kept.splitlines()[-1] == "every wire between dies has a register at both ends"
+    assert wrong.splitlines()[-1] == "warning: no floorplan: a wire has no register"
+
+
+def test_a_design_without_a_top_has_no_card():
+    with pytest.raises(UserError, match="p4sgd-engine alone has no top for the u280"):
+        synth("p4sgd-engine", card=True)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from gen.synth.synthesis import ModuleEstimate, Synthesis
 from gen.synth.timing import Depth
 
 
-def module(name, component, own=None, count=1, children=None, memory=None, depth=None):
+def module(name, component, own=None, count=1, children=None, memory=None, depth=None, crowded=()):
     memories = (memory,) if memory else ()
     return ModuleEstimate(
         name=name,
@@ -17,6 +17,7 @@ def module(name, component, own=None, count=1, children=None, memory=None, depth
         memories=memories,
         children=children or {},
         unknown={},
+        crowded=crowded,
     )
 
 

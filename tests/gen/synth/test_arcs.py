@@ -84,11 +84,11 @@ def test_a_shift_register_is_a_register_with_an_address():
     assert 1 not in ends.ends
 
 
-def test_block_memories_are_registers_all_round():
-    for kind, out in (("RAMB36E2", "DOUTADOUT"), ("URAM288", "DOUT_A")):
+def test_block_memories_are_registers_all_round_that_take_levels():
+    for kind, out, levels in (("RAMB36E2", "DOUTADOUT", 2), ("URAM288", "DOUT_A", 3)):
         found, ends = arcs(kind, {"ADDR_A": [2], out: [3], "CLK": [1], "EN_A": [4]})
         assert found == []
-        assert ends.starts == ((3, 0),)
+        assert ends.starts == ((3, levels),)
         assert sorted(ends.ends) == [2, 4]
 
 

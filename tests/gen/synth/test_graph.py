@@ -36,8 +36,22 @@ def test_registers_are_called_by_what_they_drive_and_memories_by_themselves():
     memory = ("URAM288", {"DOUT_A": [5], "ADDR_A": [6], "CLK": [1]})
     cells = {"$ff": flip_flop(3, 2), "words.0.0": memory}
     graph = graph_of(netlist(cells, names={"state": [2]}), {})
-    assert {(bit, reach.start) for bit, reach in graph.starts} == {(2, "state"), (5, "words.0.0")}
+    assert {(bit, reach.levels, reach.start) for bit, reach in graph.starts} == {
+        (2, 0, "state"),
+        (5, 3, "words.0.0 (URAM288, 3 levels)"),
+    }
     assert {(bit, reach.start) for bit, reach in graph.ends} == {(3, "state"), (6, "words.0.0")}
+
+
+def test_the_vendors_ip_takes_levels():
+    port = {"AXI_RDATA": [5], "AXI_ARADDR": [6]}
+    directions = {"AXI_RDATA": "output", "AXI_ARADDR": "input"}
+    block = ("hbm", port, {"port_directions": directions})
+    graph = graph_of(netlist({"ip": block}), {})
+    assert [(bit, reach.levels, reach.start) for bit, reach in graph.starts] == [
+        (5, 2, "ip (hbm, 2 levels)")
+    ]
+    assert [(bit, reach.start) for bit, reach in graph.ends] == [(6, "ip")]
 
 
 def test_a_carry_input_that_no_chain_drives_enters():

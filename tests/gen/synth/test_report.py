@@ -3,6 +3,7 @@ import io
 from rich.console import Console
 
 from gen.synth.device import U280
+from gen.synth.fan_out import Net
 from gen.synth.paper import p4sgd
 from gen.synth.report import WIDTH, console, depth_text, report
 from gen.synth.resources import Resources
@@ -59,6 +60,27 @@ def test_what_does_not_fit_is_told():
     text = text_of(synthesis_of(module("top", "Top", Resources(uram=961))))
     assert "does not fit u280: URAM needs 961, 960 are free, 1 too many" in text
     assert "fits u280 with the shell" not in text
+
+
+def with_top(depth, *crowded):
+    return text_of(synthesis_of(module("top", "Top", depth=depth, crowded=crowded)))
+
+
+def test_a_design_that_is_fast_enough_is_told_so():
+    kept = "keeps the limits of levels, carry chains and fan-out"
+    assert f"{kept}\n" in with_top(Depth(levels=6, end="c", most_levels=6, most_chains=1))
+    text = with_top(Depth(levels=8, end="c", most_levels=8, most_chains=1))
+    assert f"{kept}, but has more than 6 levels on a path\n" in text
+    assert "too slow" not in text
+
+
+def test_each_limit_that_is_passed_is_a_line():
+    net = Net(driver="part.reset", loads=1_001)
+    text = with_top(Depth(levels=9, end="c", most_levels=9, most_chains=2), net)
+    assert "too slow: 9 LUT levels on a path, 8 are the most" in text
+    assert "too slow: 2 carry chains on a path, 1 is the most" in text
+    assert "too slow: 1,001 loads at part.reset of top, 1,000 are the most" in text
+    assert "keeps the limits" not in text
 
 
 def test_the_papers_figures_stand_beside_ours():
