@@ -96,7 +96,7 @@ U280_BOARD = Board(
     about="AMD Alveo U280: HBM, two QSFP28 cages, PCI Express",
     device=U280,
     # beside the cages' transceivers; everything else is beside HBM and PCI Express
-    parts=(PlanPart(name="cages", cells=("mac_*",), slr=2),),
+    parts=(PlanPart(name="cages", cells=("mac_*", "cages_*"), slr=2),),
 )
 
 BOARDS: Mapping[str, Board] = {U280_BOARD.name: U280_BOARD}

@@ -17,6 +17,7 @@ from gen.emission.emit import Emission
 from gen.output.folder import MANIFEST
 from gen.output.manifest import as_bytes, digest, to_json
 from gen.registers.documents import register_documents
+from hdl.common.core_clock import CORE_MHZ
 
 #: file of the package <- template of the card
 TEMPLATES = {
@@ -36,7 +37,6 @@ TEMPLATES = {
     "xdc/crossings.xdc": "crossings.xdc.j2",
 }
 FAMILIES = ("virtexuplus", "virtexuplusHBM")
-CORE_MHZ = 250.0
 
 
 def write_package(

@@ -38,9 +38,10 @@ def registers_of(way: Leaf, source: int, target: int) -> Iterator[Held]:
     for names, ends in ((component.out, (source, target)), (component.back, (target, source))):
         lies = positions(component.params.stages, *ends)
         for name in names:
-            for k, slr in enumerate(lies):
+            for k, register in enumerate(component.registers(name)):
                 neighbours = lies[max(k - 1, 0) : k + 2]
-                yield Held(f"{path}/{name}_{k + 1}_reg*", slr, any(n != slr for n in neighbours))
+                at_edge = any(slr != lies[k] for slr in neighbours)
+                yield Held(f"{path}/{register}_reg*", lies[k], at_edge)
     yield from (Held(f"{path}/{name}", target) for name in component.there)
 
 

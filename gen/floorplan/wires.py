@@ -10,12 +10,10 @@ from gen.floorplan.model import FloorplanError
 from gen.floorplan.netlist import Bit, Cell
 from gen.floorplan.plan import Path
 
-#: clocks and resets reach all SLRs by nets of their own kind: those of components, ...
-GLOBAL = re.compile(r"(.+_)?(clk|rst)")
-#: ... of registers, ...
-REGISTER_GLOBAL = ("CLK", "ARST", "SRST")
-#: ... and of the vendor's IP
-VENDOR_GLOBAL = re.compile(r"(?i).*(clk\d?|clock|(^|_)rst|reset)(_?n)?")
+#: clocks reach all SLRs by nets of their own kind: those of components and of the vendor's IP
+CLOCK = re.compile(r"(.+_)?clk")
+VENDOR_CLOCK = re.compile(r"(?i).*(clk|clock)(_?\d)?(_?[np])?")
+RESET = re.compile(r"(.+_)?rst")
 
 
 @dataclass
@@ -28,8 +26,8 @@ class Net:
     #: leads to wires at the other end of ways; with the boundaries that each way may pass
     onward: list[tuple[int, int]] = field(default_factory=list)
     ends_way: bool = False  #: is at the ``o`` of a way
-    port: str = ""  #: name of the port of the instance that drives it, or where logic does
-    is_global: bool = False  #: a clock or a reset
+    port: str = ""  #: of the instance that drives it, or where logic does
+    is_clock: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,6 +56,9 @@ class Wires:
                     self._add_logic(place, cell)
         for leaf in hierarchy.leaves:
             self._add_leaf(leaf)
+        for leaf in hierarchy.leaves:
+            if is_way(leaf.module):
+                self._add_reset(leaf)
 
     def _number(self, path: Path, bit: Bit) -> int:
         """Return the number of the wire called ``bit`` in the place at ``path``."""
@@ -93,8 +94,8 @@ class Wires:
                 if not isinstance(bit, int):
                     continue
                 net = self._net(place.path, bit)
-                if port in REGISTER_GLOBAL:
-                    net.is_global |= port == "CLK"
+                if port == "CLK":
+                    net.is_clock = True
                 elif cell.directions[port] == "output":
                     net.drivers.append(place.owner)
                     net.port = f"that of logic in {'/'.join(place.path) or 'the top'}"
@@ -104,15 +105,18 @@ class Wires:
     def _add_leaf(self, leaf: Leaf) -> None:
         """Add an instance; a way leads on to the port of its other side."""
         outputs = self._outputs(leaf)
-        is_global = VENDOR_GLOBAL if leaf.module is None else GLOBAL
+        clock = VENDOR_CLOCK if leaf.module is None else CLOCK
+        untimed = getattr(leaf.module and leaf.module.component, "untimed", ())
         way = leaf.module if is_way(leaf.module) else None
         for port, bits in leaf.cell.wires.items():
             for index, bit in enumerate(bits):
                 if not isinstance(bit, int):
                     continue
                 net = self._net(leaf.path[:-1], bit)
-                if is_global.fullmatch(port):
-                    net.is_global = True
+                if port in untimed or (way is not None and RESET.fullmatch(port)):
+                    continue
+                if clock.fullmatch(port):
+                    net.is_clock = True
                 elif way is not None:
                     far = leaf.cell.wires.get(mirrored(port), ())
                     net.ends_way |= outputs[port]
@@ -127,6 +131,15 @@ class Wires:
                 else:
                     net.sinks.add(leaf.owner)
 
+    def _add_reset(self, way: Leaf) -> None:
+        """The reset of a way is one of the side that its component names, if it has any."""
+        assert way.module is not None
+        if (side := getattr(way.module.component, "reset_side", None)) is None:
+            return
+        for bit in way.cell.wires["rst"]:
+            if isinstance(bit, int):
+                self._net(way.path[:-1], bit).sinks |= self.parts_at(way, side)
+
     def _outputs(self, leaf: Leaf) -> dict[str, bool]:
         """Return whether each port is an output, as far as that is known."""
         if leaf.module is None:
@@ -137,7 +150,7 @@ class Wires:
         """Yield the wires that join several parts."""
         for net in self._nets.values():
             drivers = net.drivers or net.unknown[:1]
-            if not drivers or net.is_global:
+            if not drivers or net.is_clock:
                 continue
             source = drivers[0]
             sinks = {part: far for part, far in self._reached(net).items() if part != source}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Const, Module, Value
+from amaranth.hdl import Module, Value
 
 from hdl.common.arithmetic import delay
 
@@ -11,18 +11,10 @@ from hdl.common.arithmetic import delay
 KEPT_APART = {"shreg_extract": "no", "dont_touch": "true"}
 
 
-def placed_delay(
-    m: Module, value: Any, cycles: int, name: str, *, reset_less: bool = False
-) -> Value:
+def placed_delay(m: Module, value: Any, cycles: int, name: str) -> Value:
     """Return the bits of ``value``, ``cycles`` later. Registers are called name_1, name_2, ...
 
-    Registers of a die's edge (Laguna) are plain ones, so these have no reset. Unless the delay is
-    ``reset_less``, the result is low from a reset until all that was under way then has passed, as
-    if each register had been reset.
+    Registers of a die's edge (Laguna) are plain ones, so these have no reset: what is under way
+    when a reset begins is gone only after as many ``cycles``, and a reset has to last longer.
     """
-    value = delay(m, Value.cast(value), cycles, name, attrs=KEPT_APART)
-    if reset_less:
-        return value
-    one = Const(1, 1)
-    passed = delay(m, one, cycles, f"{name}_passed", reset_less=False, attrs=KEPT_APART)
-    return value & passed.replicate(len(value))
+    return delay(m, Value.cast(value), cycles, name, attrs=KEPT_APART)

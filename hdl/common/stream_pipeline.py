@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -31,8 +31,10 @@ class StreamPipelineParams(WirePipelineParams):
 
     @property
     def wires(self) -> int:
-        """Return the number of registered wires between the two places: beats there, room back."""
-        return self.width + 2
+        """Return the number of registered wires between the two places: beats and the reset there,
+        room back.
+        """
+        return self.width + 3
 
 
 class StreamPipeline(Component):
@@ -41,20 +43,24 @@ class StreamPipeline(Component):
     The queue has room for every beat under way, so the registers never stop; ``i`` counts the
     room, and a beat that leaves the queue gives its own back. Registers of the way are called
     ``payload_1`` (beside ``i``) up to ``payload_N`` (beside ``o``), ``sent_1`` .. ``sent_N``, and
-    ``left_1`` (beside ``o``) .. ``left_N`` (beside ``i``). They have no reset; what a reset finds
-    on the way is not taken where it arrives.
+    ``left_1`` (beside ``o``) .. ``left_N`` (beside ``i``). They have no reset: that of ``i`` takes
+    the way of the beats, ``reset_1`` .. ``reset_N``, to the queue, and what stands behind ``o`` is
+    to be reset as late. A reset lasts at least :attr:`reset_cycles`, after which nothing is left on
+    the way that it found there.
 
     ``empty`` is high while ``i`` knows that every beat it took has left ``o``: at the latest
     ``stages + 1`` cycles after the last one did. Throughput: one beat a cycle. Latency:
     ``params.latency``. Full: ``i.ready``, a register, goes low after ``params.capacity`` beats.
     """
 
-    out = ("payload", "sent")  #: registers from ``i`` to ``o``
+    out = ("payload", "sent", "reset")  #: registers from ``i`` to ``o``
     back = ("left",)  #: registers from ``o`` to ``i``
     there = ("queue",)  #: instances beside ``o``
+    reset_side = "i"  #: where its reset comes in
 
     def __init__(self, params: StreamPipelineParams) -> None:
         self.latency = params.latency
+        self.reset_cycles = 2 * params.stages + 1
         super().__init__(
             params,
             {
@@ -67,8 +73,9 @@ class StreamPipeline(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.queue = queue = Fifo(
-            FifoParams(width=params.width, depth=params.capacity, style="distributed")
+        m.domains.there = ClockDomain(local=True)
+        m.submodules.queue = queue = DomainRenamer("there")(
+            Fifo(FifoParams(width=params.width, depth=params.capacity, style="distributed"))
         )
         taken = Signal()
         leaves = Signal()
@@ -77,12 +84,12 @@ class StreamPipeline(Component):
         none_under_way = Signal(init=1)
         left = placed_delay(m, leaves, params.stages, "left")
         m.d.comb += [
+            ClockSignal("there").eq(ClockSignal()),
+            ResetSignal("there").eq(placed_delay(m, ResetSignal(), params.stages, "reset")),
             self.i.ready.eq(~full),
             self.empty.eq(none_under_way),
             taken.eq(self.i.valid & ~full),
-            queue.i.payload.eq(
-                placed_delay(m, self.i.payload, params.stages, "payload", reset_less=True)
-            ),
+            queue.i.payload.eq(placed_delay(m, self.i.payload, params.stages, "payload")),
             queue.i.valid.eq(placed_delay(m, taken, params.stages, "sent")),
             self.o.payload.eq(queue.o.payload),
             self.o.valid.eq(queue.o.valid),
@@ -102,3 +109,7 @@ class StreamPipeline(Component):
                 none_under_way.eq(under_way == 1),
             ]
         return m
+
+    def registers(self, name: str) -> list[str]:
+        """Return the names of the registers of ``name``, in the order in which they are passed."""
+        return [f"{name}_{k}" for k in range(1, self.params.stages + 1)]

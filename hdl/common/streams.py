@@ -155,13 +155,29 @@ class StreamSkid(Component):
 
 def cut_ready(m: Module, name: str, source: Any, target: Any) -> None:
     """Connect two streams of one shape by a :class:`StreamSkid` called ``name``."""
-    skid = StreamSkid(StreamRegisterParams(width=len(Value.cast(source.payload))))
-    m.submodules[name] = skid
+    connect_by(m, name, StreamSkid(register_params(source)), source, target)
+
+
+def register_stream(m: Module, name: str, source: Any, target: Any) -> None:
+    """Connect two streams of one shape by a :class:`StreamRegister` called ``name``."""
+    connect_by(m, name, StreamRegister(register_params(source)), source, target)
+
+
+def register_params(source: Any) -> StreamRegisterParams:
+    """Return the size of a register for beats of ``source``."""
+    return StreamRegisterParams(width=len(Value.cast(source.payload)))
+
+
+def connect_by(m: Module, name: str, part: Any, source: Any, target: Any) -> None:
+    """Connect ``source`` to ``i`` of a part of plain words, called ``name``, and ``o`` to
+    ``target``.
+    """
+    m.submodules[name] = part
     m.d.comb += [
-        skid.i.payload.eq(Value.cast(source.payload)),
-        skid.i.valid.eq(source.valid),
-        source.ready.eq(skid.i.ready),
-        Value.cast(target.payload).eq(skid.o.payload),
-        target.valid.eq(skid.o.valid),
-        skid.o.ready.eq(target.ready),
+        part.i.payload.eq(Value.cast(source.payload)),
+        part.i.valid.eq(source.valid),
+        source.ready.eq(part.i.ready),
+        Value.cast(target.payload).eq(part.o.payload),
+        target.valid.eq(part.o.valid),
+        part.o.ready.eq(target.ready),
     ]

@@ -31,8 +31,8 @@ class WirePipelineParams:
 class WirePipeline(Component):
     """``o`` is what ``i`` was ``stages`` cycles ago, over as many plain registers.
 
-    They are called ``wires_1`` (beside ``i``) up to ``wires_N`` (beside ``o``) and have no reset;
-    ``o`` is low during a reset and for ``stages`` cycles more.
+    They are called ``wires_1`` (beside ``i``), ``wires_2`` and so on, the last one after the port
+    ``o``, and have no reset, so ``i`` may be one itself.
     """
 
     out = ("wires",)  #: registers from ``i`` to ``o``
@@ -47,3 +47,7 @@ class WirePipeline(Component):
         m = Module()
         m.d.comb += self.o.eq(placed_delay(m, self.i, self.params.stages, "wires"))
         return m
+
+    def registers(self, name: str) -> list[str]:
+        """Return the names of the registers of ``name``, in the order in which they are passed."""
+        return [*(f"{name}_{k}" for k in range(1, self.params.stages)), "o"]

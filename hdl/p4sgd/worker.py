@@ -1,6 +1,6 @@
 """A worker: engines in lock step, their readers, the loss, registers and counters."""
 
-from amaranth.hdl import ClockDomain, ClockSignal, Module, ResetSignal
+from amaranth.hdl import ClockDomain, ClockSignal, Module, ResetSignal, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.axi import Axi4Signature, AxiLiteSignature, AxiReadSignature
@@ -20,6 +20,7 @@ from hdl.p4sgd.worker_latencies import worker_latencies
 from hdl.p4sgd.worker_memory import (
     connect_labels,
     connect_words,
+    halt_readers,
     plan_labels,
     watch_memory,
     watch_readers,
@@ -90,6 +91,7 @@ class Worker(Component):
         connect_engine_counters(m, parts)
         connect_settings(m, parts)
         plan_labels(m, parts)
+        halt_readers(m, parts)
         allow_model_access(m, parts)
         connect_counters(m, parts)
         watch_readers(m, parts)
@@ -99,9 +101,11 @@ class Worker(Component):
         return m
 
     def add_core_domain(self, m: Module, parts: WorkerParts) -> None:
-        """Make the clock domain of the core, which a soft reset resets as well."""
+        """Make the clock domain of the core, which a soft reset resets as well.
+
+        A register drives its reset, as it has thousands of loads.
+        """
         m.domains.core = ClockDomain(local=True)
-        m.d.comb += [
-            ClockSignal("core").eq(ClockSignal()),
-            ResetSignal("core").eq(ResetSignal() | parts.control.core_reset),
-        ]
+        reset = Signal(name="core_reset", init=1, reset_less=True)
+        m.d.sync += reset.eq(ResetSignal() | parts.control.core_reset)
+        m.d.comb += [ClockSignal("core").eq(ClockSignal()), ResetSignal("core").eq(reset)]

@@ -2,6 +2,7 @@
 
 from hdl.p4sgd.core.engine_chain import EngineChain
 from hdl.p4sgd.core.partial_sum import PartialSum
+from hdl.p4sgd.core.training_core import TrainingCore
 from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.loss.loss_unit import LossUnit
 from hdl.p4sgd.transport.transport import Transport
@@ -16,9 +17,10 @@ def worker_latencies(params: WorkerParams) -> dict[str, int]:
     latencies = Engine(params.engine).latencies | {
         "partials to deltas, linear and hinge": partial_sum + LossUnit.latency,
         "partials to deltas, logistic": partial_sum + LossUnit.logistic_latency,
+        "deltas to the engines of the first die": TrainingCore.deltas_latency,
         "partial activation to its frame": Transport.send_latency,
         "frame to full activation": Transport.receive_latency,
     }
     if params.slrs > 1:
-        latencies[OVER_DIES] = EngineChain(params).latency
+        latencies[OVER_DIES] = EngineChain(params).latency - TrainingCore.deltas_latency
     return latencies

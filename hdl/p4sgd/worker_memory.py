@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib.wiring import connect, flipped
 
 from hdl.common.arithmetic import low_bits
@@ -23,7 +23,6 @@ def connect_words(m: Module, parts: WorkerParts, m_axi: Any) -> None:
             reader.plan.payload.stride.eq(settings.word_stride),
             reader.plan.payload.runs.eq(settings.word_runs),
             reader.plan.payload.epochs.eq(settings.epochs),
-            reader.halt.eq(control.halt),
         ]
 
 
@@ -43,8 +42,14 @@ def plan_labels(m: Module, parts: WorkerParts) -> None:
         labels.plan.payload.runs.eq(1),
         labels.plan.payload.epochs.eq(settings.epochs),
         labels.micro_batches.eq(settings.epoch_micro_batches),
-        labels.halt.eq(control.halt),
     ]
+
+
+def halt_readers(m: Module, parts: WorkerParts) -> None:
+    """Stop all readers a cycle after the control says so: what they offer depends on it at once."""
+    halt = Signal()
+    m.d.sync += halt.eq(parts.control.halt)
+    m.d.comb += [reader.halt.eq(halt) for reader in (*parts.readers, parts.labels)]
 
 
 def watch_readers(m: Module, parts: WorkerParts) -> None:

@@ -18,12 +18,14 @@ from amaranth.hdl import (
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.core_clock import CORE_MHZ
 from hdl.common.crossing.count_crossing import WAITING_BITS
 from hdl.common.crossing.crossing import Crossing, inside
 from hdl.common.crossing.reset_synchroniser import ResetSynchroniser, ResetSynchroniserParams
 from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
 from hdl.common.packets import BEAT, to_axis, to_stream, to_transmitter
 from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
+from hdl.common.wire_pipeline import WirePipeline, WirePipelineParams
 from hdl.u280.axi_wires import connect_bus
 from hdl.u280.board_status import BoardStatus
 from hdl.u280.clock_ip import APB_MHZ, BOARD_CLOCKS, HBM_MHZ
@@ -34,11 +36,11 @@ from hdl.u280.mac import Mac, MacParams
 from hdl.u280.mac_resets import MacResetsParams
 from hdl.u280.mac_signals import CUTS, LEVELS
 from hdl.u280.pcie import PINS, Link, PcieBridge, PcieDma
-from hdl.u280.pcie_ip import CORE_MHZ
 from hdl.u280.registers import BoardRegistersParams
 
 SLR_STAGES = 5  #: registers on the way between the core and the network, two SLRs apart
 PACKETS_WAY = StreamPipelineParams(width=BEAT.size, stages=SLR_STAGES)
+RESET_WAY = WirePipelineParams(width=1, stages=SLR_STAGES)
 MAC_LEVELS = SynchroniserParams(width=LEVELS.size)
 
 
@@ -68,14 +70,18 @@ class SlrWay:
     target: str  #: what stands at its ``o``
 
 
-RESET = ResetSynchroniserParams()
+#: a reset lasts until nothing is left on the ways between SLRs that it found there
+RESET = ResetSynchroniserParams(stages=2 * SLR_STAGES + 2)
+#: clocks beside the cages, which have resets of their own there
+IN_CAGES = {"sync": "cages", "apb": "cages_apb"}
 
 
 class Board(Component):
     """Places a design on an Alveo U280: PCI Express, clocks, cages, and the pins of all that.
 
     The core's clock, 250 MHz, is PCI Express's; ``hbm``, 450 MHz, and ``apb``, 100 MHz, come of the
-    card's own oscillator, and each cage gives its own. A clock's reset is released in its time.
+    card's own oscillator, and each cage gives its own. A clock's reset is released in its time; the
+    cages, two SLRs away, have resets of their own, that of the core's clock by way of registers.
 
     For those who build it: ``vendor_ips`` to be made and ``primitives`` that exist, ``clocks``,
     ``crossings`` with the constraint of each, ``slr_crossings`` between SLRs.
@@ -113,12 +119,13 @@ class Board(Component):
         reset = ResetSynchroniser(RESET).crossings
         level = Synchroniser(SynchroniserParams()).crossings
         levels = Synchroniser(MAC_LEVELS).crossings
-        resets = ["sync", "apb", *(["hbm", "hbm_ports"] if memory else [])]
+        resets = {"sync": "sync", "apb": "apb", "cages_apb": "apb"}
+        resets |= {"hbm": "hbm", "hbm_ports": "hbm"} if memory else {}
         self.crossings: tuple[Crossing, ...] = (
             *(
                 crossing
-                for name in resets
-                for crossing in inside(f"{name}_reset", reset, {"sync": name.partition("_")[0]})
+                for name, clock in resets.items()
+                for crossing in inside(f"{name}_reset", reset, {"sync": clock})
             ),
             *(crossing for mac in macs for crossing in inside(mac.clock, mac.crossings, {})),
             *(inside("memory", memory.crossings, {}) if memory else ()),
@@ -139,7 +146,7 @@ class Board(Component):
     def begin(self) -> Module:
         """Make a module with clocks, resets, PCI Express as ``link``, and ``memory``."""
         m = Module()
-        for name in ("sync", "apb", *(["hbm"] if self.memory else [])):
+        for name in ("sync", "apb", *IN_CAGES.values(), *(["hbm"] if self.memory else [])):
             m.domains += ClockDomain(name, local=True)
         locked = Signal()
         m.submodules.board_clocks = BOARD_CLOCKS.place(
@@ -163,6 +170,13 @@ class Board(Component):
         ]
         self.add_reset(m, "sync", link.reset)
         self.add_reset(m, "apb", ~locked)
+        self.add_reset(m, "cages_apb", ~locked)
+        m.submodules.reset_to_cages = way = WirePipeline(RESET_WAY)
+        m.d.comb += [
+            way.i.eq(ResetSignal("sync")),
+            ResetSignal("cages").eq(way.o),
+            *(ClockSignal(there).eq(ClockSignal(here)) for here, there in IN_CAGES.items()),
+        ]
         if self.memory:
             m.submodules.memory = self.memory
             self.add_reset(m, "hbm", ~(locked & self.memory.complete))
@@ -186,7 +200,7 @@ class Board(Component):
     def add_cage(self, m: Module, cage: MacParams) -> Mac:
         """Add a cage's MAC and its pins; :meth:`send` and :meth:`take` wire its streams."""
         mac = Mac(cage)
-        m.submodules[mac.clock] = mac
+        m.submodules[mac.clock] = DomainRenamer(IN_CAGES)(mac)
         k = cage.cage
 
         def pin(name: str):
@@ -237,7 +251,8 @@ class Board(Component):
 
     def add_mac_status(self, m: Module, status: BoardStatus, k: int, mac: Mac) -> None:
         """Connect what the registers say to a MAC, and what it reports, over the dies between."""
-        m.submodules[f"counts_of_{mac.clock}"] = way = StreamPipeline(counts_way(mac))
+        way = DomainRenamer(IN_CAGES)(StreamPipeline(counts_way(mac)))
+        m.submodules[f"counts_of_{mac.clock}"] = way
         m.submodules[f"levels_of_{mac.clock}"] = levels = Synchroniser(MAC_LEVELS)
         arrived = Mux(way.o.valid, way.o.payload, 0)
         m.d.comb += [
@@ -253,20 +268,16 @@ class Board(Component):
 
     def send(self, m: Module, mac: Mac, index: int, axis) -> None:
         """Send packets of ``axis``, a source, to a MAC's stream, by way of registers."""
-        way = self.add_way(m, f"to_{mac.clock}_{index}")
+        m.submodules[f"to_{mac.clock}_{index}"] = way = StreamPipeline(PACKETS_WAY)
         to_transmitter(m, axis, way.i)
         to_axis(m, way.o, mac.transmit[index])
 
     def take(self, m: Module, mac: Mac, index: int, axis) -> None:
         """Give packets of a MAC's stream to ``axis``, a sink, by way of registers."""
-        way = self.add_way(m, f"of_{mac.clock}_{index}")
+        way = DomainRenamer(IN_CAGES)(StreamPipeline(PACKETS_WAY))
+        m.submodules[f"of_{mac.clock}_{index}"] = way
         to_stream(m, mac.receive[index], way.i)
         to_axis(m, way.o, axis)
-
-    def add_way(self, m: Module, name: str) -> StreamPipeline:
-        """Add registers between SLRs on the way of a stream."""
-        m.submodules[name] = way = StreamPipeline(PACKETS_WAY)
-        return way
 
 
 def counts_way(mac: Mac) -> StreamPipelineParams:

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from hdl.common.axi import Axi4Signature, AxiLiteSignature
+from hdl.common.core_clock import CORE_MHZ
 from hdl.u280.axi_wires import bus_ports
 from hdl.u280.vendor import VendorIp, VendorPort
 
 LANES = 16
-CORE_MHZ = 250.0  #: frequency of ``axi_aclk``, which is the clock of the whole core
 ADDRESS_BITS = 64
 DATA_BITS = 512
 ID_BITS = 4
@@ -31,7 +31,7 @@ LINK = (
     ("ref_clk_freq", "100_MHz"),
     ("plltype", "QPLL1"),
     ("coreclk_freq", "500"),
-    ("axisten_freq", "250"),
+    ("axisten_freq", f"{CORE_MHZ}"),
     ("axi_addr_width", "64"),
     ("axi_data_width", "512_bit"),
     ("PCIE_BOARD_INTERFACE", "Custom"),

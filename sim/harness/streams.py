@@ -41,7 +41,7 @@ __all__ = [
     "start",
 ]
 
-RESET_CYCLES = 2
+RESET_CYCLES = 20  #: a reset takes its way over dies, and what is under way has to be gone
 
 quick_handles.install()
 
@@ -93,7 +93,7 @@ class Cycles:
 
 
 async def start(dut: Any) -> Cycles:
-    """Start the clock, hold reset for two cycles, and count cycles from its end."""
+    """Start the clock, hold the reset for a while, count cycles from its end."""
     first_wrong.install()
     Clock(dut.clk, PERIOD_NS, unit="ns", impl="gpi").start()
     dut.rst.value = 1

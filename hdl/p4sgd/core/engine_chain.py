@@ -1,14 +1,16 @@
 """The engines of a worker over several dies, a group in each."""
 
 from itertools import pairwise
+from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
+from hdl.common.streams import register_stream
 from hdl.p4sgd.core.engine_group import EngineGroup
-from hdl.p4sgd.core.group_params import GroupParams
+from hdl.p4sgd.core.group_params import GroupParams, group_load, group_peek, group_peeked
 from hdl.p4sgd.core.slr_crossing import SlrCrossing
 from hdl.p4sgd.core.sum_tree import sum_levels
 from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS
@@ -23,7 +25,8 @@ class EngineChain(Component):
     when the engine has taken it, wherever it is; ``peeked`` comes in the order of ``peek``.
     ``waiting`` tells of an engine that lacks a word while none is on its way. ``finished`` falls in
     the cycle after ``begin``; words that come before that wait, as do those left over at the end,
-    until a reset: the engines of the first die show that there are some.
+    until a reset: the engines of the first die show that there are some. The reset passes the dies
+    as streams do, and lasts at least :attr:`reset_cycles`.
 
     Throughput: an engine's, but a ``load`` beyond the first die takes its way there and back.
     Latency: :attr:`latency` cycles more than an engine's from ``deltas`` to ``partials``, out to
@@ -35,9 +38,13 @@ class EngineChain(Component):
         engine = params.engine
         self.group_params = [GroupParams(worker=params, index=k) for k in range(params.slrs)]
         crossing = SlrCrossing(self.group_params[0]).latency
+        self.reset_cycles = 2 * (params.slrs - 1) * params.slr_stages + 1
         levels = [sum_levels(group) for group in self.group_params]
         self.latency = max(
-            2 * k * crossing + own + sum(far for _, far in levels[:k])
+            2 * k * crossing
+            + (k + 1) * EngineGroup.deltas_latency
+            + own
+            + sum(far for _, far in levels[:k])
             for k, (own, _) in enumerate(levels)
         )
         super().__init__(
@@ -63,10 +70,13 @@ class EngineChain(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         groups = [EngineGroup(params) for params in self.group_params]
-        for k, group in enumerate(groups):
-            m.submodules[f"group_{k}"] = group
+        m.submodules.group_0 = groups[0]
+        domain = "sync"
         for k, (here, there) in enumerate(pairwise(groups)):
-            m.submodules[f"crossing_{k}"] = crossing = SlrCrossing(here.params)
+            crossing = DomainRenamer(domain)(SlrCrossing(here.params))
+            m.submodules[f"crossing_{k}"] = crossing
+            domain = self.add_die(m, k + 1, crossing)
+            m.submodules[f"group_{k + 1}"] = DomainRenamer(domain)(there)
             connect(m, here.far, crossing.near)
             connect(m, crossing.far, there.near)
         first = groups[0].near
@@ -83,10 +93,22 @@ class EngineChain(Component):
             m.d.comb += getattr(self, name).eq(getattr(first, name))
         return m
 
+    def add_die(self, m: Module, index: int, crossing: Any) -> str:
+        """Add the clock domain of a die, which has a reset of its own; return its name."""
+        name = f"die_{index}"
+        m.domains += ClockDomain(name, local=True)
+        m.d.comb += [
+            ClockSignal(name).eq(ClockSignal()),
+            ResetSignal(name).eq(crossing.far_reset),
+        ]
+        return name
+
     def share_load(self, m: Module, first) -> None:
-        """Send the one load that waits once; it is ready when its engine has taken it."""
+        """Send the one load that waits once; it is ready a cycle after its engine has taken it."""
         sent = Signal()
-        load = first.load
+        loaded = Signal()
+        load = stream.Signature(group_load(self.params)).create(path=("sent_load",))
+        register_stream(m, "load", load, first.load)
         m.d.comb += load.valid.eq(Cat(load.valid for load in self.load).any() & ~sent)
         for engine, waiting in enumerate(self.load):
             with m.If(waiting.valid):
@@ -95,15 +117,19 @@ class EngineChain(Component):
                     load.payload[name].eq(waiting.payload[name])
                     for name in self.params.engine.model.load.members
                 ]
-            m.d.comb += waiting.ready.eq(waiting.valid & first.loaded)
-        with m.If(first.loaded):
+            m.d.comb += waiting.ready.eq(waiting.valid & loaded)
+        m.d.sync += loaded.eq(first.loaded)
+        with m.If(loaded):
             m.d.sync += sent.eq(0)
         with m.Elif(load.valid & load.ready):
             m.d.sync += sent.eq(1)
 
     def share_peek(self, m: Module, first) -> None:
         """Send the one peek that waits, and each answer to where it was asked for."""
-        peek, peeked = first.peek, first.peeked
+        peeked = stream.Signature(group_peeked(self.params)).create(path=("answered_peek",))
+        register_stream(m, "peeked", first.peeked, peeked)
+        peek = stream.Signature(group_peek(self.params)).create(path=("sent_peek",))
+        register_stream(m, "peek", peek, first.peek)
         m.d.comb += peek.valid.eq(Cat(peek.valid for peek in self.peek).any())
         for engine, (waiting, answer) in enumerate(zip(self.peek, self.peeked, strict=True)):
             with m.If(waiting.valid):

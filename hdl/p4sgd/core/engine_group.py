@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.streams import Fork, ForkParams
+from hdl.common.streams import Fork, ForkParams, StreamRegister, register_stream
 from hdl.p4sgd.core.group_params import GroupParams, GroupSignature
 from hdl.p4sgd.core.group_routing import Branch, route_loads, route_peeks
 from hdl.p4sgd.core.sum_tree import Term, add_sum_tree
@@ -21,9 +21,11 @@ class EngineGroup(Component):
     level of adders, as it is the later one. Peeks are answered in their order, whichever engine is
     the faster one, so that no answer stands in the way of the one that is waited for.
 
-    Throughput: an engine's. Latency: none but :func:`sum_levels` of ``partials``. The last group
-    has no ``far``.
+    Throughput: an engine's. Latency: :attr:`deltas_latency` of ``deltas``, to engines and ``far``;
+    :func:`sum_levels` of ``partials``; else none. The last group has no ``far``.
     """
+
+    deltas_latency = StreamRegister.latency  #: else one path of ready leads from all engines back
 
     def __init__(self, params: GroupParams) -> None:
         ports = {"near": In(GroupSignature(params.worker, params.engines))}
@@ -85,14 +87,10 @@ class EngineGroup(Component):
 
     def share_deltas(self, m: Module, targets: list) -> None:
         """Copy the deltas to every engine, and on to the next die."""
-        deltas = self.near.deltas
+        deltas = flipped(self.near.deltas)
         width = deltas.payload.shape().size
         m.submodules.fork = fork = Fork(ForkParams(width=width, count=len(targets)))
-        m.d.comb += [
-            fork.i.payload.eq(deltas.payload.as_value()),
-            fork.i.valid.eq(deltas.valid),
-            deltas.ready.eq(fork.i.ready),
-        ]
+        register_stream(m, "deltas", deltas, fork.i)
         for copy, target in zip(fork.o, targets, strict=True):
             m.d.comb += [
                 target.payload.as_value().eq(copy.payload),

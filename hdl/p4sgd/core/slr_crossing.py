@@ -2,7 +2,16 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import (
+    Cat,
+    ClockDomain,
+    ClockSignal,
+    DomainRenamer,
+    Module,
+    ResetSignal,
+    Signal,
+    Value,
+)
 from amaranth.lib.wiring import In, Out, connect
 
 from hdl.common.arithmetic import delay
@@ -18,8 +27,9 @@ WEIGHT_PARTS = 4  #: in which eight weights cross, one after the other
 class SlrCrossing(Component):
     """``far`` is what ``near`` is, over ``slr_stages`` registers in each direction.
 
-    Streams cross by :class:`StreamPipeline`, all else by :class:`WirePipeline`. Eight weights, to
-    an engine and back, cross in :data:`WEIGHT_PARTS`: wires between dies are few. What is said of
+    Streams cross by :class:`StreamPipeline`, all else by :class:`WirePipeline`, and so does the
+    reset of ``near``: ``far_reset`` is that of the next die. Eight weights, to an engine and back,
+    cross in :data:`WEIGHT_PARTS`: wires between dies are few. What is said of
     engines holds at ``near`` although it is older there: ``finished`` is low from the cycle after
     ``begin`` until it has been heard of again, and an engine is ``waiting`` if it was after it had
     taken the last word that was sent to it.
@@ -33,7 +43,9 @@ class SlrCrossing(Component):
         self.stages = params.worker.slr_stages
         self.latency = StreamPipelineParams(width=1, stages=self.stages).latency
         signature = GroupSignature(params.worker, params.beyond)
-        super().__init__(params, {"near": In(signature), "far": Out(signature)})
+        super().__init__(
+            params, {"near": In(signature), "far": Out(signature), "far_reset": Out(1)}
+        )
         unused = 0 if params.worker.engine.data_parallel else 2 + len(params.beyond)
         for stream in (self.near.load, self.near.peeked):
             parts = parts_of(stream.payload)
@@ -43,13 +55,16 @@ class SlrCrossing(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         near, far = self.near, self.far
+        m.domains.far = ClockDomain(local=True)
+        m.d.comb += [ClockSignal("far").eq(ClockSignal()), ResetSignal("far").eq(self.far_reset)]
+        self.wire(m, "reset", ResetSignal(), self.far_reset)
         words = [f"words_{k}" for k in range(len(self.params.beyond))]
         empty = Cat(self.cross(m, name, getattr(near, name), getattr(far, name)) for name in words)
         for name in ("deltas", "peek"):
             self.cross(m, name, getattr(near, name), getattr(far, name))
-        self.cross(m, "partials", far.partials, near.partials)
-        self.cross_in_parts(m, "load", near.load, far.load)
-        self.cross_in_parts(m, "peeked", far.peeked, near.peeked)
+        self.cross(m, "partials", far.partials, near.partials, "far")
+        self.cross_in_parts(m, "load", near.load, far.load, "sync", "far")
+        self.cross_in_parts(m, "peeked", far.peeked, near.peeked, "far", "sync")
 
         self.wire(m, "settings", near.settings, far.settings)
         self.wire(m, "begin", near.begin, far.begin)
@@ -65,11 +80,14 @@ class SlrCrossing(Component):
         self.report_end(m)
         return m
 
-    def cross(self, m: Module, name: str, source: Any, target: Any) -> Signal:
-        """Connect a stream from die to die; return what is high while all of it has arrived."""
+    def cross(self, m: Module, name: str, source: Any, target: Any, domain: str = "sync") -> Signal:
+        """Connect a stream from die to die; return what is high while all of it has arrived.
+
+        ``domain`` is that of ``source``.
+        """
         width = source.payload.shape().size
-        m.submodules[name] = pipeline = StreamPipeline(
-            StreamPipelineParams(width=width, stages=self.stages)
+        m.submodules[name] = pipeline = DomainRenamer(domain)(
+            StreamPipeline(StreamPipelineParams(width=width, stages=self.stages))
         )
         m.d.comb += [
             pipeline.i.payload.eq(source.payload.as_value()),
@@ -81,13 +99,20 @@ class SlrCrossing(Component):
         ]
         return pipeline.empty
 
-    def cross_in_parts(self, m: Module, name: str, source: Any, target: Any) -> None:
-        """Connect a stream that has time from die to die, over fewer wires."""
+    def cross_in_parts(
+        self, m: Module, name: str, source: Any, target: Any, here: str, there: str
+    ) -> None:
+        """Connect a stream that has time from die to die, over fewer wires.
+
+        ``here`` and ``there`` are the clock domains of its ends.
+        """
         parts = parts_of(source.payload)
-        m.submodules[f"{name}_serializer"] = serializer = Serializer(parts)
-        m.submodules[f"{name}_deserializer"] = deserializer = Deserializer(parts)
-        m.submodules[name] = pipeline = StreamPipeline(
-            StreamPipelineParams(width=parts.part_bits, stages=self.stages)
+        serializer = DomainRenamer(here)(Serializer(parts))
+        m.submodules[f"{name}_serializer"] = serializer
+        deserializer = DomainRenamer(there)(Deserializer(parts))
+        m.submodules[f"{name}_deserializer"] = deserializer
+        m.submodules[name] = pipeline = DomainRenamer(here)(
+            StreamPipeline(StreamPipelineParams(width=parts.part_bits, stages=self.stages))
         )
         connect(m, serializer.o, pipeline.i)
         connect(m, pipeline.o, deserializer.i)

@@ -5,7 +5,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.streams import Fork, ForkParams, cut_ready
+from hdl.common.streams import Fork, ForkParams, StreamRegister, cut_ready, register_stream
 from hdl.p4sgd.core.engine_chain import EngineChain
 from hdl.p4sgd.core.network_join import NetworkJoin
 from hdl.p4sgd.core.partial_sum import PartialSum
@@ -30,7 +30,10 @@ class TrainingCore(Component):
 
     With several dies the engines stand in an :class:`EngineChain`, all else in the first die, and
     the results are the same to the bit. ``load`` and ``peek`` then go to one engine at a time.
+    Latency: :attr:`deltas_latency` from the loss to the engines of a single die.
     """
+
+    deltas_latency = StreamRegister.latency
 
     def __init__(self, params: WorkerParams) -> None:
         engine = params.engine
@@ -93,11 +96,7 @@ class TrainingCore(Component):
         params = self.params
         width = params.engine.deltas.size
         m.submodules.fork = fork = Fork(ForkParams(width=width, count=params.engines))
-        m.d.comb += [
-            fork.i.payload.eq(loss.deltas.payload.as_value()),
-            fork.i.valid.eq(loss.deltas.valid),
-            loss.deltas.ready.eq(fork.i.ready),
-        ]
+        register_stream(m, "deltas", loss.deltas, fork.i)
         engines = []
         for e in range(params.engines):
             m.submodules[f"engine_{e}"] = engine = Engine(params.engine)

@@ -26,8 +26,10 @@ class EngineEvents(Component):
     No room for partial activations, no credit for the chunk, no room in the word FIFO, no word;
     else the cycle took a word. The first three count as network stalls while the backward stage
     is ``starved``: it has words but no deltas. ``saturated`` marks a chunk update in which a
-    lane saturated. Combinational.
+    lane saturated. Latency: :attr:`latency`.
     """
+
+    latency = 1
 
     def __init__(self, params: EngineParams) -> None:
         super().__init__(
@@ -47,22 +49,23 @@ class EngineEvents(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         events = self.events
-        m.d.comb += events.model_saturation.eq(self.saturated)
+        m.d.sync += events.eq(0)
+        m.d.sync += events.model_saturation.eq(self.saturated)
         with m.If(self.active):
             with m.If(self.no_queue):
-                m.d.comb += events.network_stall.eq(1)
+                m.d.sync += events.network_stall.eq(1)
             with m.Elif(self.no_credit):
-                m.d.comb += [
+                m.d.sync += [
                     events.network_stall.eq(self.starved),
                     events.dependency_stall.eq(~self.starved),
                 ]
             with m.Elif(self.no_room):
-                m.d.comb += [
+                m.d.sync += [
                     events.network_stall.eq(self.starved),
                     events.fifo_stall.eq(~self.starved),
                 ]
             with m.Elif(self.no_word):
-                m.d.comb += events.memory_stall.eq(1)
+                m.d.sync += events.memory_stall.eq(1)
             with m.Else():
-                m.d.comb += events.word.eq(1)
+                m.d.sync += events.word.eq(1)
         return m

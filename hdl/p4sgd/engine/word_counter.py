@@ -1,6 +1,6 @@
 """Where a word stands in its micro-batch: the plane and chunk counters of a stage."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
@@ -25,8 +25,12 @@ def word_position(params: EngineParams) -> data.StructLayout:
 class WordCounter(Component):
     """Counts ``bits`` planes in each of ``chunks`` chunks, over and over.
 
-    ``position`` describes the next word; ``step`` moves on to the one after.
+    ``position`` describes the next word, in registers; ``step`` moves on to the one after.
+    ``settings`` stand still from :attr:`settings_latency` cycles before a micro-batch's first
+    ``step`` to its last one.
     """
+
+    settings_latency = 2
 
     def __init__(self, params: EngineParams) -> None:
         super().__init__(
@@ -40,24 +44,44 @@ class WordCounter(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        params = self.params
-        plane = Signal(params.precision_bits)
-        chunk = Signal(params.model.chunk_bits)
-        first_plane, first_chunk = plane == 0, chunk == 0
-        last_plane = plane == self.settings.bits - 1
-        last_chunk = chunk == (self.settings.chunks - 1)[: params.model.chunk_bits]
+        params, settings = self.params, self.settings
+        _, plane_first, plane_last = self.count(
+            m, "plane", settings.bits, params.precision_bits, self.step
+        )
+        chunk, chunk_first, chunk_last = self.count(
+            m, "chunk", settings.chunks, params.model.chunk_bits, self.step & plane_last
+        )
+        second_plane = Signal()
+        with m.If(self.step):
+            m.d.sync += second_plane.eq(plane_first & ~plane_last)
         m.d.comb += [
-            self.position.first_plane.eq(first_plane),
-            self.position.second_plane.eq(plane == 1),
-            self.position.last_plane.eq(last_plane),
-            self.position.first_chunk.eq(first_chunk),
-            self.position.last_chunk.eq(last_chunk),
+            self.position.first_plane.eq(plane_first),
+            self.position.second_plane.eq(second_plane),
+            self.position.last_plane.eq(plane_last),
+            self.position.first_chunk.eq(chunk_first),
+            self.position.last_chunk.eq(chunk_last),
             self.position.chunk.eq(chunk),
         ]
-        with m.If(self.step):
-            m.d.sync += plane.eq(plane + 1)
-            with m.If(last_plane):
-                m.d.sync += [plane.eq(0), chunk.eq(chunk + 1)]
-                with m.If(last_chunk):
-                    m.d.sync += chunk.eq(0)
         return m
+
+    def count(
+        self, m: Module, name: str, limit: Value, bits: int, step: Value
+    ) -> tuple[Signal, Signal, Signal]:
+        """Count from 0 to ``limit - 1`` and begin anew; return the count, and whether it is the
+        first and the last one: three registers, as they are needed early in a cycle.
+        """
+        count = Signal(bits, name=name)
+        first = Signal(name=f"first_{name}", init=1)
+        last = Signal(name=f"last_{name}")
+        single = Signal(name=f"single_{name}", reset_less=True)
+        before_last = Signal(bits, name=f"before_last_{name}", reset_less=True)
+        m.d.sync += [single.eq(limit == 1), before_last.eq((limit - 2)[:bits])]
+        with m.If(step):
+            m.d.sync += [
+                count.eq(Mux(last, 0, count + 1)),
+                first.eq(last),
+                last.eq(Mux(last, single, count == before_last)),
+            ]
+        with m.Elif(first):
+            m.d.sync += last.eq(single)
+        return count, first, last

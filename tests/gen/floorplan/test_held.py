@@ -60,7 +60,7 @@ def test_a_way_to_another_slr():
     assert held(WirePipeline(WirePipelineParams(width=1, stages=3))) == [
         Held("way_0/wires_1_reg*", 1),
         Held("way_0/wires_2_reg*", 1, at_edge=True),
-        Held("way_0/wires_3_reg*", 0, at_edge=True),
+        Held("way_0/o_reg*", 0, at_edge=True),
     ]
 
 

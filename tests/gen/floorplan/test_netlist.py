@@ -35,7 +35,7 @@ def test_registers_are_one_cell_with_or_without_reset(language):
     assert {c.type for c in found.cells} == {"$sdffe", "$xor"}
     (found,) = netlists(getattr(way, language), language).values()
     plain = {tuple(c.wires["Q"]) for c in found.cells if c.type == "$dff" and len(c.wires["Q"]) > 1}
-    assert plain == {tuple(found.nets[name]) for name in ("wires_1", "wires_2")}
+    assert plain == {tuple(found.nets[name]) for name in ("wires_1", "o")}
 
 
 def test_ports(board):

@@ -71,6 +71,8 @@ def test_ways_are_registered(cut):
     assert chain == {
         ("hub", "group_0", False),
         ("group_0", "hub", False),
+        ("hub", "group_1", True),  # the core's reset
+        ("hub", "group_2", True),
         ("group_0", "group_1", True),
         ("group_1", "group_0", True),
         ("group_1", "group_2", True),
@@ -83,7 +85,8 @@ def test_every_way_between_dies_has_registers_at_their_edges(worker):
     found = floorplan(worker, synthesis(worker), U280, plan)
     at_edge = {held.cells.rpartition("/")[0] for held in found.held if held.at_edge}
     ways = {"/".join(leaf.path) for leaf in Hierarchy(worker, plan).leaves if is_long(leaf.module)}
-    assert at_edge == {way for way in ways if "crossing_" in way or "mac_" in way} == ways
+    named = {way for way in ways if "crossing_" in way or "mac_" in way} | {"reset_to_cages"}
+    assert at_edge == named == ways
     # Levels of a cage are synchronised in the hub, those to it in the cage.
     assert not [held for held in found.held if "levels_of" in held.cells or "told" in held.cells]
 
@@ -108,16 +111,16 @@ def test_boards(board, design, settings, cages):
     found = floorplan(emission, synthesis(emission), U280, plan_on_card(emission, design))
     assert found.assignment == {"hub": 0, "cages": 2}
     parts = {part.name: part for part in found.parts}
-    assert parts["cages"].cells == tuple(f"mac_{k}" for k in range(cages))
+    assert parts["cages"].cells == ("cages_apb_reset", *(f"mac_{k}" for k in range(cages)))
     assert "core" in parts["hub"].cells
     for way in emission.top.component.slr_crossings:
         lies = [held.slr for held in found.held if held.cells.startswith(f"{way.path}/payload_")]
         assert lies == ([0, 1, 1, 1, 2] if way.source == "core" else [2, 1, 1, 1, 0])
     ways = sum(way.wires for way in emission.top.component.slr_crossings)
     # A way of counts is always valid and nobody asks whether it is ready; of its counts of cuts the
-    # upper bits are for a second class.
+    # upper bits are for a second class. The reset that goes with a way is its own.
     levels = LEVELS.size + SETTINGS.size + ASKS.size
-    assert ways - 4 * cages <= found.wires[0] - levels * cages <= ways + 50 * cages
+    assert ways - 7 * cages <= found.wires[0] - levels * cages <= ways + 50 * cages
     assert found.wires[0] == found.wires[1]
 
 

@@ -1,15 +1,17 @@
 """Wire by wire."""
 
 import pytest
-from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal
-from amaranth.lib.wiring import Out
+from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal, Signal
+from amaranth.lib.wiring import In, Out
 
 from gen.emission.emit import emit
 from gen.floorplan.hierarchy import Hierarchy
 from gen.floorplan.parts import vendor_outputs
 from gen.floorplan.plan import Plan, PlanPart
-from gen.floorplan.wires import GLOBAL, VENDOR_GLOBAL, Wire, Wires, mirrored
+from gen.floorplan.wires import CLOCK, VENDOR_CLOCK, Wire, Wires, mirrored
 from hdl.common.component import Component
+from hdl.common.crossing.reset_synchroniser import ResetSynchroniser, ResetSynchroniserParams
+from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
 from hdl.u280.vendor import VendorIp, VendorPort
 from tests.gen.floorplan.design import Board, Consumer
 
@@ -48,16 +50,77 @@ class Clocked(Component):
 
 
 @pytest.mark.parametrize("params", ["instance", "register"])
-def test_made_clocks_and_resets_join_nothing(params):
+def test_a_made_clock_joins_nothing_and_a_reset_is_a_wire_like_any_other(params):
     emission = emit(Clocked(params))
     hierarchy = Hierarchy(emission, Plan(parts=(PlanPart(name="pll", cells=("pll",)),)))
-    assert list(Wires(hierarchy, vendor_outputs(emission))) == []
+    assert list(Wires(hierarchy, vendor_outputs(emission))) == [Wire("pll", (("hub", 0),))]
+
+
+class Resets(Component):
+    """Two consumers and a way from one to the other, with a register that resets all of them."""
+
+    def __init__(self, params):
+        super().__init__(params, {"i": In(5), "o": Out(5)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.domains.fast = ClockDomain(local=True)
+        reset = Signal()
+        m.d.sync += reset.eq(self.i[0])
+        m.d.comb += [ClockSignal("fast").eq(ClockSignal()), ResetSignal("fast").eq(reset)]
+        m.submodules.first = first = Consumer()
+        m.submodules.second = second = Consumer()
+        way = StreamPipeline(StreamPipelineParams(width=5))
+        m.submodules.way = DomainRenamer("fast")(way)
+        m.d.comb += [
+            first.i.payload.eq(self.i),
+            first.i.valid.eq(1),
+            way.i.payload.eq(first.heard),
+            way.i.valid.eq(1),
+            way.o.ready.eq(1),
+            second.i.payload.eq(way.o.payload),
+            second.i.valid.eq(way.o.valid),
+            self.o.eq(second.heard),
+        ]
+        return m
+
+
+def resets_to(name):
+    """What the register of the reset is joined with, if the consumer ``name`` lies apart."""
+    plan = Plan(parts=(PlanPart(name="far", cells=(name,)),))
+    found = Wires(Hierarchy(emit(Resets(None)), plan), {})
+    return [wire.sinks for wire in found if "logic" in wire.port and wire.source == "hub"]
+
+
+def test_the_reset_of_a_way_comes_in_at_its_source():
+    assert resets_to("second") == []
+    assert resets_to("first") == [(("far", 0),)]
+
+
+class Caught(Component):
+    """A reset that a synchroniser on another die makes of a register's."""
+
+    def __init__(self, params):
+        super().__init__(params, {"i": In(1), "o": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        cause = Signal()
+        m.submodules.far = far = ResetSynchroniser(ResetSynchroniserParams())
+        m.d.sync += cause.eq(self.i)
+        m.d.comb += [far.i.eq(cause), self.o.eq(far.reset)]
+        return m
+
+
+def test_what_is_not_timed_joins_nothing():
+    far = PlanPart(name="far", cells=("far",))
+    assert list(Wires(Hierarchy(emit(Caught(None)), Plan(parts=(far,))), {})) == []
 
 
 MAC = PlanPart(name="mac", cells=("mac",))
 
 
-def test_clocks_and_resets_join_nothing():
+def test_clocks_join_nothing():
     assert wires(MAC).count(Wire("mac", (("hub", 2),))) == 2
     assert wires(MAC).count(Wire("hub", (("mac", 2),))) == 7
     assert len(wires(MAC)) == 9
@@ -72,26 +135,24 @@ def test_ports_of_unknown_direction_are_driven_by_whom_they_are_not():
     assert sorted(wires(MAC, outputs={}), key=str) == sorted(wires(MAC), key=str)
 
 
-@pytest.mark.parametrize("name", ["clk", "rst", "read_clk", "write_rst"])
-def test_clocks_and_resets_of_components(name):
-    assert GLOBAL.fullmatch(name)
+@pytest.mark.parametrize("name", ["clk", "read_clk"])
+def test_clocks_of_components(name):
+    assert CLOCK.fullmatch(name)
 
 
-@pytest.mark.parametrize("name", ["first", "clk_count", "soft_reset", "burst"])
+@pytest.mark.parametrize("name", ["first", "clk_count", "soft_reset", "write_rst"])
 def test_other_ports_of_components(name):
-    assert not GLOBAL.fullmatch(name)
+    assert not CLOCK.fullmatch(name)
 
 
-@pytest.mark.parametrize(
-    "name", ["axi_aclk", "AXI_00_ARESET_N", "sys_rst_n", "aresetn", "gt_txusrclk2", "usr_rx_reset"]
-)
-def test_clocks_and_resets_of_the_vendor(name):
-    assert VENDOR_GLOBAL.fullmatch(name)
+@pytest.mark.parametrize("name", ["axi_aclk", "HBM_REF_CLK_0", "gt_txusrclk2", "gt_ref_clk_p"])
+def test_clocks_of_the_vendor(name):
+    assert VENDOR_CLOCK.fullmatch(name)
 
 
-@pytest.mark.parametrize("name", ["tx_axis_tdata", "AXI_00_ARVALID", "first", "s_axi_burst"])
+@pytest.mark.parametrize("name", ["tx_axis_tdata", "AXI_00_ARESET_N", "first", "usr_rx_reset"])
 def test_other_ports_of_the_vendor(name):
-    assert not VENDOR_GLOBAL.fullmatch(name)
+    assert not VENDOR_CLOCK.fullmatch(name)
 
 
 def test_sides_of_a_way():

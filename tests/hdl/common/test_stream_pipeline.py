@@ -7,7 +7,7 @@ from cocotb.triggers import RisingEdge, Timer
 
 from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
 from sim.harness.streams import STALLS, Sink, Source, cycle, never, often, receive, send, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
 from tests.hdl.common.stream_bench import passes_in_order
 
 SIZES = [(1, 1), (40, 2), (9, 4)]
@@ -91,6 +91,7 @@ async def empty_only_when_all_have_left(dut, stall):
 async def a_reset_flushes_it(dut):
     """Whatever it finds on the way there and back, and what moves while it lasts."""
     params = params_in_simulator(StreamPipelineParams)
+    shortest = component_in_simulator().reset_cycles
     await start(dut)
     for under_way, moves in product(range(params.capacity + 1), (0, 1)):
         dut.o_ready.value = 0
@@ -101,7 +102,8 @@ async def a_reset_flushes_it(dut):
         for _ in range(moves * random.randrange(params.latency + params.stages)):
             await RisingEdge(dut.clk)
         dut.rst.value = 1
-        await RisingEdge(dut.clk)
+        for _ in range(shortest):
+            await RisingEdge(dut.clk)
         dut.rst.value = dut.i_valid.value = dut.o_ready.value = 0
         for _ in range(2 * params.latency + 1):
             await RisingEdge(dut.clk)

@@ -14,6 +14,7 @@ from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.engine.model_params import GROUP_LANES
 from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.engine.word_counter import WordCounter
 from sim.harness import first_wrong
 from sim.harness.beats import Beats
 from sim.harness.payloads import layout_of, numbered, pack, unpack
@@ -332,5 +333,11 @@ async def peek(
 
 async def start_run(dut: Any, run: Run) -> None:
     """Set the run up and pulse ``start``."""
-    put(dut, settings=run.settings)
+    await set_up(dut, run.settings)
     await pulse(dut, "start")
+
+
+async def set_up(dut: Any, settings: dict[str, int]) -> None:
+    """Set what holds still during a run, as early as it has to be."""
+    put(dut, settings=settings)
+    await clock(dut, WordCounter.settings_latency)

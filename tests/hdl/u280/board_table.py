@@ -10,6 +10,10 @@ DOMAINS = {
 }
 
 
+#: the resets of the same domains beside the cages
+IN_CAGES = {"": "reset_to_cages.o", "apb_": "cages_apb_reset.reset"}
+
+
 def board_table(board, ways):
     """What all boards have, and the ``ways`` of packets: of each cage, of each class, the core's
     streams out and in.
@@ -35,15 +39,23 @@ def board_table(board, ways):
 
 def add_clocks(table, memory):
     domain_of = {"apb_reset": "apb_", "hbm_reset": "hbm_", "hbm_ports_reset": "hbm_"}
+    domain_of["cages_apb_reset"] = "apb_"
     for path in table.seen:
         instance, _, port = path.partition(".")
-        if instance in domain_of and port in ("clk", "rst"):
-            clock, reset = DOMAINS[domain_of[instance]]
-        else:
-            clock, reset = DOMAINS.get(port.removesuffix("clk").removesuffix("rst"), ("", ""))
+        domain = port.removesuffix("clk").removesuffix("rst")
+        if port in ("clk", "rst"):
+            domain = domain_of.get(instance, "")
+        clock, reset = DOMAINS.get(domain, ("", ""))
+        if instance.startswith(("mac_", "of_mac_", "counts_of_", "cages_")):
+            reset = IN_CAGES.get(domain, "")
         if port.endswith(("clk", "rst")) and clock:
             table.add(path, clock if port.endswith("clk") else reset)
-    table.wire(sync_reset={"i": "pcie.reset"}, apb_reset={"i": "~board_clocks.locked"})
+    table.wire(
+        sync_reset={"i": "pcie.reset"},
+        reset_to_cages={"i": "sync_reset.reset"},
+        apb_reset={"i": "~board_clocks.locked"},
+        cages_apb_reset={"i": "~board_clocks.locked"},
+    )
     if memory:
         table.wire(
             hbm_reset={"i": "~(board_clocks.locked & memory.complete)"},

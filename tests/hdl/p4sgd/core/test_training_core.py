@@ -43,7 +43,8 @@ SIZES = {
     "three dies": WorkerParams(engines=4, engine=ENGINE, slrs=3),
     "exchanging": WorkerParams(engines=2, engine=replace(ENGINE, l2=False, data_parallel=True)),
 }
-APART = {1: 0, 3: 2 * 2 * 3 + 2}  #: cycles by dies: two crossings, out and back, and two adders
+#: cycles by dies: two crossings, out and back, two adders, and a register in front of each fork
+APART = {1: 0, 3: 2 * 2 * 3 + 2 + 2}
 EPOCHS = 2
 
 
@@ -215,7 +216,7 @@ async def mark_turnaround(dut, loss):
     parts = Worker(params).latencies
     names = ["last word in to partials", "deltas to the next mini-batch's first word, with one bit"]
     kind = "logistic" if loss is Loss.LOGISTIC else "linear and hinge"
-    names += [f"partials to deltas, {kind}"]
+    names += [f"partials to deltas, {kind}", "deltas to the engines of the first die"]
     apart = parts[OVER_DIES] if params.slrs > 1 else 0
     assert delays == {sum(parts[name] for name in names) + bits - 1 + apart}
     assert max(delays) <= 40 + apart

@@ -1,13 +1,12 @@
 from itertools import product
 
 import cocotb
-from cocotb.triggers import Timer
 
-from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS, EngineEvents
+from hdl.p4sgd.engine.engine_events import EngineEvents
 from hdl.p4sgd.engine.params import EngineParams
-from sim.harness.payloads import unpack
+from sim.harness import streams
 from sim.harness.verilator import simulate
-from tests.hdl.p4sgd.bench import put
+from tests.hdl.p4sgd.bench import play
 
 INPUTS = ("active", "no_queue", "no_credit", "no_room", "no_word", "starved", "saturated")
 NAMES = ("word", "memory_stall", "network_stall", "dependency_stall", "fifo_stall")
@@ -32,11 +31,9 @@ def cause(active, no_queue, no_credit, no_room, no_word, starved, saturated):
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
 async def names_one_cause_a_cycle(dut):
-    layout = ENGINE_EVENTS
-    for bits in product((0, 1), repeat=len(INPUTS)):
-        inputs = dict(zip(INPUTS, bits, strict=True))
-        put(dut, **inputs)
-        await Timer(1, "ns")
-        events = unpack(layout, int(dut.events.value))
+    given = [dict(zip(INPUTS, bits, strict=True)) for bits in product((0, 1), repeat=len(INPUTS))]
+    await streams.start(dut)
+    seen = await play(dut, [*given, *[given[0]] * EngineEvents.latency], "events")
+    for inputs, events in zip(given, seen["events"][EngineEvents.latency :], strict=True):
         assert events.pop("model_saturation") == inputs["saturated"]
         assert events == {name: name == cause(**inputs) for name in NAMES}

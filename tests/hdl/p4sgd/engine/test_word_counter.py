@@ -8,6 +8,8 @@ from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import clock, generator, play, position_of, put
 from tests.long import short_and_long
 
+REGISTERS = ["plane", "chunk", "first_plane", "second_plane", "last_plane"]
+REGISTERS += ["first_chunk", "last_chunk"]
 SIZES = [
     EngineParams(chunks=9),
     EngineParams(chunks=1),
@@ -21,7 +23,15 @@ SIZES = [
     "params", short_and_long(SIZES, SIZES[1:4]), ids=lambda params: params.suffix
 )
 def test_word_counter(params):
-    simulate(WordCounter(params), __name__, registers=["plane", "chunk"])
+    simulate(WordCounter(params), __name__, registers=REGISTERS)
+
+
+def go_to(dut, taken, bits, chunks):
+    """Let the counter stand where it does after so many words."""
+    position = position_of(taken, bits, chunks)
+    values = position | {"plane": taken % bits}
+    for name in REGISTERS:
+        getattr(dut, name).value = values[name]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -37,8 +47,9 @@ async def counts_planes_and_chunks(dut, bits, chunks):
     for nearby in (0, words // 2, words):  # begin before these: in the middle all bits change
         if nearby > 60:
             taken = nearby - 20
-            dut.plane.value, dut.chunk.value = taken % bits, taken // bits
-        await clock(dut)
+            go_to(dut, taken, bits, chunks)
+        for _ in range(WordCounter.settings_latency):
+            await clock(dut)
         steps = [int(step) for step in rng.random(60) < 0.8]
         trace = await play(dut, [*({"step": step} for step in steps), {"step": 0}], "position")
         for step, position in zip([*steps, 0], trace["position"], strict=True):
