@@ -67,6 +67,17 @@ def delay(
     return value
 
 
+def data_register(m: Module, port: Any) -> Any:
+    """Return a register that an output shows, without the reset that a port's own register has.
+
+    For data that a valid bit goes with: a reset is a wire to every register that has one.
+    """
+    name = f"{Value.cast(port).name}_data"
+    register = Signal(port.shape(), name=name, reset_less=True)
+    m.d.comb += port.eq(register)
+    return register
+
+
 def signed_array(bits: int, length: int) -> data.ArrayLayout:
     """Return the layout of an array of ``length`` signed numbers."""
     return data.ArrayLayout(signed(bits), length)

@@ -7,7 +7,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import count_ones, low_bits, rounded_half, saturate
+from hdl.common.arithmetic import count_ones, data_register, low_bits, rounded_half, saturate
 from hdl.common.component import Component
 from hdl.p4sgd.worker_params import WorkerParams
 
@@ -54,6 +54,7 @@ class PartialSum(Component):
             m.d.sync += valid.eq(Cat(everyone, valid[:-1]))
 
         shift = self.settings.bits - self.settings.signed_features
+        activations = data_register(m, self.activations.payload)
         overflows = []
         for k in range(self.params.engine.banks):
             total = self.add_engines(m, [p.payload[k] for p in self.partials], advance, k)
@@ -63,7 +64,7 @@ class PartialSum(Component):
             with m.If(advance):
                 m.d.sync += [
                     rounded.eq(rounded_half((total << 1) >> shift.as_unsigned()[:4])),
-                    self.activations.payload[k].eq(clamped),
+                    activations[k].eq(clamped),
                     overflowed.eq(overflow),
                 ]
             overflows.append(overflowed)

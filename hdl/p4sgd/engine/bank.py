@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import delay, low_bits
+from hdl.common.arithmetic import data_register, delay, low_bits
 from hdl.common.component import Component
 from hdl.p4sgd.engine.adder_tree import GatedAdderTree
 from hdl.p4sgd.engine.params import EngineParams
@@ -84,20 +84,22 @@ class Bank(Component):
         chunk_done = Signal()
         first_chunk = Signal(reset_less=True)
         m.d.sync += [chunk_done.eq(valid & tag.last_plane), first_chunk.eq(tag.first_chunk)]
+        partial = data_register(m, self.partial)
         with m.If(chunk_done):
-            total = Mux(first_chunk, 0, self.partial) + codes
-            m.d.sync += self.partial.eq(low_bits(total, self.params.bank.partial_bits))
+            total = Mux(first_chunk, 0, partial) + codes
+            m.d.sync += partial.eq(low_bits(total, self.params.bank.partial_bits))
 
     def scale(self, m: Module) -> None:
         """Shift the delta to the weight of each plane in turn."""
         whole = self.delta << self.params.max_bits
         half = self.delta << (self.params.max_bits - 1)
+        scaled = data_register(m, self.scaled)
         with m.If(self.next_plane):
             with m.If(self.first_plane):
-                m.d.sync += self.scaled.eq(
+                m.d.sync += scaled.eq(
                     Mux(self.signed_features, -whole, half)[: self.params.bank.scaled_bits]
                 )
             with m.Elif(self.second_plane & self.signed_features):
-                m.d.sync += self.scaled.eq(half)
+                m.d.sync += scaled.eq(half)
             with m.Else():
-                m.d.sync += self.scaled.eq(self.scaled >> 1)
+                m.d.sync += scaled.eq(scaled >> 1)

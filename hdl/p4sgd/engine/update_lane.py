@@ -3,7 +3,7 @@
 from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import rounded_half, saturate
+from hdl.common.arithmetic import data_register, rounded_half, saturate
 from hdl.common.component import Component
 from hdl.p4sgd.engine.params import EngineParams
 
@@ -62,7 +62,7 @@ class UpdateLane(Component):
 
         clamped, overflow = saturate(step, params.weight_bits)
         m.d.sync += [
-            self.result.eq(Mux(self.replace, self.host_weight, clamped)),
-            self.saturated.eq(overflow),
+            data_register(m, self.result).eq(Mux(self.replace, self.host_weight, clamped)),
+            data_register(m, self.saturated).eq(overflow),
         ]
         return m

@@ -3,7 +3,7 @@
 from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import delay, rounded_half, saturate
+from hdl.common.arithmetic import data_register, delay, rounded_half, saturate
 from hdl.common.component import Component
 from hdl.p4sgd.loss.sigmoid import Sigmoid
 from hdl.p4sgd.worker_params import LOSS_SETTINGS, Loss, WorkerParams
@@ -59,8 +59,8 @@ class LossLane(Component):
         m.d.sync += [
             product.eq(derivative * self.settings.mantissa),
             shifted.eq(rounded_half(settled >> (self.settings.exponent - 1)[:6])),
-            self.delta.eq(clamped),
-            self.delta_saturated.eq(overflow),
+            data_register(m, self.delta).eq(clamped),
+            data_register(m, self.delta_saturated).eq(overflow),
         ]
         return m
 

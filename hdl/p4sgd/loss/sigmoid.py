@@ -7,7 +7,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, signed, unsigned
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import delay
+from hdl.common.arithmetic import data_register, delay
 from hdl.common.component import Component
 from hdl.p4sgd.worker_params import WorkerParams
 
@@ -79,6 +79,8 @@ class Sigmoid(Component):
             magnitude.eq(Mux(self.x < 0, -self.x, self.x)[: len(self.x)]),
             negative.eq(self.x < 0),
             product.eq(rise * offset),
-            self.value.eq(Mux(beyond, 1 << fraction_bits, interpolated)[: fraction_bits + 1]),
+            data_register(m, self.value).eq(
+                Mux(beyond, 1 << fraction_bits, interpolated)[: fraction_bits + 1]
+            ),
         ]
         return m

@@ -3,6 +3,7 @@
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hdl.common.arithmetic import data_register
 from hdl.common.component import Component
 from hdl.common.packets import AXIS
 from hdl.p4sgd.network.frame import FRAMES
@@ -66,16 +67,15 @@ class Arrivals(Component):
             with m.If(applies):
                 m.d.comb += verdict.eq(kind)
         # The checks in order, the first that applies: written from the last to the first.
+        arrival = data_register(m, self.arrival)
         m.d.sync += [
             self.valid.eq(frame_filter.valid),
-            self.arrival.verdict.eq(verdict),
-            self.arrival.slot.eq(slot[: self.params.slot_bits]),
-            self.arrival.is_agg.eq(frame.is_agg),
-            self.arrival.acked.eq(frame.acked),
-            self.arrival.use.eq(frame.use),
-            self.arrival.saturated.eq(frame.saturated[: self.params.lanes]),
+            arrival.verdict.eq(verdict),
+            arrival.slot.eq(slot[: self.params.slot_bits]),
+            arrival.is_agg.eq(frame.is_agg),
+            arrival.acked.eq(frame.acked),
+            arrival.use.eq(frame.use),
+            arrival.saturated.eq(frame.saturated[: self.params.lanes]),
         ]
-        m.d.sync += [
-            self.arrival.activations[k].eq(frame.payload[k]) for k in range(self.params.lanes)
-        ]
+        m.d.sync += [arrival.activations[k].eq(frame.payload[k]) for k in range(self.params.lanes)]
         return m
