@@ -6,6 +6,7 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.p4sgd.transport.params import Phase, TransportParams, Verdict
@@ -28,7 +29,7 @@ class SlotTable(Component):
 
     ``questions`` are slots, ``answers`` their phase and use in the same cycle. ``clear`` begins a
     job: all slots take use -1, freed, in ``slots`` cycles of ``clearing``; then it is ``open``.
-    ``idle`` is high while no slot waits and all is delivered.
+    ``idle`` is high while no slot waited a cycle ago and all is delivered.
 
     Throughput: a start, an arrival, a delivery and the questions every cycle.
     """
@@ -83,9 +84,7 @@ class SlotTable(Component):
             m.d.sync += [self.next_use.eq(0), previous_use.eq(-1)]
         m.d.comb += of_next.addr.eq(self.next_slot)
         m.d.comb += self.may_start.eq(
-            self.open
-            & of_next.data.has_freed_before(self.next_use)
-            & (self.outstanding != self.slot_count)
+            self.open & of_next.data.has_freed_before(self.next_use) & ~self.all_outstanding(m)
         )
         self.follow(m, "deliver", self.deliver_slot, of_delivered, self.arrived, self.delivered)
         seen_slot = Signal(self.params.slot_bits)
@@ -189,12 +188,25 @@ class SlotTable(Component):
             m.d.sync += [bit.eq(0), ahead.eq(0)]
 
     def count(self, m: Module) -> None:
-        """Count the slots that wait, and the micro-batches that were not delivered."""
+        """Count the slots that wait, a cycle late, and the micro-batches not yet delivered."""
         waiting = Signal(self.params.count_bits)
+        started = delay(m, self.start, 1, "started", reset_less=False)
+        freed = delay(m, self.verdict == Verdict.FREED, 1, "freed", reset_less=False)
         m.d.sync += [
-            waiting.eq(waiting + self.start - (self.verdict == Verdict.FREED)),
+            waiting.eq(waiting + started - freed),
             self.outstanding.eq(self.outstanding + self.start - self.delivered),
         ]
         with m.If(self.clear):
-            m.d.sync += [waiting.eq(0), self.outstanding.eq(0)]
+            m.d.sync += [waiting.eq(0), started.eq(0), freed.eq(0), self.outstanding.eq(0)]
         m.d.comb += self.idle.eq((waiting == 0) & (self.outstanding == 0))
+
+    def all_outstanding(self, m: Module) -> Signal:
+        """Return a register: as many micro-batches as there are slots were not delivered."""
+        full = Signal()
+        all_but_one = Signal(self.params.count_bits, reset_less=True)
+        m.d.sync += all_but_one.eq((self.slot_count - 1)[: self.params.count_bits])
+        with m.If(self.clear | self.delivered & ~self.start):
+            m.d.sync += full.eq(0)
+        with m.Elif(self.start & ~self.delivered):
+            m.d.sync += full.eq(self.outstanding == all_but_one)
+        return full

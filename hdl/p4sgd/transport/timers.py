@@ -17,8 +17,8 @@ from hdl.p4sgd.transport.params import (
 )
 from hdl.p4sgd.transport.pending_flags import add_pending_flags
 
-#: What is kept of the last packet of a slot: when it was sent, and how often before.
-SENT = data.StructLayout({"time": TIME_BITS, "tries": TRIES})
+#: What is kept of the last packet of a slot: when it becomes overdue, how often it went before.
+SENT = data.StructLayout({"due": TIME_BITS, "tries": TRIES})
 
 
 class Timers(Component):
@@ -68,11 +68,12 @@ class Timers(Component):
             MemoryParams(bits=SENT.size, depth=params.slots)
         )
         now = Signal(TIME_BITS)
+        due = Signal(TIME_BITS, reset_less=True)  # of a packet that is sent now
         sent = Signal(SENT)
         written = Signal(SENT)
-        m.d.sync += now.eq(now + 1)
+        m.d.sync += [now.eq(now + 1), due.eq((now + 1 + self.settings.timeout)[:TIME_BITS])]
         m.d.comb += [
-            written.time.eq(now),
+            written.due.eq(due),
             written.tries.eq(self.sent_tries),
             store.write.eq(self.sent),
             store.write_address.eq(self.sent_slot),
@@ -91,7 +92,8 @@ class Timers(Component):
             late.eq(
                 waited
                 & (self.answers[1].phase != Phase.FREE)
-                & ((now - sent.time)[:TIME_BITS] >= self.settings.timeout)
+                # A timeout is less than half of what the clock counts: no sign, or it has come.
+                & ~(now - sent.due)[TIME_BITS - 1]
             ),
         ]
         self.decide(m, late, sent.tries)
@@ -104,6 +106,8 @@ class Timers(Component):
         """
         overdue, settings = self.overdue, self.settings
         blocked = Signal(TIME_BITS)
+        before_last = Signal(TIME_BITS, reset_less=True)  # cycle of a timeout
+        expired = Signal()  # it has been blocked for a timeout
         tries = Signal(TRIES)
         again = Signal()
         decides = late & ~self.gave_up & ~overdue.valid
@@ -124,10 +128,14 @@ class Timers(Component):
             m.d.sync += [blocked.eq(0), overdue.payload.slot.eq(self.questions[1])]
         with m.Else():
             m.d.comb += [
-                again.eq((blocked == settings.timeout) & ~overdue.ready),
+                again.eq(expired),
                 tries.eq(overdue.payload.tries),
             ]
             m.d.sync += blocked.eq(Mux(again, 0, blocked + 1))
+        m.d.sync += [
+            before_last.eq((settings.timeout - 1)[:TIME_BITS]),
+            expired.eq(overdue.valid & ~overdue.ready & (blocked == before_last) & ~again),
+        ]
         waited = tries.repetitions == settings.peer_retries
         silent = (settings.retries != 0) & (tries.unanswered == settings.retries)
         alone = (settings.peer_retries != 0) & answered & ~overdue.valid & waited
@@ -145,10 +153,10 @@ class Timers(Component):
                 self.peers_missing.eq(alone),
                 self.stuck_slot.eq(Mux(overdue.valid, overdue.payload.slot, self.questions[1])),
             ]
+        with m.Elif(overdue.valid & overdue.ready):
+            m.d.sync += overdue.valid.eq(0)
         with m.Elif(again):
             m.d.sync += overdue.valid.eq(1)
-        with m.Elif(overdue.ready):
-            m.d.sync += overdue.valid.eq(0)
 
     def scan(self, m: Module, late: Signal) -> tuple[Signal, Signal]:
         """Look at one slot after the other, but not while one is overdue.

@@ -68,12 +68,15 @@ class Transmitter(Component):
             MemoryParams(bits=params.activations.size, depth=params.slots)
         )
         m.submodules.queue = queue = ReservedFifo(
-            ReservedFifoParams(width=self.packet.size, depth=QUEUE_DEPTH)
+            ReservedFifoParams(width=self.packet.size, depth=QUEUE_DEPTH, cancels=True)
         )
         order = Signal(self.order)
         chosen = Signal()
         self.choose(m, order, chosen, queue.room)
-        m.d.comb += queue.reserve.eq(chosen)
+        # What is chosen is known late: a place is kept for whatever may be, and given back if not.
+        offered = self.partial.valid | self.acks.valid | self.overdue.valid
+        m.d.comb += queue.reserve.eq(offered & queue.room)
+        m.d.sync += queue.cancel.eq(queue.reserve & ~chosen)
         read = delay(m, order, 1, "order")
         m.d.comb += [
             payloads.write.eq(self.start),

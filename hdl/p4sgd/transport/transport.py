@@ -77,7 +77,11 @@ class Transport(Component):
         m.submodules.timers = timers = Timers(params)
         m.submodules.transmitter = transmitter = Transmitter(params)
         m.submodules.reorder_buffer = reorder_buffer = ReorderBuffer(params)
-        m.submodules.acks = acks = Fifo(FifoParams(width=params.slot_bits, depth=params.slots))
+        m.submodules.acks = acks = Fifo(
+            FifoParams(
+                width=params.slot_bits, depth=params.slots, style="block", output_register=True
+            )
+        )
         connect(m, flipped(self.s_axis), arrivals.s_axis)
         connect(m, flipped(self.partial), transmitter.partial)
         connect(m, timers.overdue, transmitter.overdue)

@@ -42,6 +42,7 @@ class Golden:
         self.slots = [golden.WorkerSlot.at_start()] * self.count
         self.started = self.seen = self.delivered = 0
         self.full = set()  # micro-batches whose full activation has come
+        self.was_free = True  # all slots, a cycle ago
 
     @property
     def next_slot(self):
@@ -58,9 +59,12 @@ class Golden:
         return self.delivered in self.full
 
     @property
+    def free(self):
+        return all(slot.phase is golden.Phase.FREE for slot in self.slots)
+
+    @property
     def idle(self):
-        free = all(slot.phase is golden.Phase.FREE for slot in self.slots)
-        return free and self.started == self.delivered
+        return self.was_free and self.started == self.delivered
 
     def judge(self, arrival):
         """The slot after the packet, and the verdict."""
@@ -97,6 +101,7 @@ class Golden:
     def step(self, inputs, slots):
         """A clock edge."""
         was_seen = self.seen in self.full
+        self.was_free = self.free
         if inputs["valid"] and not self.clearing:
             arrival = inputs["arrival"]
             state, verdict = self.judge(arrival)

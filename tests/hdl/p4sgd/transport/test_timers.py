@@ -146,6 +146,7 @@ async def timeouts_of_every_length(dut):
         timeout = random.randrange(1 << bit, 2 << bit)
         bench = await Bench(dut, 1, timeout).start()
         dut.now.value = (1 << TIME_BITS) - random.randrange(1, timeout)
+        await bench.step()
         await bench.step(send=0)
         jump = timeout - 10
         for part in (jump // 3, jump - jump // 3):

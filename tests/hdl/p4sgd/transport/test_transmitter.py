@@ -58,6 +58,7 @@ class Bench:
         self.latencies = []
         self.moved = []  # cycles
         self.now = 0
+        self.dropped = False  # what was offered a cycle ago: its place is free from the next one on
         self.chosen = dict.fromkeys(TOOK, 0)
 
     async def start(self):
@@ -79,7 +80,7 @@ class Bench:
 
     async def step(self, ready=True, partial=None, next_slot=0, next_use=0, **offered):
         """A cycle: what is offered (None: nothing), and all that must come of it."""
-        dut, room = self.dut, self.held < QUEUE_DEPTH
+        dut, room = self.dut, self.held + self.dropped < QUEUE_DEPTH
         ack, overdue = offered.get("ack"), offered.get("overdue")
         may_start = offered.get("may_start", True)
         put(dut, may_start=may_start, next_slot=next_slot, next_use=next_use)
@@ -118,6 +119,8 @@ class Bench:
         elif again:
             is_agg = phase is Phase.PARTIAL
             self.expect("overdue", overdue["slot"], is_agg, use, overdue["tries"])
+        offered = room and any(beat is not None for beat in (partial, ack, overdue))
+        self.dropped = offered and not (starts or acked or again)
         self.now += 1
         return {"partial": starts, "acks": acks and room, "overdue": asks and room}
 
