@@ -1,10 +1,10 @@
 """The worker's counters: what every cycle of a run was spent on."""
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import count_ones
+from hdl.common.arithmetic import count_ones, delay
 from hdl.common.component import Component
 from hdl.common.event_counters import CountersParams, EventCounters
 from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS
@@ -12,6 +12,7 @@ from hdl.p4sgd.transport.transport import NETWORK_EVENTS
 from hdl.p4sgd.worker_params import WorkerParams
 
 COUNTER_BITS = 48
+CLEAR_LATENCY = 2  #: cycles by which events are late, so that those of a clear's cycle count
 
 #: Every counter, and what it counts.
 COUNTERS = {
@@ -74,10 +75,15 @@ def ones(bits: list) -> Value:
 
 
 class Counters(Component):
-    """Adds up :data:`COUNTERS`, two cycles behind the event; ``clear`` sets all to zero.
+    """Adds up :data:`COUNTERS`, :attr:`latency` cycles behind events; ``clear`` sets all to zero.
 
     ``running`` gates the count of cycles; the events gate themselves. 48 bits last 13 days.
+
+    A register clears them, at a reset too, as it has a load for each of their bits; so it does a
+    cycle late, and events wait for it.
     """
+
+    latency = CLEAR_LATENCY + EventCounters.latency
 
     def __init__(self, params: WorkerParams) -> None:
         super().__init__(
@@ -110,9 +116,24 @@ class Counters(Component):
             name = event if event in COUNTERS else f"{event}_packets"
             steps[name] = self.network_events[event]
         widths = tuple((name, len(Value.cast(steps[name]))) for name in COUNTERS)
-        m.submodules.counters = counters = EventCounters(
-            CountersParams(name="worker", counters=widths, bits=COUNTER_BITS)
-        )
-        m.d.comb += [counters.clear.eq(self.clear), self.counts.eq(counters.counts)]
-        m.d.comb += [counters.events[name].eq(step) for name, step in steps.items()]
+        counters = EventCounters(CountersParams(name="worker", counters=widths, bits=COUNTER_BITS))
+        m.submodules.counters = DomainRenamer("cleared")(counters)
+        events = Signal(counters.params.events)
+        m.d.comb += [events[name].eq(step) for name, step in steps.items()]
+        m.d.comb += [
+            counters.events.eq(delay(m, events, CLEAR_LATENCY, "late_events")),
+            self.counts.eq(counters.counts),
+        ]
+        self.add_clear(m)
         return m
+
+    def add_clear(self, m: Module) -> None:
+        """Make the clock domain of the counters, which ``clear`` resets.
+
+        A reset loses the events of two cycles, that of the register and the one before it: those
+        that came before ``clear``, for as long as they are late.
+        """
+        m.domains.cleared = ClockDomain(local=True)
+        clear = Signal(init=1, reset_less=True)
+        m.d.sync += clear.eq(ResetSignal() | self.clear)
+        m.d.comb += [ClockSignal("cleared").eq(ClockSignal()), ResetSignal("cleared").eq(clear)]
