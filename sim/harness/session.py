@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from hdl.common.core_clock import CORE_MHZ
 from sim.harness.verilate import Build
 from sim.harness.workload import Workload
 
-CLOCK_MHZ = 250.0  #: clock that figures in seconds are for, unless told otherwise
+CLOCK_MHZ = float(CORE_MHZ)  #: of figures in seconds, unless told otherwise
 NOT_SIMULATED = "this design is not simulated by itself: it has figures by a formula only"
 
 

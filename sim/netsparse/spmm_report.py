@@ -7,6 +7,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
+from hdl.common.core_clock import CORE_MHZ
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.snic_counters import BUCKETS, CLASSES
 from sim.netsparse.gather_job import GatherResult
@@ -20,7 +21,7 @@ from sim.netsparse.golden.redundancy import (
 from sim.netsparse.network_figures import NetworkFigures
 from sim.netsparse.spmm import SpmmRun
 
-CLOCK_MHZ = 250
+CLOCK_MHZ = CORE_MHZ
 LINE_GBPS = BEAT_BYTES * 8 * CLOCK_MHZ / 1e3  #: a beat of packets a cycle
 BUCKET_NAMES = tuple(
     str(1 << k) if not k else f"{1 << k}+" if k + 1 == BUCKETS else f"{1 << k}-{(2 << k) - 1}"

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hdl.common.core_clock import CORE_MHZ
 from sim.p4sgd.golden.sgd import Saturations
 from sim.p4sgd.train import Epoch
 from sim.p4sgd.training import TrainingRun
 
-CLOCK_MHZ = 250
+CLOCK_MHZ = CORE_MHZ
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from statistics import mean, pstdev
 
 from matplotlib.axes import Axes
 
+from hdl.common.core_clock import CORE_MHZ
 from hdl.p4sgd.transport.transport import Transport
 from sim.harness.verilator import Build, Simulation, run
 from sim.p4sgd.surroundings.allreduce_system import AllReduceParams, AllReduceSystem
@@ -19,7 +20,7 @@ from sim.surroundings.link import Link
 
 ORDERS, RESULTS = "INGATHER_ALLREDUCE_ORDERS", "INGATHER_ALLREDUCE_RESULTS"
 WORKERS = 8
-CLOCK_MHZ = 250
+CLOCK_MHZ = CORE_MHZ
 PAPER_MICROSECONDS = 1.2
 SPREAD = 64  #: cycles within which workers send at random
 

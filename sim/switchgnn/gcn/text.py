@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from hdl.common.core_clock import CORE_MHZ
 from sim.switchgnn.gcn.comparison import Comparison, Row
 from sim.switchgnn.gcn.run import GcnRun
 from sim.switchgnn.gcn.workload import Adder
@@ -19,7 +20,7 @@ ADDERS = {
     Adder.GOLDEN: ", golden switch",
     Adder.EXACT: ", no network",
 }
-CLOCK_MHZ = 250.0  #: clock that times are for
+CLOCK_MHZ = CORE_MHZ  #: of times
 
 
 def title(run: GcnRun) -> str:
