@@ -19,6 +19,7 @@ class CountersParams:
     name: str  #: name of the set: a design has one of a name
     counters: tuple[tuple[str, int], ...]  #: names, and the bits of what a cycle can add
     bits: int = 48  #: width of a counter, which wraps; 48 last 13 days
+    clears: bool = True  #: there is a port ``clear``, else a reset alone clears them
 
     def __post_init__(self) -> None:
         names = [name for name, _ in self.counters]
@@ -66,7 +67,8 @@ class EventCounters(Component):
     def __init__(self, params: CountersParams) -> None:
         super().__init__(
             params,
-            {"events": In(params.events), "clear": In(1), "counts": Out(params.counts)},
+            {"events": In(params.events), "counts": Out(params.counts)}
+            | ({"clear": In(1)} if params.clears else {}),
         )
 
     def elaborate(self, platform) -> Module:
@@ -75,7 +77,7 @@ class EventCounters(Component):
             event = Signal(bits, name=f"{name}_event")
             counter = Signal(self.params.bits, name=name)
             m.d.sync += event.eq(self.events[name])
-            with m.If(self.clear):
+            with m.If(self.clear if self.params.clears else 0):
                 m.d.sync += counter.eq(0)
             with m.Elif(event.any()):
                 m.d.sync += counter.eq(counter + event)

@@ -6,7 +6,9 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.axi import Axi4Signature, AxiLiteSignature, AxiReadSignature
 from hdl.common.component import Component
 from hdl.common.packets import AXIS
+from hdl.p4sgd.core.engine_chain import EngineChain
 from hdl.p4sgd.engine.params import PORT_BITS
+from hdl.p4sgd.host.control import RESET_CYCLES
 from hdl.p4sgd.host.model_address import model_bus
 from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.worker_host import (
@@ -103,8 +105,9 @@ class Worker(Component):
     def add_core_domain(self, m: Module, parts: WorkerParts) -> None:
         """Make the clock domain of the core, which a soft reset resets as well.
 
-        A register drives its reset, as it has thousands of loads.
+        A register drives its reset, as it has thousands of loads, for as long as all dies need.
         """
+        assert EngineChain(self.params).reset_cycles <= RESET_CYCLES
         m.domains.core = ClockDomain(local=True)
         reset = Signal(name="core_reset", init=1, reset_less=True)
         m.d.sync += reset.eq(ResetSignal() | parts.control.core_reset)

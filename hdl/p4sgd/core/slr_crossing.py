@@ -21,6 +21,8 @@ from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
 from hdl.common.wire_pipeline import WirePipeline, WirePipelineParams
 from hdl.p4sgd.core.group_params import GroupParams, GroupSignature
 
+#: what crosses as a stream, besides the words of each engine beyond
+STREAMS = ("deltas", "peek", "load", "partials", "peeked")
 WEIGHT_PARTS = 4  #: in which eight weights cross, one after the other
 
 
@@ -50,7 +52,9 @@ class SlrCrossing(Component):
         for stream in (self.near.load, self.near.peeked):
             parts = parts_of(stream.payload)
             unused += parts.width - parts.part_bits
-        self.wires = sum(len(Value.cast(v)) for *_, v in signature.flatten(self.near)) - unused
+        wires = sum(len(Value.cast(v)) for *_, v in signature.flatten(self.near)) - unused
+        resets = len(params.beyond) + len(STREAMS) + 1  # one of each stream, and that of the die
+        self.wires = wires + resets
 
     def elaborate(self, platform) -> Module:
         m = Module()

@@ -23,6 +23,7 @@ def backward_orders(params: EngineParams) -> dict[str, Any]:
         "planes_valid": 1,
         "planes_first": 1,
         "read_chunk": params.model.chunk_bits,  # of the updated model
+        # these a cycle before the lanes hear of it
         "keep": 1,  # leave all lanes as they are
         "from_zero": 1,  # take zero for the weights
         "decaying": 1,  # take off the L2 term
@@ -156,16 +157,17 @@ class BackwardStage(Component):
                 read.load.eq(1),
             ]
 
-        gradient = delay(m, read, self.read_latency, "gradient")
+        before = delay(m, read, self.read_latency - 1, "before")
+        gradient = delay(m, before, 1, "gradient")
         step = delay(m, gradient, 1, "step")
         write = delay(m, step, 1, "write")
         cycles_to_write = self.read_latency + UpdateLane.latency
         valid = delay(m, read_valid, cycles_to_write, "write_valid", reset_less=False)
         m.d.comb += [
-            self.keep.eq(gradient.load),
-            self.from_zero.eq(gradient.from_zero),
-            self.decaying.eq(gradient.last & ~gradient.load),
-            self.replace.eq(step.load),
+            self.keep.eq(before.load),
+            self.from_zero.eq(before.from_zero),
+            self.decaying.eq(before.last & ~before.load),
+            self.replace.eq(gradient.load),
             self.write.eq(valid),
             self.write_both.eq(write.last),
             self.write_chunk.eq(write.chunk),

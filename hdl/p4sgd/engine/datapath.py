@@ -1,10 +1,12 @@
 """The data path of an engine: banks, gradient and update lanes, and the model between them."""
 
-from amaranth.hdl import Cat, Module, Value
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay, signed_array
 from hdl.common.component import Component
+from hdl.common.placed_delay import KEPT_APART
 from hdl.p4sgd.engine.backward import backward_orders
 from hdl.p4sgd.engine.bank import Bank
 from hdl.p4sgd.engine.forward import forward_orders
@@ -83,6 +85,7 @@ class Datapath(Component):
     def add_lanes(self, m: Module, memory: ModelMemory, scaled: list) -> Value:
         """Add gradient and update of each lane; return which of the lanes saturated."""
         saturated = []
+        told = [self.tell(m, group) for group in range(-(-self.params.lanes // GROUP_LANES))]
         for lane in range(self.params.lanes):
             m.submodules[f"gradient_{lane}"] = gradient = GradientLane(self.params)
             m.submodules[f"update_{lane}"] = update = UpdateLane(self.params)
@@ -93,14 +96,33 @@ class Datapath(Component):
                 gradient.planes.eq(Cat(plane[lane] for plane in self.backward_planes)),
                 gradient.scaled.as_value().eq(Cat(*scaled)),
                 update.l2_shift.eq(self.l2_shift),
-                update.decaying.eq(self.backward_decaying),
-                update.keep.eq(self.backward_keep),
-                update.from_zero.eq(self.backward_from_zero),
+                update.decaying.eq(told[group].decaying),
+                update.keep.eq(told[group].keep),
+                update.from_zero.eq(told[group].from_zero),
                 update.weight.eq(memory.updated[lane]),
                 update.gradient.eq(gradient.gradient),
-                update.replace.eq(self.backward_replace & (self.host_group == group)),
+                update.replace.eq(told[group].replace),
                 update.host_weight.eq(self.host_weights[place]),
                 memory.result[lane].eq(update.result),
             ]
             saturated.append(update.saturated)
         return Cat(*saturated)
+
+    def tell(self, m: Module, group: int) -> data.View:
+        """Return registers that tell eight lanes what to do: those of all lanes would have loads
+        in the whole engine.
+        """
+        names = ("keep", "from_zero", "decaying", "replace")
+        told = Signal(
+            data.StructLayout(dict.fromkeys(names, 1)),
+            name=f"told_{group}",
+            reset_less=True,
+            attrs=KEPT_APART,
+        )
+        m.d.sync += [
+            told.keep.eq(self.backward_keep),
+            told.from_zero.eq(self.backward_from_zero),
+            told.decaying.eq(self.backward_decaying),
+            told.replace.eq(self.backward_replace & (self.host_group == group)),
+        ]
+        return told

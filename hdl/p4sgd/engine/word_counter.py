@@ -1,10 +1,12 @@
 """Where a word stands in its micro-batch: the plane and chunk counters of a stage."""
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.arithmetic import delay
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.p4sgd.engine.params import EngineParams
 
 
@@ -51,6 +53,7 @@ class WordCounter(Component):
         chunk, chunk_first, chunk_last = self.count(
             m, "chunk", settings.chunks, params.model.chunk_bits, self.step & plane_last
         )
+        expect(m, self, settings_stand_still=lambda: ~self.step | self.settled(m))
         second_plane = Signal()
         with m.If(self.step):
             m.d.sync += second_plane.eq(plane_first & ~plane_last)
@@ -63,6 +66,12 @@ class WordCounter(Component):
             self.position.chunk.eq(chunk),
         ]
         return m
+
+    def settled(self, m: Module) -> Value:
+        """Return what is high if the settings are those of the last ``settings_latency`` cycles."""
+        now = Cat(self.settings.bits, self.settings.chunks)
+        before = [delay(m, now, k, f"settings_before_{k}") for k in (1, self.settings_latency)]
+        return (before[0] == now) & (before[1] == now)
 
     def count(
         self, m: Module, name: str, limit: Value, bits: int, step: Value

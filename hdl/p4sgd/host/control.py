@@ -228,11 +228,14 @@ class Control(Component):
         deadlock = (
             self.join | (batch_words > params.engine.fifo_words) | (batch > network.slot_count)
         )
+        end = network.slot_base + network.slot_count
+        bits = ceil_log2(SEQUENCES)
         unready = (
             ~self.network_open
             | (network.slot_count == 0)
             | (network.slot_count > params.slots)
-            | (network.slot_base + network.slot_count > SEQUENCES)
+            | end[bits + 1 :].any()  # it is above SEQUENCES, without another carry chain
+            | (end[bits] & end[:bits].any())
             | (network.timeout == 0)
             | ~(network.workers >> network.worker)[0]
         )

@@ -116,7 +116,9 @@ class Counters(Component):
             name = event if event in COUNTERS else f"{event}_packets"
             steps[name] = self.network_events[event]
         widths = tuple((name, len(Value.cast(steps[name]))) for name in COUNTERS)
-        counters = EventCounters(CountersParams(name="worker", counters=widths, bits=COUNTER_BITS))
+        counters = EventCounters(
+            CountersParams(name="worker", counters=widths, bits=COUNTER_BITS, clears=False)
+        )
         m.submodules.counters = DomainRenamer("cleared")(counters)
         events = Signal(counters.params.events)
         m.d.comb += [events[name].eq(step) for name, step in steps.items()]
