@@ -60,7 +60,7 @@ class StreamPipeline(Component):
 
     def __init__(self, params: StreamPipelineParams) -> None:
         self.latency = params.latency
-        self.reset_cycles = 2 * params.stages
+        self.reset_cycles = 2 * params.stages + 1
         super().__init__(
             params,
             {

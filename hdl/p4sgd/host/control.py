@@ -10,7 +10,7 @@ from hdl.p4sgd.engine.params import PORT_BITS
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS
 from hdl.p4sgd.worker_params import ADDRESS_BITS, LOSS_SETTINGS, Loss, WorkerParams
 
-RESET_CYCLES = 16
+RESET_CYCLES = 17  #: as many as a reset needs over three dies, see EngineChain.reset_cycles
 SEQUENCES = 1 << 16  #: number of slots that a frame can name
 
 
