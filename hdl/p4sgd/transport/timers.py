@@ -17,7 +17,7 @@ from hdl.p4sgd.transport.params import (
 )
 from hdl.p4sgd.transport.pending_flags import add_pending_flags
 
-#: What is kept of the last packet of a slot: when it becomes overdue, how often it went before.
+#: What is kept of the last packet of a slot: until when it is not late, how often it went before.
 SENT = data.StructLayout({"due": TIME_BITS, "tries": TRIES})
 
 
@@ -68,10 +68,10 @@ class Timers(Component):
             MemoryParams(bits=SENT.size, depth=params.slots)
         )
         now = Signal(TIME_BITS)
-        due = Signal(TIME_BITS, reset_less=True)  # of a packet that is sent now
+        due = Signal(TIME_BITS, reset_less=True)  # when what is sent now is not late yet, the last
         sent = Signal(SENT)
         written = Signal(SENT)
-        m.d.sync += [now.eq(now + 1), due.eq((now + 1 + self.settings.timeout)[:TIME_BITS])]
+        m.d.sync += [now.eq(now + 1), due.eq((now + self.settings.timeout)[:TIME_BITS])]
         m.d.comb += [
             written.due.eq(due),
             written.tries.eq(self.sent_tries),
@@ -92,8 +92,8 @@ class Timers(Component):
             late.eq(
                 waited
                 & (self.answers[1].phase != Phase.FREE)
-                # A timeout is less than half of what the clock counts: no sign, or it has come.
-                & ~(now - sent.due)[TIME_BITS - 1]
+                # A timeout is less than half of what the clock counts: a sign tells the later.
+                & (sent.due - now)[TIME_BITS - 1]
             ),
         ]
         self.decide(m, late, sent.tries)
