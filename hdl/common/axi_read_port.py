@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
@@ -215,9 +215,12 @@ class AxiReadPort(Component):
         taken = axi.arvalid & axi.arready
         length = axi.arlen[: self.params.length_bits]
         ended = axi.rvalid & axi.rlast & owed_bursts.any()
+        # ``length`` is one less than the beats, and less ``~length`` is one more: no adder before.
+        more = Mux(taken, ~Cat(length, Const(0, 1)).as_signed(), 0)
+        owed = owed_beats - more - (axi.rvalid & owed_beats.any())
         m.d.sync += [
             owed_bursts.eq(owed_bursts + taken - ended),
-            owed_beats.eq(owed_beats + Mux(taken, length + 1, 0) - (axi.rvalid & owed_beats.any())),
+            owed_beats.eq(owed[: len(owed_beats)]),
         ]
         with m.If(revived):  # of a bus that got RLASTs or beats wrong, some may be left
             m.d.sync += [owed_bursts.eq(0), owed_beats.eq(0)]

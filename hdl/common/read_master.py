@@ -1,6 +1,6 @@
 """An AXI4 master that reads what a plan says and delivers it as one stream."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
@@ -119,4 +119,6 @@ class ReadMaster(Component):
             port.bursts.payload.address.eq(bursts.payload.beat << ceil_log2(params.beat_bytes)),
             port.bursts.payload.length.eq(bursts.payload.length),
         ]
-        m.d.sync += room.eq(room + returned - Mux(go, bursts.payload.length + 1, 0))
+        # ``length`` is one less than the beats, ``~length`` takes off one more: no adder before.
+        taken = Mux(go, ~Cat(bursts.payload.length, Const(0, 1)).as_signed(), 0)
+        m.d.sync += room.eq((room + returned + taken)[: len(room)])

@@ -18,8 +18,8 @@ class PartialSum(Component):
     Engines offer exact sums in units of the last plane, which weighs ``2^-bits`` (``2^-(bits-1)``
     for signed features); over several dies their groups have added these up to one term. They are
     added exactly and rounded once, ``floor(x + 1/2)``, so the result does not depend on the number
-    of engines. ``saturations`` counts the samples that saturated, in the cycle after a result is
-    accepted.
+    of engines. ``settings`` stand still from a cycle before the first. ``saturations`` counts the
+    samples that saturated, in the cycle after a result is accepted.
 
     Throughput: one micro-batch a cycle. Latency: :attr:`latency` cycles: a level of three-input
     adders per factor of three in terms, rounding, clamping. A waiting result holds the pipeline.
@@ -53,7 +53,8 @@ class PartialSum(Component):
         with m.If(advance):
             m.d.sync += valid.eq(Cat(everyone, valid[:-1]))
 
-        shift = self.settings.bits - self.settings.signed_features
+        shift = Signal(4, reset_less=True)
+        m.d.sync += shift.eq((self.settings.bits - self.settings.signed_features)[:4])
         activations = data_register(m, self.activations.payload)
         overflows = []
         for k in range(self.params.engine.banks):
@@ -63,7 +64,7 @@ class PartialSum(Component):
             clamped, overflow = saturate(rounded, bits)
             with m.If(advance):
                 m.d.sync += [
-                    rounded.eq(rounded_half((total << 1) >> shift.as_unsigned()[:4])),
+                    rounded.eq(rounded_half((total << 1) >> shift)),
                     activations[k].eq(clamped),
                     overflowed.eq(overflow),
                 ]

@@ -1,6 +1,6 @@
 """The loss of one sample: from its full activation and label to its delta."""
 
-from amaranth.hdl import Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import data_register, delay, rounded_half, saturate
@@ -52,13 +52,15 @@ class LossLane(Component):
 
         product = Signal(signed(bits + 18), reset_less=True)
         shifted = Signal(signed(bits + 18), reset_less=True)
+        shift = Signal(6, reset_less=True)
         settled = delay(m, product, MULTIPLY_CYCLES - 1, "product")
         clamped, overflow = saturate(shifted, bits)
         saturated = delay(m, saturated, SCALE_CYCLES, "saturated")
         m.d.comb += self.derivative_saturated.eq(saturated)
         m.d.sync += [
             product.eq(derivative * self.settings.mantissa),
-            shifted.eq(rounded_half(settled >> (self.settings.exponent - 1)[:6])),
+            shift.eq((self.settings.exponent - 1)[:6]),
+            shifted.eq(rounded_half(settled >> shift)),
             data_register(m, self.delta).eq(clamped),
             data_register(m, self.delta_saturated).eq(overflow),
         ]
@@ -92,11 +94,11 @@ class LossLane(Component):
         offset = Signal(signed(bits + 1), reset_less=True)
         derivative = Signal(signed(bits), name="logistic", reset_less=True)
         saturated = Signal(name="logistic_saturated", reset_less=True)
-        difference, overflow = saturate(
-            offset + Mux(sigmoid.mirrored, -sigmoid.value, sigmoid.value), bits
-        )
+        value = Cat(sigmoid.value, Const(0, 1)).as_signed()
+        # -x is ~x + 1, and that one comes with the offset: a single adder is left here.
+        difference, overflow = saturate(offset + Mux(sigmoid.mirrored, ~value, value), bits)
         m.d.sync += [
-            offset.eq(Mux(negative, 1 << fraction_bits, 0) - label),
+            offset.eq(Mux(negative, (1 << fraction_bits) + 1, 0) - label),
             derivative.eq(difference),
             saturated.eq(overflow),
         ]

@@ -44,6 +44,8 @@ class Arrivals(Component):
 
         own = Signal(32)
         slot = Signal(17)
+        end = Signal(18, reset_less=True)  # of the job's slots at the switch
+        m.d.sync += end.eq(settings.slot_base + settings.slot_count)
         m.d.comb += [
             own.bit_select(settings.worker, 1).eq(1),
             slot.eq(frame.seq - settings.slot_base),
@@ -60,7 +62,7 @@ class Arrivals(Component):
             (Verdict.WRONG_JOB, ~self.open | (frame.job != settings.job)),
             (Verdict.WRONG_WORKER, (frame.bm != own) & (frame.bm != settings.workers)),
             (Verdict.WRONG_RUN, frame.epoch != settings.epoch),
-            (Verdict.WRONG_SLOT, slot >= settings.slot_count),
+            (Verdict.WRONG_SLOT, (frame.seq < settings.slot_base) | (frame.seq >= end)),
         )
         verdict = Signal(Verdict)
         for kind, applies in reversed(checks):
