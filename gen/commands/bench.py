@@ -30,7 +30,7 @@ OF_ALL = {
 
 
 def parts() -> dict[str, tuple[Design | None, Bench]]:
-    """Every measurement by its name: those that a design's or a paper's descriptor names, and
+    """Return every measurement by its name: those that a design's or a paper's descriptor names, and
     those of all designs.
 
     What is no single design's has none.

@@ -42,7 +42,7 @@ Jobs = Annotated[
 def choose(
     design: str, preset: str | None, settings: list[str] | None, card: str | None = None
 ) -> tuple[Design | BoardDesign, str, Any]:
-    """What a command line asks for: the design, or its top for a card; preset and parameters."""
+    """Return what a command line asks for: the design, or its top for a card; preset and parameters."""
     of_design = find_design(design)
     chosen = of_design if card is None else find_board(card).find(design)
     preset = chosen.preset if preset is None else preset
@@ -132,7 +132,7 @@ def crossing_lines(crossings: list[str]) -> list[str]:
 
 
 def estimate(component: Any, design: str, jobs: int | None = None) -> tuple[Any, Any]:
-    """The Emission and the Synthesis of ``component``, with progress on standard error."""
+    """Return the Emission and the Synthesis of ``component``, with progress on standard error."""
     from gen.board.black_boxes import with_boxes
     from gen.synth.mapping import yosys_version
     from gen.synth.synthesis import synthesise

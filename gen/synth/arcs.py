@@ -98,7 +98,7 @@ def through(wires: Connections, outputs: tuple[str, ...], levels: int) -> list[A
 def registered(
     wires: Connections, outputs: Any, clocks: frozenset[str] = CLOCKS, *, levels: int = 0
 ) -> Ends:
-    """Outputs start paths, ``levels`` behind the clock; inputs but the clock end them."""
+    """Let outputs start paths, ``levels`` behind the clock, and inputs but the clock end them."""
     starts = [(bit, levels) for name in outputs for bit in live(wires.get(name, ()))]
     ends = [
         bit

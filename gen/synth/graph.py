@@ -49,7 +49,7 @@ def graph_of(module: MappedModule, children: Mapping[str, "ModuleTiming"]) -> Gr
 def add_primitive(
     graph: Graph, name: str, cell: Mapping[str, Any], names: Mapping[int, str], chained: set[int]
 ) -> None:
-    """Arcs, starts and ends of a primitive; one without a name is called by what it drives."""
+    """Add a primitive's arcs, starts and ends; without a name, it is called by what it drives."""
     arcs, ends = arcs_of(cell["type"], cell) or (
         [],
         registered(cell["connections"], outputs(cell), levels=IP_LEVELS),

@@ -32,7 +32,7 @@ def report(
     comparisons: Comparisons | None,
     placed: Iterable[str] = (),
 ) -> RenderableType:
-    """Modules, the device, the paper's figures, and what is amiss; ``placed`` is of a floorplan."""
+    """Return the tables of modules, device and paper, and what is amiss, ``placed`` included."""
     parts: list[RenderableType] = [modules_table(synthesis), device_table(synthesis.total, device)]
     if comparisons is not None:
         parts.append(paper_table(comparisons))

@@ -13,7 +13,7 @@ from typing import Any
 def synth(
     design: str, *, preset: str = "", card: str = "", cache: Path | None = None
 ) -> tuple[float, dict]:
-    """Seconds and figures of an estimate; ``cache`` is a folder in place of the usual one.
+    """Return seconds and figures of an estimate; ``cache`` is a folder in place of the usual one.
 
     With ``card`` the design stands inside its top for the card of that name.
     Raises CalledProcessError if the command fails.
