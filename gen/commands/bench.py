@@ -30,8 +30,8 @@ OF_ALL = {
 
 
 def parts() -> dict[str, tuple[Design | None, Bench]]:
-    """Return every measurement by its name: those that a design's or a paper's descriptor names, and
-    those of all designs.
+    """Return every measurement by its name: what descriptors of designs and papers name, and what
+    is of all designs.
 
     What is no single design's has none.
     """

@@ -42,7 +42,7 @@ Jobs = Annotated[
 def choose(
     design: str, preset: str | None, settings: list[str] | None, card: str | None = None
 ) -> tuple[Design | BoardDesign, str, Any]:
-    """Return what a command line asks for: the design, or its top for a card; preset and parameters."""
+    """Return the design, or its top for a card, the preset and the parameters asked for."""
     of_design = find_design(design)
     chosen = of_design if card is None else find_board(card).find(design)
     preset = chosen.preset if preset is None else preset

@@ -29,10 +29,9 @@ from sim.netsparse.spmm_session import Hardware, SpmmSession
 from sim.netsparse.spmm_workload import MOST_LINK_LATENCY, SpmmWorkload, switch_of
 
 FORMS = {True: "scaled", False: "unscaled"}  #: of a run
-CYCLE_NS = BEAT_BYTES * 8 / paper.LINE_GBPS  #: of the paper's time, in which its line brings a beat
-SOFTWARE_CYCLES = (
-    1e3 * paper.SOFTWARE_US / CYCLE_NS
-)  #: of SAOpt, a PR and core, at the paper's line
+CYCLE_NS = 1 / paper.CLOCK_GHZ  #: of the paper's time
+LINK_STALL = round(256 * (1 - paper.LINE_GBPS / 8 * CYCLE_NS / BEAT_BYTES))  #: cycles of 256
+SOFTWARE_CYCLES = 1e3 * paper.SOFTWARE_US / CYCLE_NS  #: of SAOpt, a PR and core
 OUR_CYCLE_NS = 1e3 / CORE_MHZ
 OUR_SOFTWARE_CYCLES = 1e3 * paper.SOFTWARE_US / OUR_CYCLE_NS  #: of such cores at our line
 MOST_DELAY = 32768  #: DelayCycles that hardware can have
