@@ -154,6 +154,7 @@ class PacketSwitchParams(ABC):
                 "active": 1,
                 **({"draining": 1, "registered": 1} if self.tenants else {}),
                 "ports": self.ports,
+                **({"parent": self.ports} if self.tenants else {}),  # its port's bit; 0: none
                 "epoch": 16,
                 "base": 16,  # first slot
                 "end": 17,  # the one behind the last

@@ -17,20 +17,21 @@ class TenantRefusal(enum.Enum, shape=4):
     NONE = 0  #: it had an effect
     BUSY = 1  #: a job is being granted
     NO_SUCH_JOB = 2  #: the number is too large
-    NO_PORTS = 3  #: register: the bitmap is empty
-    NO_SUCH_PORT = 4  #: register: the bitmap has ports that the switch has not
-    BAD_SLOTS = 5  #: register: no slots, or slots that the switch has not
-    PORTS_TAKEN = 6  #: acquire: ports are held apart, and another job holds some of these
-    SLOTS_TAKEN = 7  #: acquire: another job holds some of the slots
-    NOT_REGISTERED = 8  #: acquire: no job is registered by that number
-    HELD = 9  #: register, acquire: the job is granted already, or drains
-    NOT_GRANTED = 10  #: release: the job is not granted, or drains already
-    SWITCH_TAKEN = 11  #: acquire: as many jobs hold the switch as may; before the other two
-    OLD = 12  #: acquire: the epoch is not later than the job's last one
+    BAD_PORTS = 3  #: register: no child, a port that the switch has not, or the parent's a child's
+    BAD_SLOTS = 4  #: register: no slots, or slots that the switch has not
+    PORTS_TAKEN = 5  #: acquire: ports are held apart, and another job holds some of these
+    SLOTS_TAKEN = 6  #: acquire: another job holds some of the slots
+    NOT_REGISTERED = 7  #: acquire: no job is registered by that number
+    HELD = 8  #: register, acquire: the job is granted already, or drains
+    NOT_GRANTED = 9  #: release: the job is not granted, or drains already
+    SWITCH_TAKEN = 10  #: acquire: as many jobs hold the switch as may; before the other two
+    OLD = 11  #: acquire: the epoch is not later than the job's last one
 
 
 #: A host's command to a switch of tenants. All but the first four hold still while it is busy.
-#: ``most`` jobs may hold the switch at a time; they hold ports ``apart``, or share them.
+#: ``ports`` are those of the children, and ``parent`` is the number of the port towards the parent,
+#: of a job that ``has_parent``. ``most`` jobs may hold the switch at a time; they hold ports
+#: ``apart``, or share them.
 TENANT_COMMAND = data.StructLayout(
     {
         "start": 1,  # acquire
@@ -38,6 +39,8 @@ TENANT_COMMAND = data.StructLayout(
         "register": 1,
         "release": 1,
         **{name: field.shape for name, field in COMMAND if name not in ("start", "stop")},
+        "parent": 8,
+        "has_parent": 1,
         "most": 6,
         "apart": 1,
     }

@@ -27,11 +27,12 @@ class State(enum.Enum, shape=2):
 class TenantControl(Component):
     """Keeps the ``table`` of tenants and carries out a host's ``command``: MINA, "RTL".
 
-    ``register`` enters a job's ports and slots, which may be those of others, and the epoch that
-    its first grant is later than. ``start`` acquires: at once the job is granted or refused, never
-    queued. It is refused while jobs that hold the switch are as many as ``most``, or hold some of
-    its slots, or some of its ports if these are held ``apart``; ``owner`` is the first that is in
-    the way, and ``refused`` has the job's bit for a cycle. A job that is granted has the command's
+    ``register`` enters a job's ports and slots, which may be those of others, the port towards its
+    parent, if it has one, and the epoch that its first grant is later than. ``start`` acquires: at
+    once the job is granted or refused, never queued. It is refused while jobs that hold the switch
+    are as many as ``most``, or hold some of its slots, or some of its ports if these are held
+    ``apart``, the parent's port as one of them; ``owner`` is the first that is in the
+    way, and ``refused`` has the job's bit for a cycle. A job that is granted has the command's
     epoch, which is later than its last one by less than half of all, so that one number tells a
     grant at all switches of a tree; its slots are cleared before ``busy`` falls.
     ``release`` lets the job drain: it is ``active`` still but begins no use, and is given up
@@ -107,6 +108,9 @@ class TenantControl(Component):
         """Carry out a command, or begin to; of several in a cycle the first."""
         command, nothing = self.command, TenantRefusal.NONE
         end = command.base + command.count
+        parent = Signal(32)  # its bit
+        m.d.comb += parent.eq(Mux(command.has_parent, 1 << command.parent[:5], 0))
+        bad_parent = command.has_parent & (command.parent[5:] != 0)
         later = (command.epoch - entry.epoch)[:16]
         acquire = self.judge(
             m,
@@ -120,8 +124,10 @@ class TenantControl(Component):
         register = self.judge(
             m,
             {
-                TenantRefusal.NO_PORTS: command.ports == 0,
-                TenantRefusal.NO_SUCH_PORT: command.ports >> self.params.ports != 0,
+                TenantRefusal.BAD_PORTS: (command.ports == 0)
+                | bad_parent
+                | ((command.ports | parent) >> self.params.ports != 0)
+                | (command.ports & parent).any(),
                 TenantRefusal.BAD_SLOTS: (command.count == 0) | (end > self.params.slots),
                 TenantRefusal.HELD: entry.active,
             },
@@ -141,6 +147,7 @@ class TenantControl(Component):
                 m.d.sync += [
                     entry.registered.eq(1),
                     entry.ports.eq(command.ports[: self.params.ports]),
+                    entry.parent.eq(parent[: self.params.ports]),
                     entry.epoch.eq(command.epoch),
                     entry.base.eq(command.base),
                     entry.end.eq(end[:17]),
@@ -170,7 +177,8 @@ class TenantControl(Component):
         holders = Signal(range(self.params.jobs + 1))
         first, met = Signal(self.params.job_bits), Signal(self.params.job_bits)
         ports_taken, slots_taken = Signal(), Signal()
-        ports_meet = self.command.apart & (other.ports & entry.ports).any()
+        ports, theirs = entry.ports | entry.parent, other.ports | other.parent
+        ports_meet = self.command.apart & (ports & theirs).any()
         slots_meet = (entry.base < other.end) & (other.base < entry.end)
         with m.If(state == State.IDLE):
             m.d.sync += [holders.eq(0), ports_taken.eq(0), slots_taken.eq(0)]

@@ -13,8 +13,7 @@ class Refusal(StrEnum):
     """Why a command has no effect; the first that applies."""
 
     NO_SUCH_JOB = "no such job"  # the number is too large
-    NO_PORTS = "no ports"  # register: the bitmap is empty
-    NO_SUCH_PORT = "no such port"  # register: the bitmap has ports that the switch has not
+    BAD_PORTS = "bad ports"  # register: no child, none of the switch's, or the parent's a child's
     BAD_SLOTS = "bad slots"  # register: none, or some that the switch has not
     NOT_REGISTERED = "not registered"  # acquire
     OLD = "old"  # acquire: the epoch is not later than the job's last one
@@ -29,12 +28,18 @@ class Refusal(StrEnum):
 class Tenant:
     """A registered job."""
 
-    ports: int
+    ports: int  #: of its children
     epoch: int  #: of its grant, or of the last one
     base: int
     count: int
+    parent: int | None = None  #: number of the port to its parent
     held: bool = False  #: it is granted, or drains
     draining: bool = False
+
+    @property
+    def everyone(self) -> int:
+        """The bitmap of all its ports."""
+        return self.ports | (0 if self.parent is None else 1 << self.parent)
 
     @property
     def places(self) -> range:
@@ -62,20 +67,29 @@ class Tenancy:
         return {k: one for k, one in sorted(self.tenants.items()) if one.held}
 
     def register(
-        self, number: int, *, ports: int, epoch: int, base: int, count: int
+        self,
+        number: int,
+        *,
+        ports: int,
+        epoch: int,
+        base: int,
+        count: int,
+        parent: int | None = None,
     ) -> Refusal | None:
         """Enter a job; its first grant has an epoch later than ``epoch``."""
+        one = Tenant(ports=ports, epoch=epoch, base=base, count=count, parent=parent)
         reasons = {
             Refusal.NO_SUCH_JOB: number >= self.jobs,
-            Refusal.NO_PORTS: ports == 0,
-            Refusal.NO_SUCH_PORT: ports >> self.ports != 0,
+            Refusal.BAD_PORTS: ports == 0
+            or one.everyone >> self.ports != 0
+            or (parent is not None and ports >> parent & 1 == 1),
             Refusal.BAD_SLOTS: count == 0 or base + count > self.slots,
             Refusal.HELD: number in self.holders,
         }
         for reason, applies in reasons.items():
             if applies:
                 return reason
-        self.tenants[number] = Tenant(ports=ports, epoch=epoch, base=base, count=count)
+        self.tenants[number] = one
         return None
 
     def obstacle(self, number: int, epoch: int) -> tuple[Refusal | None, int | None]:
@@ -89,7 +103,7 @@ class Tenancy:
             return Refusal.OLD, None
         if number in holders:
             return Refusal.HELD, None
-        ports = {k for k, one in holders.items() if self.apart and one.ports & mine.ports}
+        ports = {k for k, one in holders.items() if self.apart and one.everyone & mine.everyone}
         slots = {k for k, one in holders.items() if set(one.places) & set(mine.places)}
         reasons = {
             Refusal.SWITCH_TAKEN: (len(holders) >= self.most, set(holders)),

@@ -26,10 +26,23 @@ class TenantDriver(SwitchDriver):
         """Let at most so many jobs hold the switch at a time, with ports ``apart`` or not."""
         await self.write(most_granted=most, ports_apart=int(apart))
 
-    async def register(self, job: int, *, ports: int, epoch: int, base: int, slots: int) -> None:
-        """Enter a job's ports and slots; its first grant has an epoch later than ``epoch``."""
+    async def register(
+        self,
+        job: int,
+        *,
+        ports: int,
+        parent: int | None = None,
+        epoch: int,
+        base: int,
+        slots: int,
+    ) -> None:
+        """Enter a job's ports and slots; its first grant has an epoch later than ``epoch``.
+
+        ``ports`` is the bitmap of its children's, ``parent`` the number of that to its parent.
+        """
         await self.write(job_number=job, job_epoch=epoch)
         await self.write(job_ports=ports)
+        await self.write(job_parent_port=parent or 0, job_has_parent=int(parent is not None))
         await self.write(job_base=base)
         await self.write(job_slots=slots)
         await self.command("register_job", job)

@@ -114,6 +114,7 @@ def switch_registers(params: SwitchParams) -> RegisterMap:
         + control_registers(params)
         + ADDRESS_REGISTERS
         + JOB_REGISTERS
+        + ((tenant_registers.JOB_PARENT,) if params.tenants else ())
         + counter_registers(params)
         + more,
     )

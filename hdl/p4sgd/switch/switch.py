@@ -170,6 +170,8 @@ class Switch(Component):
             jobs.progress.eq(aggregator.progress),
             jobs.command.register.eq(settings.register_job),
             jobs.command.release.eq(settings.release_job),
+            jobs.command.parent.eq(settings.job_parent_port),
+            jobs.command.has_parent.eq(settings.job_has_parent),
             jobs.command.most.eq(settings.most_granted),
             jobs.command.apart.eq(settings.ports_apart),
             status.owner.eq(jobs.owner),

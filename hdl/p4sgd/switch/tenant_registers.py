@@ -13,6 +13,14 @@ COMMANDS: tuple[Field, ...] = (
     pulse("register_job", "enter ports and slots of job_number, and the epoch before its first"),
     pulse("release_job", "let job_number begin no use more, and end its grant with the last one"),
 )
+JOB_PARENT = Register(
+    "job_parent",
+    "The port towards the job's parent, of a switch that is not the root of the job's tree.",
+    (
+        rw("job_parent_port", 8, "number of the port, which is no worker's of the job"),
+        rw("job_has_parent", 1, "the job has a parent"),
+    ),
+)
 OWNER = ro("owner", 5, "the job that was in the way of an acquire that was refused")
 
 GRANT_REGISTERS: tuple[Register, ...] = (

@@ -73,6 +73,10 @@ class Bench:
         command["job"] = random.randrange(self.params.jobs) | (random.random() < 0.02) << 10
         command["ports"] = random.getrandbits(self.params.ports) & random.getrandbits(5)
         command["ports"] |= (random.random() < 0.02) << random.randrange(5, 32)
+        if random.random() < 0.5:
+            command["has_parent"] = 0
+        elif random.random() < 0.9:
+            command["parent"] = random.randrange(self.params.ports)
         last = self.params.slots - 16
         base = random.choice((0, 0, 0x7FF8, 0x7FF8, last, 1 << random.randrange(5, 16)))
         base += random.randrange(16)
@@ -120,6 +124,7 @@ class Bench:
             end = tenant.base + tenant.count
             assert entry["registered"]
             assert (entry["ports"], entry["base"], entry["end"]) == (tenant.ports, tenant.base, end)
+            assert entry["parent"] == tenant.everyone ^ tenant.ports
             assert (entry["active"], entry["draining"]) == (tenant.held, tenant.draining)
             assert entry["epoch"] == tenant.epoch
         assert TenantRefusal(int(dut.reason.value)).name == self.reason
@@ -223,7 +228,8 @@ class Bench:
                 self.uses[job] = 0
         elif asked[0] == "register":
             fields = {name: command[name] for name in ("ports", "epoch", "base", "count")}
-            refusal = golden.register(job, **fields)
+            parent = command["parent"] if command["has_parent"] else None
+            refusal = golden.register(job, parent=parent, **fields)
         else:
             refusal = golden.release(job)
         self.reason = refusal.name if refusal else "NONE"

@@ -32,6 +32,7 @@ class TenantTableProof(JobTableProof):
             with m.If(job.registered):
                 claim(m, "job_has_ports_and_slots", (job.ports != 0) & (job.base < job.end))
                 claim(m, "slots_exist", job.end <= self.params.slots)
+                claim(m, "parent_is_no_child", (job.ports & job.parent) == 0)
             check(m, "holders_are_registered", job.registered | ~job.active)
             check(m, "holders_drain", job.active | ~job.draining)
             for other in (table[j] for j in range(k)):

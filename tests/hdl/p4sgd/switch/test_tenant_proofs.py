@@ -33,7 +33,10 @@ MUTANTS = {
     "looks at no other": control(
         "(state == State.CHECK) & other.active", "0", "slots_apart", depth=20
     ),
-    "takes no ports": control("command.ports == 0,", "0,", "job_has_ports_and_slots"),
+    "takes no ports": control("(command.ports == 0)", "0", "job_has_ports_and_slots"),
+    "takes a child for a parent": control(
+        "(command.ports & parent).any()", "0", "parent_is_no_child"
+    ),
     "takes slots that are none": control(
         "(end > self.params.slots)", "(end > self.params.slots + 1)", "slots_exist"
     ),

@@ -19,12 +19,12 @@ from tests.hdl.p4sgd.switch.bench import Arrival, Bench
 from tests.hdl.p4sgd.switch.traffic import choose_packet, choose_payload
 
 PARAMS = TenantSwitchParams(ports=4, slots=16, jobs=4, ingress_depth=32, egress_depth=16)
-#: jobs overlap in ports and slots as registered
+#: jobs overlap in ports and slots as registered; two of them only in the port to a parent
 REGISTERED = {
     0: {"ports": 0b0011, "base": 0, "count": 4},
     1: {"ports": 0b1100, "base": 4, "count": 6},
     2: {"ports": 0b1111, "base": 2, "count": 4},
-    3: {"ports": 0b0111, "base": 12, "count": 4},
+    3: {"ports": 0b0011, "parent": 3, "base": 12, "count": 4},
 }
 SETTLED = 40  #: cycles in which a job that has nothing under way is given up
 
@@ -196,9 +196,15 @@ async def a_refusal_names_the_owner(dut):
         bench.model.give_up(0)
         await host.stop_job(0)
         assert (await refusal(host.release(0))).reason is TenantRefusal.NOT_GRANTED
+    await bench.share(4, True)
+    assert await bench.acquire(3)
+    refused = await refusal(host.acquire(1, bench.later(1)))
+    assert (refused.reason, refused.owner) == (TenantRefusal.PORTS_TAKEN, 3), "the parent's port"
+    taken = {"ports": 0b0011, "parent": 1, "epoch": 0, "base": 0, "slots": 1}
+    assert (await refusal(host.register(0, **taken))).reason is TenantRefusal.BAD_PORTS
     assert (await refusal(host.acquire(bench.params.jobs, 1))).reason is TenantRefusal.NO_SUCH_JOB
     assert (await host.tenant(0))["grants"] == len(ways)
-    assert [(await host.tenant(k))["refusals"] for k in (1, 2, 3)] == [1, 1, 1]
+    assert [(await host.tenant(k))["refusals"] for k in (1, 2, 3)] == [2, 1, 1]
     assert {reason.name for reason in Refusal} <= {reason.name for reason in TenantRefusal}
 
 
