@@ -7,6 +7,7 @@ from hdl.common.component import Component
 from hdl.common.round_robin import RoundRobin, RoundRobinParams
 from hdl.switch.ingress_port import IngressPort
 from hdl.switch.params import PacketSwitchParams
+from hdl.switch.tenancy_head import TenancyHead
 
 
 class SwitchIngress(Component):
@@ -14,7 +15,8 @@ class SwitchIngress(Component):
 
     ``packet`` came by the port in ``sender`` and is there in cycles with ``valid``; it cannot be
     stalled. With ``hold`` no packet follows a cycle later; ``waiting`` says that one would have.
-    ``overflows`` are high for a cycle where a port lost a packet.
+    ``overflows`` are high for a cycle where a port lost a packet. Where jobs are tenants,
+    ``commands`` likewise tell of a command at a port, which comes with its head in ``heads``.
 
     Throughput: no cycle is idle while any port has a packet. Latency: :attr:`latency`, with no
     other port's packet ahead.
@@ -22,6 +24,10 @@ class SwitchIngress(Component):
 
     def __init__(self, params: PacketSwitchParams) -> None:
         self.latency = IngressPort(params).latency + 1
+        by_tenant = {
+            "commands": Out(params.ports),
+            "heads": Out(TenancyHead).array(params.ports),
+        }
         super().__init__(
             params,
             {
@@ -33,6 +39,7 @@ class SwitchIngress(Component):
                 "sender": Out(params.ports),
                 "packet": Out(params.packet),
                 "overflows": Out(params.ports),
+                **(by_tenant if params.tenants else {}),
             },
         )
 
@@ -50,6 +57,8 @@ class SwitchIngress(Component):
                 self.overflows[k].eq(port.overflow),
                 port.packets.ready.eq(turns.grant[k] & ~self.hold),
             ]
+            if params.tenants:
+                m.d.comb += [self.commands[k].eq(port.command), self.heads[k].eq(port.head)]
             ports.append(port)
         packet = Signal(params.packet, reset_less=True)
         sender = Signal(params.ports, reset_less=True)

@@ -9,6 +9,7 @@ from hdl.common.fifo import Fifo
 from hdl.switch.frame_filter import FrameFilter, Quality
 from hdl.switch.frame_format import copied
 from hdl.switch.params import PacketSwitchParams
+from hdl.switch.tenancy_head import TENANCY_FRAMES, TenancyHead, is_command
 
 
 class IngressPort(Component):
@@ -18,6 +19,10 @@ class IngressPort(Component):
     frame those fields are kept that a packet has. Throughput: a beat a cycle; ``axis.tready`` is
     always high, as a MAC cannot wait. Latency: :attr:`latency`. Full: the packet is lost and
     ``overflow`` is high for a cycle.
+
+    Where jobs are tenants, a command is no packet: ``command`` is high for a cycle, with its
+    ``head``, one cycle behind its frame. All else goes on as a packet, so that a control frame that
+    is no command to this switch is counted with what is malformed or foreign.
     """
 
     def __init__(self, params: PacketSwitchParams) -> None:
@@ -30,6 +35,7 @@ class IngressPort(Component):
                 "bit": In(32),
                 "packets": Out(stream.Signature(params.packet)),
                 "overflow": Out(1),
+                **({"command": Out(1), "head": Out(TenancyHead)} if params.tenants else {}),
             },
         )
 
@@ -43,6 +49,9 @@ class IngressPort(Component):
         # No worker sends what only a switch may say.
         said = Cat(frame[name] for name in self.params.only_answers).any()
         answer = (judge.quality == Quality.GOOD) & said
+        packet_comes = judge.valid & ~self.command if self.params.tenants else judge.valid
+        if self.params.tenants:
+            self.tell_commands(m)
         m.d.comb += [
             judge.address.eq(self.address),
             entering.quality.eq(Mux(answer, Quality.MALFORMED, judge.quality)),
@@ -50,10 +59,22 @@ class IngressPort(Component):
             entering.known.eq(frame.job < self.params.jobs),
             *copied(entering.header, frame),
             *copied(entering, frame),
-            fifo.i.valid.eq(judge.valid),
-            self.overflow.eq(judge.valid & ~fifo.i.ready),
+            fifo.i.valid.eq(packet_comes),
+            self.overflow.eq(packet_comes & ~fifo.i.ready),
             self.packets.payload.eq(packet(fifo.o.payload)),
             self.packets.valid.eq(fifo.o.valid),
             fifo.o.ready.eq(self.packets.ready),
         ]
         return m
+
+    def tell_commands(self, m: Module) -> None:
+        """Tell commands from packets, by a filter of their own format beside that of packets."""
+        m.submodules.commands = commands = FrameFilter(TENANCY_FRAMES)
+        seen = ("tvalid", "tdata", "tkeep", "tlast", "tuser")
+        m.d.comb += [getattr(commands.axis, name).eq(getattr(self.axis, name)) for name in seen]
+        good = commands.valid & (commands.quality == Quality.GOOD)
+        m.d.comb += [
+            commands.address.eq(self.address),
+            self.command.eq(good & is_command(commands.frame)),
+            self.head.eq(commands.frame),
+        ]

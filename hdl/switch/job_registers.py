@@ -3,7 +3,6 @@
 from typing import Any
 
 from amaranth.hdl import Module, Shape
-from amaranth.lib import enum
 
 from hdl.common.register_parts import single
 from hdl.common.registers import Field, Register, names_of, ro, rw
@@ -13,8 +12,8 @@ ACTIVE_JOBS = single(ro("active_jobs", 32, "a bit for each job"), "Shows which j
 JOB_PORTS = single(rw("job_ports", 32, "a bit for each port"), "Ports of the job's workers.")
 
 
-def state_register(*more: Field, refusal: type[enum.Enum] = Refusal) -> Register:
-    """Make the register of what became of a command, which is refused by a ``refusal``."""
+def state_register(*more: Field) -> Register:
+    """Make the register of what became of a command."""
     return Register(
         "state",
         "What became of the last command.",
@@ -23,9 +22,9 @@ def state_register(*more: Field, refusal: type[enum.Enum] = Refusal) -> Register
             ro("refused", 1, "the last command had no effect"),
             ro(
                 "reason",
-                Shape.cast(refusal).width,
+                Shape.cast(Refusal).width,
                 "why the last command had no effect",
-                enum=names_of(refusal),
+                enum=names_of(Refusal),
             ),
             ro("clearing_counters", 1, "verdicts are not counted"),
             *more,

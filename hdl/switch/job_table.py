@@ -3,15 +3,16 @@
 from typing import Any
 
 from amaranth.hdl import Array, Module, Mux, Signal, Value
-from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hdl.common.arithmetic import delay
+from hdl.common.arithmetic import delay, low_bits
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.switch.frame_filter import Quality
 from hdl.switch.job_control import JobControl
-from hdl.switch.params import PacketSwitchParams
+from hdl.switch.params import COMMAND, PacketSwitchParams, Refusal
+from hdl.switch.tenancy import SHARING, TENANT_ANSWER, TENANT_COMMAND
 from hdl.switch.tenant_control import TenantControl
 
 
@@ -28,9 +29,10 @@ class JobTable(Component):
     by the job as it was when the slot was read. Commands, ``busy``, ``reason``, ``waiting`` and
     ``hold`` are those of :class:`JobControl`; ``active`` has a bit for each job.
 
-    Tenants have a :class:`TenantControl` in its place, with its ``owner``, ``progress`` and
-    ``unfinished``, and the ``table`` to show. Of a job that drains a request is ``draining``, and
-    what is ``refused`` or not names its job in ``of``, a bit each: none if it names no job.
+    Tenants have a :class:`TenantControl` in its place, with its ``commands``, ``answered``,
+    ``answer``, ``sharing``, ``progress`` and ``unfinished``, its ``refused`` as ``refused_jobs``,
+    and the ``table`` to show. Of a job that drains a request is ``draining``, and what is
+    ``refused`` or not names its job in ``of``, a bit each: none if it names no job.
 
     Where packets name no slot there is neither ``slot`` nor ``clear``; then ``preparing`` and
     ``prepared`` are those of :class:`JobControl`, and ``table`` shows the jobs to the rule.
@@ -45,8 +47,12 @@ class JobTable(Component):
             "slot": Out(params.slot_bits),
             "clear": Out(1),
         }
+        by_host = {"command": In(COMMAND), "busy": Out(1), "reason": Out(Refusal)}
         by_tenant = {
-            "owner": Out(params.job_bits),
+            "commands": In(stream.Signature(TENANT_COMMAND)),
+            "answered": Out(1),
+            "answer": Out(TENANT_ANSWER),
+            "sharing": In(SHARING),
             "refused_jobs": Out(params.jobs),
             "progress": In(params.progress),
             "unfinished": Out(params.jobs),
@@ -61,12 +67,9 @@ class JobTable(Component):
         super().__init__(
             params,
             {
-                "command": In(params.command),
-                "busy": Out(1),
-                "reason": Out(params.refusal),
+                **(by_tenant if params.tenants else by_host),
                 "active": Out(params.jobs),
                 **(by_slot if params.slot_field else by_rule),
-                **(by_tenant if params.tenants else {}),
                 "packet_valid": In(1),
                 "sender": In(params.ports),
                 "packet": In(params.packet),
@@ -83,12 +86,15 @@ class JobTable(Component):
         control = TenantControl(params) if params.tenants else JobControl(params)
         m.submodules.control = control
         jobs = range(params.jobs)
-        m.d.comb += [
-            control.command.eq(self.command),
-            self.busy.eq(control.busy),
-            self.reason.eq(control.reason),
-            *(self.active[k].eq(control.table[k].active) for k in jobs),
-        ]
+        if isinstance(control, TenantControl):
+            self.command_tenants(m, control)
+        else:
+            m.d.comb += [
+                control.command.eq(self.command),
+                self.busy.eq(control.busy),
+                self.reason.eq(control.reason),
+            ]
+        m.d.comb += [self.active[k].eq(control.table[k].active) for k in jobs]
         # The job that the packet names, or the one that is being started.
         job = Signal(params.job, reset_less=True)
         judged_packet = Signal(params.packet, reset_less=True)
@@ -123,14 +129,15 @@ class JobTable(Component):
             self.refused.eq(Mux(judging, verdict, nothing)),
         ]
         if params.tenants:
-            self.add_tenants(m, control, job, judging, judged_packet, request)
+            self.tell_tenants(m, job, judging, judged_packet, request)
         others = self.sender & (self.sender - 1)
         expect(
             m,
             self,
             one_port_sends=lambda: ~self.packet_valid | ((self.sender != 0) & (others == 0)),
-            operands_hold_still=lambda: self.operands_hold_still(m),
         )
+        if not params.tenants:
+            expect(m, self, operands_hold_still=lambda: self.operands_hold_still(m))
         return m
 
     def clear_slots(self, m: Module, control: Any, job) -> None:
@@ -153,30 +160,32 @@ class JobTable(Component):
             ),
         )
 
-    def add_tenants(self, m: Module, control: Any, job, judging, packet, request) -> None:
-        """Pass on what concerns tenants, and tell whose a packet is."""
-        named = judging & (packet.quality == Quality.GOOD) & packet.known
+    def command_tenants(self, m: Module, control: TenantControl) -> None:
+        """Pass on commands, answers, and what has become of tenants."""
+        connect(m, flipped(self.commands), control.commands)
         m.d.comb += [
+            self.answered.eq(control.answered),
+            self.answer.eq(control.answer),
+            control.sharing.eq(self.sharing),
             control.progress.eq(self.progress),
-            self.owner.eq(control.owner),
             self.refused_jobs.eq(control.refused),
             self.unfinished.eq(control.unfinished),
             self.table.eq(control.table),
         ]
+
+    def tell_tenants(self, m: Module, job, judging, packet, request) -> None:
+        """Tell whose a packet is, and whether its job drains."""
+        named = judging & (packet.quality == Quality.GOOD) & packet.known
         m.d.sync += [
             request.draining.eq(job.draining),
             *(self.of[k].eq(named & (packet.header.job == k)) for k in range(self.params.jobs)),
         ]
 
     def operands_hold_still(self, m: Module) -> Value:
-        """State that what a job is started with stays as it is while the table is ``busy``.
-
-        Tenants are judged in the cycle of a command, so it stays from there on.
-        """
-        operands = self.command.as_value()[self.params.command["job"].offset :]
+        """State that what a job is started with stays as it is while the table is ``busy``."""
+        operands = self.command.as_value()[COMMAND["job"].offset :]
         was_busy = delay(m, self.busy, 1, "was_busy", reset_less=False)
-        still = self.busy if self.params.tenants else self.busy & was_busy
-        return ~still | (operands == delay(m, operands, 1, "operands"))
+        return ~(self.busy & was_busy) | (operands == delay(m, operands, 1, "operands"))
 
     def is_there(self, job) -> Value:
         """Return whether the job may have packets: without a grant they are told apart."""
@@ -201,7 +210,7 @@ class JobTable(Component):
         if self.params.tenants:
             with m.Elif(~job.active):
                 m.d.comb += verdict.eq(kinds.NOT_GRANTED)
-        with m.Elif(header.epoch != job.epoch):
+        with m.Elif(header.epoch != low_bits(job.epoch, len(header.epoch))):
             m.d.comb += verdict.eq(kinds.WRONG_RUN)
         if self.params.slot_field:
             slot = header[self.params.slot_field]

@@ -68,8 +68,6 @@ class PacketSwitchParams(ABC):
     only_answers: ClassVar[tuple[str, ...]]  #: fields that are zero in all frames but answers
     slot_field: ClassVar[str | None]  #: of a request: its slot, 16 bits; None: it names no slot
     verdict: ClassVar[type[enum.Enum]]  #: what became of a packet: NONE, the rule's, REFUSALS
-    refusal: ClassVar[type[enum.Enum]] = Refusal  #: why a command had no effect
-    command: ClassVar[data.StructLayout] = COMMAND  #: what a host commands
     #: whether a job is registered first, then granted and released: :mod:`hdl.switch.tenancy`
     tenants: ClassVar[bool] = False
 
@@ -155,7 +153,7 @@ class PacketSwitchParams(ABC):
                 **({"draining": 1, "registered": 1} if self.tenants else {}),
                 "ports": self.ports,
                 **({"parent": self.ports} if self.tenants else {}),  # its port's bit; 0: none
-                "epoch": 16,
+                "epoch": 32 if self.tenants else 16,  # packets have its low bits
                 "base": 16,  # first slot
                 "end": 17,  # the one behind the last
             }

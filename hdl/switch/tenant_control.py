@@ -2,55 +2,66 @@
 
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, enum
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.lib import data, enum, stream
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.switch.params import PacketSwitchParams
 from hdl.switch.slot_clearing import clear_slots
-from hdl.switch.tenancy import TENANT_COMMAND, TenantRefusal
+from hdl.switch.tenancy import SHARING, TENANT_ANSWER, TENANT_COMMAND
+from hdl.switch.tenancy_head import Reason, TenancyKind
+from hdl.switch.tenant_judge import TenantJudge
+from hdl.switch.tenant_uses import SETTLING, TenantUses
 
-#: cycles from a job's release until what it has begun is known: a packet is judged, ruled on, told
-SETTLING = 7
+#: cycles from a command taken to its answer, beside one for each job that may be in the way
+DECIDING = 4
+#: cycles until the end of a grant is told, so that nothing of it is under way any more
+ENDING = SETTLING + 2
 
 
-class State(enum.Enum, shape=2):
+class State(enum.Enum, shape=3):
     """Says what becomes of a command."""
 
-    IDLE = 0
-    CHECK = 1  #: acquire: the job is compared with the others, one a cycle
-    DECIDE = 2
-    CLEAR = 3  #: slots are cleared
+    TAKE = 0  #: none is under way
+    READ = 1  #: its job's entry is read
+    BEGIN = 2
+    COMPARE = 3  #: the job is compared with the others, one a cycle
+    DECIDE = 4
+    CLEAR = 5  #: acquire: slots are cleared
+    END = 6  #: release: what is under way ends
+    ANSWER = 7
 
 
 class TenantControl(Component):
-    """Keeps the ``table`` of tenants and carries out a host's ``command``: MINA, "RTL".
+    """Keeps the ``table`` of tenants and carries out ``commands``: MINA, "RTL: one data plane".
 
-    ``register`` enters a job's ports and slots, which may be those of others, the port towards its
-    parent, if it has one, and the epoch that its first grant is later than. ``start`` acquires: at
-    once the job is granted or refused, never queued. It is refused while jobs that hold the switch
-    are as many as ``most``, or hold some of its slots, or some of its ports if these are held
-    ``apart``, the parent's port as one of them; ``owner`` is the first that is in the
-    way, and ``refused`` has the job's bit for a cycle. A job that is granted has the command's
-    epoch, which is later than its last one by less than half of all, so that one number tells a
-    grant at all switches of a tree; its slots are cleared before ``busy`` falls.
-    ``release`` lets the job drain: it is ``active`` still but begins no use, and is given up
-    once as many uses have ended as began (``progress``). ``stop`` gives it up at once.
+    A command is taken when the one before is answered: ``answered`` is high for a cycle, with
+    ``answer``. Each is one atomic try, never queued, whose outcome the golden
+    :func:`sim.golden.tenancy.tenancy_rule` tells. REGISTER enters a job's ports and slots, which
+    may be those of others, the port towards its parent, if it has one, and the epoch that its
+    first grant is later than. ACQUIRE is granted, or refused while other jobs are in the way as
+    ``sharing`` says; ``refused`` has the job's bit for a cycle then. A grant has the command's
+    epoch, which none before had; its slots are cleared before it is told. RELEASE ends a grant at
+    once by ``force`` or if no use of its slots is under way (``progress``); else the job drains: it
+    is ``active`` still, begins no use, and is given up when the last of them has ended.
 
-    A job holds the switch while it is ``active``. All commands but acquire take a cycle; acquire is
-    decided at most ``params.jobs + 2`` cycles later. ``busy``, ``hold``, ``waiting``, ``clear``,
-    ``slot`` and ``ports`` are those of :class:`hdl.switch.job_control.JobControl`.
+    Latency: :attr:`latency` cycles from a command taken to ``answered``; the end of a grant takes
+    :data:`ENDING` more, and a grant at most four for each slot. ``unfinished`` says which jobs have
+    uses under way; ``hold``, ``waiting``, ``clear``, ``slot`` and ``ports`` are those of
+    :class:`hdl.switch.job_control.JobControl`.
     """
 
     def __init__(self, params: PacketSwitchParams) -> None:
+        self.latency = params.jobs + DECIDING + TenantJudge.latency
         super().__init__(
             params,
             {
-                "command": In(TENANT_COMMAND),
-                "busy": Out(1),
-                "reason": Out(TenantRefusal),
-                "owner": Out(params.job_bits),
+                "commands": In(stream.Signature(TENANT_COMMAND)),
+                "answered": Out(1),
+                "answer": Out(TENANT_ANSWER),
+                "sharing": In(SHARING),
                 "refused": Out(params.jobs),
                 "table": Out(data.ArrayLayout(params.job, params.jobs)),
                 "progress": In(params.progress),
@@ -65,161 +76,134 @@ class TenantControl(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        command = self.command
+        params = self.params
+        command = Signal(TENANT_COMMAND, reset_less=True)
         state = Signal(State)
-        index = command.job[: self.params.job_bits]
-        entry: Any = Array(self.table)[index]
-        scan = Signal(self.params.job_bits)
-        taken = self.compare(m, state, scan, entry)
+        step = Signal(range(max(params.jobs + TenantJudge.latency, ENDING)))
+        m.submodules.judge = judge = TenantJudge(params)
+        closed = Array(Signal(32, name=f"closed_{k}") for k in range(params.jobs))
+        m.d.comb += judge.command.eq(command)
+        self.look(m, judge, state, step, closed)
         cleared = clear_slots(
             m,
             self,
             begin=state == State.DECIDE,
             clearing=state == State.CLEAR,
-            base=entry.base,
-            end=entry.end,
-            ports=entry.ports,
+            base=judge.entry.base,
+            end=judge.entry.end,
+            ports=judge.entry.ports,
         )
-        self.drain(m)
-        m.d.comb += self.busy.eq(state != State.IDLE)
+        tenant: Any = Array(self.table)[command.job[: params.job_bits]]
+        m.d.comb += [
+            self.commands.ready.eq(state == State.TAKE),
+            self.answered.eq(state == State.ANSWER),
+        ]
+        m.d.sync += step.eq(step + 1)
         with m.Switch(state):
-            with m.Case(State.IDLE):
-                m.d.sync += scan.eq(0)
-                self.obey(m, entry, state)
-            with m.Case(State.CHECK):
-                m.d.sync += scan.eq(scan + 1)
-                with m.If(scan == self.params.jobs - 1):
-                    m.d.sync += state.eq(State.DECIDE)
+            with m.Case(State.TAKE):
+                m.d.sync += command.eq(self.commands.payload)
+                with m.If(self.commands.valid):
+                    m.d.sync += state.eq(State.READ)
+            with m.Case(State.READ):
+                m.d.sync += state.eq(State.BEGIN)
+            with m.Case(State.BEGIN):
+                m.d.sync += [step.eq(0), state.eq(State.COMPARE)]
+            with m.Case(State.COMPARE), m.If(step == params.jobs + judge.latency - 1):
+                m.d.sync += state.eq(State.DECIDE)
             with m.Case(State.DECIDE):
-                with m.If(taken == TenantRefusal.NONE):
-                    m.d.sync += state.eq(State.CLEAR)
-                with m.Else():
-                    m.d.sync += [self.reason.eq(taken), state.eq(State.IDLE)]
-                    m.d.comb += Array(self.refused)[index].eq(1)
+                m.d.sync += step.eq(0)
+                self.decide(m, judge, state, tenant, closed)
             with m.Case(State.CLEAR), m.If(cleared):
-                m.d.sync += [state.eq(State.IDLE), entry.active.eq(1)]
-                m.d.sync += entry.epoch.eq(command.epoch)
-        others = Cat(command[name] for name in ("start", "stop", "register", "release"))
-        with m.If(self.busy & others.any()):
-            m.d.sync += self.reason.eq(TenantRefusal.BUSY)
+                m.d.sync += [
+                    state.eq(State.ANSWER),
+                    tenant.active.eq(1),
+                    tenant.epoch.eq(command.epoch),
+                ]
+            with m.Case(State.END), m.If(step == ENDING - 1):
+                m.d.sync += state.eq(State.ANSWER)
+                with m.If(tenant.active):
+                    m.d.sync += self.answer.kind.eq(TenancyKind.DRAINING)
+            with m.Case(State.ANSWER):
+                m.d.sync += state.eq(State.TAKE)
+        self.drain(m)
         return m
 
-    def obey(self, m: Module, entry: Any, state: Any) -> None:
-        """Carry out a command, or begin to; of several in a cycle the first."""
-        command, nothing = self.command, TenantRefusal.NONE
-        end = command.base + command.count
-        parent = Signal(32)  # its bit
-        m.d.comb += parent.eq(Mux(command.has_parent, 1 << command.parent[:5], 0))
-        bad_parent = command.has_parent & (command.parent[5:] != 0)
-        later = (command.epoch - entry.epoch)[:16]
-        acquire = self.judge(
-            m,
-            {
-                TenantRefusal.NOT_REGISTERED: ~entry.registered,
-                TenantRefusal.OLD: (later == 0) | later[-1],
-                TenantRefusal.HELD: entry.active,
-            },
-        )
-        stop = self.judge(m, {})
-        register = self.judge(
-            m,
-            {
-                TenantRefusal.BAD_PORTS: (command.ports == 0)
-                | bad_parent
-                | ((command.ports | parent) >> self.params.ports != 0)
-                | (command.ports & parent).any(),
-                TenantRefusal.BAD_SLOTS: (command.count == 0) | (end > self.params.slots),
-                TenantRefusal.HELD: entry.active,
-            },
-        )
-        release = self.judge(m, {TenantRefusal.NOT_GRANTED: ~entry.active | entry.draining})
-        with m.If(command.start):
-            m.d.sync += self.reason.eq(acquire)
-            with m.If(acquire == nothing):
-                m.d.sync += state.eq(State.CHECK)
-        with m.Elif(command.stop):
-            m.d.sync += self.reason.eq(stop)
-            with m.If(stop == nothing):
-                m.d.sync += [entry.active.eq(0), entry.draining.eq(0)]
-        with m.Elif(command.register):
-            m.d.sync += self.reason.eq(register)
-            with m.If(register == nothing):
-                m.d.sync += [
-                    entry.registered.eq(1),
-                    entry.ports.eq(command.ports[: self.params.ports]),
-                    entry.parent.eq(parent[: self.params.ports]),
-                    entry.epoch.eq(command.epoch),
-                    entry.base.eq(command.base),
-                    entry.end.eq(end[:17]),
-                ]
-        with m.Elif(command.release):
-            m.d.sync += self.reason.eq(release)
-            with m.If(release == nothing):
-                m.d.sync += entry.draining.eq(1)
+    def look(self, m: Module, judge: TenantJudge, state: Any, step: Signal, closed: Any) -> None:
+        """Show the judge the entry of the command's job, then that of every job in turn."""
+        params, own = self.params, judge.command.job[: self.params.job_bits]
+        entry = Signal(params.job, reset_less=True)
+        seen = Signal(params.job, reset_less=True)
+        over = Signal(32, reset_less=True)
+        index = Signal(params.job_bits)
+        comparing = Signal()
+        m.d.comb += [
+            comparing.eq((state == State.COMPARE) & (step < params.jobs)),
+            index.eq(Mux(state == State.COMPARE, step, own)[: params.job_bits]),
+        ]
+        number = delay(m, index, 1, "number")
+        shown = delay(m, comparing, 1, "shown", reset_less=False)
+        m.d.sync += seen.eq(Array(self.table)[index])
+        with m.If(state == State.BEGIN):
+            m.d.sync += [entry.eq(seen), over.eq(closed[own])]
+        m.d.comb += [
+            judge.begin.eq(state == State.BEGIN),
+            judge.sharing.eq(self.sharing),
+            judge.entry.eq(entry),
+            judge.closed.eq(over),
+            judge.other.eq(seen),
+            judge.number.eq(number),
+            judge.counts.eq(shown & seen.active & (number != own)),
+        ]
 
-    def judge(self, m: Module, refusals: dict[TenantRefusal, Value]) -> Any:
-        """Return the first of ``refusals`` that applies, behind that of a job that is none."""
-        refusal = Signal(TenantRefusal)
-        for name, applies in reversed(refusals.items()):
-            with m.If(applies):
-                m.d.comb += refusal.eq(name)
-        with m.If(self.command.job >= self.params.jobs):
-            m.d.comb += refusal.eq(TenantRefusal.NO_SUCH_JOB)
-        return refusal
-
-    def compare(self, m: Module, state: Any, scan: Signal, entry: Any) -> Any:
-        """Return why an acquire is refused, once every other job has been looked at.
-
-        The owner is the first job in the way: of those that hold the switch if these are too many,
-        else of those whose ports or slots are taken.
-        """
-        other: Any = Array(self.table)[scan]
-        holders = Signal(range(self.params.jobs + 1))
-        first, met = Signal(self.params.job_bits), Signal(self.params.job_bits)
-        ports_taken, slots_taken = Signal(), Signal()
-        ports, theirs = entry.ports | entry.parent, other.ports | other.parent
-        ports_meet = self.command.apart & (ports & theirs).any()
-        slots_meet = (entry.base < other.end) & (other.base < entry.end)
-        with m.If(state == State.IDLE):
-            m.d.sync += [holders.eq(0), ports_taken.eq(0), slots_taken.eq(0)]
-        with m.Elif((state == State.CHECK) & other.active):
+    def decide(self, m: Module, judge: TenantJudge, state: Any, tenant: Any, closed: Any) -> None:
+        """Carry the command out, or begin to, unless the judge has a reason not to."""
+        params, command, answer = self.params, judge.command, self.answer
+        own = command.job[: params.job_bits]
+        m.d.sync += [
+            state.eq(State.ANSWER),
+            answer.reason.eq(judge.reason),
+            answer.owner.eq(judge.owner),
+            answer.owner_epoch.eq(judge.owner_epoch),
+        ]
+        with m.If(judge.reason != Reason.NONE):
+            m.d.sync += answer.kind.eq(TenancyKind.REFUSED)
+            taken = [Reason.SWITCH_TAKEN, Reason.PORTS_TAKEN, Reason.SLOTS_TAKEN]
+            m.d.comb += Array(self.refused)[own].eq(Cat(judge.reason == t for t in taken).any())
+        with m.Elif(command.kind == TenancyKind.REGISTER):
             m.d.sync += [
-                holders.eq(holders + 1),
-                ports_taken.eq(ports_taken | ports_meet),
-                slots_taken.eq(slots_taken | slots_meet),
+                answer.kind.eq(TenancyKind.REGISTERED),
+                tenant.registered.eq(1),
+                tenant.ports.eq(command.ports[: params.ports]),
+                tenant.parent.eq(Mux(command.has_parent, 1 << command.parent, 0)[: params.ports]),
+                tenant.base.eq(command.base),
+                tenant.end.eq((command.base + command.count)[:17]),
+                closed[own].eq(command.epoch),
             ]
-            with m.If(holders == 0):
-                m.d.sync += first.eq(scan)
-            with m.If(~ports_taken & ~slots_taken):
-                m.d.sync += met.eq(scan)
-        taken = Signal(TenantRefusal)
-        too_many = holders >= self.command.most
-        with m.If(slots_taken):
-            m.d.comb += taken.eq(TenantRefusal.SLOTS_TAKEN)
-        with m.If(ports_taken):
-            m.d.comb += taken.eq(TenantRefusal.PORTS_TAKEN)
-        with m.If(too_many):
-            m.d.comb += taken.eq(TenantRefusal.SWITCH_TAKEN)
-        with m.If(state == State.DECIDE):
-            m.d.sync += self.owner.eq(Mux(too_many, first, met))
-        return taken
+        with m.Elif(command.kind == TenancyKind.ACQUIRE):
+            m.d.sync += answer.kind.eq(TenancyKind.GRANTED)
+            with m.If(~judge.repeated):
+                m.d.sync += state.eq(State.CLEAR)
+        with m.Else():
+            m.d.sync += answer.kind.eq(TenancyKind.RELEASED)
+            with m.If(tenant.registered & (command.epoch > judge.closed)):
+                m.d.sync += closed[own].eq(command.epoch)
+            with m.If(tenant.active & (judge.entry.epoch <= command.epoch)):
+                m.d.sync += state.eq(State.END)
+                with m.If(command.force):
+                    m.d.sync += [tenant.active.eq(0), tenant.draining.eq(0), tenant.epoch.eq(0)]
+                with m.Else():
+                    m.d.sync += tenant.draining.eq(1)
 
     def drain(self, m: Module) -> None:
-        """Count each job's uses under way; a job that drains is given up when none is left."""
-        for k in range(self.params.jobs):
-            job, mine = self.table[k], self.progress.job == k
-            uses = Signal(self.params.slot_bits + 1, name=f"uses_{k}")
-            settling = Signal(range(SETTLING + 1), name=f"settling_{k}")
-            m.d.comb += self.unfinished[k].eq(job.active & (uses != 0))
-            with m.If(~job.active):
-                m.d.sync += uses.eq(0)
-            with m.Elif(mine & self.progress.began & ~self.progress.ended):
-                m.d.sync += uses.eq(uses + 1)
-            with m.Elif(mine & self.progress.ended & ~self.progress.began):
-                m.d.sync += uses.eq(uses - 1)
-            with m.If(~job.draining):
-                m.d.sync += settling.eq(SETTLING)
-            with m.Elif(settling != 0):
-                m.d.sync += settling.eq(settling - 1)
-            with m.Elif(~self.unfinished[k]):
-                m.d.sync += [job.active.eq(0), job.draining.eq(0)]
+        """Give up every job that has drained."""
+        m.submodules.uses = uses = TenantUses(self.params)
+        table: list[Any] = list(self.table)
+        m.d.comb += [
+            uses.active.eq(Cat(job.active for job in table)),
+            uses.draining.eq(Cat(job.draining for job in table)),
+            uses.progress.eq(self.progress),
+            self.unfinished.eq(uses.unfinished),
+        ]
+        for job, drained in zip(table, uses.drained, strict=True):
+            with m.If(drained):
+                m.d.sync += [job.active.eq(0), job.draining.eq(0), job.epoch.eq(0)]

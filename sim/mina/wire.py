@@ -1,4 +1,5 @@
-"""MINA's frames as bytes, packed and unpacked from the layouts of the hardware.
+"""MINA's frames as bytes: of hosts and controller by the layout of the hardware, all others as the
+golden models have them.
 
 A :class:`Share` stands for whatever hosts exchange without the switches and has no bytes here.
 """
@@ -6,30 +7,18 @@ A :class:`Share` stands for whatever hosts exchange without the switches and has
 from typing import Any
 
 from hdl.mina import protocol
-from hdl.mina.protocol import (
-    ETHERTYPE_ON_WIRE,
-    FRAME_BYTES,
-    VERSION,
-    AgreementHead,
-    TenancyHead,
-)
+from hdl.mina.protocol import AgreementHead
+from hdl.switch.tenancy_head import ETHERTYPE_ON_WIRE, FRAME_BYTES, VERSION
+from sim.golden import tenancy_frames
+from sim.golden.tenancy import Command
 from sim.harness.payloads import pack, unpack
-from sim.mina.agreement.frames import (
-    Command,
-    Data,
-    Grant,
-    Kind,
-    Message,
-    Reason,
-    Verb,
-)
+from sim.mina.agreement.frames import Data, Grant, Kind, Message
 from sim.p4sgd.golden.allreduce import Packet
 from sim.p4sgd.golden.frames import LANES, WireFrame
 
-#: Fields that a head and a message, or a command, have under the same name.
+#: Fields that a head and a message have under the same name.
 MESSAGE_FIELDS = ("host", "job", "round", "index", "busy", "ina", "missing", "stalled")
 GRANT_FIELDS = ("epoch", "tree", "first", "end")
-COMMAND_FIELDS = ("switch", "job", "epoch", "ports", "base", "count", "force", "owner")
 
 Wired = Message | Command | Data
 
@@ -38,37 +27,17 @@ def to_octets(frame: Wired) -> bytes:
     """The frame on the wire, without addresses and checksum; ValueError for what does not fit."""
     if isinstance(frame, Message):
         return message_octets(frame)
-    return command_octets(frame) if isinstance(frame, Command) else data_octets(frame)
-
-
-def octets_of(head: Any, kind: str, fields: dict[str, Any]) -> bytes:
-    """A control frame with these fields."""
-    common = {
-        "ethertype": ETHERTYPE_ON_WIRE,
-        "version": VERSION,
-        "kind": protocol.Kind[kind],
-    }
-    return pack(head, fields | common).to_bytes(FRAME_BYTES, "little")
+    return tenancy_frames.to_bytes(frame) if isinstance(frame, Command) else data_octets(frame)
 
 
 def message_octets(message: Message) -> bytes:
     """A message between host and controller."""
-    fields = {name: int(getattr(message, name)) for name in MESSAGE_FIELDS}
+    fields: dict[str, Any] = {name: int(getattr(message, name)) for name in MESSAGE_FIELDS}
     fields |= {name: getattr(message.grant, name) for name in GRANT_FIELDS}
     fields |= {"owner": message.grant.job, "told": message.version}
-    return octets_of(AgreementHead, message.kind.name, fields)
-
-
-def command_octets(command: Command) -> bytes:
-    """A command to a switch or its answer."""
-    fields: dict[str, Any] = {name: int(getattr(command, name)) for name in COMMAND_FIELDS}
-    fields |= {
-        "owner_epoch": command.owner_epoch,
-        "reason": protocol.Reason[command.reason.name],
-        "has_parent": int(command.parent is not None),
-        "parent": command.parent or 0,
-    }
-    return octets_of(TenancyHead, command.verb.name, fields)
+    fields |= {"ethertype": ETHERTYPE_ON_WIRE, "version": VERSION}
+    fields["kind"] = protocol.Kind[message.kind.name]
+    return pack(AgreementHead, fields).to_bytes(FRAME_BYTES, "little")
 
 
 def data_octets(data: Data) -> bytes:
@@ -102,17 +71,13 @@ def decoded(octets: bytes) -> Wired:
     number = octets[15]
     if number < 4:
         return data_of(WireFrame.from_bytes(octets))
+    if number in tenancy_frames.VERBS:
+        return tenancy_frames.from_bytes(octets)
     try:
         name = protocol.Kind(number).name
     except ValueError:
         raise ValueError(f"no kind has the number {number}") from None
-    bits = int.from_bytes(octets, "little")
-    if name in Kind.__members__:
-        return message_of(unpack(AgreementHead, bits), Kind[name])
-    try:
-        return command_of(unpack(TenancyHead, bits), Verb[name])
-    except ValueError:
-        raise ValueError(f"no reason has the number {octets[39]}") from None
+    return message_of(unpack(AgreementHead, int.from_bytes(octets, "little")), Kind[name])
 
 
 def message_of(head: dict[str, Any], kind: Kind) -> Message:
@@ -122,19 +87,6 @@ def message_of(head: dict[str, Any], kind: Kind) -> Message:
     for name in ("busy", "ina", "missing", "stalled"):
         fields[name] = bool(fields[name])
     return Message(kind=kind, version=head["told"], grant=grant, **fields)
-
-
-def command_of(head: dict[str, Any], verb: Verb) -> Command:
-    """A command to a switch or its answer."""
-    fields = {name: head[name] for name in COMMAND_FIELDS}
-    fields["force"] = bool(fields["force"])
-    return Command(
-        verb=verb,
-        reason=Reason[head["reason"].name],
-        parent=head["parent"] if head["has_parent"] else None,
-        owner_epoch=head["owner_epoch"],
-        **fields,
-    )
 
 
 def data_of(frame: WireFrame) -> Data:

@@ -1,30 +1,44 @@
 """A host's driver of a switch whose jobs are tenants: grants, and what is counted of each."""
 
+from enum import Enum
 from typing import Any
 
 from hdl.common.counter_banks import CounterBanks
+from hdl.common.event_counters import CountersParams
 from hdl.p4sgd.switch.tenant_params import TenantSwitchParams, TenantVerdict
-from hdl.switch.tenancy import TenantRefusal
+from hdl.switch.control_port import CONTROL_COUNTERS
+from hdl.switch.tenancy_head import Reason, TenancyKind
 from hdl.switch.tenant_counters import TENANT_COUNTERS
 from sim.harness.switch_driver import CommandRefused
 from sim.p4sgd.switch_driver import SwitchDriver
 
 
+class TenantRefused(CommandRefused):
+    """A switch of tenants refuses a command; ``owner_epoch`` is the grant of who is in the way."""
+
+    def __init__(self, reason: Enum, owner: int, owner_epoch: int) -> None:
+        super().__init__(reason, owner)
+        self.owner_epoch = owner_epoch
+
+
 class TenantDriver(SwitchDriver):
     """Drives the register bus of a simulated switch of tenants.
 
-    Each command raises :class:`CommandRefused` if it had no effect, with the ``reason`` and, of an
-    acquire, the ``owner`` that is in the way.
+    Each command raises :class:`TenantRefused` if it had no effect.
     """
 
-    verdict, refusal = TenantVerdict, TenantRefusal
+    verdict = TenantVerdict
 
     def __init__(self, dut: Any, params: TenantSwitchParams, bus: Any = "s_axil") -> None:
         super().__init__(dut, params, bus)
 
     async def share(self, *, most: int, apart: bool) -> None:
-        """Let at most so many jobs hold the switch at a time, with ports ``apart`` or not."""
+        """Let at most so many jobs hold the switch at a time, or any with their ports apart."""
         await self.write(most_granted=most, ports_apart=int(apart))
+
+    async def open_ports(self, ports: int) -> None:
+        """Let the ports of a bitmap take frames with commands, and no others."""
+        await self.write(control_ports=ports)
 
     async def register(
         self,
@@ -36,57 +50,55 @@ class TenantDriver(SwitchDriver):
         base: int,
         slots: int,
     ) -> None:
-        """Enter a job's ports and slots; its first grant has an epoch later than ``epoch``.
+        """Enter a job's ports and slots; its grants up to ``epoch`` are over.
 
         ``ports`` is the bitmap of its children's, ``parent`` the number of that to its parent.
         """
-        await self.write(job_number=job, job_epoch=epoch)
         await self.write(job_ports=ports)
         await self.write(job_parent_port=parent or 0, job_has_parent=int(parent is not None))
         await self.write(job_base=base)
         await self.write(job_slots=slots)
-        await self.command("register_job", job)
+        await self.command("register_job", job, epoch)
 
     async def acquire(self, job: int, epoch: int) -> None:
         """Get the switch for a job, in a grant of this epoch."""
-        await self.write(job_number=job, job_epoch=epoch)
-        await self.command("start_job", job)
+        await self.command("acquire_job", job, epoch)
 
-    async def release(self, job: int) -> None:
-        """Let a job drain."""
-        await self.command("release_job", job)
+    async def release(self, job: int, epoch: int, *, force: bool = False) -> TenancyKind:
+        """End a job's grants up to ``epoch``: RELEASED, or DRAINING, unless it is by ``force``."""
+        await self.write(job_force=int(force))
+        return await self.command("release_job", job, epoch)
 
-    async def stop_job(self, job: int) -> None:
-        """Take the switch from a job by force."""
-        await self.command("stop_job", job)
-
-    async def command(self, name: str, job: int) -> None:
-        """Give a command, and wait until it is carried out."""
+    async def command(self, name: str, job: int, epoch: int) -> TenancyKind:
+        """Give a command, and wait for its answer."""
         await self.write(job_number=job)
+        await self.write(job_epoch=epoch)
         await self.write(**{name: 1})
         await self.settled()
-        await self.check()
-
-    async def check(self) -> None:
-        """Raise :class:`CommandRefused` if the last command was refused."""
         if await self.read("refused"):
-            reason = TenantRefusal(await self.read("reason"))
-            raise CommandRefused(reason, await self.read("owner"))
+            reason = Reason(await self.read("reason"))
+            raise TenantRefused(reason, await self.read("owner"), await self.read("owner_epoch"))
+        return TenancyKind(await self.read("answered"))
 
     async def tenant(self, job: int) -> dict[str, int]:
         """What is counted of a job."""
         await self.write(counter_job=job)
-        return {
-            name: await self.tenant_counter(k)
-            for k, (name, _) in enumerate(TENANT_COUNTERS.counters)
-        }
+        return await self.chosen_counters("tenant", TENANT_COUNTERS)
 
-    async def tenant_counter(self, number: int) -> int:
-        """A counter of the chosen job."""
-        await self.write(tenant_counter=number)
-        for _ in range(CounterBanks.latency):  # reads are longer than that each
-            await self.read("tenant_count")
-        return await self.read("tenant_count")
+    async def control(self, port: int) -> dict[str, int]:
+        """What is counted of the commands that came by a port."""
+        await self.write(counter_port=port)
+        return await self.chosen_counters("control", CONTROL_COUNTERS)
+
+    async def chosen_counters(self, kind: str, counters: CountersParams) -> dict[str, int]:
+        """All counters of what has been chosen, by their names."""
+        found = {}
+        for k, (name, _) in enumerate(counters.counters):
+            await self.write(**{f"{kind}_counter": k})
+            for _ in range(CounterBanks.latency):  # reads are longer than that each
+                await self.read(f"{kind}_count")
+            found[name] = await self.read(f"{kind}_count")
+        return found
 
     async def tenant_verdicts(self, job: int) -> dict[str, int]:
         """Packets that name a job, by the name of what became of them."""

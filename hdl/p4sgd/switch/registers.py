@@ -25,8 +25,8 @@ ADDRESS_REGISTERS = (
     *address_registers("group_address", "address which answers are sent to"),
 )
 
-JOB_REGISTERS = (
-    job_register("The job that commands are for."),
+JOB = (job_register("The job that commands are for."),)
+PLACE_REGISTERS = (
     JOB_PORTS,
     single(rw("job_base", 16, "number of the first slot"), "First of the job's slots."),
     single(rw("job_slots", 17, "number of slots"), "Number of the job's slots."),
@@ -48,13 +48,20 @@ def identity_registers_of(params: SwitchParams) -> tuple[Register, ...]:
 def control_registers(params: SwitchParams) -> tuple[Register, ...]:
     """Return the registers of commands and jobs."""
     own = tenant_registers.COMMANDS if params.tenants else COMMANDS
-    more = (tenant_registers.OWNER,) if params.tenants else ()
     return (
         commands(*own, pulse("clear_counters", "set all counters to zero")),
-        state_register(*more, refusal=params.refusal),
+        tenant_registers.STATE if params.tenants else state_register(),
         ACTIVE_JOBS,
         *(tenant_registers.GRANT_REGISTERS if params.tenants else ()),
     )
+
+
+def job_registers(params: SwitchParams) -> tuple[Register, ...]:
+    """Return the registers of the job that commands are for."""
+    if not params.tenants:
+        return JOB + PLACE_REGISTERS
+    more = (tenant_registers.JOB_PARENT, tenant_registers.JOB_RELEASE)
+    return tenant_registers.JOB + PLACE_REGISTERS + more
 
 
 def counter_registers(params: SwitchParams) -> tuple[Register, ...]:
@@ -113,8 +120,7 @@ def switch_registers(params: SwitchParams) -> RegisterMap:
         identity_registers_of(params)
         + control_registers(params)
         + ADDRESS_REGISTERS
-        + JOB_REGISTERS
-        + ((tenant_registers.JOB_PARENT,) if params.tenants else ())
+        + job_registers(params)
         + counter_registers(params)
         + more,
     )

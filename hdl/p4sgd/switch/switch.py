@@ -1,8 +1,6 @@
 """The switch that adds activations: ports, jobs, slots, registers and counters."""
 
-from typing import Any
-
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import count_ones, delay, low_bits
@@ -13,13 +11,14 @@ from hdl.common.register_block import RegisterBlock
 from hdl.p4sgd.switch.aggregator import Aggregator
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.registers import constants, switch_registers
+from hdl.p4sgd.switch.tenant_wires import command_tenants, count_tenants, report_tenants
 from hdl.p4sgd.switch.total_counters import TotalCounters
+from hdl.switch.control_plane import ControlPlane
 from hdl.switch.egress import SwitchEgress
 from hdl.switch.ingress import SwitchIngress
 from hdl.switch.job_registers import report_jobs
 from hdl.switch.job_table import JobTable
 from hdl.switch.port_counters import PORT_COUNTERS, PortCounters
-from hdl.switch.tenant_counters import TenantCounters
 from hdl.switch.verdict_counters import VerdictCounters, VerdictCountersParams
 
 
@@ -70,7 +69,8 @@ class Switch(Component):
         connect(m, flipped(self.s_axil), registers.axil)
         for k in range(params.ports):
             connect(m, flipped(self.s_axis[k]), ingress.axis[k])
-            connect(m, egress.axis[k], flipped(self.m_axis[k]))
+            if not params.tenants:
+                connect(m, egress.axis[k], flipped(self.m_axis[k]))
         settings = registers.control
         address = Cat(settings.switch_address_low, settings.switch_address_high)
         # A slot is read while its packet is judged.
@@ -91,6 +91,26 @@ class Switch(Component):
             egress.answer.eq(aggregator.answer),
             egress.source.eq(address),
             egress.destination.eq(Cat(settings.group_address_low, settings.group_address_high)),
+        ]
+        if not params.tenants:
+            self.command_jobs(m, registers, jobs)
+        self.report(m, registers)
+        verdict = self.count(m, registers, ingress, jobs, aggregator, egress)
+        if params.tenants:
+            m.submodules.control = control = ControlPlane(params)
+            m.d.comb += [control.address.eq(address), jobs.progress.eq(aggregator.progress)]
+            for k in range(params.ports):
+                connect(m, egress.axis[k], control.packets[k])
+                connect(m, control.axis[k], flipped(self.m_axis[k]))
+            command_tenants(m, registers, ingress, control, jobs)
+            report_tenants(m, registers, control, jobs)
+            count_tenants(m, registers, control, jobs, aggregator, verdict)
+        return m
+
+    def command_jobs(self, m: Module, registers: RegisterBlock, jobs: JobTable) -> None:
+        """Let the host start and stop jobs."""
+        settings = registers.control
+        m.d.comb += [
             jobs.command.start.eq(settings.start_job),
             jobs.command.stop.eq(settings.stop_job),
             jobs.command.job.eq(settings.job_number),
@@ -99,18 +119,12 @@ class Switch(Component):
             jobs.command.base.eq(settings.job_base),
             jobs.command.count.eq(settings.job_slots),
         ]
-        self.report(m, registers, jobs)
-        verdict = self.count(m, registers, ingress, jobs, aggregator, egress)
-        if params.tenants:
-            self.grant(m, registers, jobs, aggregator)
-            self.count_tenants(m, registers, jobs, aggregator, verdict)
-        return m
+        report_jobs(m, registers.status, jobs)
 
-    def report(self, m: Module, registers: RegisterBlock, jobs: JobTable) -> None:
-        """Report what the host reads of sizes and jobs."""
+    def report(self, m: Module, registers: RegisterBlock) -> None:
+        """Report what the host reads of sizes."""
         status = registers.status
         m.d.comb += [status[name].eq(value) for name, value in constants(self.params).items()]
-        report_jobs(m, status, jobs)
 
     def count(
         self,
@@ -158,61 +172,3 @@ class Switch(Component):
             status.saturations.eq(totals.saturations),
         ]
         return verdict
-
-    def grant(
-        self, m: Module, registers: RegisterBlock, jobs: JobTable, aggregator: Aggregator
-    ) -> None:
-        """Let the host register tenants and release them, and tell who has what."""
-        settings, status = registers.control, registers.status
-        table: list[Any] = list(jobs.table)
-        epochs = Array(job.epoch for job in table)
-        m.d.comb += [
-            jobs.progress.eq(aggregator.progress),
-            jobs.command.register.eq(settings.register_job),
-            jobs.command.release.eq(settings.release_job),
-            jobs.command.parent.eq(settings.job_parent_port),
-            jobs.command.has_parent.eq(settings.job_has_parent),
-            jobs.command.most.eq(settings.most_granted),
-            jobs.command.apart.eq(settings.ports_apart),
-            status.owner.eq(jobs.owner),
-            status.registered_jobs.eq(Cat(job.registered for job in table)),
-            status.draining_jobs.eq(Cat(job.draining for job in table)),
-            status.unfinished_jobs.eq(jobs.unfinished),
-        ]
-        m.d.sync += status.granted_epoch.eq(epochs[low_bits(settings.job_number, 5)])
-
-    def count_tenants(
-        self,
-        m: Module,
-        registers: RegisterBlock,
-        jobs: JobTable,
-        aggregator: Aggregator,
-        verdict: Value,
-    ) -> None:
-        """Add the counters of tenants, and what the host reads of them."""
-        settings, status, params = registers.control, registers.status, self.params
-        m.submodules.tenants = tenants = TenantCounters(params)
-        m.submodules.tenant_verdicts = verdicts = VerdictCounters(
-            VerdictCountersParams(verdict=params.verdict, sources=params.jobs)
-        )
-        progress = aggregator.progress
-        of = delay(m, jobs.of, aggregator.latency, "of", reset_less=False)
-        m.d.comb += [
-            *(counters.clear.eq(settings.clear_counters) for counters in (tenants, verdicts)),
-            tenants.active.eq(jobs.active),
-            tenants.unfinished.eq(jobs.unfinished),
-            tenants.refused.eq(jobs.refused_jobs),
-            *(
-                tenants.ended[k].eq(progress.ended & (progress.job == k))
-                for k in range(params.jobs)
-            ),
-            tenants.of.eq(of),
-            tenants.job.eq(settings.counter_job),
-            tenants.select.eq(settings.tenant_counter),
-            verdicts.verdict.eq(Mux(of.any(), verdict, 0)),
-            verdicts.source.eq(of),
-            verdicts.number.eq(low_bits(settings.counter_job, len(verdicts.number))),
-            verdicts.of.eq(settings.counter_verdict),
-            status.tenant_count.eq(tenants.value),
-            status.tenant_verdicts.eq(Mux(settings.counter_job < params.jobs, verdicts.value, 0)),
-        ]

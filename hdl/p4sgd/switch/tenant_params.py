@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from amaranth.lib import enum
 
 from hdl.p4sgd.switch.params import SwitchParams
-from hdl.switch.tenancy import TENANT_COMMAND, TenantRefusal
 
 
 class TenantVerdict(enum.Enum, shape=5):
@@ -40,8 +39,6 @@ class TenantSwitchParams(SwitchParams):
 
     tenants = True
     verdict = TenantVerdict
-    refusal = TenantRefusal
-    command = TENANT_COMMAND
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -7,10 +7,11 @@ it may: which job gets the tree next, for how long it waits for hosts and switch
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+from sim.golden.tenancy import Command
 from sim.mina.agreement import controller_rule as control
 from sim.mina.agreement import group_rule as grouping
 from sim.mina.agreement.controller_rule import Controller, JobHosts, Phase
-from sim.mina.agreement.frames import Command, Frame, Kind, Message, Sent
+from sim.mina.agreement.frames import Frame, Kind, Message, Sent
 from sim.mina.agreement.group_rule import Group, GroupSetup
 from sim.mina.agreement.hold_rule import Step
 

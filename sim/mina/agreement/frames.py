@@ -1,16 +1,16 @@
 """What the frames between hosts, controller and switches say, without how they lie on the wire.
 
-`hdl/mina/protocol.py` has the layouts of :class:`Message` and :class:`Command`; :class:`Data` is a
-frame of P4SGD's AllReduce, and :class:`Share` stands for the AllReduce without a switch.
+`hdl/mina/protocol.py` has the layout of :class:`Message`. Commands to switches and their answers
+are those of :mod:`sim.golden.tenancy`; :class:`Data` is a frame of P4SGD's AllReduce, and
+:class:`Share` stands for the AllReduce without a switch.
 """
 
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import NamedTuple
 
+from sim.golden.tenancy import Command
 from sim.p4sgd.golden.allreduce import Packet
-
-EPOCHS = 1 << 16  #: that packets of the data plane tell apart
 
 
 class Role(Enum):
@@ -77,52 +77,6 @@ class Message:
     missing: bool = False  #: ACK: it is, and not all of its sums are in
     stalled: bool = False  #: ACK: it is, with INA, and makes no progress
     grant: Grant = NO_GRANT  #: UPDATE: what holds from now on; ACK: what the host has
-
-
-class Verb(StrEnum):
-    """What a command to a switch, or its answer, is."""
-
-    REGISTER = "REGISTER"  # to a switch: a job's ports and slots
-    ACQUIRE = "ACQUIRE"  # to a switch: one try to get the switch for a job
-    RELEASE = "RELEASE"  # to a switch: the job's grants up to a number are over
-    REGISTERED = "REGISTERED"  # the job has its entry
-    GRANTED = "GRANTED"  # the job owns the switch, its slots are cleared
-    REFUSED = "REFUSED"  # it does not, for a reason
-    DRAINING = "DRAINING"  # the release waits for slots that are not finished
-    RELEASED = "RELEASED"  # no grant of the job up to the number is left, nor will be
-
-
-class Reason(StrEnum):
-    """Why a switch refuses a command; the first that applies."""
-
-    NONE = "none"
-    NO_SUCH_JOB = "no such job"  # the number is too large
-    BAD_PORTS = "bad ports"  # no child, a port that the switch has not, or the parent's twice
-    BAD_SLOTS = "bad slots"  # none, or some that the switch has not
-    OLD = "old"  # the number is of a grant that is over
-    NOT_REGISTERED = "not registered"
-    HELD = "held"  # the job itself is granted or draining, by another number
-    SWITCH_TAKEN = "switch taken"  # by another job, or as many as the switch takes
-    PORTS_TAKEN = "ports taken"  # by another job
-    SLOTS_TAKEN = "slots taken"  # by another job
-
-
-@dataclass(frozen=True, kw_only=True)
-class Command:
-    """A command to a switch or its answer; what a verb does not use is zero."""
-
-    verb: Verb
-    switch: int
-    job: int
-    epoch: int  #: number of the grant; REGISTER, RELEASE: of the last one that is over
-    force: bool = False  #: RELEASE: at once, whatever the slots hold
-    ports: int = 0  #: REGISTER: bitmap of the job's children
-    parent: int | None = None  #: REGISTER: port towards the parent, of a switch that has one
-    base: int = 0  #: REGISTER: first slot
-    count: int = 0  #: REGISTER: number of slots
-    reason: Reason = Reason.NONE  #: REFUSED
-    owner: int = 0  #: REFUSED, taken: the job that stands in the way
-    owner_epoch: int = 0  #: REFUSED, taken: the number of its grant
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,19 +7,17 @@ hosts know that the grant is over.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+from sim.golden.tenancy import Command, Reason, Verb
 from sim.mina.agreement import controller_rule as control
 from sim.mina.agreement import hold_rule as holding
 from sim.mina.agreement.controller_rule import Controller, Phase, Wish
 from sim.mina.agreement.frames import (
-    Command,
     Frame,
     Grant,
     Message,
     Place,
-    Reason,
     Role,
     Sent,
-    Verb,
 )
 from sim.mina.agreement.hold_rule import Hold, Step
 

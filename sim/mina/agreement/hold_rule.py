@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from sim.mina.agreement.frames import Command, Reason, Verb
+from sim.golden.tenancy import Command, Reason, Verb
 
 
 class Step(Enum):

@@ -7,7 +7,8 @@ the grant's first operation on, as a grant clears the slots.
 
 from dataclasses import dataclass, replace
 
-from sim.mina.agreement.frames import EPOCHS, Data, Grant, Place, Role, Sent, Share
+from sim.golden.tenancy import EPOCHS
+from sim.mina.agreement.frames import Data, Grant, Place, Role, Sent, Share
 from sim.p4sgd.golden.allreduce import (
     USES,
     Packet,

@@ -3,9 +3,9 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from sim.mina.agreement.frames import Command, Data, Frame, Sent
+from sim.golden.tenancy import Command, Refused
+from sim.mina.agreement.frames import Data, Frame, Sent
 from sim.mina.agreement.switch_rule import SwitchSetup, at_start, command_rule, packet_rule
-from sim.mina.agreement.tenancy_rule import Refused
 from sim.p4sgd.golden.allreduce import Verdict
 
 

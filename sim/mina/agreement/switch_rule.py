@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from sim.mina.agreement import tenancy_rule as tenancy
-from sim.mina.agreement.frames import CONTROLLER, Command, Data, Place, Role, Sent
-from sim.mina.agreement.tenancy_rule import Outcome, Refused, Sizes, Tenant, Tenants
+from sim.golden import tenancy
+from sim.golden.tenancy import Command, Outcome, Refused, Sizes, State, Tenant, Tenants
+from sim.mina.agreement.frames import CONTROLLER, Data, Place, Role, Sent
 from sim.p4sgd.golden.allreduce import SwitchSlot, Verdict
 from sim.p4sgd.golden.allreduce import switch_rule as slot_rule
 
@@ -19,12 +19,24 @@ class SwitchSetup:
     hosts: tuple[int, ...]  #: by port
 
 
+def data_rule(tenants: Tenants, port: int, data: Data, slot: SwitchSlot) -> Tenant | Refused:
+    """The tenant whose packet it is, which came by ``port`` for a slot that holds ``slot``."""
+    packet = data.packet
+    entry = tenancy.packet_rule(
+        tenants, port, job=data.job, bm=packet.bm, epoch=data.epoch, slot=data.slot
+    )
+    if isinstance(entry, Refused) or entry.state is not State.DRAINING:
+        return entry
+    begins = slot_rule(slot, packet, entry.ports).slot.use != slot.use
+    return Refused.DRAINING if begins else entry
+
+
 @dataclass(frozen=True, kw_only=True)
 class SwitchRules:
     """What a switch does; the specification, or a variant of it."""
 
     command: Callable[[Sizes, Tenants, Command, bool], Outcome] = tenancy.tenancy_rule
-    data: Callable[[Tenants, int, Data, SwitchSlot], Tenant | Refused] = tenancy.data_rule
+    data: Callable[[Tenants, int, Data, SwitchSlot], Tenant | Refused] = data_rule
     clears: bool = True  #: the slots of a job that is granted
 
 

@@ -92,6 +92,10 @@ class SwitchModel:
         frame = WireFrame.from_bytes(data)
         if frame.acked or frame.saturated:  # only a switch says so
             return Verdict.MALFORMED
+        return self.judge_job(port, frame)
+
+    def judge_job(self, port: int, frame: WireFrame) -> StrEnum | None:
+        """Why a frame belongs to no slot of a job that is active; None if it does."""
         job = self.table.judge(port, number=frame.job, bm=frame.bm, epoch=frame.epoch)
         if isinstance(job, Stranger):
             return Verdict(job.value)

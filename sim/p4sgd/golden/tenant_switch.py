@@ -1,59 +1,114 @@
-"""P4SGD's switch with jobs that are tenants: which packets it takes, whose it counts them."""
+"""P4SGD's switch with jobs that are tenants: commands, which packets it takes, whose they are."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from sim.golden.tenancy import Refusal, Tenancy
+from sim.golden.tenancy import (
+    EPOCHS,
+    Command,
+    Refused,
+    Sizes,
+    State,
+    Tenant,
+    Tenants,
+    Unit,
+    at_start,
+    drained,
+    packet_rule,
+    tenancy_rule,
+)
+from sim.golden.tenancy_frames import asked_of, to_bytes
 from sim.p4sgd.golden.allreduce import Verdict, switch_rule
 from sim.p4sgd.golden.frames import WireFrame
 from sim.p4sgd.golden.switch import Job, SwitchModel
 
+#: What becomes of a packet that a switch without tenants would take.
+UNGRANTED = (Refused.NOT_GRANTED, Refused.DRAINING)
 
-class Ungranted(StrEnum):
-    """What becomes of a packet that a switch without tenants would take."""
 
-    NOT_GRANTED = "not granted"  # of a job that is registered and does not hold the switch
-    DRAINING = "draining"  # it would begin a use of a slot, and its job has been released
+class Control(StrEnum):
+    """What becomes of a command that comes in by a port."""
+
+    COMMANDS = "commands"  # it is taken, and answered once
+    LOST_COMMANDS = "lost commands"  # the one before has not been answered
+    CLOSED_COMMANDS = "closed commands"  # the port takes none
 
 
 @dataclass
 class TenantSwitchModel(SwitchModel):
-    """A switch that is granted to jobs (:class:`sim.golden.tenancy.Tenancy`), frame by frame."""
+    """A switch that is granted to jobs, frame by frame: :func:`sim.golden.tenancy.tenancy_rule`."""
 
+    open_ports: int = 0  #: ports that take commands
     by_job: Counter[tuple[int, StrEnum]] = field(default_factory=Counter)
     operations: Counter[int] = field(default_factory=Counter)  #: uses that everyone has ended
+    control: Counter[tuple[int, Control]] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.tenancy = Tenancy(self.ports, self.slots, self.jobs)
+        self.sizes = Sizes(ports=self.ports, slots=self.slots, jobs=self.jobs)
+        self.tenants: Tenants = at_start(self.sizes)
 
-    def acquire(self, number: int, epoch: int) -> tuple[Refusal | None, int | None]:
-        """Grant the switch to a job, with its slots cleared, or tell why not."""
-        refusal, owner = self.tenancy.acquire(number, epoch)
-        if refusal is None:
-            one = self.tenancy.tenants[number]
-            self.active[number] = Job(
-                ports=one.ports, epoch=one.epoch, base=one.base, count=one.count
+    def share(self, *, most: int, apart: bool) -> None:
+        """Let at most so many jobs hold the switch at a time, or any with their ports apart."""
+        unit = Unit.PORT if apart else Unit.SWITCH
+        self.sizes = replace(self.sizes, most=most, unit=unit)
+
+    @property
+    def holders(self) -> dict[int, Tenant]:
+        """The jobs that hold the switch, by their numbers."""
+        pairs = enumerate(self.tenants)
+        return {k: one for k, one in pairs if one is not None and one.holds}
+
+    def command(self, command: Command) -> Command:
+        """Carry a command out, whichever way it comes; the answer."""
+        finished = not self.unfinished(command.job)
+        outcome = tenancy_rule(self.sizes, self.tenants, command, finished)
+        self.tenants = outcome.tenants
+        if outcome.cleared is not None:
+            one = self.tenants[outcome.cleared]
+            assert one is not None
+            self.active[outcome.cleared] = Job(
+                ports=one.ports, epoch=one.epoch % EPOCHS, base=one.base, count=one.count
             )
-        return refusal, owner
+        self.forget()
+        return outcome.answer
 
-    def give_up(self, number: int) -> None:
-        """End a job's grant."""
-        self.tenancy.give_up(number)
-        self.active.pop(number, None)
+    def settle(self) -> None:
+        """Jobs that drain have the time to end their grants, if nothing of them is under way."""
+        for number in self.holders:
+            if not self.unfinished(number):
+                self.tenants = drained(self.tenants, number)
+        self.forget()
+
+    def forget(self) -> None:
+        """What jobs without a grant have left in their slots is nobody's."""
+        for number in self.active.keys() - self.holders.keys():
+            del self.active[number]
 
     def unfinished(self, number: int) -> int:
         """How many uses of a job's slots have begun and not ended."""
-        job = self.active[number]
-        return sum(slot.ack_bm != job.ports for slot in job.slots.values())
+        job = self.active.get(number)
+        return 0 if job is None else sum(slot.ack_bm != job.ports for slot in job.slots.values())
 
     def take(self, port: int, data: bytes, *, corrupt: bool = False) -> list[tuple[int, bytes]]:
         """A frame comes in at ``port``; the ports and frames of its answers."""
+        asked = None if corrupt else asked_of(data, self.address)
+        if asked is None:
+            return self.take_packet(port, data, corrupt)
+        if not self.open_ports >> port & 1:
+            self.control[port, Control.CLOSED_COMMANDS] += 1
+            return []
+        self.control[port, Control.COMMANDS] += 1
+        answer = self.command(asked.command)
+        return [(port, to_bytes(answer, destination=asked.source, source=self.address))]
+
+    def take_packet(self, port: int, data: bytes, corrupt: bool) -> list[tuple[int, bytes]]:
+        """A frame of the data plane, or one of nobody's."""
         before = Counter(self.counters)
         refused = self.judge(port, data, corrupt)
         if refused is None and self.begins(WireFrame.from_bytes(data)):
-            self.counters[port, Ungranted.DRAINING] += 1
+            self.counters[port, Refused.DRAINING] += 1
             answers = []
         else:
             answers = super().take(port, data, corrupt=corrupt)
@@ -72,17 +127,16 @@ class TenantSwitchModel(SwitchModel):
 
     def begins(self, frame: WireFrame) -> bool:
         """Whether a frame would begin a use of a job that drains."""
-        job, tenant = self.active[frame.job], self.tenancy.tenants[frame.job]
+        job, tenant = self.active[frame.job], self.holders[frame.job]
         slot = job.slot(frame.seq)
-        return tenant.draining and switch_rule(slot, frame.packet, job.ports).slot.use != slot.use
+        begins = switch_rule(slot, frame.packet, job.ports).slot.use != slot.use
+        return tenant.state is State.DRAINING and begins
 
-    def judge(self, port: int, data: bytes, corrupt: bool) -> StrEnum | None:
-        """Why a frame does not come to a slot; None if it does."""
-        verdict = super().judge(port, data, corrupt)
-        if verdict is not Verdict.WRONG_JOB:
-            return verdict
-        frame = WireFrame.from_bytes(data)
-        tenant = self.tenancy.tenants.get(frame.job)
-        if tenant is None or tenant.held or not tenant.ports >> port & 1:
-            return verdict
-        return Ungranted.NOT_GRANTED if frame.bm == 1 << port else Verdict.WRONG_WORKER
+    def judge_job(self, port: int, frame: WireFrame) -> StrEnum | None:
+        """Why a frame belongs to no slot of a job that holds the switch; None if it does."""
+        found = packet_rule(
+            self.tenants, port, job=frame.job, bm=frame.bm, epoch=frame.epoch, slot=frame.seq
+        )
+        if not isinstance(found, Refused):
+            return None
+        return found if found in UNGRANTED else Verdict(found.value)

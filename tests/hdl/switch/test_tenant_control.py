@@ -1,47 +1,54 @@
-"""Every command of a host at any time against the golden tenants, while uses begin and end."""
+"""Commands one after the other against the golden tenants, while uses begin and end."""
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import cocotb
 from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
-from hdl.switch.tenancy import TENANT_COMMAND, TenantRefusal
-from hdl.switch.tenant_control import SETTLING, TenantControl
-from sim.golden.tenancy import Tenancy
+from hdl.switch.tenancy import SHARING, TENANT_ANSWER, TENANT_COMMAND
+from hdl.switch.tenancy_head import COMMAND_KINDS
+from hdl.switch.tenant_control import ENDING, TenantControl
+from hdl.switch.tenant_uses import SETTLING
+from sim.golden.tenancy import (
+    Command,
+    Reason,
+    Sizes,
+    State,
+    Unit,
+    Verb,
+    at_start,
+    drained,
+    tenancy_rule,
+)
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 
 PARAMS = TenantSwitchParams(ports=5, jobs=5, slots=1 << 16, lanes=1)
-COMMANDS = ("start", "stop", "register", "release")
 LEAST = 5  #: cycles that a job drains, so that a packet that was judged before is ruled on
 PATIENCE = 4  #: cycles: under full load every fourth is taken for clearing
+TAKEN = (Reason.SWITCH_TAKEN, Reason.PORTS_TAKEN, Reason.SLOTS_TAKEN)
 
 
 def test_tenant_control():
-    uses = [f"uses_{k}" for k in range(PARAMS.jobs)]
-    simulate(TenantControl(PARAMS), __name__, registers=uses)
+    uses = [f"uses.uses_{k}" for k in range(PARAMS.jobs)]
+    simulate(TenantControl(PARAMS), __name__, registers=[name.split(".")[1] for name in uses])
 
 
 @dataclass
-class Acquire:
-    """An acquire under way, and what may come of it: jobs may be given up meanwhile."""
+class Asked:
+    """A command under way: what may come of it, as grants that drain may end meanwhile."""
 
-    job: int
-    operands: dict
-    obstacles: list
+    command: Command
+    outcomes: list
     age: int = 0
     held: int = 0  #: slots for which a cycle was taken
     since: int = 0  #: cycles since the last of them
     refused: int = 0
-    interrupted: bool = False
+    ends: bool = False  #: it is of a grant
     cleared: list = field(default_factory=list)
-
-    @property
-    def epoch(self):
-        return self.operands["epoch"]
 
 
 class Bench:
@@ -49,52 +56,61 @@ class Bench:
 
     def __init__(self, dut):
         self.dut, self.params = dut, params_in_simulator(TenantSwitchParams)
-        self.layout = TenantControl(self.params).signature.members["table"].shape
-        self.golden = Tenancy(self.params.ports, self.params.slots, self.params.jobs)
+        self.control = TenantControl(self.params)
+        self.layout = self.control.signature.members["table"].shape
+        self.sizes = Sizes(ports=self.params.ports, slots=self.params.slots, jobs=self.params.jobs)
+        self.tenants = at_start(self.sizes)
         self.uses = [0] * self.params.jobs  # under way
         self.idle = [0] * self.params.jobs  # cycles that a job drains with none under way
         self.age = [0] * self.params.jobs  # cycles that it drains
-        self.reason = "NONE"
         self.longest = 0  # of idle
-        self.pending = None  # the acquire that is carried out
+        self.asked = None
+        self.last = None
         self.seen = set()
 
     def some_command(self):
-        """Mostly a command that works, or nearly does; while one is carried out it holds still."""
-        if self.pending:
-            flags = {name: int(random.random() < 0.02) for name in COMMANDS}
-            return self.pending.operands | flags
-        command = unpack(TENANT_COMMAND, random.getrandbits(TENANT_COMMAND.size))
-        command |= dict.fromkeys(COMMANDS, 0)
-        if random.random() < 0.3:
-            command[random.choice(COMMANDS)] = 1
-        if random.random() < 0.03:
-            command |= {name: random.getrandbits(1) for name in COMMANDS}
-        command["job"] = random.randrange(self.params.jobs) | (random.random() < 0.02) << 10
-        command["ports"] = random.getrandbits(self.params.ports) & random.getrandbits(5)
-        command["ports"] |= (random.random() < 0.02) << random.randrange(5, 32)
+        """Mostly a command that works, or nearly does; often one that was given before."""
+        if self.last and random.random() < 0.1:
+            return self.last
+        job = random.randrange(self.params.jobs) | (random.random() < 0.03) << 10
+        ports = random.getrandbits(self.params.ports) & random.getrandbits(5)
+        ports |= (random.random() < 0.02) << random.randrange(5, 32)
+        parent = None
         if random.random() < 0.5:
-            command["has_parent"] = 0
-        elif random.random() < 0.9:
-            command["parent"] = random.randrange(self.params.ports)
+            parent = random.randrange(self.params.ports if random.random() < 0.9 else 256)
         last = self.params.slots - 16
         base = random.choice((0, 0, 0x7FF8, 0x7FF8, last, 1 << random.randrange(5, 16)))
         base += random.randrange(16)
         ends = (self.params.slots - base, self.params.slots + 1 - base) if base >= last else ()
         count = random.choice((0, 1, 2, 5, 9, 14, *ends))
-        command |= {"base": base, "count": count}
-        tenant = self.golden.tenants.get(command["job"])
-        if tenant and random.random() < 0.7:
-            later = random.choice((0, 1, 1, 1, 2, (1 << 15) - 1, 1 << 15, (1 << 15) + 1))
-            command["epoch"] = (tenant.epoch + later) % (1 << 16)
-        command |= {"most": random.choice((0, 1, 2, 3, 5, 63)), "apart": random.getrandbits(1)}
-        return command
+        count |= (random.random() < 0.05) << random.randrange(17, 32)
+        self.last = Command(
+            verb=random.choice((Verb.REGISTER, Verb.ACQUIRE, Verb.ACQUIRE, Verb.RELEASE)),
+            switch=0,
+            job=job,
+            epoch=self.some_epoch(job),
+            force=random.random() < 0.4,
+            ports=ports,
+            parent=parent,
+            base=base,
+            count=count,
+        )
+        return self.last
+
+    def some_epoch(self, job):
+        """Mostly near a number that the job has had."""
+        tenant = self.tenants[job] if job < self.params.jobs else None
+        if tenant is None or random.random() < 0.05:
+            return random.choice((0, random.getrandbits(20)))
+        known = random.choice((tenant.closed, tenant.epoch))
+        step = random.choice((0, 0, 1, 1, 2, -1, 1 << random.randrange(16)))
+        return max(0, known + step) & 0xFFFFFFFF
 
     def some_progress(self):
         """A use of a job that holds the switch begins, or ends; just after a release they begin."""
         job, kind = random.randrange(self.params.jobs), random.random()
-        tenant = self.golden.tenants.get(job)
-        may = tenant and tenant.held
+        tenant = self.tenants[job]
+        may = tenant is not None and tenant.holds
         late = self.age[job] > 3  # a packet that was judged before is ruled on by now
         began = may and kind < 0.3 and not late and self.uses[job] < self.params.slots
         ended = may and kind > 0.6 and self.uses[job] > 0
@@ -103,153 +119,173 @@ class Bench:
     def count_many(self):
         """From now on a job has another number of uses under way."""
         job = random.randrange(self.params.jobs)
-        tenant = self.golden.holders.get(job)
-        if tenant and (self.uses[job] or not tenant.draining):  # it may have been given up by now
+        tenant = self.tenants[job]
+        drains = self.age[job] > 0  # then it may be given up by now
+        if tenant and tenant.holds and (self.uses[job] or not drains):
             count = random.choice((1, 2, 1 << random.randrange(17), 1 << random.randrange(8, 17)))
-            getattr(self.dut, f"uses_{job}").value = self.uses[job] = count
+            getattr(self.dut.uses, f"uses_{job}").value = self.uses[job] = count
 
     def check(self, waiting):
-        """Compare what the ports show now."""
-        dut = self.dut
-        table = unpack(self.layout, int(dut.table.value))
+        """Compare what the ports show in this cycle."""
+        table = unpack(self.layout, int(self.dut.table.value))
         for number, entry in enumerate(table):
             self.end_drain(number, entry)
-        self.proceed(waiting)
+        if self.asked is None:
+            assert not self.dut.hold.value
+            assert not self.dut.refused.value
+            assert not self.dut.answered.value
+        else:
+            self.proceed(waiting, table)
         for number, entry in enumerate(table):
-            tenant = self.golden.tenants.get(number)
-            if tenant is None:
-                assert not entry["registered"]
-                assert not entry["active"]
-                continue
-            end = tenant.base + tenant.count
-            assert entry["registered"]
-            assert (entry["ports"], entry["base"], entry["end"]) == (tenant.ports, tenant.base, end)
-            assert entry["parent"] == tenant.everyone ^ tenant.ports
-            assert (entry["active"], entry["draining"]) == (tenant.held, tenant.draining)
-            assert entry["epoch"] == tenant.epoch
-        assert TenantRefusal(int(dut.reason.value)).name == self.reason
-        assert bool(dut.busy.value) == bool(self.pending)
+            if self.asked is None or number != self.asked.command.job:
+                assert entry == self.shown(number), number
+            if not entry["active"]:
+                self.uses[number] = 0
         unfinished = sum((uses > 0) << k for k, uses in enumerate(self.uses))
-        assert int(dut.unfinished.value) == unfinished
-        self.seen.add(self.reason)
+        assert int(self.dut.unfinished.value) == unfinished
+
+    def shown(self, number):
+        """A job's entry, as the golden tenant is."""
+        tenant = self.tenants[number]
+        if tenant is None:
+            return unpack(self.params.job, 0)
+        return {
+            "active": tenant.holds,
+            "draining": tenant.state is State.DRAINING,
+            "registered": 1,
+            "ports": tenant.ports,
+            "parent": tenant.everyone ^ tenant.ports,
+            "epoch": tenant.epoch,
+            "base": tenant.base,
+            "end": tenant.slots.stop,
+        }
 
     def end_drain(self, number, entry):
         """A job that drains is given up soon after its last use, and never before."""
-        tenant = self.golden.tenants.get(number)
-        if tenant is None or not tenant.draining:
-            self.age[number] = self.idle[number] = 0
-            return
-        self.age[number] += 1
-        if entry["active"]:
+        if entry["draining"]:
+            self.age[number] += 1
             self.idle[number] = 0 if self.uses[number] else self.idle[number] + 1
             self.longest = max(self.longest, self.idle[number])
             return
-        assert self.uses[number] == 0
-        assert self.age[number] > LEAST
-        self.golden.give_up(number)
-        if self.pending:
-            self.pending.obstacles.append(
-                self.golden.obstacle(self.pending.job, self.pending.epoch)
-            )
-
-    def proceed(self, waiting):
-        """A cycle of an acquire: refused in time, or its slots are cleared one by one."""
-        dut, pending = self.dut, self.pending
-        refused = int(dut.refused.value)
-        if not pending:
-            assert not dut.hold.value
-            assert not refused
+        age, self.age[number] = self.age[number], 0
+        self.idle[number] = 0
+        if not age:
             return
-        pending.age += 1
-        pending.refused |= refused
+        assert not entry["active"]
+        if self.uses[number] or age <= LEAST:
+            assert self.is_forced(number)
+        elif self.tenants[number].state is State.DRAINING:
+            self.tenants = drained(self.tenants, number)
+            self.may_become()
+
+    def is_forced(self, number):
+        """Whether a job is released by force now."""
+        command = self.asked and self.asked.command
+        return command and command.job == number and command.force
+
+    def is_granted(self, command):
+        """Whether the number of a command, or one below, is that of a grant."""
+        tenant = self.tenants[command.job] if command.job < self.params.jobs else None
+        granted = tenant is not None and tenant.state is State.GRANTED
+        return granted and tenant.epoch <= command.epoch
+
+    def may_become(self):
+        """One of the outcomes of the command is that of the tenants as they are now."""
+        if self.asked is not None:
+            command = self.asked.command
+            outcomes = [tenancy_rule(self.sizes, self.tenants, command, f) for f in (False, True)]
+            self.asked.outcomes += outcomes if command.verb is Verb.RELEASE else outcomes[:1]
+
+    def proceed(self, waiting, table):
+        """A cycle of a command: it is answered in time, or slots are cleared one by one."""
+        dut, asked = self.dut, self.asked
+        asked.age += 1
+        asked.refused |= int(dut.refused.value)
         if dut.clear.value:
-            pending.cleared.append((int(dut.slot.value), int(dut.ports.value)))
-        if dut.busy.value:
-            self.clears(pending, waiting)
-        elif pending.refused:
-            self.pending = None
-            assert pending.refused == 1 << pending.job
-            assert not pending.cleared
-            assert pending.age <= self.params.jobs + 2
-            reason, owner = TenantRefusal(int(dut.reason.value)).name, int(dut.owner.value)
-            if not pending.interrupted:
-                self.reason = reason
-                self.explains(pending, reason, owner)
+            asked.cleared.append((int(dut.slot.value), int(dut.ports.value)))
+        if dut.hold.value:
+            assert not waiting or not asked.held or asked.since >= PATIENCE - 1
+            asked.since, asked.held = 0, asked.held + 1
         else:
-            self.pending = None
-            assert self.golden.acquire(pending.job, pending.epoch) == (None, None)
-            assert None in [refusal for refusal, _ in pending.obstacles]
-            tenant = self.golden.tenants[pending.job]
-            assert pending.cleared == [(slot, tenant.ports) for slot in tenant.places]
+            asked.since += 1
+            assert asked.since <= PATIENCE or not asked.held or dut.answered.value
+        if dut.answered.value:
+            self.asked = None
+            self.answers(asked, table)
 
-    def explains(self, pending, reason, owner):
-        """The refusal is right; if a job was given up meanwhile, it may be seen or not."""
-        (refusal, who), *later = pending.obstacles
-        if later:
-            assert reason.endswith("_TAKEN")
+    def answers(self, asked, table):
+        """The answer is the golden one, of the tenants as they were when it was decided."""
+        command, answer = asked.command, unpack(TENANT_ANSWER, int(self.dut.answer.value))
+        told = answer["kind"].name, answer["reason"].name, answer["owner"], answer["owner_epoch"]
+        for outcome in asked.outcomes:
+            golden = outcome.answer
+            owner = golden.owner, golden.owner_epoch
+            if told == (golden.verb.name, golden.reason.name, *owner):
+                break
         else:
-            assert reason == refusal.name
-            assert who in (owner, None)
-
-    def clears(self, pending, waiting):
-        """Slots are cleared in cycles that no packet wants, or every fourth."""
-        count = self.golden.tenants[pending.job].count
-        if self.dut.hold.value:
-            assert not waiting or not pending.held or pending.since >= PATIENCE - 1
-            pending.since, pending.held = 0, pending.held + 1
-            return
-        pending.since += 1
-        if pending.held and pending.held < count:
-            assert waiting
-            assert pending.since < PATIENCE
-        elif not pending.held:
-            assert pending.age <= self.params.jobs + 2 + PATIENCE
-
-    def obey(self, command):
-        """What the command does, from the next cycle on."""
-        asked = [name for name in COMMANDS if command[name]]
-        if self.pending:
-            self.pending.interrupted = bool(asked)  # in the cycle before
-            self.reason = "BUSY" if asked else self.reason
-            return
-        if not asked:
-            return
-        golden, job = self.golden, command["job"]
-        golden.most, golden.apart = command["most"], bool(command["apart"])
-        if asked[0] == "start":
-            refusal, _ = obstacle = golden.obstacle(job, command["epoch"])
-            if refusal is None or refusal.name.endswith("_TAKEN"):
-                operands = command | dict.fromkeys(COMMANDS, 0)
-                self.pending = Acquire(job, operands, obstacles=[obstacle])
-                refusal = None
-        elif asked[0] == "stop":
-            refusal = golden.give_up(job)
-            if refusal is None:
-                self.uses[job] = 0
-        elif asked[0] == "register":
-            fields = {name: command[name] for name in ("ports", "epoch", "base", "count")}
-            parent = command["parent"] if command["has_parent"] else None
-            refusal = golden.register(job, parent=parent, **fields)
+            raise AssertionError(f"{told} is none of {asked.outcomes}")
+        self.seen.add(told[:2])
+        assert asked.refused == (golden.reason in TAKEN) << command.job
+        if outcome.cleared is None:
+            assert not asked.cleared
         else:
-            refusal = golden.release(job)
-        self.reason = refusal.name if refusal else "NONE"
+            one = outcome.tenants[command.job]
+            assert asked.cleared == [(slot, one.ports) for slot in one.slots]
+        late = asked.age - self.control.latency
+        assert late in ((0, ENDING) if command.verb is Verb.RELEASE else (0,)) or asked.cleared
+        if told[0] == "DRAINING" or (told[0] == "RELEASED" and command.force and asked.ends):
+            assert late == ENDING
+        self.tenants = tuple(
+            after if job == command.job else before
+            for job, (before, after) in enumerate(zip(self.tenants, outcome.tenants, strict=True))
+        )
+        for job, entry in enumerate(table):
+            if job == command.job and not entry["active"]:  # it may have drained meanwhile
+                self.tenants = drained(self.tenants, job)
+
+    def share(self):
+        """Others may hold the switch from the next command on."""
+        most, apart = random.choice((0, 1, 2, 3, 5, 63)), random.random() < 0.5
+        self.dut.sharing.value = pack(SHARING, {"most": most, "apart": int(apart)})
+        self.sizes = replace(self.sizes, most=most, unit=Unit.PORT if apart else Unit.SWITCH)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
+def packed(command):
+    """A command as the hardware has it."""
+    kind = next(kind for kind in COMMAND_KINDS if kind.name == command.verb.name)
+    names = ("job", "epoch", "force", "ports", "base", "count")
+    fields = {name: int(getattr(command, name)) for name in names} | {"kind": kind}
+    parent = random.getrandbits(8) if command.parent is None else command.parent
+    fields |= {"parent": parent, "has_parent": int(command.parent is not None)}
+    return pack(TENANT_COMMAND, fields)
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
 async def grants_as_the_golden_model_does(dut):
-    dut.command.value = dut.waiting.value = dut.progress.value = 0
+    dut.commands_valid.value = dut.waiting.value = dut.progress.value = dut.sharing.value = 0
     bench = Bench(dut)
     await start(dut)
-    for k in range(30000):
-        command, progress = bench.some_command(), bench.some_progress()
-        waiting = int(random.random() < (k // 100 % 3) / 2)
-        dut.command.value, dut.waiting.value = pack(TENANT_COMMAND, command), waiting
+    offered = None
+    for k in range(60000):
+        if offered is None and random.random() < 0.3:
+            if bench.asked is None:
+                bench.share()
+            offered = bench.some_command()
+            dut.commands_payload.value = packed(offered)
+        progress, waiting = bench.some_progress(), int(random.random() < (k // 100 % 3) / 2)
+        dut.commands_valid.value, dut.waiting.value = int(offered is not None), waiting
         dut.progress.value = pack(bench.params.progress, progress)
         await RisingEdge(dut.clk)
         bench.check(waiting)
+        assert bool(dut.commands_ready.value) == (bench.asked is None and not dut.answered.value)
         bench.uses[progress["job"]] += progress["began"] - progress["ended"]
-        bench.obey(command)
+        if offered is not None and dut.commands_ready.value:
+            bench.asked, offered = Asked(offered, []), None
+            bench.may_become()
+            bench.asked.ends = bench.is_granted(bench.asked.command)
         if random.random() < 0.06:
             bench.count_many()
-    assert bench.seen == {refusal.name for refusal in TenantRefusal}
+    verbs = {verb.name for verb in Verb} - {kind.name for kind in COMMAND_KINDS}
+    assert {verb for verb, _ in bench.seen} == verbs
+    assert {reason for _, reason in bench.seen} == {reason.name for reason in Reason}
     assert bench.longest <= SETTLING + 1

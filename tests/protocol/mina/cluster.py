@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sim.golden.tenancy import State
 from sim.mina.agreement import host_rule as hosting
 from sim.mina.agreement.hold_rule import Step
-from sim.mina.agreement.tenancy_rule import State
 from tests.protocol.mina.cluster_nodes import GroupNode, MemberNode, SwitchNode
 from tests.protocol.mina.cluster_setup import LEFT_BEHIND, UNGRANTED, MemberEnd, Rules, Setup
 from tests.protocol.mina.nodes import BOTH, DIFFER, Agreement, uses

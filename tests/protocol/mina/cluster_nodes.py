@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sim.golden.tenancy import Command, Sizes, Verb
 from sim.mina.agreement import controller_rule as control
 from sim.mina.agreement import group_rule as grouping
 from sim.mina.agreement import host_rule as hosting
@@ -11,7 +12,6 @@ from sim.mina.agreement import member_rule as membering
 from sim.mina.agreement import switch_rule as switching
 from sim.mina.agreement.controller_rule import Controller, Phase
 from sim.mina.agreement.frames import (
-    Command,
     Data,
     Frame,
     Kind,
@@ -19,14 +19,12 @@ from sim.mina.agreement.frames import (
     Place,
     Role,
     Sent,
-    Verb,
 )
 from sim.mina.agreement.group_rule import Group, GroupSetup
 from sim.mina.agreement.hold_rule import Hold, Step
 from sim.mina.agreement.member_rule import Member, MemberSetup
 from sim.mina.agreement.operation_rule import Way
 from sim.mina.agreement.switch_rule import SwitchSetup
-from sim.mina.agreement.tenancy_rule import Sizes
 from tests.protocol.mina.cluster_setup import (
     WRONG_SUM,
     GroupEnd,

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from sim.golden.tenancy import Command, Verb
 from sim.mina.agreement import group_rule as grouping
 from sim.mina.agreement import member_rule as membering
 from sim.mina.agreement import switch_rule as switching
 from sim.mina.agreement.frames import (
     NO_GRANT,
-    Command,
     Data,
     Frame,
     Grant,
@@ -22,7 +22,6 @@ from sim.mina.agreement.frames import (
     Place,
     Role,
     Share,
-    Verb,
 )
 from sim.mina.agreement.group_rule import Group, GroupRules, GroupSetup
 from sim.mina.agreement.member_rule import Member, MemberRules

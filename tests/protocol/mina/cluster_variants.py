@@ -3,21 +3,30 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from sim.golden import tenancy
+from sim.golden.tenancy import (
+    Command,
+    Outcome,
+    Refused,
+    Sizes,
+    State,
+    Tenant,
+    Tenants,
+    Verb,
+)
 from sim.mina.agreement import controller_rule as control
 from sim.mina.agreement import group_rule as grouping
 from sim.mina.agreement import hold_rule as holding
 from sim.mina.agreement import host_rule as hosting
 from sim.mina.agreement import operation_rule as operations
-from sim.mina.agreement import tenancy_rule as tenancy
 from sim.mina.agreement.controller_rule import Controller
-from sim.mina.agreement.frames import Command, Data, Kind, Message, Place, Role, Sent, Share, Verb
+from sim.mina.agreement.frames import Data, Kind, Message, Place, Role, Sent, Share
 from sim.mina.agreement.group_rule import Group, GroupRules, GroupSetup
 from sim.mina.agreement.hold_rule import Hold, Step
 from sim.mina.agreement.host_rule import Host, Reaction
 from sim.mina.agreement.member_rule import MemberRules
 from sim.mina.agreement.operation_rule import Operation
-from sim.mina.agreement.switch_rule import SwitchRules
-from sim.mina.agreement.tenancy_rule import Outcome, Refused, Sizes, State, Tenant, Tenants
+from sim.mina.agreement.switch_rule import SwitchRules, data_rule
 from sim.p4sgd.golden.allreduce import SwitchSlot
 from tests.protocol.mina.cluster_setup import Rules
 from tests.protocol.mina.variants import beyond_the_end
@@ -155,14 +164,14 @@ def whoever(tenants: Tenants, port: int, data: Data, slot: SwitchSlot) -> Tenant
         else one
         for one in tenants
     )
-    return tenancy.data_rule(free, port, data, slot)
+    return data_rule(free, port, data, slot)
 
 
 def of_any_grant(tenants: Tenants, port: int, data: Data, slot: SwitchSlot) -> Tenant | Refused:
     """Packets of an earlier grant are taken."""
     entry = tenants[data.job]
     epoch = data.epoch if entry is None else entry.epoch
-    return tenancy.data_rule(tenants, port, replace(data, epoch=epoch), slot)
+    return data_rule(tenants, port, replace(data, epoch=epoch), slot)
 
 
 def taken_of_any_grant(operation: Operation, data: Data, base: int) -> Operation:

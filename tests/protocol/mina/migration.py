@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from sim.golden import tenancy
+from sim.golden.tenancy import Command, Outcome, Sizes, Tenants, Verb
 from sim.mina.agreement import hold_rule as holding
-from sim.mina.agreement import tenancy_rule as tenancy
-from sim.mina.agreement.frames import Command, Verb
 from sim.mina.agreement.hold_rule import Hold, Step
-from sim.mina.agreement.tenancy_rule import Outcome, Sizes, Tenants
 from tests.protocol.mina.cluster_setup import name_of
 from tests.protocol.mina.nodes import Agreement
 from tests.protocol.unordered_nodes import Change, Flight

@@ -5,7 +5,8 @@ import struct
 
 import pytest
 
-from sim.mina.agreement.frames import Command, Data, Grant, Kind, Message, Reason, Verb
+from sim.golden.tenancy import Command, Reason, Verb
+from sim.mina.agreement.frames import Data, Grant, Kind, Message
 from sim.mina.wire import from_octets, to_octets
 from sim.p4sgd.golden.allreduce import Packet
 from sim.p4sgd.golden.frames import LANES

@@ -9,6 +9,7 @@ from hdl.common.component import Component
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.switch.job_control import State
 from hdl.switch.job_table import JobTable
+from hdl.switch.params import COMMAND
 from hdl.switch.slot_clearing import TURNS
 from tests.formal.claims import check, claim, granted, reach
 from tests.formal.promises import RequestPromises
@@ -27,29 +28,38 @@ class JobTableProof(Component):
     #: Inputs that are wired to what is inside instead.
     peeks = {"table": "dut.control.table", "state": "dut.control.state"}
     states = State  #: of the control of jobs
+    command_layout = COMMAND
 
     def __init__(self, params: SwitchParams) -> None:
         super().__init__(
             params,
             {
-                "command": In(params.command),
+                "command": In(self.command_layout),
                 "waiting": In(1),
                 "packet_valid": In(1),
                 "sender": In(params.ports),
                 "packet": In(params.packet),
                 "table": In(data.ArrayLayout(params.job, params.jobs)),
                 "state": In(self.states),
-                **({"progress": In(params.progress)} if params.tenants else {}),
+                **self.more_inputs(params),
             },
         )
+
+    def more_inputs(self, params) -> dict:
+        """None but those of every job table."""
+        return {}
+
+    def give(self, m: Module, dut: JobTable) -> None:
+        """Give the table any commands."""
+        m.d.comb += dut.command.eq(self.command)
 
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
         m.submodules.dut = dut = granted(JobTable(params))
         m.submodules.asked = asked = RequestPromises(params)
+        self.give(m, dut)
         m.d.comb += [
-            dut.command.eq(self.command),
             dut.waiting.eq(self.waiting),
             dut.packet_valid.eq(self.packet_valid),
             dut.sender.eq(self.sender),

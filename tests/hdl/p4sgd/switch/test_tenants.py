@@ -1,20 +1,21 @@
 """A switch that jobs hold in turn: frames of all of them at any time, against the golden model."""
 
 import random
+from dataclasses import replace
 
 import cocotb
 from cocotb.triggers import ClockCycles
 
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
-from hdl.switch.tenancy import TenantRefusal
-from sim.golden.tenancy import EPOCHS, Refusal
-from sim.harness.switch_driver import CommandRefused
+from hdl.switch.tenancy_head import Reason
+from sim.golden import tenancy_frames
+from sim.golden.tenancy import EPOCHS, Command, Refused, State, Verb
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.golden.allreduce import SwitchSlot, Verdict
 from sim.p4sgd.golden.frames import BYTES, LANES
-from sim.p4sgd.golden.tenant_switch import TenantSwitchModel, Ungranted
-from sim.p4sgd.tenant_driver import TenantDriver
+from sim.p4sgd.golden.tenant_switch import Control, TenantSwitchModel
+from sim.p4sgd.tenant_driver import TenantDriver, TenantRefused
 from tests.hdl.p4sgd.switch.bench import Arrival, Bench
 from tests.hdl.p4sgd.switch.traffic import choose_packet, choose_payload
 
@@ -27,6 +28,8 @@ REGISTERED = {
     3: {"ports": 0b0011, "parent": 3, "base": 12, "count": 4},
 }
 SETTLED = 40  #: cycles in which a job that has nothing under way is given up
+ANSWERED = 60  #: cycles in which a command is answered, with its slots cleared
+OPEN = 0b0110  #: ports that take commands
 
 
 def test_tenants():
@@ -39,54 +42,83 @@ class TenantBench(Bench):
     model_type, driver_type = TenantSwitchModel, TenantDriver
 
     async def register(self):
-        for number, fields in REGISTERED.items():
-            epoch = random.getrandbits(16)
-            assert self.model.tenancy.register(number, epoch=epoch, **fields) is None
-            fields = fields | {"slots": fields["count"]}
-            del fields["count"]
-            await self.host.register(number, epoch=epoch, **fields)
+        self.model.open_ports = OPEN
+        await self.host.open_ports(OPEN)
+        self.last = {}  # number of a job's last grant
+        for job, fields in REGISTERED.items():
+            self.last[job] = random.getrandbits(31)
+            answer = await self.order(Verb.REGISTER, job, self.last[job], **fields)
+            assert answer.verb is Verb.REGISTERED
         return self
 
     async def share(self, most, apart):
-        self.model.tenancy.most, self.model.tenancy.apart = most, apart
+        self.model.share(most=most, apart=apart)
         await self.host.share(most=most, apart=apart)
 
-    async def acquire(self, number):
-        """Granted, or refused for the same reason with the same owner; whether it was granted."""
-        epoch = self.later(number)
-        reason, owner = self.model.acquire(number, epoch)
-        if reason is None:
-            await self.host.acquire(number, epoch)
-            assert await self.host.read("granted_epoch") == epoch
-            return True
-        refused = await refusal(self.host.acquire(number, epoch))
-        assert refused.reason.name == reason.name
-        assert owner is None or refused.owner == owner
-        return False
+    async def order(self, verb, job, epoch, **fields):
+        """A command, by a frame or by registers; the answer is the model's."""
+        command = Command(verb=verb, switch=0, job=job, epoch=epoch, **fields)
+        if random.random() < 0.5:
+            return await self.order_by_frame(replace(command, switch=random.getrandbits(32)))
+        return await self.order_by_registers(command)
 
-    def later(self, number):
-        """An epoch for the job's next grant."""
-        return (self.model.tenancy.tenants[number].epoch + random.choice((1, 1, 5))) % EPOCHS
+    async def order_by_frame(self, command, port=None):
+        """A command that comes by a port; what leaves then is the model's answer, by that port."""
+        port = random.choice((1, 2)) if port is None else port
+        source = random.randbytes(6)
+        wire = tenancy_frames.to_bytes(command, destination=self.model.address, source=source)
+        schedule, expected = self.answers([Arrival(port, wire)])
+        await self.play(schedule, after=ANSWERED)
+        found = {k: [data for _, data in seen] for k, seen in self.seen.items() if seen}
+        assert found == {k: [data for _, data in told] for k, told in expected.items()}
+        return tenancy_frames.from_bytes(expected[port][0][1]) if expected else None
 
-    async def release(self, number):
-        assert self.model.tenancy.release(number) is None
-        await self.host.release(number)
+    async def order_by_registers(self, command):
+        """A command by the host's registers, whose answer they show."""
+        answer, host = self.model.command(command), self.host
+        job, epoch, refused = command.job, command.epoch, None
+        try:
+            if command.verb is Verb.REGISTER:
+                places = {"ports": command.ports, "base": command.base, "slots": command.count}
+                await host.register(job, parent=command.parent, epoch=epoch, **places)
+            elif command.verb is Verb.ACQUIRE:
+                await host.acquire(job, epoch)
+            else:
+                told = await host.release(job, epoch, force=command.force)
+                assert told.name == answer.verb.name
+        except TenantRefused as error:
+            refused = error.reason.name, error.owner, error.owner_epoch
+        owner = answer.reason.name, answer.owner, answer.owner_epoch
+        assert refused == (owner if answer.verb is Verb.REFUSED else None)
+        return answer
+
+    async def acquire(self, job):
+        """Granted, or refused for the same reason with the same owner; the answer."""
+        self.last[job] += random.choice((1, 1, 5))
+        answer = await self.order(Verb.ACQUIRE, job, self.last[job])
+        if answer.verb is Verb.GRANTED:
+            await self.host.write(job_number=job)
+            assert await self.host.read("granted_epoch") == self.last[job]
+        return answer
+
+    async def release(self, job, *, force=False):
+        answer = await self.order(Verb.RELEASE, job, self.last[job], force=force)
         await self.settle()
+        return answer
 
     async def settle(self):
         """Jobs that drain are given up if nothing of them is under way, and not before."""
         await ClockCycles(self.dut.clk, SETTLED)
-        for number, tenant in self.model.tenancy.holders.items():
-            if tenant.draining and not self.model.unfinished(number):
-                self.model.give_up(number)
+        self.model.settle()
         await self.state_agrees()
 
     async def state_agrees(self):
-        holders = self.model.tenancy.holders
+        tenants, holders = self.model.tenants, self.model.holders
+        draining = [k for k, one in holders.items() if one.state is State.DRAINING]
         expected = {
-            "registered_jobs": sum(1 << k for k in self.model.tenancy.tenants),
+            "registered_jobs": sum(1 << k for k, one in enumerate(tenants) if one is not None),
             "active_jobs": sum(1 << k for k in holders),
-            "draining_jobs": sum(1 << k for k, one in holders.items() if one.draining),
+            "draining_jobs": sum(1 << k for k in draining),
             "unfinished_jobs": sum(1 << k for k in holders if self.model.unfinished(k)),
         }
         assert {name: await self.host.read(name) for name in expected} == expected
@@ -94,14 +126,15 @@ class TenantBench(Bench):
     def some_frame(self):
         """Of any job, by any port, mostly one that carries on what the job has begun."""
         model, jobs = self.model, set(REGISTERED)
-        holders = model.tenancy.holders.items()
-        ended = {k for k, one in holders if one.draining and not model.unfinished(k)}
+        holders = model.holders.items()
+        drain = {k for k, one in holders if one.state is State.DRAINING}
+        ended = {k for k in drain if not model.unfinished(k)}
         number = random.choice(sorted(jobs - ended))  # in which cycle those are given up is open
         fields, job = REGISTERED[number], model.active.get(number)
         seq = fields["base"] + random.randrange(fields["count"])
         slot = job.slot(seq) if job else SwitchSlot.at_start(fields["ports"], LANES)
         is_agg, port, use = choose_packet(slot, fields["ports"])
-        changes = {"epoch": model.tenancy.tenants[number].epoch}
+        changes = {"epoch": self.last[number] % EPOCHS}
         if random.random() < 0.1:
             port = random.randrange(self.params.ports)
         if random.random() < 0.05:
@@ -128,15 +161,9 @@ class TenantBench(Bench):
             counts = await self.host.tenant(number)
             assert counts["operations"] == model.operations[number]
             assert counts["bytes"] == BYTES * sum(golden.values())
-
-
-async def refusal(command):
-    """Why the switch refuses a command."""
-    try:
-        await command
-    except CommandRefused as refused:
-        return refused
-    raise AssertionError("the command was carried out")
+        for port in range(self.params.ports):
+            golden = {kind.name.lower(): model.control[port, kind] for kind in Control}
+            assert await self.host.control(port) == golden
 
 
 async def begin(dut):
@@ -153,59 +180,104 @@ async def jobs_hold_it_in_turn(dut):
         if k % 15 == 0:
             await bench.share(*((1, False), (4, True), (2, False), (4, False))[k // 15 % 4])
         number = random.randrange(bench.params.jobs)
-        tenant = bench.model.tenancy.tenants[number]
-        if tenant.held and random.random() < 0.25:
-            bench.model.give_up(number)
-            await bench.host.stop_job(number)
+        tenant = bench.model.tenants[number]
+        if tenant.holds and random.random() < 0.25:
+            await bench.release(number, force=True)
             outcomes.add("by force")
-        elif tenant.held and not tenant.draining:
-            await bench.release(number)
-            outcomes.add("drains" if tenant.held else "nothing to drain")
-        elif not tenant.held:
-            outcomes.add("granted" if await bench.acquire(number) else "refused")
-            if tenant.held and random.random() < 0.3:
-                await bench.release(number)
-                assert not tenant.held
-        drains = [one for one in bench.model.tenancy.holders.values() if one.draining]
+        elif tenant.holds:
+            outcomes.add((await bench.release(number)).verb)
+        else:
+            outcomes.add((await bench.acquire(number)).verb)
+            if bench.model.tenants[number].holds and random.random() < 0.3:
+                outcomes.add((await bench.release(number)).verb)
+                assert number not in bench.model.holders
+        before = bench.model.holders
         await bench.exchange(bench.some_frame() for _ in range(50))
         await bench.settle()
-        outcomes |= {"drained" for one in drains if not one.held}
-    assert outcomes >= {"by force", "drained", "drains", "granted", "refused"}
+        outcomes |= {"drained" for k in before if k not in bench.model.holders}
+    assert outcomes >= {"by force", "drained", *list(Verb)[-4:]}
     await bench.counters_agree()
     met = {verdict for _, verdict in bench.model.counters}
-    assert {Ungranted.NOT_GRANTED, Ungranted.DRAINING, Verdict.WRONG_RUN, Verdict.WRONG_SLOT} <= met
+    assert {Refused.NOT_GRANTED, Refused.DRAINING, Verdict.WRONG_RUN, Verdict.WRONG_SLOT} <= met
 
 
 @cocotb.test(timeout_time=5, timeout_unit="ms")
 async def a_refusal_names_the_owner(dut):
     bench = await begin(dut)
-    host = bench.host
     ways = [
-        (1, False, 1, TenantRefusal.SWITCH_TAKEN),  # by switch
-        (4, True, 3, TenantRefusal.PORTS_TAKEN),  # by port
-        (4, False, 2, TenantRefusal.SLOTS_TAKEN),  # by number: slots all the same
+        (1, False, 1, Reason.SWITCH_TAKEN),  # by switch
+        (4, True, 3, Reason.PORTS_TAKEN),  # by port
+        (4, False, 2, Reason.SLOTS_TAKEN),  # by number: slots all the same
     ]
     for most, apart, number, reason in ways:
         await bench.share(most, apart)
-        assert await bench.acquire(0)
-        refused = await refusal(host.acquire(number, bench.later(number)))
-        assert (refused.reason, refused.owner) == (reason, 0)
-        assert (await refusal(host.acquire(0, bench.later(0)))).reason is TenantRefusal.HELD
-        old = bench.model.tenancy.tenants[0].epoch
-        assert (await refusal(host.acquire(0, old))).reason is TenantRefusal.OLD
-        bench.model.give_up(0)
-        await host.stop_job(0)
-        assert (await refusal(host.release(0))).reason is TenantRefusal.NOT_GRANTED
+        assert (await bench.acquire(0)).verb is Verb.GRANTED
+        refused = await bench.acquire(number)
+        assert (refused.reason.name, refused.owner) == (reason.name, 0)
+        assert refused.owner_epoch == bench.last[0]
+        old = bench.last[0]
+        assert (await bench.order(Verb.ACQUIRE, 0, old)).verb is Verb.GRANTED, "repeated"
+        assert (await bench.acquire(0)).reason.name == "HELD"
+        bench.last[0] = old
+        assert (await bench.order(Verb.RELEASE, 0, old - 1)).verb is Verb.RELEASED
+        assert bench.model.tenants[0].holds, "of an earlier grant"
+        assert (await bench.release(0, force=True)).verb is Verb.RELEASED
+        assert (await bench.order(Verb.ACQUIRE, 0, old)).reason.name == "OLD"
+        assert (await bench.release(0)).verb is Verb.RELEASED
     await bench.share(4, True)
-    assert await bench.acquire(3)
-    refused = await refusal(host.acquire(1, bench.later(1)))
-    assert (refused.reason, refused.owner) == (TenantRefusal.PORTS_TAKEN, 3), "the parent's port"
-    taken = {"ports": 0b0011, "parent": 1, "epoch": 0, "base": 0, "slots": 1}
-    assert (await refusal(host.register(0, **taken))).reason is TenantRefusal.BAD_PORTS
-    assert (await refusal(host.acquire(bench.params.jobs, 1))).reason is TenantRefusal.NO_SUCH_JOB
-    assert (await host.tenant(0))["grants"] == len(ways)
-    assert [(await host.tenant(k))["refusals"] for k in (1, 2, 3)] == [2, 1, 1]
-    assert {reason.name for reason in Refusal} <= {reason.name for reason in TenantRefusal}
+    assert (await bench.acquire(3)).verb is Verb.GRANTED
+    refused = await bench.acquire(1)
+    assert (refused.reason.name, refused.owner) == ("PORTS_TAKEN", 3), "the parent's port"
+    taken = {"ports": 0b0011, "parent": 1, "base": 0, "count": 1}
+    assert (await bench.order(Verb.REGISTER, 0, 1 << 31, **taken)).reason.name == "BAD_PORTS"
+    for verb in (Verb.REGISTER, Verb.ACQUIRE, Verb.RELEASE):
+        for job in (bench.params.jobs, (1 << 16) - 1):
+            assert (await bench.order(verb, job, 1, **taken)).reason.name == "NO_SUCH_JOB"
+    assert (await bench.host.tenant(0))["grants"] == len(ways)
+    assert [(await bench.host.tenant(k))["refusals"] for k in (1, 2, 3)] == [2, 1, 1]
+
+
+@cocotb.test(timeout_time=5, timeout_unit="ms")
+async def ports_that_are_closed_take_no_commands(dut):
+    """Nor is anything a command that is not one to the last bit: it is counted as a packet."""
+    bench = await begin(dut)
+    acquire = Command(verb=Verb.ACQUIRE, switch=0, job=0, epoch=1 << 31)
+    for port in range(bench.params.ports):
+        answer = await bench.order_by_frame(acquire, port)
+        assert (answer is not None) == bool(OPEN >> port & 1)
+    to = {"destination": bench.model.address, "source": bytes(6)}
+    wire = tenancy_frames.to_bytes(acquire, **to)
+    broken = [Arrival(1, wire, corrupt=True), Arrival(1, bytes([wire[0] ^ 1]) + wire[1:])]
+    for at, value in [(12, 0), (14, 9), (15, 16), (15, 31), (15, 35), (15, 40), (44, 4), (59, 128)]:
+        broken.append(Arrival(1, wire[:at] + bytes([value]) + wire[at + 1 :]))
+    for at in (22, 28, 39):  # what only an answer says
+        broken.append(Arrival(1, wire[:at] + b"\x01" + wire[at + 1 :]))
+    broken += [Arrival(1, wire[:59]), Arrival(1, wire + bytes(1)), Arrival(1, wire + bytes(60))]
+    await bench.exchange(broken)
+    await bench.counters_agree()
+
+
+@cocotb.test(timeout_time=5, timeout_unit="ms")
+async def a_port_has_one_command_at_a_time(dut):
+    """Others that come meanwhile are lost and counted; each that is taken is answered."""
+    bench = await begin(dut)
+    job = bench.params.jobs  # none: the answer is the same at any time
+    to = {"destination": bench.model.address, "source": bytes(6)}
+    acquire = Command(verb=Verb.ACQUIRE, switch=7, job=job, epoch=1)
+    wire = tenancy_frames.to_bytes(acquire, **to)
+    schedule, _ = bench.answers([Arrival(k, wire) for k in range(bench.params.ports)] * 20)
+    before = {port: await bench.host.control(port) for port in range(bench.params.ports)}
+    await bench.play(schedule, after=ANSWERED)
+    answer = tenancy_frames.to_bytes(bench.model.command(acquire), source=bench.model.address)
+    for port in range(bench.params.ports):
+        after = await bench.host.control(port)
+        counts = {name: after[name] - before[port][name] for name in after}
+        assert sum(counts.values()) == 20
+        assert counts["commands"] == len(bench.seen[port])
+        assert all(data == answer for _, data in bench.seen[port])
+        is_open = OPEN >> port & 1
+        assert bool(counts["lost_commands"]) == bool(counts["commands"]) == is_open
+        assert bool(counts["closed_commands"]) != is_open
 
 
 @cocotb.test(timeout_time=5, timeout_unit="ms")

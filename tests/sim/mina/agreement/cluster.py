@@ -4,15 +4,14 @@ from collections import Counter
 
 import numpy as np
 
+from sim.golden.tenancy import Command, Sizes, Verb
 from sim.mina.agreement.controller import ControllerModel, Patience, Stable
 from sim.mina.agreement.frames import (
     CONTROLLER,
-    Command,
     Data,
     Place,
     Role,
     Share,
-    Verb,
 )
 from sim.mina.agreement.group_rule import GroupSetup
 from sim.mina.agreement.host import HostModel
@@ -20,7 +19,6 @@ from sim.mina.agreement.member_rule import MemberSetup
 from sim.mina.agreement.operation_rule import Way
 from sim.mina.agreement.switch import SwitchModel
 from sim.mina.agreement.switch_rule import SwitchSetup
-from sim.mina.agreement.tenancy_rule import Sizes
 from sim.mina.wire import from_octets, to_octets
 from sim.p4sgd.golden.allreduce import saturated
 from sim.p4sgd.golden.frames import LANES

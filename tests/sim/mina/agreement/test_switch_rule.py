@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from sim.mina.agreement.frames import Command, Data, Reason, Verb
+from sim.golden.tenancy import Command, Reason, Refused, Sizes, State, Unit, Verb
+from sim.mina.agreement.frames import Data
 from sim.mina.agreement.switch_rule import SwitchSetup, at_start, command_rule, packet_rule
-from sim.mina.agreement.tenancy_rule import Refused, Sizes, State, Unit
 from sim.p4sgd.golden.allreduce import Packet, Verdict
 
 SIZES = Sizes(ports=4, slots=8, jobs=3)
@@ -222,3 +222,15 @@ def test_packets_have_the_low_bits_of_the_number():
     bench = Bench()
     bench.acquire(0, (1 << 16) + 9)
     assert bench.send(0, epoch=9)[0] is Verdict.ADDED
+
+
+def test_what_is_stale_is_stale_though_its_job_drains():
+    """Only what would begin a use is refused as the job drains; all else is as the slot says."""
+    bench = Bench()
+    bench.acquire(0, 1)
+    complete(bench, 0)
+    bench.send(0, use=1)
+    assert bench.release(0, 1).verb is Verb.DRAINING
+    assert bench.send(1, use=0)[0] is Verdict.STALE
+    assert bench.send(1, use=2)[0] is Verdict.EARLY
+    assert bench.send(1, slot=1)[0] is Refused.DRAINING

@@ -1,0 +1,105 @@
+"""All ways to command a switch of tenants: frames at its ports, and a host's registers."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.common.counter_banks import MOST_PARTS, CounterBanks, CounterBanksParams
+from hdl.common.packets import AXIS
+from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.switch.control_port import CONTROL_COUNTERS, ControlPort
+from hdl.switch.host_command import HostCommand
+from hdl.switch.params import PacketSwitchParams
+from hdl.switch.tenancy import TENANT_ANSWER, TENANT_COMMAND
+from hdl.switch.tenancy_head import TenancyHead
+
+
+class ControlPlane(Component):
+    """Brings the commands of all ports and of the host to the tenants, and each its answer back.
+
+    ``comes``, ``heads`` and ``open`` are those of each port's :class:`ControlPort`, which stands
+    between its ``packets`` and its ``axis``; ``start``, ``command``, ``busy``, ``ignored`` and
+    ``told`` are those of :class:`HostCommand`. They take turns at ``commands``, so that a command
+    waits for at most one of everybody else. ``value`` is counter ``select`` of port ``part``
+    (:class:`hdl.common.counter_banks.CounterBanks`).
+
+    Only a port that the host has opened takes commands: whoever is behind it may end the grants of
+    all jobs, and workers are not trusted.
+    """
+
+    def __init__(self, params: PacketSwitchParams) -> None:
+        ports = params.ports
+        super().__init__(
+            params,
+            {
+                "address": In(48),
+                "open": In(ports),
+                "comes": In(ports),
+                "heads": In(TenancyHead).array(ports),
+                "packets": In(AXIS).array(ports),
+                "axis": Out(AXIS).array(ports),
+                "start": In(1),
+                "command": In(TENANT_COMMAND),
+                "busy": Out(1),
+                "ignored": Out(1),
+                "told": Out(TENANT_ANSWER),
+                "commands": Out(stream.Signature(TENANT_COMMAND)),
+                "answered": In(1),
+                "answer": In(TENANT_ANSWER),
+                "clear": In(1),
+                "part": In(range(MOST_PARTS)),
+                "select": In(CONTROL_COUNTERS.index_bits),
+                "value": Out(CONTROL_COUNTERS.bits),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        count = self.params.ports
+        m.submodules.host = host = HostCommand()
+        m.submodules.turns = turns = StreamArbiter(
+            StreamArbiterParams(width=TENANT_COMMAND.size, count=count + 1)
+        )
+        m.submodules.counters = counters = CounterBanks(
+            CounterBanksParams(counters=CONTROL_COUNTERS, count=count)
+        )
+        ports = []
+        for k in range(count):
+            m.submodules[f"port_{k}"] = port = ControlPort()
+            connect(m, flipped(self.packets[k]), port.packets)
+            connect(m, port.axis, flipped(self.axis[k]))
+            m.d.comb += [
+                port.address.eq(self.address),
+                port.open.eq(self.open[k]),
+                port.comes.eq(self.comes[k]),
+                port.head.eq(self.heads[k]),
+                counters.events[k].eq(port.events),
+            ]
+            ports.append(port)
+        whose = Signal.like(turns.o.payload.index)  # the command that is not answered yet
+        with m.If(self.commands.valid & self.commands.ready):
+            m.d.sync += whose.eq(turns.o.payload.index)
+        for k, source in enumerate([*ports, host]):
+            m.d.comb += [
+                turns.i[k].payload.eq(source.commands.payload),
+                turns.i[k].valid.eq(source.commands.valid),
+                source.commands.ready.eq(turns.i[k].ready),
+                source.answered.eq(self.answered & (whose == k)),
+                source.answer.eq(self.answer),
+            ]
+        m.d.comb += [
+            self.commands.payload.eq(turns.o.payload.payload),
+            self.commands.valid.eq(turns.o.valid),
+            turns.o.ready.eq(self.commands.ready),
+            host.start.eq(self.start),
+            host.command.eq(self.command),
+            self.busy.eq(host.busy),
+            self.ignored.eq(host.ignored),
+            self.told.eq(host.told),
+            counters.clear.eq(self.clear),
+            counters.part.eq(self.part),
+            counters.select.eq(self.select),
+            self.value.eq(counters.value),
+        ]
+        return m

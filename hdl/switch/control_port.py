@@ -1,0 +1,102 @@
+"""A port's commands to a switch of tenants, one at a time, and their answers on the way out."""
+
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.event_counters import CountersParams
+from hdl.common.packets import AXIS
+from hdl.switch.frame_format import copied
+from hdl.switch.tenancy import TENANT_ANSWER, TENANT_COMMAND
+from hdl.switch.tenancy_head import TENANCY_FRAMES, TenancyHead
+
+CONTROL_COUNTERS = CountersParams(
+    name="control",
+    counters=(
+        ("commands", 1),  # that were taken: each is answered once
+        ("lost_commands", 1),  # as the one before was not answered yet
+        ("closed_commands", 1),  # as the port takes none
+    ),
+    bits=32,
+)
+
+
+class ControlPort(Component):
+    """Passes a command on, and sends its answer back to where it came from.
+
+    ``comes`` says for a cycle that there is a command with this ``head``. If the port is ``open``
+    it leaves ``commands``; the ``answer`` comes later, in a cycle with ``answered``, and leaves
+    ``axis`` as a frame from ``address`` to the command's source, with its switch, job and epoch.
+    Until then the port takes no other command: one that comes meanwhile is lost, as is one that
+    comes while the port is closed. ``events`` count all three.
+
+    ``packets``, one beat each, pass through to ``axis`` in the same cycle; an answer takes the
+    place of one beat, so that it holds up packets for a cycle, and waits for none but that which
+    is being sent. Latency: one cycle from a command to ``commands``, two from its answer to
+    ``axis``.
+    """
+
+    def __init__(self, params: None = None) -> None:
+        super().__init__(
+            params,
+            {
+                "address": In(48),
+                "open": In(1),
+                "comes": In(1),
+                "head": In(TenancyHead),
+                "commands": Out(stream.Signature(TENANT_COMMAND)),
+                "answered": In(1),
+                "answer": In(TENANT_ANSWER),
+                "packets": In(AXIS),
+                "axis": Out(AXIS),
+                "events": Out(CONTROL_COUNTERS.events),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        head = Signal(TenancyHead, reset_less=True)
+        answer = Signal(TENANT_ANSWER, reset_less=True)
+        busy = Signal()  # a command is not answered yet
+        asks = Signal()  # it has not been taken
+        tells = Signal()  # its answer has not been sent
+        shows = Signal()  # it is being sent
+        taken = Signal()
+        m.d.comb += [
+            taken.eq(self.comes & self.open & ~busy),
+            self.events.commands.eq(taken),
+            self.events.lost_commands.eq(self.comes & self.open & busy),
+            self.events.closed_commands.eq(self.comes & ~self.open),
+            self.commands.valid.eq(asks),
+            *copied(self.commands.payload, head),
+        ]
+        with m.If(taken):
+            m.d.sync += [head.eq(self.head), busy.eq(1), asks.eq(1)]
+        with m.Elif(self.commands.ready):
+            m.d.sync += asks.eq(0)
+        with m.If(self.answered):
+            m.d.sync += [answer.eq(self.answer), tells.eq(1)]
+        with m.If(shows & self.axis.tready):
+            m.d.sync += [shows.eq(0), tells.eq(0), busy.eq(0)]
+        with m.Elif(tells & (~self.packets.tvalid | self.axis.tready)):
+            m.d.sync += shows.eq(1)  # no packet's beat is left waiting
+        self.send(m, head, answer, shows)
+        return m
+
+    def send(self, m: Module, head: Any, answer: Any, shows: Signal) -> None:
+        """Let the answer's frame leave while it ``shows``, else what packets there are."""
+        frame: Any = Signal(TenancyHead)
+        m.d.comb += [
+            *TENANCY_FRAMES.fill(frame, head.source, self.address),
+            *(frame[name].eq(head[name]) for name in ("switch", "job", "epoch")),
+            *copied(frame, answer),
+            self.axis.tvalid.eq(shows | self.packets.tvalid),
+            self.axis.tdata.eq(Mux(shows, frame.as_value(), self.packets.tdata)),
+            self.axis.tkeep.eq(Mux(shows, TENANCY_FRAMES.keep, self.packets.tkeep)),
+            self.axis.tlast.eq(shows | self.packets.tlast),
+            self.axis.tuser.eq(~shows & self.packets.tuser),
+            self.packets.tready.eq(~shows & self.axis.tready),
+        ]

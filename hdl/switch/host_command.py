@@ -1,0 +1,46 @@
+"""A host's commands to a switch of tenants, by registers."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.switch.tenancy import TENANT_ANSWER, TENANT_COMMAND
+
+
+class HostCommand(Component):
+    """Makes a command of what a host has written, and keeps its answer for the host to read.
+
+    In a cycle with ``start`` the ``command`` is taken, if none is ``busy``; else ``ignored`` says
+    so, until the next one is taken. It leaves ``commands`` a cycle later. ``told`` is the answer to
+    the last command that was answered.
+    """
+
+    def __init__(self, params: None = None) -> None:
+        super().__init__(
+            params,
+            {
+                "start": In(1),
+                "command": In(TENANT_COMMAND),
+                "busy": Out(1),
+                "ignored": Out(1),
+                "told": Out(TENANT_ANSWER),
+                "commands": Out(stream.Signature(TENANT_COMMAND)),
+                "answered": In(1),
+                "answer": In(TENANT_ANSWER),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        payload = Signal(TENANT_COMMAND, reset_less=True)
+        m.d.comb += self.commands.payload.eq(payload)
+        with m.If(self.commands.ready):
+            m.d.sync += self.commands.valid.eq(0)
+        with m.If(self.answered):
+            m.d.sync += [self.told.eq(self.answer), self.busy.eq(0)]
+        with m.If(self.start):
+            m.d.sync += self.ignored.eq(self.busy)
+            with m.If(~self.busy):
+                m.d.sync += [payload.eq(self.command), self.commands.valid.eq(1), self.busy.eq(1)]
+        return m

@@ -1,0 +1,97 @@
+"""The frames by which a controller commands a switch of tenants, and the switch answers."""
+
+# The fields of a struct are annotated with shapes, which are no types.
+# pyright: reportGeneralTypeIssues=false, reportInvalidTypeForm=false
+
+from amaranth.hdl import Cat, Value
+from amaranth.lib import data, enum
+
+from hdl.common.packets import LEAST_BYTES
+from hdl.switch.frame_format import FrameFormat
+
+ETHERTYPE = 0x88B5  #: IEEE 802's for local experiments
+ETHERTYPE_ON_WIRE = int.from_bytes(ETHERTYPE.to_bytes(2, "big"), "little")
+VERSION = 2
+FRAME_BYTES = LEAST_BYTES  #: of every control frame, without its checksum
+
+
+class TenancyKind(enum.Enum, shape=8):
+    """Says what a frame between controller and switch is.
+
+    Numbers below 16 are those of the data plane's frames, which have their flags in the same byte,
+    and those from 16 to 31 are of messages that are not for a switch.
+    """
+
+    REGISTER = 32  #: to the switch: ports and slots of a job
+    ACQUIRE = 33  #: to the switch: one try to get it for a job
+    RELEASE = 34  #: to the switch: grants of a job are over
+    REGISTERED = 35  #: the job has its entry
+    GRANTED = 36  #: the job holds the switch, its slots are cleared
+    REFUSED = 37  #: the command has no effect, for a reason
+    DRAINING = 38  #: the release waits for slots
+    RELEASED = 39  #: no grant up to the number is left
+
+
+COMMAND_KINDS = (TenancyKind.REGISTER, TenancyKind.ACQUIRE, TenancyKind.RELEASE)
+
+
+class Reason(enum.Enum, shape=8):
+    """Says why a command is refused; the first that applies."""
+
+    NONE = 0  #: it is not
+    NO_SUCH_JOB = 1  #: the number is too large
+    BAD_PORTS = 2  #: no child, a port that the switch has not, or the parent's among the children
+    BAD_SLOTS = 3  #: none, or some that the switch has not
+    OLD = 4  #: the number is of a grant that is over
+    NOT_REGISTERED = 5  #: the job has no entry
+    HELD = 6  #: the job is granted or draining by another number
+    SWITCH_TAKEN = 7  #: as many other jobs as the switch takes have it
+    PORTS_TAKEN = 8  #: another job has some of the ports
+    SLOTS_TAKEN = 9  #: another job has some of the slots
+
+
+class TenancyHead(data.Struct):
+    """Describes a command to a switch, or its answer, which repeats switch, job and epoch (MINA,
+    "RTL: one data plane").
+
+    Byte i of the frame is bits 8 i and up. Addresses and ethertype are in the order of the wire,
+    fields of more than a byte have their low byte first. What a kind has no use for is zero.
+    Packets of the data plane have the low 16 bits of the epoch of their grant.
+    """
+
+    destination: 48  #: bytes 0..5
+    source: 48  #: bytes 6..11
+    ethertype: 16  #: bytes 12, 13
+    version: 8  #: byte 14
+    kind: TenancyKind  #: byte 15
+    switch: 32  #: bytes 16..19: its number
+    job: 16  #: bytes 20, 21
+    owner: 16  #: bytes 22, 23: REFUSED: the job that stands in the way
+    epoch: 32  #: bytes 24..27: of the grant; REGISTER, RELEASE: of the last one that is over
+    owner_epoch: 32  #: bytes 28..31: REFUSED: of the owner's grant; 0: it has none
+    ports: 32  #: bytes 32..35: REGISTER: bitmap of the children
+    base: 16  #: bytes 36, 37: REGISTER: first slot
+    parent: 8  #: byte 38: REGISTER: port towards the parent, if there is one
+    reason: Reason  #: byte 39: REFUSED
+    count: 32  #: bytes 40..43: REGISTER: number of slots
+    force: 1  #: byte 44, bit 0: RELEASE: whatever the slots hold
+    has_parent: 1  #: bit 1: REGISTER: the switch is not the root
+    no_flags: 6  #: zero
+    nothing: 120  #: bytes 45..59: zero
+
+
+ONLY_ANSWERS = ("owner", "owner_epoch", "reason")  #: fields that are zero in every command
+
+TENANCY_FRAMES = FrameFormat(
+    name="tenancy",
+    first=TenancyHead,
+    constants=(("ethertype", ETHERTYPE_ON_WIRE), ("version", VERSION)),
+    zero=("no_flags", "nothing"),
+)
+
+
+def is_command(head: data.View) -> Value:
+    """Return whether the head of a good frame is that of a command: a switch's answer is none."""
+    kinds = Cat(head.kind == kind for kind in COMMAND_KINDS)
+    answers = Cat(Value.cast(head[name]) for name in ONLY_ANSWERS)
+    return kinds.any() & ~answers.any()

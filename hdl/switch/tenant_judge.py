@@ -1,0 +1,137 @@
+"""Why a tenant's command is refused."""
+
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import delay
+from hdl.common.component import Component
+from hdl.switch.params import PacketSwitchParams
+from hdl.switch.tenancy import SHARING, TENANT_COMMAND
+from hdl.switch.tenancy_head import Reason, TenancyKind
+
+
+class TenantJudge(Component):
+    """Says why a command is refused: the first reason that applies, and who stands in the way.
+
+    ``command`` and its job's ``entry``, with ``closed``, the last number that it is granted no
+    more, hold still from ``begin`` on. Every job of the table is then ``other`` once, with its
+    ``number``, one a cycle, lower ones first; ``counts`` says that it holds the switch and is
+    another than the command's. :attr:`latency` cycles behind the last of them ``reason`` is valid,
+    NONE if the command is carried out, and ``owner`` and ``owner_epoch`` as in
+    :data:`hdl.switch.tenancy.TENANT_ANSWER`. ``repeated`` says that the command acquires what it
+    has already.
+    """
+
+    latency = 2
+
+    def __init__(self, params: PacketSwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "begin": In(1),
+                "command": In(TENANT_COMMAND),
+                "sharing": In(SHARING),
+                "entry": In(params.job),
+                "closed": In(32),
+                "other": In(params.job),
+                "number": In(params.job_bits),
+                "counts": In(1),
+                "reason": Out(Reason),
+                "owner": Out(16),
+                "owner_epoch": Out(32),
+                "repeated": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        other, counts, apart = self.other, self.counts, self.sharing.apart
+        ports = (self.entry.ports | self.entry.parent) & (other.ports | other.parent)
+        slots = (self.entry.base < other.end) & (other.base < self.entry.end)
+        holders = Signal(range(self.params.jobs + 1))
+        too_many = Signal()
+        with m.If(self.begin):
+            m.d.sync += holders.eq(0)
+        with m.Elif(counts):
+            m.d.sync += holders.eq(holders + 1)
+        m.d.sync += too_many.eq(~apart & (holders >= self.sharing.most))
+        _, holder = self.first(m, "holder", counts)
+        ports_taken, port_holder = self.first(m, "port_holder", counts & apart & ports.any())
+        slots_taken, slot_holder = self.first(m, "slot_holder", counts & slots)
+        alone, acquires = self.judge_alone(m)
+        taken = Signal(Reason)
+        owner = Signal.like(holder)
+        # A job that is refused with no other in its way stands there itself.
+        itself = Mux(self.entry.active & (alone != Reason.NO_SUCH_JOB), self.entry.epoch, 0)
+        with m.If(alone != Reason.NONE):
+            m.d.comb += [taken.eq(alone), owner.number.eq(self.command.job), owner.epoch.eq(itself)]
+        with m.Elif(acquires & too_many):
+            m.d.comb += [taken.eq(Reason.SWITCH_TAKEN), owner.eq(holder)]
+        with m.Elif(acquires & ports_taken):
+            m.d.comb += [taken.eq(Reason.PORTS_TAKEN), owner.eq(port_holder)]
+        with m.Elif(acquires & slots_taken):
+            m.d.comb += [taken.eq(Reason.SLOTS_TAKEN), owner.eq(slot_holder)]
+        m.d.comb += [
+            self.reason.eq(taken),
+            self.owner.eq(owner.number),
+            self.owner_epoch.eq(owner.epoch),
+        ]
+        return m
+
+    def first(self, m: Module, name: str, meets: Value) -> tuple[Signal, Any]:
+        """Return whether any job ``meets`` the command's, and the first that does, or itself."""
+        job = data.StructLayout({"number": 16, "epoch": 32})
+        met = Signal(name=f"{name}_met")
+        found = Signal(name=f"{name}_found")
+        first = Signal(job, name=name)
+        number = delay(m, self.number, 1, f"{name}_number")
+        epoch = delay(m, self.other.epoch, 1, f"{name}_epoch")
+        m.d.sync += met.eq(meets)
+        with m.If(self.begin):
+            m.d.sync += [found.eq(0), first.number.eq(self.command.job), first.epoch.eq(0)]
+        with m.Elif(met & ~found):
+            m.d.sync += [found.eq(1), first.number.eq(number), first.epoch.eq(epoch)]
+        return found, first
+
+    def judge_alone(self, m: Module) -> tuple[Any, Value]:
+        """Return why the command is refused whoever holds the switch, and whether it acquires."""
+        command, entry = self.command, self.entry
+        bad_ports = Signal()
+        bad_slots = Signal()
+        below = Signal()
+        closed = Signal()
+        same = Signal()
+        parent = Signal(1 << len(command.parent))  # its bit
+        m.d.comb += parent.eq(Mux(command.has_parent, 1 << command.parent, 0))
+        everyone = command.ports | parent
+        m.d.sync += [
+            bad_ports.eq(
+                (command.ports == 0)
+                | (everyone >> self.params.ports).any()
+                | (command.ports & parent).any()
+            ),
+            bad_slots.eq((command.count == 0) | (command.base + command.count > self.params.slots)),
+            below.eq(command.epoch < self.closed),
+            closed.eq(command.epoch <= self.closed),
+            same.eq(command.epoch == entry.epoch),
+        ]
+        registers = command.kind == TenancyKind.REGISTER
+        acquires = command.kind == TenancyKind.ACQUIRE
+        m.d.comb += self.repeated.eq(acquires & entry.active & ~entry.draining & same)
+        reason = Signal(Reason)
+        with m.If(command.job >= self.params.jobs):
+            m.d.comb += reason.eq(Reason.NO_SUCH_JOB)
+        with m.Elif(registers & bad_ports):
+            m.d.comb += reason.eq(Reason.BAD_PORTS)
+        with m.Elif(registers & bad_slots):
+            m.d.comb += reason.eq(Reason.BAD_SLOTS)
+        with m.Elif(acquires & ~entry.registered):
+            m.d.comb += reason.eq(Reason.NOT_REGISTERED)
+        with m.Elif((registers & below) | (acquires & closed)):
+            m.d.comb += reason.eq(Reason.OLD)
+        with m.Elif((registers | (acquires & ~self.repeated)) & entry.active):
+            m.d.comb += reason.eq(Reason.HELD)
+        return reason, acquires & ~self.repeated

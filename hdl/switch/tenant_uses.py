@@ -1,0 +1,53 @@
+"""Which uses of slots each tenant has under way."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.switch.params import PacketSwitchParams
+
+#: cycles from a job's release until what it has begun is known: a packet is judged, ruled on, told
+SETTLING = 7
+
+
+class TenantUses(Component):
+    """Counts each job's uses of slots that have begun and not ended, as ``progress`` tells them.
+
+    Every port but that has a bit for each job. A job that is ``active`` and has such uses is
+    ``unfinished``. One that is ``draining`` has ``drained`` in every cycle in which it has none,
+    from :data:`SETTLING` cycles on after it began to drain. Latency: one cycle.
+    """
+
+    def __init__(self, params: PacketSwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "active": In(params.jobs),
+                "draining": In(params.jobs),
+                "progress": In(params.progress),
+                "unfinished": Out(params.jobs),
+                "drained": Out(params.jobs),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        for k in range(self.params.jobs):
+            mine = self.progress.job == k
+            uses = Signal(self.params.slot_bits + 1, name=f"uses_{k}")
+            settling = Signal(range(SETTLING + 1), name=f"settling_{k}")
+            with m.If(~self.active[k]):
+                m.d.sync += uses.eq(0)
+            with m.Elif(mine & self.progress.began & ~self.progress.ended):
+                m.d.sync += uses.eq(uses + 1)
+            with m.Elif(mine & self.progress.ended & ~self.progress.began):
+                m.d.sync += uses.eq(uses - 1)
+            with m.If(~self.draining[k]):
+                m.d.sync += settling.eq(SETTLING)
+            with m.Elif(settling != 0):
+                m.d.sync += settling.eq(settling - 1)
+            m.d.comb += [
+                self.unfinished[k].eq(self.active[k] & (uses != 0)),
+                self.drained[k].eq(self.draining[k] & (settling == 0) & ~self.unfinished[k]),
+            ]
+        return m
