@@ -30,6 +30,13 @@ ELSEWHERE = {
     "hdl/p4sgd/core/engine_group.py": ("hdl/p4sgd/core/test_engine_chain.py",),
     "hdl/p4sgd/host/model_writer.py": ("hdl/p4sgd/host/test_model_port.py",),
     "hdl/p4sgd/switch/slot_rule.py": ("hdl/p4sgd/switch/test_aggregator.py",),
+    "hdl/switch/host_command.py": ("hdl/switch/test_control_plane.py",),
+    "hdl/switch/ingress_port.py": (
+        "hdl/switch/test_ingress_port.py",
+        "hdl/p4sgd/switch/test_tenants.py",
+    ),
+    "hdl/switch/tenant_judge.py": ("hdl/switch/test_tenant_control.py",),
+    "hdl/switch/tenant_uses.py": ("hdl/switch/test_tenant_control.py",),
     "hdl/switchgnn/endpoint/endpoint.py": (
         "hdl/switchgnn/endpoint/test_job_runner.py",
         "hdl/switchgnn/endpoint/test_endpoint.py",

@@ -8,6 +8,7 @@ from hdl.netsparse.registers import snic_registers
 from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.registers import switch_registers
+from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
 from hdl.p4sgd.worker_params import WorkerParams
 
 
@@ -48,6 +49,7 @@ MAPS = {
     for map in (
         worker_registers(WorkerParams()),
         switch_registers(SwitchParams()),
+        switch_registers(TenantSwitchParams()),
         snic_registers(SnicParams()),
         ODD,
     )

@@ -1,0 +1,25 @@
+"""MINA's switch: P4SGD's, whose jobs are tenants."""
+
+from gen.designs.design import Card, Design, Most, Run
+
+DESIGN = Design(
+    name="mina-switch",
+    about="a MINA switch: adds up for the jobs that it is granted to, one or several at a time",
+    component="hdl.p4sgd.switch.switch:Switch",
+    params="hdl.p4sgd.switch.tenant_params:TenantSwitchParams",
+    presets={
+        "tiny": {"ports": 4, "slots": 16, "jobs": 2, "ingress_depth": 32, "egress_depth": 16},
+        "small": {"ports": 8, "slots": 256, "jobs": 4, "ingress_depth": 64},
+        "paper": {"ports": 16, "jobs": 32},
+    },
+    preset="small",
+    runs=[Run(session="sim.mina.switch_session:TenantSwitchSession")],
+    cards={
+        "u280": Card(
+            component="hdl.u280.switch_board:SwitchBoard",
+            presets={"u280": {"ports": 2}},
+            preset="u280",
+            most={"ports": Most(value=2, because="the card has two QSFP28 cages")},
+        )
+    },
+)

@@ -1,0 +1,53 @@
+"""A MINA switch by itself, which jobs hold in turn."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from hdl.p4sgd.switch.switch import Switch
+from sim.harness.measuring import MeasuringSession
+from sim.harness.session import Result
+from sim.harness.workload import Workload, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class TenantSwitchWorkload(Workload):
+    """Jobs that acquire the switch, use its slots for a while, and release it."""
+
+    turns: int = setting(12, "How often each job tries to get the switch.", least=1, most=1000)
+    frames: int = setting(40, "Frames of a job while it holds the switch.", least=1, most=10_000)
+    strays: float = setting(0.2, "Share of frames of jobs that do not hold it.", least=0, most=1)
+    most: int = setting(1, "Jobs that may hold the switch at a time.", least=1, most=32)
+    apart: bool = setting(False, "Grant ports, in place of the switch.")
+    seed: int = setting(1, "Number that decides jobs' ports, slots and frames.", least=0)
+
+
+class TenantSwitchSession(MeasuringSession):
+    """Grants, refusals and packets of all jobs, by the switch's own counters.
+
+    Every answer, to packets and to commands, and every counter is compared with the golden model.
+    """
+
+    workload = TenantSwitchWorkload
+    component = Switch
+    test_module = "sim.mina.switch_in_simulator"
+    counted = {
+        "grants": "of all jobs",
+        "refusals": "as other jobs were in the way",
+        "granted_cycles": "in which jobs held the switch, of all jobs",
+        "busy_cycles": "of those, with a use of a slot under way",
+        "operations": "uses of slots that everyone has acknowledged",
+        "packets_taken": "that came to a slot",
+        "packets_refused": "as their job did not hold the switch, or may not begin a use any more",
+        "grant_cycles": "from a command at its port to the grant at the same port, with slots"
+        " cleared, the longest",
+        "refusal_cycles": "from a command at its port to the refusal, the longest",
+        "release_cycles": "from a command at its port to the end of the grant, the longest",
+    }
+    maximise = ("operations",)
+
+    def result(self, found: Any, clock_hz: float) -> Result:
+        """What the simulated switch has counted; it has been compared on the way."""
+        return Result(
+            figures={name: found["figures"][name] for name in self.counted},
+            details={"packets_by_verdict": found["verdicts"], "jobs": found["jobs"]},
+        )

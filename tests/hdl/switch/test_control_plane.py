@@ -1,0 +1,184 @@
+"""Commands of all ports and of a host: each is decided once, and answered where it came from."""
+
+import random
+from collections import Counter, deque
+
+import cocotb
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from hdl.common.counter_banks import CounterBanks
+from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
+from hdl.switch.control_plane import ControlPlane
+from hdl.switch.control_port import CONTROL_COUNTERS
+from hdl.switch.tenancy import TENANT_ANSWER, TENANT_COMMAND
+from sim.golden import tenancy_frames
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.switch.test_control_port import (
+    PortBench,
+    PortModel,
+    answer_bits,
+    packed,
+    some_answer,
+    some_command,
+)
+
+PARAMS = TenantSwitchParams(ports=3, jobs=2)
+NAMES = [name for name, _ in CONTROL_COUNTERS.counters]
+
+
+def test_control_plane():
+    simulate(ControlPlane(PARAMS), __name__, registers=NAMES)
+
+
+class HostModel:
+    """A host: one command at a time, others are ignored."""
+
+    def __init__(self):
+        self.asked = self.told = None
+        self.ignored = False
+        self.taken = None  # the command that is being decided
+
+
+class PlaneBench:
+    """All ports, the host, and the tenants, which decide one command after the other."""
+
+    def __init__(self, dut):
+        self.dut, self.ports = dut, range(params_in_simulator(TenantSwitchParams).ports)
+        self.buses = [PortBench(dut, f"packets_{k}", f"axis_{k}") for k in self.ports]
+        self.models = [PortModel() for _ in self.ports]
+        self.host = HostModel()
+        self.address = random.randbytes(6)
+        self.deciding = None  # the command, and who has asked
+        self.decided = 0
+        self.turns = deque(maxlen=2 * len(self.models))
+        self.inputs = {}
+
+    async def begin(self):
+        dut = self.dut
+        zero = ("comes", "open", "start", "command", "answered", "answer", "commands_ready")
+        for name in (*zero, "clear", "part", "select"):
+            getattr(dut, name).value = 0
+        for k, bus in enumerate(self.buses):
+            getattr(dut, f"heads_{k}").value = 0
+            bus.drive(0, 0)
+        dut.address.value = int.from_bytes(self.address, "little")
+        await start(dut)
+
+    def drive(self, load):
+        """Commands at ports, one of the host, an answer to what is being decided."""
+        dut, inputs = self.dut, self.inputs
+        inputs["comes"] = [random.random() < load for _ in self.ports]
+        inputs["open"] = [random.random() < 0.9 for _ in self.ports]
+        inputs["heads"] = [(some_command(), random.randbytes(6)) for _ in self.ports]
+        inputs["start"], inputs["host"] = random.random() < load, some_command()
+        inputs["ready"] = self.deciding is None and random.random() < 0.5
+        inputs["answer"] = None
+        if self.deciding and random.random() < 0.3:
+            inputs["answer"] = some_answer(self.deciding[0])
+        for name in ("comes", "open"):
+            getattr(dut, name).value = sum(bit << k for k, bit in enumerate(inputs[name]))
+        for k, (command, source) in enumerate(inputs["heads"]):
+            head = tenancy_frames.to_bytes(command, source=source)
+            getattr(dut, f"heads_{k}").value = int.from_bytes(head, "little")
+        dut.start.value = int(inputs["start"])
+        dut.command.value = pack(TENANT_COMMAND, packed(inputs["host"]))
+        dut.commands_ready.value = int(inputs["ready"])
+        dut.answered.value = int(inputs["answer"] is not None)
+        dut.answer.value = answer_bits(inputs["answer"] or some_answer(some_command()))
+        for bus in self.buses:
+            bus.drive(0.3, 0.9)
+
+    def check(self):
+        """A cycle of everybody."""
+        dut, inputs, host = self.dut, self.inputs, self.host
+        assert bool(dut.busy.value) == (host.asked is not None)
+        assert bool(dut.ignored.value) == host.ignored
+        if host.told:
+            told = unpack(TENANT_ANSWER, int(dut.told.value))
+            assert pack(TENANT_ANSWER, told) == answer_bits(host.told)
+        left = [bus.check(one.answer) for bus, one in zip(self.buses, self.models, strict=True)]
+        ignored = host.asked is not None
+        if inputs["answer"]:
+            self.answers(inputs["answer"])
+        if dut.commands_valid.value and inputs["ready"]:
+            self.decides(unpack(TENANT_COMMAND, int(dut.commands_payload.value)))
+        for k, model in enumerate(self.models):
+            if inputs["comes"][k]:
+                model.comes(*inputs["heads"][k], inputs["open"][k])
+            if left[k]:
+                model.sent()
+        if inputs["start"]:
+            host.ignored = ignored
+            host.asked = host.asked if ignored else inputs["host"]
+
+    def decides(self, found):
+        """A command is taken, of one who waits; nobody waits for more than all others once."""
+        waiting = {k: one.asked[0] for k, one in enumerate(self.models) if one.asks}
+        if self.host.asked is not None and self.host.asked is not self.host.taken:
+            waiting["host"] = self.host.asked
+        (who,) = [k for k, command in waiting.items() if packed(command) == found]
+        self.deciding = waiting[who], who
+        if who == "host":
+            self.host.taken = self.host.asked
+        else:
+            self.models[who].asks = False
+        self.turns.append(who)
+
+    def answers(self, answer):
+        """Whoever has asked is answered."""
+        _, who = self.deciding
+        self.deciding = None
+        self.decided += 1
+        if who == "host":
+            self.host.told, self.host.asked = answer, None
+        else:
+            self.models[who].answers(answer, self.address)
+
+    async def counters(self):
+        """All counters of all ports."""
+        found = []
+        for port in self.ports:
+            self.dut.part.value = port
+            found.append(Counter())
+            for select, name in enumerate(NAMES):
+                self.dut.select.value = select
+                await ClockCycles(self.dut.clk, 3 + CounterBanks.latency)
+                found[-1][name] = int(self.dut.value.value)
+        return found
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def answers_whoever_has_asked(dut):
+    bench = PlaneBench(dut)
+    await bench.begin()
+    for k in range(8000):
+        bench.drive((0.02, 0.5)[k // 1000 % 2])
+        await RisingEdge(dut.clk)
+        bench.check()
+        if k // 1000 % 2 and k % 1000 > 500:
+            assert set(bench.turns) == {*bench.ports, "host"}, "a turn for everybody"
+    assert bench.decided > 500
+    for handle in (dut.comes, dut.start, dut.commands_ready, dut.answered):
+        handle.value = 0
+    assert await bench.counters() == [model.events for model in bench.models]
+    dut.clear.value = 1
+    await RisingEdge(dut.clk)
+    dut.clear.value = 0
+    assert not any(sum(counts.values()) for counts in await bench.counters())
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def shows_every_bit(dut):
+    """Counters near their ends, each of them another."""
+    bench = PlaneBench(dut)
+    await bench.begin()
+    large = [{name: random.getrandbits(32) | 1 for name in NAMES} for _ in bench.ports]
+    for flip in (0, (1 << 32) - 2):
+        for port, counts in enumerate(large):
+            for name, count in counts.items():
+                getattr(getattr(dut.counters, f"bank_{port}").counters, name).value = count ^ flip
+        await RisingEdge(dut.clk)
+        shown = [{name: count ^ flip for name, count in counts.items()} for counts in large]
+        assert await bench.counters() == shown

@@ -1,0 +1,194 @@
+"""Commands, answers and packets of a port at any time, against a model in terms of bytes."""
+
+import random
+from collections import Counter, deque
+from dataclasses import replace
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.switch.control_port import CONTROL_COUNTERS, ControlPort
+from hdl.switch.tenancy import TENANT_ANSWER, TENANT_COMMAND
+from hdl.switch.tenancy_head import Reason, TenancyKind
+from sim.golden import tenancy, tenancy_frames
+from sim.golden.tenancy import Command, Verb
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import start
+from sim.harness.verilator import simulate
+
+FIELDS = ("job", "epoch", "ports", "base", "count")
+KEEP = (1 << tenancy_frames.BYTES) - 1
+
+
+def test_control_port():
+    simulate(ControlPort(), __name__)
+
+
+def some_command():
+    """Any that a frame can have."""
+    return Command(
+        verb=random.choice(tenancy_frames.COMMANDS),
+        switch=random.getrandbits(32),
+        job=random.getrandbits(16),
+        epoch=random.getrandbits(32),
+        force=random.random() < 0.5,
+        ports=random.getrandbits(32),
+        parent=random.choice((None, random.getrandbits(8))),
+        base=random.getrandbits(16),
+        count=random.getrandbits(32),
+    )
+
+
+def packed(command):
+    """A command as the tenants take it."""
+    fields = {name: getattr(command, name) for name in FIELDS}
+    fields |= {"force": int(command.force), "has_parent": int(command.parent is not None)}
+    return fields | {"parent": command.parent or 0, "kind": TenancyKind[command.verb.name]}
+
+
+def some_answer(command):
+    """Any answer to a command, as the golden model has it."""
+    named = Command(verb=Verb.REFUSED, switch=command.switch, job=command.job, epoch=command.epoch)
+    return replace(
+        named,
+        verb=random.choice(list(Verb)[3:]),
+        reason=random.choice(list(tenancy.Reason)),
+        owner=random.getrandbits(16),
+        owner_epoch=random.getrandbits(32),
+    )
+
+
+def answer_bits(answer):
+    """The answer as the tenants give it."""
+    kind, reason = TenancyKind[answer.verb.name], Reason[answer.reason.name]
+    owner = {"owner": answer.owner, "owner_epoch": answer.owner_epoch}
+    return pack(TENANT_ANSWER, owner | {"kind": kind, "reason": reason})
+
+
+class PortModel:
+    """A port: one command from when it is taken until its answer has left."""
+
+    def __init__(self):
+        self.asked = None  # the command and where it came from
+        self.asks = False  # it has not been taken
+        self.answer = None  # bytes
+        self.events = Counter()
+
+    def comes(self, command, source, is_open):
+        """Whether a command is taken."""
+        if not is_open:
+            self.events["closed_commands"] += 1
+        elif self.asked:
+            self.events["lost_commands"] += 1
+        else:
+            self.events["commands"] += 1
+            self.asked, self.asks = (command, source), True
+
+    def answers(self, answer, address):
+        """The tenants have decided."""
+        to = self.asked[1]
+        self.answer = tenancy_frames.to_bytes(answer, destination=to, source=address)
+
+    def sent(self):
+        """The answer has left."""
+        self.asked = self.answer = None
+
+
+class PortBench:
+    """The signals of a port's two buses."""
+
+    def __init__(self, dut, packets="packets", axis="axis"):
+        names = ("tvalid", "tready", "tdata", "tkeep", "tlast", "tuser")
+        self.packets = {name: getattr(dut, f"{packets}_{name}") for name in names}
+        self.axis = {name: getattr(dut, f"{axis}_{name}") for name in names}
+        self.offered = None
+        self.passing = deque()  # packets that have been offered
+        self.held = None  # what waits on the bus
+        self.longest = self.waits = 0  # cycles that a packet waits though the port takes
+
+    def drive(self, load, eager):
+        """A packet more, perhaps; and whether the port takes what leaves."""
+        if self.offered is None and random.random() < load:
+            beat = {"tdata": random.getrandbits(512), "tkeep": random.getrandbits(64)}
+            beat |= {"tlast": random.getrandbits(1), "tuser": random.getrandbits(1)}
+            self.offered = beat
+            self.passing.append(beat)
+            for name, value in beat.items():
+                self.packets[name].value = value
+        self.packets["tvalid"].value = int(self.offered is not None)
+        self.axis["tready"].value = int(random.random() < eager)
+
+    def check(self, answer):
+        """What leaves in this cycle is the next packet or ``answer``; whether it is the latter."""
+        shown = {name: int(handle.value) for name, handle in self.axis.items()}
+        valid, ready = shown.pop("tvalid"), shown.pop("tready")
+        if self.held is not None:
+            assert valid
+            assert shown == self.held
+        self.held = shown if valid and not ready else None
+        is_answer = False
+        if valid:
+            whole = {"tdata": answer and int.from_bytes(answer, "little"), "tkeep": KEEP}
+            is_answer = bool(answer) and shown == whole | {"tlast": 1, "tuser": 0}
+            assert is_answer or (self.offered is not None and shown == self.passing[0])
+        taken = bool(self.packets["tready"].value) and self.offered is not None
+        assert taken == (bool(valid and ready) and not is_answer)
+        self.waits = self.waits + 1 if self.offered is not None and not taken and ready else 0
+        self.longest = max(self.longest, self.waits)
+        if taken:
+            self.passing.popleft()
+            self.offered = None
+        return is_answer and bool(ready)
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def answers_what_it_takes(dut):
+    model, bus = PortModel(), PortBench(dut)
+    for handle in (dut.comes, dut.open, dut.answered, dut.commands_ready, dut.answer, dut.head):
+        handle.value = 0
+    bus.drive(0, 0)
+    await start(dut)
+    head = address = owed = None
+    sent, since = Counter(), 0
+    for k in range(20000):
+        if k % 50 == 0 and model.asked is None:
+            address, load, eager = (
+                random.randbytes(6),
+                random.random(),
+                random.choice((0.2, 0.7, 1)),
+            )
+            dut.address.value = int.from_bytes(address, "little")
+        is_open, comes = random.random() < 0.8, random.random() < 0.2
+        command, source = some_command(), random.randbytes(6)
+        head = tenancy_frames.to_bytes(command, source=source)
+        answered = owed is not None and random.random() < 0.3
+        dut.open.value, dut.comes.value = int(is_open), int(comes)
+        dut.head.value = int.from_bytes(head, "little")
+        dut.answered.value = int(answered)
+        dut.answer.value = answer_bits(owed if answered else some_answer(command))
+        dut.commands_ready.value = ready = int(random.random() < 0.5)
+        bus.drive(load, eager)
+        await RisingEdge(dut.clk)
+        assert bool(dut.commands_valid.value) == model.asks
+        if model.asks:
+            assert unpack(TENANT_COMMAND, int(dut.commands_payload.value)) == packed(model.asked[0])
+        left = bus.check(model.answer)
+        since = since + 1 if model.answer and eager == 1 and not left else 0
+        assert since <= 2, "an answer waits for no more than the packet before it"
+        before = Counter(model.events)
+        if comes:
+            model.comes(command, source, is_open)
+        names = [name for name, _ in CONTROL_COUNTERS.counters]
+        events = unpack(CONTROL_COUNTERS.events, int(dut.events.value))
+        assert events == {name: (model.events - before)[name] for name in names}
+        if model.asks and ready and dut.commands_valid.value:
+            model.asks, owed = False, some_answer(model.asked[0])
+        if answered:
+            model.answers(owed, address)
+            owed = None
+        if left:
+            sent["answers"] += 1
+            model.sent()
+    assert min(model.events[name] for name in names) > 100
+    assert sent["answers"] >= model.events["commands"] - 1
+    assert 0 < bus.longest <= 1, "a packet waits for one answer"
