@@ -17,7 +17,7 @@ DESIGN = Design(
     cards={
         "u280": Card(
             component="hdl.u280.switch_board:SwitchBoard",
-            presets={"u280": {"ports": 2}},
+            presets={"tiny": {"ports": 2}, "u280": {"ports": 2}},
             preset="u280",
             most={"ports": Most(value=2, because="the card has two QSFP28 cages")},
         )

@@ -86,6 +86,7 @@ def test_a_small_design_is_built_by_one_command(design, small, tmp_path, vivado)
     ("design", "answers", "writes"),
     [
         (SHORT, {}, {"job_ports": 0b11, "start_job": 1}),
+        long(("mina-switch", {}, {"job_ports": 0b11, "job_epoch": 1, "acquire_job": 1})),
         long(("switchgnn-endpoint", {}, {"turns": 1, "own_address_low": 3, "start": 1})),
         long(("switchgnn-switch", {}, {"job_ports": 0b11, "job_depth": 1, "start_job": 1})),
         long(("netsparse-switch", {}, {"route_node": 7, "uplinks": 0b10, "clear_counters": 1})),

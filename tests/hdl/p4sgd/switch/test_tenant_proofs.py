@@ -79,6 +79,7 @@ def test_holds_for_all_time():
     assert proof.holds, (proof.failed, proof.log)
 
 
+@pytest.mark.long
 def test_what_is_proven_can_happen():
     proof = prove(TenantTableProof(PARAMS), mode="cover", depth=48)
     assert proof.holds, (proof.failed, proof.log)
