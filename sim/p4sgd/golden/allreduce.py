@@ -29,9 +29,11 @@ class Verdict(StrEnum):
     FREED = "freed"  # worker: the confirmation it waits for
     PENDING = "pending"  # worker: the switch has what it sent, and waits for other workers
     REPEATED = "repeated"  # worker: of the slot's use, but not what it waits for
+    UNASKED = "unasked"  # switch: its parent answers what has not gone up
     STALE = "stale"  # of another use
     WRONG_SLOT = "wrong slot"  # outside the job's range
     WRONG_RUN = "wrong run"  # of an earlier run of the job
+    WRONG_WAY = "wrong way"  # switch: a child answers, or its parent asks
     WRONG_WORKER = "wrong worker"  # not the bit of the port it came by, or not for this worker
     WRONG_JOB = "wrong job"  # of no active job, or not one of this port
     MALFORMED = "malformed"  # not 60 bytes, or with bits set that are zero

@@ -1,0 +1,93 @@
+"""A tree of switches and workers: who is behind which port (MINA, "RTL", Tree)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+MOST_WORKERS = 32  #: of a tree: so many sums of 32 bits are exact in the 37 that go up
+
+#: Below a port is a worker (None), a switch with so many workers, or one with these.
+Below = int | None | Sequence["Below"]
+
+
+@dataclass(frozen=True)
+class Member:
+    """A switch or a worker. Child k of a switch is behind its port k."""
+
+    parent: int | None  #: number of the switch above; None: this is the root
+    place: int  #: which child of it this is
+    children: tuple[int, ...]  #: numbers of those below; none below a worker
+
+    @property
+    def everyone(self) -> int:
+        """The bitmap of the children's ports."""
+        return (1 << len(self.children)) - 1
+
+    @property
+    def parent_port(self) -> int | None:
+        """Number of the port to the parent, which is behind those of the children."""
+        return None if self.parent is None else len(self.children)
+
+
+@dataclass(frozen=True)
+class TreePlan:
+    """The members of a tree, by number: switches, the root first, then workers.
+
+    ``below`` says what the root has behind its ports: ``(2, 2)`` are two switches with two workers
+    each. ValueError if there are no workers, or more than :data:`MOST_WORKERS`.
+    """
+
+    below: Sequence[Below]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.workers) <= MOST_WORKERS:
+            raise ValueError(f"a tree has 1 to {MOST_WORKERS} workers: {len(self.workers)}")
+        if any(not self.members[switch].children for switch in self.switches):
+            raise ValueError(f"a switch of a tree has children: {self.below}")
+
+    @cached_property
+    def members(self) -> tuple[Member, ...]:
+        """All of them."""
+        rows = list(rows_of(self.below, None, 0, 0))
+        order = sorted(range(len(rows)), key=lambda row: rows[row][2])
+        number = {row: k for k, row in enumerate(order)}
+        below = {parent: [k for k, row in enumerate(rows) if row[0] == parent] for parent in number}
+        return tuple(
+            Member(
+                parent=None if parent is None else number[parent],
+                place=place,
+                children=tuple(number[child] for child in below[row]),
+            )
+            for row in order
+            for parent, place, _ in [rows[row]]
+        )
+
+    @cached_property
+    def workers(self) -> range:
+        """Numbers of the workers."""
+        count = sum(worker for *_, worker in rows_of(self.below, None, 0, 0))
+        return range(len(self.members) - count, len(self.members))
+
+    @property
+    def switches(self) -> range:
+        """Numbers of the switches."""
+        return range(self.workers.start)
+
+    @property
+    def ports(self) -> int:
+        """Ports that each switch needs: those of the children, and one to a parent."""
+        members = (self.members[switch] for switch in self.switches)
+        return max(len(one.children) + (one.parent is not None) for one in members)
+
+
+Row = tuple[int | None, int, bool]  #: the row above, which child of it, whether it is a worker
+
+
+def rows_of(below: Below, parent: int | None, place: int, first: int) -> Iterator[Row]:
+    """A subtree as rows, of which each comes before its children; its own is number ``first``."""
+    yield parent, place, below is None
+    row = first + 1
+    for k, child in enumerate([None] * below if isinstance(below, int) else below or ()):
+        subtree = list(rows_of(child, first, k, row))
+        yield from subtree
+        row += len(subtree)
