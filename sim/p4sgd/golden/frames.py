@@ -1,6 +1,7 @@
 """The 60-byte frame of P4SGD's AllReduce as bytes, and what a receiver makes of any bytes."""
 
 import struct
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -95,10 +96,13 @@ class WireFrame:
         return Packet(self.is_agg, self.bm, self.use, self.acked, self.payload, self.saturated)
 
 
-def judge(wire: bytes, corrupt: bool, address: bytes) -> Quality:
+def judge(
+    wire: bytes, corrupt: bool, address: bytes, lengths: Collection[int] = (BYTES,)
+) -> Quality:
     """What a receiver whose address is ``address`` makes of a packet; ``corrupt`` says the MAC.
 
-    Packets that are too short to tell whose they are are malformed.
+    Packets that are too short to tell whose they are are malformed, and so are those of other
+    ``lengths``.
     """
     if corrupt:
         return Quality.CORRUPT
@@ -106,6 +110,6 @@ def judge(wire: bytes, corrupt: bool, address: bytes) -> Quality:
         ethertype = int.from_bytes(wire[12:14], "big")
         if wire[:6] != address or ethertype != ETHERTYPE or wire[14] != VERSION:
             return Quality.FOREIGN
-    if len(wire) != BYTES or wire[15] & ~(IS_AGG | ACKED):
+    if len(wire) not in lengths or wire[15] & ~(IS_AGG | ACKED):
         return Quality.MALFORMED
     return Quality.GOOD

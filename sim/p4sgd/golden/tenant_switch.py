@@ -68,11 +68,13 @@ class TenantSwitchModel(SwitchModel):
         if outcome.cleared is not None:
             one = self.tenants[outcome.cleared]
             assert one is not None
-            self.active[outcome.cleared] = Job(
-                ports=one.ports, epoch=one.epoch % EPOCHS, base=one.base, count=one.count
-            )
+            self.active[outcome.cleared] = self.job_of(one)
         self.forget()
         return outcome.answer
+
+    def job_of(self, one: Tenant) -> Job:
+        """What a tenant becomes that is granted the switch."""
+        return Job(ports=one.ports, epoch=one.epoch % EPOCHS, base=one.base, count=one.count)
 
     def settle(self) -> None:
         """Jobs that drain have the time to end their grants, if nothing of them is under way."""

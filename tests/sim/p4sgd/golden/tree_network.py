@@ -1,0 +1,156 @@
+"""Golden switches and workers of a tree on links that lose, double and reorder frames."""
+
+import random
+from dataclasses import dataclass
+
+from sim.golden.tenancy import Command, Verb
+from sim.p4sgd.golden.allreduce import saturated
+from sim.p4sgd.golden.frame_worker import FrameWorker
+from sim.p4sgd.golden.frames import LANES
+from sim.p4sgd.golden.tree_switch import TreeSwitchModel
+
+JOB, EPOCH, BASE = 1, 77, 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chances:
+    """What a link does to a frame."""
+
+    drop: float = 0.3
+    duplicate: float = 0.3
+    reorder: float = 0.3
+
+
+def group(switch):
+    """The address of all that is below a switch: its answers go there."""
+    return bytes([2, 0, 0, 0, 1, switch])
+
+
+def own(plan, member):
+    """The address of a switch or a worker."""
+    parent = plan.members[member].parent
+    return bytes([2, 0, 0, 0, 0, 0]) if parent is None else group(parent)
+
+
+def above(plan, member):
+    """The address of a member's parent."""
+    return own(plan, plan.members[member].parent)
+
+
+def some_partials(plan, count):
+    """Of each worker: extremes, so that many sums leave 32 bits on the way or in the end."""
+    low, high = -(1 << 31), (1 << 31) - 1
+    lanes = [
+        lambda worker: random.randint(low, high),
+        lambda worker: random.choice((low, high)),
+        lambda worker: high,
+        lambda worker: low,
+        lambda worker: random.choice((-1, 0, 1)),
+        # The first half's sum is beyond 32 bits, and the second half takes it back.
+        lambda worker: high if worker < len(plan.workers) // 2 else low,
+        lambda worker: random.randint(-1 << 30, 1 << 30),
+        lambda worker: 1 << worker % 31,
+    ]
+    assert len(lanes) == LANES
+    return [
+        [tuple(lane(worker) for lane in lanes) for _ in range(count)]
+        for worker in range(len(plan.workers))
+    ]
+
+
+def right_sums(partials):
+    """The sums of all workers, each clamped once, and the lanes that were, a bit each."""
+    totals = [tuple(map(sum, zip(*row, strict=True))) for row in zip(*partials, strict=True)]
+    clamped = [
+        sum((a != b) << k for k, (a, b) in enumerate(zip(total, saturated(total), strict=True)))
+        for total in totals
+    ]
+    return [saturated(total) for total in totals], clamped
+
+
+def make_workers(plan, partials, slots, *, numbers=None, **fields):
+    """One for each worker of the plan, or those of the numbers, with so many slots."""
+    fields = {"job": JOB, "epoch": EPOCH, "base": BASE} | fields
+    return {
+        number: FrameWorker(
+            address=own(plan, number),
+            switch=above(plan, number),
+            port=plan.members[number].place,
+            slots=slots,
+            partials=partials[k],
+            **fields,
+        )
+        for k, number in enumerate(numbers or plan.workers)
+    }
+
+
+def grant(switch, job, epoch, **fields):
+    """A switch becomes a job's."""
+    register = Command(verb=Verb.REGISTER, switch=0, job=job, epoch=epoch - 1, **fields)
+    assert switch.command(register).verb is Verb.REGISTERED
+    acquire = Command(verb=Verb.ACQUIRE, switch=0, job=job, epoch=epoch)
+    assert switch.command(acquire).verb is Verb.GRANTED
+
+
+def make_switch(plan, number, slots):
+    """A switch that holds the job."""
+    member = plan.members[number]
+    switch = TreeSwitchModel(
+        ports=plan.ports,
+        slots=BASE + slots,
+        jobs=2,
+        address=own(plan, number),
+        group=group(number),
+        above=bytes(6) if member.parent is None else above(plan, number),
+        place=member.place,
+    )
+    fields = {"ports": member.everyone, "parent": member.parent_port, "base": BASE, "count": slots}
+    grant(switch, JOB, EPOCH, **fields)
+    return switch
+
+
+class Network:
+    """All members of a plan, as models, on links as bad as ``chances``."""
+
+    def __init__(self, plan, partials, slots, chances):
+        self.plan, self.chances = plan, chances
+        self.workers = make_workers(plan, partials, slots)
+        self.switches = {number: make_switch(plan, number, slots) for number in plan.switches}
+        self.flying = []  # member, port, frame
+
+    def send(self, member, port, data):
+        """A frame leaves a member by a port."""
+        one = self.plan.members[member]
+        if port == one.parent_port or member in self.workers:
+            self.flying.append((one.parent, one.place, data))
+        else:
+            child = one.children[port]
+            self.flying.append((child, self.plan.members[child].parent_port, data))
+
+    def deliver(self):
+        """A frame comes, or not, or another one before it."""
+        flying, chances = self.flying, self.chances
+        at = random.randrange(len(flying)) if random.random() < chances.reorder else 0
+        member, port, data = flying.pop(at)
+        if random.random() < chances.drop:
+            return
+        if random.random() < chances.duplicate:
+            flying.append((member, port, data))
+        if member in self.workers:
+            answers = [(0, frame) for frame in self.workers[member].take(data)]
+        else:
+            answers = self.switches[member].take(port, data)
+        for by, answer in answers:
+            self.send(member, by, answer)
+
+    def run(self, rounds=10_000):
+        """Until all workers are done; in every round, what is missing is sent again."""
+        for _ in range(rounds):
+            for number, worker in self.workers.items():
+                for frame in (*worker.begin(), *worker.repeat()):
+                    self.send(number, 0, frame)
+            for _ in range(len(self.flying)):
+                self.deliver()
+            if all(worker.done for worker in self.workers.values()):
+                return
+        raise AssertionError(f"not over after {rounds} rounds")
