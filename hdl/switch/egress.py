@@ -1,12 +1,18 @@
 """Where answers leave: queued and made into frames, port by port."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo
-from hdl.switch.frame_format import copied
 from hdl.switch.params import PacketSwitchParams
+
+
+def parent_ports(params: PacketSwitchParams) -> dict[str, Any]:
+    """Return the ports that say how a parent is spoken to, if there are some."""
+    return {"above": In(48), "place": In(32)} if params.parents else {}
 
 
 class EgressPort(Component):
@@ -15,7 +21,8 @@ class EgressPort(Component):
     Frames go from ``source`` to ``destination`` and have the answer's fields; all others are zero.
     Throughput: one a cycle. Latency:
     :attr:`latency`. Full: the answer is lost and ``dropped`` is high in that cycle; ``sent`` is
-    high for a cycle when a frame has left.
+    high for a cycle when a frame has left. An answer that is ``up`` goes to the parent at address
+    ``above``, which knows the switch by the bit ``place``.
     """
 
     def __init__(self, params: PacketSwitchParams) -> None:
@@ -25,6 +32,7 @@ class EgressPort(Component):
             {
                 "destination": In(48),
                 "source": In(48),
+                **parent_ports(params),
                 "answered": In(1),
                 "answer": In(params.answer),
                 "axis": Out(params.frames.axis),
@@ -43,10 +51,9 @@ class EgressPort(Component):
             fifo.i.payload.eq(self.answer),
             self.dropped.eq(self.answered & ~fifo.i.ready),
             *params.fill(frame, self.destination, self.source),
-            *copied(frame, answer),
-            *copied(frame, answer.header),
-            self.axis.tdata.eq(frame),
-            self.axis.tkeep.eq(params.keep),
+        ]
+        params.write(m, self.axis, answer, frame, self if self.params.parents else None)
+        m.d.comb += [
             self.axis.tlast.eq(1),
             self.axis.tvalid.eq(fifo.o.valid),
             fifo.o.ready.eq(self.axis.tready),
@@ -60,6 +67,7 @@ class SwitchEgress(Component):
 
     Throughput: one answer a cycle to all ports. A port that takes nothing loses its answers and
     holds up no other. ``sent`` and ``dropped`` have a bit for each port (:class:`EgressPort`).
+    One that is ``up`` goes to the port in ``parent`` as well, which is none of ``bm``.
     """
 
     def __init__(self, params: PacketSwitchParams) -> None:
@@ -69,6 +77,8 @@ class SwitchEgress(Component):
             {
                 "destination": In(48),
                 "source": In(48),
+                **parent_ports(params),
+                **({"parent": In(params.ports)} if params.parents else {}),
                 "answered": In(1),
                 "answer": In(params.answer),
                 "axis": Out(params.frames.axis).array(params.ports),
@@ -90,4 +100,12 @@ class SwitchEgress(Component):
                 self.sent[k].eq(port.sent),
                 self.dropped[k].eq(port.dropped),
             ]
+            if self.params.parents:
+                up = self.answer.up & self.parent[k]
+                m.d.comb += [
+                    port.above.eq(self.above),
+                    port.place.eq(self.place),
+                    port.answer.up.eq(up),
+                    port.answered.eq(self.answered & (self.answer.bm[k] | up)),
+                ]
         return m

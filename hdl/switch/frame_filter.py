@@ -36,6 +36,8 @@ class FrameFilter(Component):
     in the cycle of ``valid``, as a :class:`hdl.common.packet_buffer.PacketBuffer` takes them. Of a
     packet that is too long only as many leave as the longest frame has.
 
+    Where frames may have ``more_bytes``, ``more`` are those of a frame that is ``longer``.
+
     Throughput: a beat a cycle, ``axis.tready`` is always high, as a MAC cannot wait. Latency:
     :attr:`latency`.
     """
@@ -44,6 +46,7 @@ class FrameFilter(Component):
 
     def __init__(self, params: FrameFormat) -> None:
         words = {"write": Out(1), "word": Out(word_layout(params))} if params.beats > 1 else {}
+        more = {"longer": Out(1), "more": Out(8 * params.more_bytes)} if params.more_bytes else {}
         super().__init__(
             params,
             {
@@ -53,6 +56,7 @@ class FrameFilter(Component):
                 "quality": Out(Quality),
                 "frame": Out(params.first),
                 **words,
+                **more,
             },
         )
 
@@ -74,7 +78,10 @@ class FrameFilter(Component):
         ]
         zero = Cat(frame[name] for name in params.zero)
         if params.beats == 1 and params.least_bytes == params.most_bytes:
-            m.d.comb += malformed.eq(inside | (axis.tkeep != params.keep) | (zero != 0))
+            strange = axis.tkeep != params.keep
+            if params.more_bytes:
+                strange &= self.look_for_more(m)
+            m.d.comb += malformed.eq(inside | strange | (zero != 0))
         else:
             m.d.comb += malformed.eq(self.measure(m, inside, zero != 0))
         with m.If(inside):
@@ -97,6 +104,15 @@ class FrameFilter(Component):
         with m.Else():
             m.d.sync += self.quality.eq(Quality.GOOD)
         return m
+
+    def look_for_more(self, m: Module) -> Value:
+        """Take the further bytes of a frame; return whether it is not exactly so long."""
+        axis, params = self.axis, self.params
+        begin, end = 8 * params.most_bytes, 8 * params.longest_bytes
+        long = axis.tkeep == params.longest_keep
+        with m.If(axis.tvalid):
+            m.d.sync += [self.longer.eq(long), self.more.eq(axis.tdata[begin:end])]
+        return ~long
 
     def measure(self, m: Module, inside: Signal, wrong: Value) -> Value:
         """Return whether a packet that ends with this beat is malformed; ``wrong`` is of a first

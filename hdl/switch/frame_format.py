@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import Value
+from amaranth.hdl import Module, Value
 from amaranth.lib import data
 
 from hdl.common.arithmetic import low_bits
@@ -26,6 +26,7 @@ class FrameFormat:
     zero: tuple[str, ...] = ()  #: fields that must be zero, or the frame is malformed
     least_bytes: int = LEAST_BYTES  #: of a frame without its checksum: all fields, at most a beat
     most_bytes: int = LEAST_BYTES  #: bytes of the longest frame
+    more_bytes: int = 0  #: bytes that a frame of one beat may have beyond these, all or none
     data_bits: int = AXIS.data_bits  #: width of a beat
 
     def __post_init__(self) -> None:
@@ -37,6 +38,11 @@ class FrameFormat:
             )
         if self.most_bytes < self.least_bytes:
             raise ValueError(f"most_bytes must be at least {self.least_bytes}: {self.most_bytes}")
+        if self.more_bytes and self.least_bytes != self.most_bytes:
+            raise ValueError(f"more_bytes must be 0 if lengths differ anyway: {self.more_bytes}")
+        if self.more_bytes and self.longest_bytes > self.beat_bytes:
+            room = self.beat_bytes - self.most_bytes
+            raise ValueError(f"more_bytes must be from 0 to {room}: {self.more_bytes}")
 
     @property
     def suffix(self) -> str:
@@ -59,6 +65,11 @@ class FrameFormat:
         return -(-self.most_bytes // self.beat_bytes)
 
     @property
+    def longest_bytes(self) -> int:
+        """Return the bytes of a frame that has the further ones."""
+        return self.most_bytes + self.more_bytes
+
+    @property
     def header_bytes(self) -> int:
         """Return the least bytes of a packet that can be told to be ours or foreign."""
         shape = self.first.as_shape()
@@ -69,6 +80,27 @@ class FrameFormat:
     def keep(self) -> int:
         """Return ``tkeep`` of the last beat of the longest frame."""
         return (1 << self.most_bytes - (self.beats - 1) * self.beat_bytes) - 1
+
+    @property
+    def longest_keep(self) -> int:
+        """Return ``tkeep`` of a frame of one beat that has the further bytes."""
+        return (1 << self.longest_bytes) - 1
+
+    def read(self, m: Module, judge: Any) -> Any:
+        """Return the fields of the frame that the filter ``judge`` reports, by their names."""
+        return judge.frame
+
+    def write(self, m: Module, axis: Any, answer: Any, frame: Any, parent: Any = None) -> None:
+        """Put ``answer`` on ``axis`` as ``frame``, which has all but the answer's fields.
+
+        An answer that goes up is a child's to its ``parent``, if there may be such answers.
+        """
+        m.d.comb += [
+            *copied(frame, answer),
+            *copied(frame, answer.header),
+            axis.tdata.eq(frame),
+            axis.tkeep.eq(self.keep),
+        ]
 
     def is_foreign(self, frame: Any, address: Value) -> Value:
         """Return whether ``frame`` is for another than ``address``, or of another protocol."""

@@ -17,6 +17,7 @@ class SwitchIngress(Component):
     stalled. With ``hold`` no packet follows a cycle later; ``waiting`` says that one would have.
     ``overflows`` are high for a cycle where a port lost a packet. Where jobs are tenants,
     ``commands`` likewise tell of a command at a port, which comes with its head in ``heads``.
+    ``place`` is that of :class:`IngressPort`.
 
     Throughput: no cycle is idle while any port has a packet. Latency: :attr:`latency`, with no
     other port's packet ahead.
@@ -33,6 +34,7 @@ class SwitchIngress(Component):
             {
                 "axis": In(params.frames.axis).array(params.ports),
                 "address": In(48),
+                **({"place": In(32)} if params.parents else {}),
                 "hold": In(1),
                 "waiting": Out(1),
                 "valid": Out(1),
@@ -59,6 +61,8 @@ class SwitchIngress(Component):
             ]
             if params.tenants:
                 m.d.comb += [self.commands[k].eq(port.command), self.heads[k].eq(port.head)]
+            if params.parents:
+                m.d.comb += port.place.eq(self.place)
             ports.append(port)
         packet = Signal(params.packet, reset_less=True)
         sender = Signal(params.ports, reset_less=True)

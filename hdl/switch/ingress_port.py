@@ -15,7 +15,8 @@ from hdl.switch.tenancy_head import TENANCY_FRAMES, TenancyHead, is_command
 class IngressPort(Component):
     """Every frame of ``axis`` becomes one of ``packets``, the broken ones as well.
 
-    ``address`` is the switch's own, ``bit`` the one that workers behind this port must send. Of a
+    ``address`` is the switch's own, ``bit`` the one that workers behind this port must send, and
+    ``place`` the one that the switch's parents know it by, if it may have some. Of a
     frame those fields are kept that a packet has. Throughput: a beat a cycle; ``axis.tready`` is
     always high, as a MAC cannot wait. Latency: :attr:`latency`. Full: the packet is lost and
     ``overflow`` is high for a cycle.
@@ -33,6 +34,7 @@ class IngressPort(Component):
                 "axis": In(params.frames.axis),
                 "address": In(48),
                 "bit": In(32),
+                **({"place": In(32)} if params.parents else {}),
                 "packets": Out(stream.Signature(params.packet)),
                 "overflow": Out(1),
                 **({"command": Out(1), "head": Out(TenancyHead)} if params.tenants else {}),
@@ -44,7 +46,7 @@ class IngressPort(Component):
         m.submodules.filter = judge = FrameFilter(self.params.frames)
         m.submodules.fifo = fifo = Fifo(self.params.ingress_fifo)
         connect(m, flipped(self.axis), judge.axis)
-        frame, packet = judge.frame, self.params.packet
+        frame, packet = self.params.frames.read(m, judge), self.params.packet
         entering = packet(fifo.i.payload)
         # No worker sends what only a switch may say.
         said = Cat(frame[name] for name in self.params.only_answers).any()
@@ -65,6 +67,8 @@ class IngressPort(Component):
             self.packets.valid.eq(fifo.o.valid),
             fifo.o.ready.eq(self.packets.ready),
         ]
+        if self.params.parents:
+            m.d.comb += entering.ours.eq((frame.bm & self.place).any())
         return m
 
     def tell_commands(self, m: Module) -> None:

@@ -33,6 +33,8 @@ class JobTable(Component):
     ``answer``, ``sharing``, ``progress`` and ``unfinished``, its ``refused`` as ``refused_jobs``,
     and the ``table`` to show. Of a job that drains a request is ``draining``, and what is
     ``refused`` or not names its job in ``of``, a bit each: none if it names no job.
+    Where they may have parents, packets of the parent's port are let through as well; ``longer``
+    says that the packet of ``of`` has further bytes.
 
     Where packets name no slot there is neither ``slot`` nor ``clear``; then ``preparing`` and
     ``prepared`` are those of :class:`JobControl`, and ``table`` shows the jobs to the rule.
@@ -58,6 +60,7 @@ class JobTable(Component):
             "unfinished": Out(params.jobs),
             "table": Out(data.ArrayLayout(params.job, params.jobs)),
             "of": Out(params.jobs),
+            **({"longer": Out(1)} if params.parents else {}),
         }
         by_rule = {
             "preparing": Out(1),
@@ -129,7 +132,7 @@ class JobTable(Component):
             self.refused.eq(Mux(judging, verdict, nothing)),
         ]
         if params.tenants:
-            self.tell_tenants(m, job, judging, judged_packet, request)
+            self.tell_tenants(m, job, judging, judged_packet, judged_sender, request)
         others = self.sender & (self.sender - 1)
         expect(
             m,
@@ -173,13 +176,20 @@ class JobTable(Component):
             self.table.eq(control.table),
         ]
 
-    def tell_tenants(self, m: Module, job, judging, packet, request) -> None:
+    def tell_tenants(self, m: Module, job, judging, packet, sender, request) -> None:
         """Tell whose a packet is, and whether its job drains."""
         named = judging & (packet.quality == Quality.GOOD) & packet.known
         m.d.sync += [
             request.draining.eq(job.draining),
             *(self.of[k].eq(named & (packet.header.job == k)) for k in range(self.params.jobs)),
         ]
+        if self.params.parents:
+            m.d.sync += [
+                self.longer.eq(packet.longer),
+                request.parent.eq(job.parent),
+                request.root.eq(job.parent == 0),
+                request.from_parent.eq((job.parent & sender).any()),
+            ]
 
     def operands_hold_still(self, m: Module) -> Value:
         """State that what a job is started with stays as it is while the table is ``busy``."""
@@ -203,9 +213,16 @@ class JobTable(Component):
             m.d.comb += verdict.eq(kinds.FOREIGN)
         with m.Elif(packet.quality == Quality.MALFORMED):
             m.d.comb += verdict.eq(kinds.MALFORMED)
-        with m.Elif(~packet.known | ~self.is_there(job) | ~(job.ports & sender).any()):
+        ports = job.ports | job.parent if self.params.parents else job.ports
+        with m.Elif(~packet.known | ~self.is_there(job) | ~(ports & sender).any()):
             m.d.comb += verdict.eq(kinds.WRONG_JOB)
-        with m.Elif(~packet.own):
+        own = packet.own
+        if self.params.parents:
+            from_parent = (job.parent & sender).any()
+            own = Mux(from_parent, packet.ours, packet.own)
+            with m.Elif(~Mux(from_parent, packet.down, packet.up)):
+                m.d.comb += verdict.eq(kinds.WRONG_WAY)
+        with m.Elif(~own):
             m.d.comb += verdict.eq(kinds.WRONG_WORKER)
         if self.params.tenants:
             with m.Elif(~job.active):

@@ -70,6 +70,8 @@ class PacketSwitchParams(ABC):
     verdict: ClassVar[type[enum.Enum]]  #: what became of a packet: NONE, the rule's, REFUSALS
     #: whether a job is registered first, then granted and released: :mod:`hdl.switch.tenancy`
     tenants: ClassVar[bool] = False
+    #: whether a tenant may have a parent, which its packets come from and go to as well
+    parents: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         names = ["NONE", *REFUSALS]
@@ -133,12 +135,17 @@ class PacketSwitchParams(ABC):
 
     @property
     def packet(self) -> data.StructLayout:
-        """Describe what is left of a frame behind its port."""
+        """Describe what is left of a frame behind its port.
+
+        Where there are parents: ``ours`` if bm has the switch's bit, as a parent's has, ``up`` if a
+        child may say that, ``down`` if a parent may, ``longer`` if the frame has further bytes.
+        """
         return data.StructLayout(
             {
                 "quality": Quality,
                 "own": 1,  # bm is the bit of the port
                 "known": 1,  # the job's number is not too large
+                **(dict.fromkeys(("ours", "up", "down", "longer"), 1) if self.parents else {}),
                 "header": self.header,
                 **self.brought,
             }
@@ -172,13 +179,19 @@ class PacketSwitchParams(ABC):
                 "sender": self.ports,  # one bit
                 "everyone": self.ports,  # the job's ports
                 **({"draining": 1} if self.tenants else {}),  # no new use may begin
+                **(self.parent_fields if self.parents else {}),
                 "header": self.header,
                 **self.brought,
             }
         )
 
     @property
-    def brought(self) -> dict[str, data.Layout]:
+    def parent_fields(self) -> dict[str, ShapeLike]:
+        """Return what a request tells of the job's parent: its port, if any, and who sent it."""
+        return {"parent": self.ports, "root": 1, "from_parent": 1}
+
+    @property
+    def brought(self) -> dict[str, ShapeLike]:
         """Return the field of what a packet brings, if it brings something."""
         return {} if self.payload is None else {"payload": self.payload}
 

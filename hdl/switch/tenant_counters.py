@@ -27,7 +27,7 @@ class TenantCounters(Component):
     """Counts what happens to each tenant; ``value`` is counter ``select`` of job ``job``.
 
     Every input has a bit for each job: it is ``active``, has ``unfinished`` uses, ``ended`` one,
-    was ``refused``, and a packet is ``of`` it. Latency: that of
+    was ``refused``, and a packet is ``of`` it, be it a ``longer`` one. Latency: that of
     :class:`hdl.common.counter_banks.CounterBanks`.
     """
 
@@ -43,6 +43,7 @@ class TenantCounters(Component):
                 "refused": In(params.jobs),
                 "ended": In(params.jobs),
                 "of": In(params.jobs),
+                **({"longer": In(1)} if params.parents else {}),
                 "job": In(range(MOST_PARTS)),
                 "select": In(TENANT_COUNTERS.index_bits),
                 "value": Out(TENANT_COUNTERS.bits),
@@ -56,6 +57,10 @@ class TenantCounters(Component):
             CounterBanksParams(counters=TENANT_COUNTERS, count=params.jobs)
         )
         was_active = Signal(params.jobs)
+        frames = params.frames
+        size = frames.most_bytes
+        if params.parents:
+            size = Mux(self.longer, frames.longest_bytes, size)
         for k, events in enumerate(banks.events):
             active = self.active[k]
             m.d.sync += was_active[k].eq(active)
@@ -65,7 +70,7 @@ class TenantCounters(Component):
                 events.granted_cycles.eq(active),
                 events.busy_cycles.eq(self.unfinished[k]),
                 events.operations.eq(self.ended[k]),
-                events.bytes.eq(Mux(self.of[k], params.frames.most_bytes, 0)),
+                events.bytes.eq(Mux(self.of[k], size, 0)),
             ]
         m.d.comb += [
             banks.clear.eq(self.clear),

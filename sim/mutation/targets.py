@@ -29,7 +29,12 @@ ELSEWHERE = {
     "hdl/p4sgd/engine/datapath.py": ("hdl/p4sgd/engine/test_engine.py",),
     "hdl/p4sgd/core/engine_group.py": ("hdl/p4sgd/core/test_engine_chain.py",),
     "hdl/p4sgd/host/model_writer.py": ("hdl/p4sgd/host/test_model_port.py",),
+    "hdl/p4sgd/switch/aggregator.py": (
+        "hdl/p4sgd/switch/test_aggregator.py",
+        "hdl/p4sgd/switch/test_tree_aggregator.py",
+    ),
     "hdl/p4sgd/switch/slot_rule.py": ("hdl/p4sgd/switch/test_aggregator.py",),
+    "hdl/p4sgd/switch/tree_rule.py": ("hdl/p4sgd/switch/test_tree_aggregator.py",),
     "hdl/switch/host_command.py": ("hdl/switch/test_control_plane.py",),
     "hdl/switch/ingress_port.py": (
         "hdl/switch/test_ingress_port.py",

@@ -1,5 +1,7 @@
 """The slots of the switch: sums, bitmaps, and an answer a cycle."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
@@ -8,6 +10,8 @@ from hdl.common.component import Component
 from hdl.common.memory import MemoryParams
 from hdl.p4sgd.switch.params import USES, SwitchParams
 from hdl.p4sgd.switch.slot_rule import SlotRule
+from hdl.p4sgd.switch.tree_params import TreeSwitchParams
+from hdl.p4sgd.switch.tree_rule import TreeRule
 from hdl.switch.update_memory import UpdateMemory
 
 
@@ -23,6 +27,8 @@ class Aggregator(Component):
     the sender, whose repeated packet is answered pending until then. The sum is exact and
     saturated here, once, and tells its ``saturated`` lanes; all other answers carry 0.
     Where jobs are tenants, ``progress`` tells a cycle later whose slot's use began or ended.
+    Where these may have a parent, :class:`TreeRule` decides, and an answer that is ``up`` goes to
+    the port in ``parent`` as well, or only there: with the sum as it is, which the root saturates.
 
     Throughput: one request a cycle, the same slot over and over included. Never stalls.
     Contents survive a reset: slots are valid after they were cleared.
@@ -45,13 +51,15 @@ class Aggregator(Component):
                 "answered": Out(1),
                 "answer": Out(params.answer),
                 **({"progress": Out(params.progress)} if params.tenants else {}),
+                **({"parent": Out(params.ports)} if params.parents else {}),
             },
         )
 
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.rule = rule = SlotRule(params)
+        in_tree = isinstance(params, TreeSwitchParams)
+        m.submodules.rule = rule = TreeRule(params) if in_tree else SlotRule(params)
         m.submodules.slots = slots = UpdateMemory(
             MemoryParams(bits=params.state.size, depth=params.slots, style="ultra")
         )
@@ -96,8 +104,31 @@ class Aggregator(Component):
         state = params.state(slots.written.contents)  # as the request left it
         for k in range(params.lanes):
             value, overflow = saturate(state.agg[k], params.value_bits)
+            if params.parents:
+                overflow |= state.saturated[k]  # which a parent has told
             m.d.comb += [
                 self.answer.payload[k].eq(Mux(is_sum, value, 0)),
                 self.answer.saturated[k].eq(is_sum & overflow),
             ]
+        if isinstance(rule, TreeRule):
+            self.send_up(m, rule, bm, state)
         return m
+
+    def send_up(self, m: Module, rule: TreeRule, bm: Signal, state: Any) -> None:
+        """Let answers go up, with the exact sum or an acknowledgement, and not down by that."""
+        request, answer = self.request, self.answer
+        up, partial = Signal(reset_less=True), Signal(reset_less=True)
+        parent = Signal(self.params.ports, reset_less=True)
+        m.d.sync += [
+            self.answered.eq(self.valid & (rule.complete | rule.repeat | rule.up)),
+            up.eq(rule.up),
+            partial.eq(request.header.is_agg),
+            parent.eq(request.parent),
+        ]
+        with m.If(~rule.complete & ~rule.repeat):
+            m.d.sync += bm.eq(0)
+        m.d.comb += [answer.up.eq(up), answer.partial.eq(partial), self.parent.eq(parent)]
+        with m.If(up):
+            m.d.comb += answer.saturated.eq(0)
+            for k in range(self.params.lanes):
+                m.d.comb += answer.payload[k].eq(Mux(partial, state.agg[k], 0))

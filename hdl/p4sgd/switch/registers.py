@@ -25,6 +25,14 @@ ADDRESS_REGISTERS = (
     *address_registers("group_address", "address which answers are sent to"),
 )
 
+PARENT_REGISTERS = (
+    *address_registers("parent_address", "address of the switches above, one for all of them"),
+    single(
+        rw("place_at_parents", 5, "number of their port to this switch, its bit in their bitmaps"),
+        "Which child of the switches above this switch is.",
+    ),
+)
+
 JOB = (job_register("The job that commands are for."),)
 PLACE_REGISTERS = (
     JOB_PORTS,
@@ -112,9 +120,12 @@ def counter_registers(params: SwitchParams) -> tuple[Register, ...]:
 def switch_registers(params: SwitchParams) -> RegisterMap:
     """Return the register map of a switch; the same for all sizes, so that one driver fits all.
 
-    That of a switch of tenants has more commands, and counters of each of them.
+    That of a switch of tenants has more commands, and counters of each of them; and that of one
+    whose tenants may have a parent says where it is in their trees.
     """
     more = tenant_registers.tenant_counter_registers() if params.tenants else ()
+    if params.parents:
+        more += PARENT_REGISTERS
     return RegisterMap(
         "tenant_switch" if params.tenants else "p4sgd_switch",
         identity_registers_of(params)

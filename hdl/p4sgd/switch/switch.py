@@ -30,7 +30,9 @@ class Switch(Component):
     jobs and reads counters through ``s_axil`` (:mod:`hdl.p4sgd.switch.registers`). Jobs have
     ports and slots of their own. Or jobs are tenants, to which the switch is granted
     (:mod:`hdl.switch.tenant_control`), if ``params`` are
-    :class:`hdl.p4sgd.switch.tenant_params.TenantSwitchParams`.
+    :class:`hdl.p4sgd.switch.tenant_params.TenantSwitchParams`. Or tenants may have a parent behind
+    one of the ports, to which this switch is as a worker, if ``params`` are
+    :class:`hdl.p4sgd.switch.tree_params.TreeSwitchParams`.
 
     Throughput: one packet a cycle over all ports, whatever its slot; ports take turns. Latency:
     :attr:`latency` cycles from a frame taken to its answer valid, when nothing else waits.
@@ -105,6 +107,8 @@ class Switch(Component):
             command_tenants(m, registers, ingress, control, jobs)
             report_tenants(m, registers, control, jobs)
             count_tenants(m, registers, control, jobs, aggregator, verdict)
+        if params.parents:
+            self.join_tree(m, registers, ingress, aggregator, egress)
         return m
 
     def command_jobs(self, m: Module, registers: RegisterBlock, jobs: JobTable) -> None:
@@ -172,3 +176,22 @@ class Switch(Component):
             status.saturations.eq(totals.saturations),
         ]
         return verdict
+
+    def join_tree(
+        self,
+        m: Module,
+        registers: RegisterBlock,
+        ingress: SwitchIngress,
+        aggregator: Aggregator,
+        egress: SwitchEgress,
+    ) -> None:
+        """Let the host say where the parents are, and which child of theirs this switch is."""
+        settings = registers.control
+        place = Signal(32)
+        m.d.sync += place.eq(1 << settings.place_at_parents)
+        m.d.comb += [
+            ingress.place.eq(place),
+            egress.place.eq(place),
+            egress.above.eq(Cat(settings.parent_address_low, settings.parent_address_high)),
+            egress.parent.eq(aggregator.parent),
+        ]

@@ -10,7 +10,8 @@ from hdl.p4sgd.switch.params import SwitchParams
 class TenantVerdict(enum.Enum, shape=5):
     """Says what became of a packet in a switch of tenants.
 
-    To those of :class:`hdl.p4sgd.switch.params.Verdict` two are added.
+    To those of :class:`hdl.p4sgd.switch.params.Verdict` are added two of tenants, and from ``FULL``
+    on those of a switch with a parent, which is a worker to it.
     """
 
     NONE = 0
@@ -31,6 +32,12 @@ class TenantVerdict(enum.Enum, shape=5):
     CORRUPT = 15
     NOT_GRANTED = 16  #: its job is registered and not granted
     DRAINING = 17  #: a partial activation of the next use, of a job that has been released
+    FULL = 18  #: the parent's full activation, which the slot waits for
+    FREED = 19  #: the parent's word that everyone has acknowledged, which the slot waits for
+    PENDING = 20  #: the parent has what went up, and waits for others
+    REPEATED = 21  #: the parent has said that before
+    UNASKED = 22  #: the parent answers what has not gone up
+    WRONG_WAY = 23  #: a child says what only a parent may, or the parent what only a child may
 
 
 @dataclass(frozen=True, kw_only=True)

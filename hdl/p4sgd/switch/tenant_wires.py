@@ -98,6 +98,8 @@ def count_tenants(
     )
     progress = aggregator.progress
     of = delay(m, jobs.of, aggregator.latency, "of", reset_less=False)
+    if params.parents:
+        m.d.comb += tenants.longer.eq(delay(m, jobs.longer, aggregator.latency, "longer"))
     m.d.comb += [
         *(counters.clear.eq(settings.clear_counters) for counters in (tenants, verdicts, control)),
         tenants.active.eq(jobs.active),

@@ -2,23 +2,34 @@ import random
 from dataclasses import replace
 
 import cocotb
+import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.network.frame import FRAMES
+from hdl.p4sgd.network.tree_format import TREE_FRAMES
 from hdl.switch.frame_filter import FrameFilter, Quality
+from hdl.switch.frame_format import FrameFormat
 from sim.harness.streams import never, often, rarely, start
-from sim.harness.verilator import simulate
+from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.golden import frames
 from sim.p4sgd.golden.frames import WireFrame, judge
 from tests.hdl.p4sgd.bench import LOW, TOP
+from tests.hdl.switch.frames import Head
 
 ADDRESS = bytes.fromhex("021122334455")
 BEAT_BYTES = 64
 EDGES = LOW, 0, TOP
 
 
-def test_frame_filter():
-    simulate(FrameFilter(FRAMES), __name__)
+@pytest.mark.parametrize("frames", [FRAMES, TREE_FRAMES], ids=lambda frames: frames.name)
+def test_frame_filter(frames):
+    simulate(FrameFilter(frames), __name__)
+
+
+@pytest.mark.parametrize(("least", "more"), [(30, 4), (60, 5)])
+def test_rejects(least, more):
+    with pytest.raises(ValueError, match=r"more_bytes must be (0 if|from 0 to 4)"):
+        replace(FRAMES, first=Head, constants=(), zero=(), least_bytes=least, more_bytes=more)
 
 
 def some_frame():
@@ -73,6 +84,9 @@ class Bench:
         self.expected = None  # of the beat that is about to move
         self.reported = None  # of the beat before
         self.reports = 0
+        params = params_in_simulator(FrameFormat)
+        self.lengths = {params.most_bytes, params.longest_bytes}
+        self.has_more = bool(params.more_bytes)
         dut.axis_tvalid.value = 0
         self.set_address(ADDRESS)
 
@@ -87,9 +101,13 @@ class Bench:
         assert dut.axis_tready.value
         assert bool(dut.valid.value) == (self.reported is not None)
         if self.reported is not None:
-            quality, first, name = self.reported
+            quality, first, last, name = self.reported
             assert Quality(int(dut.quality.value)).name == quality.name, name
             assert int(dut.frame.value) == first, name
+            if self.has_more and quality is frames.Quality.GOOD:
+                long = len(last) == BEAT_BYTES
+                assert bool(dut.longer.value) == long, name
+                assert not long or int(dut.more.value).to_bytes(4, "little") == last[60:], name
             self.reports += 1
         self.reported, self.expected = self.expected, None
 
@@ -121,7 +139,8 @@ class Bench:
             dut.axis_tuser.value = corrupt and last
             first = beat & ((1 << 480) - 1) if first is None else first
             if last:
-                self.expected = judge(wire, corrupt, self.address), first, wire.hex()
+                quality = judge(wire, corrupt, self.address, self.lengths)
+                self.expected = quality, first, chunk, wire.hex()
             await self.step()
 
     async def finish(self, packets):

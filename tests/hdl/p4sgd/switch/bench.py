@@ -17,7 +17,7 @@ from sim.p4sgd.golden.switch import SwitchModel
 from sim.p4sgd.switch_driver import SwitchDriver
 
 BEAT_BYTES = 64
-FRAME_KEEP = (1 << BYTES) - 1
+OF_PARENTS = [TenantVerdict[name] for name in ("FULL", "FREED", "PENDING", "REPEATED", "UNASKED")]
 
 
 @dataclass
@@ -65,6 +65,7 @@ class Bench:
     """Drives all ports of a switch and keeps what leaves them."""
 
     model_type, driver_type = SwitchModel, SwitchDriver
+    lengths = (BYTES,)  # of what leaves
 
     def __init__(self, dut, params: SwitchParams) -> None:
         self.dut, self.params = dut, params
@@ -148,10 +149,12 @@ class Bench:
                 self.waiting[port] = int(tdata.value)
             else:
                 keep, last, user = (int(handle.value) for handle in flags)
-                assert (keep, last, user) == (FRAME_KEEP, 1, 0)
+                length = keep.bit_length()
+                assert length in self.lengths
+                assert (keep, last, user) == ((1 << length) - 1, 1, 0)
                 word = int(tdata.value)
-                assert word >> 8 * BYTES == 0
-                self.seen[port].append((k, word.to_bytes(BEAT_BYTES, "little")[:BYTES]))
+                assert word >> 8 * length == 0
+                self.seen[port].append((k, word.to_bytes(BEAT_BYTES, "little")[:length]))
 
     def answers(self, arrivals):
         """A schedule of one frame a cycle; the model's answers by port, each with its cycle."""
@@ -197,6 +200,8 @@ class Bench:
         requests = [v for v in Verdict if 0 < v.value < Verdict.WRONG_SLOT.value]
         if self.params.tenants:
             requests.append(TenantVerdict.DRAINING)
+        if self.params.parents:
+            requests += OF_PARENTS
         taken = sum(row[verdict.name] for row in golden.values() for verdict in requests)
         assert await self.host.read("packets") == taken
         assert await self.host.read("saturations") == self.model.saturations

@@ -1,0 +1,59 @@
+"""A frame as a switch of a tree sends it: down to its children, or up to its parent."""
+
+from amaranth.hdl import Cat, Module, Mux
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.p4sgd.network.frame import LANES, Frame
+from hdl.p4sgd.network.tree_frame import MORE_BYTES, TREE_ANSWER
+
+LOW_BITS = 32  #: of a sum, where an activation is
+
+
+class TreeWriter(Component):
+    """Makes ``answer`` a ``frame``: a switch's, or, if it is ``up``, a child's to its parent.
+
+    The format is :class:`hdl.p4sgd.network.tree_format.TreeFormat`.
+    ``around`` has the addresses and constants of a switch's frames. The parent at address ``above``
+    knows the switch by the bit ``place``. A sum that goes up makes a ``longer`` frame: then it has
+    ``more`` behind it, which is zero otherwise. What goes down beside one is pending, without sum.
+
+    Latency: none.
+    """
+
+    latency = 0
+
+    def __init__(self, params: None = None) -> None:
+        super().__init__(
+            params,
+            {
+                "answer": In(TREE_ANSWER),
+                "around": In(Frame),
+                "above": In(48),
+                "place": In(32),
+                "frame": Out(Frame),
+                "more": Out(8 * MORE_BYTES),
+                "longer": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        answer, around, frame = self.answer, self.around, self.frame
+        up = answer.up
+        high = Cat(lane[LOW_BITS:] for lane in answer.payload)
+        empty = answer.acked & ~up
+        pairs = zip(frame.payload, answer.payload, strict=True)
+        m.d.comb += [
+            frame.destination.eq(Mux(up, self.above, around.destination)),
+            *(frame[name].eq(around[name]) for name in ("source", "ethertype", "version")),
+            *(frame[name].eq(answer[name]) for name in ("job", "epoch", "seq", "use")),
+            frame.is_agg.eq(Mux(up, answer.partial, answer.is_agg)),
+            frame.acked.eq(empty),
+            frame.bm.eq(Mux(up, self.place, answer.bm)),
+            frame.saturated.eq(Mux(up, high[:LANES], answer.saturated)),
+            *(low.eq(Mux(empty, 0, lane[:LOW_BITS])) for low, lane in pairs),
+            self.more.eq(Mux(up, high[LANES:], 0)),
+            self.longer.eq(up & answer.partial),
+        ]
+        return m

@@ -1,0 +1,128 @@
+"""The rule of a slot in a switch of a tree: switch to its children, worker to its parent."""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.p4sgd.switch.slot_rule import SlotRule
+from hdl.p4sgd.switch.tree_params import TreeSwitchParams
+
+
+class TreeRule(Component):
+    """Decides by the rule of a tree (MINA, "RTL", Tree) as logic: :class:`SlotRule` for children.
+
+    Its ports are those of the rule of a slot, and mean the same; ``complete`` answers go to all
+    children. What completes a sum or its acknowledgement is answered so by the root alone. Of a job
+    with a parent it goes ``up`` instead, and again with each repetition until the parent has
+    answered, whose sender is told that it is ``pending``. What a slot waits for of its parent is
+    kept and goes to all children.
+
+    ``before`` must be what an earlier ``after`` was, and the job's ports and parent stay the same
+    until the slot is cleared.
+
+    Latency: none.
+    """
+
+    latency = 0
+
+    def __init__(self, params: TreeSwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "clear": In(1),
+                "request": In(params.request),
+                "neighbour": In(8),
+                "before": In(params.state),
+                "after": Out(params.state),
+                "verdict": Out(params.verdict),
+                "complete": Out(1),
+                "repeat": Out(1),
+                "pending": Out(1),
+                "up": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        request, before, after = self.request, self.before, self.after
+        m.submodules.slot = slot = SlotRule(self.params)
+        m.d.comb += [
+            slot.clear.eq(self.clear),
+            slot.request.eq(request),
+            slot.neighbour.eq(self.neighbour),
+            slot.before.eq(before),
+            after.eq(slot.after),
+            self.pending.eq(slot.pending),
+        ]
+        child = ~request.from_parent
+        kept, freed = Signal(), Signal()
+        verdict = self.judge(m, kept, freed)
+        sent = Mux(request.header.is_agg, before.gathered, before.thanked)
+        m.d.comb += [
+            self.verdict.eq(Mux(child, slot.verdict, verdict)),
+            self.complete.eq((request.root & slot.complete) | kept | freed),
+            self.repeat.eq(child & slot.repeat),
+            self.up.eq(
+                child & ~request.root & (slot.complete | (slot.repeat & slot.pending & sent))
+            ),
+        ]
+        with m.If(self.clear):
+            m.d.comb += [after.gathered.eq(1), after.thanked.eq(1), after.saturated.eq(0)]
+        with m.Elif(child):
+            self.follow(m, slot)
+        with m.Else():
+            m.d.comb += [
+                after.eq(before),
+                after.summed.eq(before.summed | kept),
+                after.finished.eq(before.finished | freed),
+            ]
+            with m.If(kept):
+                m.d.comb += [
+                    after.saturated.eq(request.saturated),
+                    after.agg.eq(request.payload),
+                ]
+        return m
+
+    def follow(self, m: Module, slot: SlotRule) -> None:
+        """Tell what children have done from what their parent has answered.
+
+        The rule of a slot says by ``summed`` and ``finished`` that all children are in a sum, or in
+        its acknowledgement. Of a root that is all.
+        """
+        before, after, root = self.before, self.after, self.request.root
+        begun = Signal()  # a use, of which nobody has said anything yet
+        m.d.comb += [
+            begun.eq(before.finished & ~slot.after.finished),
+            after.gathered.eq((before.gathered & ~begun) | slot.after.summed),
+            after.thanked.eq((before.thanked & ~begun) | slot.after.finished),
+            after.summed.eq(Mux(root, slot.after.summed, before.summed & ~begun)),
+            after.finished.eq(Mux(root, slot.after.finished, before.finished & ~begun)),
+            after.saturated.eq(Mux(begun, 0, before.saturated)),
+        ]
+
+    def judge(self, m: Module, kept: Signal, freed: Signal) -> Value:
+        """Return the verdict on a packet as the parent's, and whether it is ``kept``, or it frees
+        the slot.
+        """
+        request, before, kinds = self.request, self.before, self.params.verdict
+        is_agg, acked = request.header.is_agg, request.acked
+        same = request.header.use == before.use
+        for_sum = before.gathered & ~before.summed
+        for_word = before.thanked & ~before.finished
+        waits = Mux(acked, for_word | (is_agg & for_sum), for_sum)
+        ours = request.from_parent & same & waits
+        verdict = Signal(kinds)
+        m.d.comb += [
+            kept.eq(ours & is_agg & ~acked),
+            freed.eq(ours & acked & ~is_agg),
+        ]
+        with m.If(~same):
+            m.d.comb += verdict.eq(kinds.STALE)
+        with m.Elif(waits):
+            answered = Mux(is_agg, kinds.PENDING, kinds.FREED)
+            m.d.comb += verdict.eq(Mux(acked, answered, kinds.FULL))
+        with m.Elif(Mux(acked & ~is_agg, before.thanked, before.gathered)):
+            m.d.comb += verdict.eq(kinds.REPEATED)
+        with m.Else():
+            m.d.comb += verdict.eq(kinds.UNASKED)
+        return verdict

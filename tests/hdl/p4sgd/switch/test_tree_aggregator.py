@@ -1,0 +1,242 @@
+"""Every request of children and parents against the specification, mostly at the same slot."""
+
+import random
+from dataclasses import replace
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.p4sgd.network.tree_frame import LEVEL_BITS
+from hdl.p4sgd.switch.aggregator import Aggregator
+from hdl.p4sgd.switch.tenant_params import TenantVerdict
+from hdl.p4sgd.switch.tree_params import TreeSwitchParams
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.p4sgd.golden.allreduce import Packet, SwitchSlot, Verdict
+from sim.p4sgd.golden.tree_rule import (
+    SUM_BITS,
+    TreeOutcome,
+    TreeSlot,
+    child_rule,
+    parent_rule,
+    root_rule,
+)
+from tests.hdl.p4sgd.switch.traffic import bits_of, choose_packet, choose_payload
+from tests.long import short_and_long
+
+SIZES = [
+    TreeSwitchParams(ports=4, slots=4, jobs=2),
+    TreeSwitchParams(ports=16, slots=8, jobs=3, lanes=2),
+]
+#: what a parent says: is_agg, acked
+KINDS = {"full": (True, False), "acked": (False, True), "pending": (True, True)}
+
+
+@pytest.mark.parametrize(
+    "params", short_and_long(SIZES, SIZES[:1]), ids=lambda params: params.suffix
+)
+def test_tree_aggregator(params):
+    simulate(Aggregator(params), __name__)
+
+
+def choose_sum(lanes, bits):
+    """Of a subtree: of any size up to what may go up."""
+    return choose_payload(lanes, random.choice((bits, bits + 1, bits + LEVEL_BITS)))
+
+
+def own_part(slot):
+    return slot.own if isinstance(slot, TreeSlot) else slot
+
+
+class Golden:
+    """The slots by the specification, and what is driven and expected cycle by cycle."""
+
+    def __init__(self, params):
+        self.params = params
+        self.jobs = {}  # slot -> everyone, parent's bit or 0
+        self.slots = {}
+        self.rows = []  # slot, valid, clear, request
+        self.golden = []  # verdict, sender, answer, parent's bit, began, ended
+
+    def clear(self, slot):
+        """For any children, and any parent or none."""
+        params = self.params
+        ports = list(range(params.ports))
+        random.shuffle(ports)
+        parent = 1 << ports.pop() if random.random() < 0.8 else 0
+        count = random.choice((1, 2, random.randint(1, len(ports)), len(ports)))
+        everyone = sum(1 << port for port in ports[:count])
+        self.jobs[slot] = everyone, parent
+        kind = TreeSlot if parent else SwitchSlot
+        self.slots[slot] = kind.at_start(everyone, params.lanes)
+        garbage = unpack(params.request, random.getrandbits(params.request.size))
+        self.rows.append((slot, 0, 1, pack(params.request, garbage | {"everyone": everyone})))
+        self.golden.append(("NONE", None, None, None, 0, 0))
+
+    def idle(self):
+        slot = random.randrange(self.params.slots)
+        self.rows.append((slot, 0, 0, random.getrandbits(self.params.request.size)))
+        self.golden.append(("NONE", None, None, None, 0, 0))
+
+    def some_request(self, slot):
+        """Of a child, or of the parent: mostly what it would say next."""
+        everyone, parent = self.jobs[slot]
+        state = self.slots[slot]
+        if parent and random.random() < 0.4:
+            return self.of_parent(slot, state)
+        own = own_part(state)
+        waiting = isinstance(state, TreeSlot) and own.agg_bm == everyone and not state.finished
+        if waiting and random.random() < 0.5:  # whatever the parent has to say, children repeat
+            is_agg, worker, use = random.random() < 0.5, random.choice(bits_of(everyone)), own.use
+        else:
+            is_agg, worker, use = choose_packet(own, everyone)
+        payload = choose_sum(self.params.lanes, self.params.value_bits)
+        packet = Packet(is_agg, 1 << worker, use, payload=payload)
+        draining = random.random() < 0.05
+        return self.request(slot, packet, from_parent=False, draining=draining)
+
+    def of_parent(self, slot, state):
+        everyone, _ = self.jobs[slot]
+        use, wanted = state.own.use, "full" if state.own.ack_bm != everyone else "acked"
+        if random.random() < 0.3:
+            use = (use + random.choice((-1, 1, random.randrange(256)))) % 256
+        if random.random() < 0.4:
+            wanted = random.choice(list(KINDS))
+        is_agg, acked = KINDS[wanted]
+        payload = choose_payload(self.params.lanes, self.params.value_bits)
+        saturated = random.getrandbits(self.params.lanes) if wanted == "full" else 0
+        packet = Packet(is_agg, 0, use, acked, payload, saturated)
+        return self.request(slot, packet, from_parent=True, draining=random.random() < 0.05)
+
+    def request(self, slot, packet, *, from_parent, draining):
+        params, state = self.params, self.slots[slot]
+        everyone, parent = self.jobs[slot]
+        outcome = self.outcome(state, packet, everyone, from_parent)
+        verdict = outcome.verdict.name
+        if own_part(outcome.slot).use != own_part(state).use and draining:
+            outcome, verdict = TreeOutcome(state, outcome.verdict), "DRAINING"
+        self.slots[slot] = outcome.slot
+        sender = parent if from_parent else packet.bm
+        header = {
+            "job": random.randrange(params.jobs),
+            "epoch": random.getrandbits(16),
+            "seq": random.getrandbits(16),
+            "use": packet.use,
+            "is_agg": int(packet.is_agg),
+        }
+        request = {
+            "sender": sender,
+            "everyone": everyone,
+            "draining": int(draining),
+            "parent": parent,
+            "root": int(not parent),
+            "from_parent": int(from_parent),
+            "header": header,
+            "acked": int(packet.acked),
+            "saturated": packet.saturated,
+            "payload": list(packet.payload),
+        }
+        self.rows.append((slot, 1, 0, pack(params.request, request)))
+        before, after = finished(state, everyone), finished(outcome.slot, everyone)
+        answer = self.answer(outcome, header)
+        row = (verdict, sender, answer, parent if outcome.up else None)
+        self.golden.append((*row, int(before and not after), int(after and not before)))
+
+    def outcome(self, state, packet, everyone, from_parent):
+        if isinstance(state, SwitchSlot):
+            root = root_rule(state, packet, everyone)
+            return TreeOutcome(root.slot, root.verdict, root.answer)
+        if from_parent:
+            return parent_rule(state, packet, everyone)
+        return child_rule(state, packet, everyone)
+
+    def answer(self, outcome, header):
+        down, up = outcome.down, outcome.up
+        if down is None and up is None:
+            return None
+        nothing = [0] * self.params.lanes
+        is_sum = down is not None and down.is_agg and not down.acked
+        payload = list(down.payload) if is_sum else nothing
+        fields = down or replace(up, bm=0)
+        return {
+            "up": int(up is not None),
+            "partial": header["is_agg"],
+            "bm": fields.bm,
+            "acked": int(fields.acked) if down else None,
+            "saturated": down.saturated if down else 0,
+            "header": header | {"is_agg": int(fields.is_agg)},
+            "payload": list(up.payload) or nothing if up is not None else payload,
+        }
+
+
+def finished(slot, everyone):
+    return slot.finished if isinstance(slot, TreeSlot) else slot.ack_bm == everyone
+
+
+async def play(dut, golden):
+    """Drive all rows, one a cycle, and compare what comes out in exactly the right cycle."""
+    params = golden.params
+    lead, latency = Aggregator.lead, Aggregator.latency
+    rows = golden.rows + [(0, 0, 0, 0)] * (lead + latency)
+    header = params.request["header"]
+    seen = []
+    for k in range(len(rows)):
+        begun = k - lead
+        _, valid, clear, request = rows[begun] if begun >= 0 else (0, 0, 0, 0)
+        dut.slot.value = rows[k][0]
+        dut.ahead.value = rows[begun + 1][3] >> header.offset & (1 << header.width) - 1
+        dut.valid.value, dut.clear.value, dut.request.value = valid, clear, request
+        await RisingEdge(dut.clk)
+        names = (dut.verdict, dut.sender, dut.answered, dut.answer, dut.parent, dut.progress)
+        seen.append([int(handle.value) for handle in names])
+    for k, (verdict, sender, answer, parent, began, ended) in enumerate(golden.golden):
+        found = seen[k + lead + latency]
+        assert (k, TenantVerdict(found[0]).name) == (k, verdict)
+        assert (k, bool(found[2])) == (k, answer is not None)
+        progress = unpack(params.progress, found[5])
+        assert (k, progress["began"], progress["ended"]) == (k, began, ended)
+        if sender is not None:
+            assert (k, found[1]) == (k, sender)
+        if parent is not None:
+            assert (k, found[4]) == (k, parent)
+        if answer is not None:
+            fields = unpack(params.answer, found[3])
+            for name in ("acked",) if answer["acked"] is None else ():  # nothing goes down
+                answer[name] = fields[name]
+            assert fields == answer, k
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(bubbles=[0, 0.3])
+async def equals_the_specification(dut, bubbles):
+    params = params_in_simulator(TreeSwitchParams)
+    golden = Golden(params)
+    dut.valid.value = dut.clear.value = 0
+    await start(dut)
+    for slot in range(params.slots):
+        golden.clear(slot)
+    hot = 0
+    for k in range(8000):
+        if random.random() < bubbles:
+            golden.idle()
+            continue
+        if k % 500 == 0:
+            hot = random.randrange(params.slots)
+        slot = hot if random.random() < 0.6 else random.randrange(params.slots)
+        if random.random() < 0.01:
+            golden.clear(slot)
+        else:
+            golden.some_request(slot)
+    await play(dut, golden)
+    found = {name for name, *_ in golden.golden}
+    of_children = [Verdict.ADDED, Verdict.REPEATED_PARTIAL, Verdict.ACKNOWLEDGED]
+    of_children += [Verdict.REPEATED_ACK, Verdict.PREVIOUS_ACK, Verdict.EARLY]
+    of_children += [Verdict.PREMATURE_ACK, Verdict.STALE]
+    of_parents = [Verdict.FULL, Verdict.FREED, Verdict.PENDING, Verdict.REPEATED, Verdict.UNASKED]
+    assert found >= {verdict.name for verdict in (*of_children, *of_parents)} | {"DRAINING"}
+
+
+def test_sums_have_the_bits_of_the_wire():
+    assert TreeSwitchParams().agg[0].width == SUM_BITS
