@@ -1,0 +1,204 @@
+"""Switches of three levels in one simulation, with P4SGD's workers below them, on bad links.
+
+Two jobs share the switches: one has all of them, and of the other one's tree the middle one is the
+root, which has two leaves of two workers.
+"""
+
+import random
+from collections import deque
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.p4sgd.switch.switch import Switch
+from sim.golden.tree_plan import TreePlan
+from sim.harness.payloads import pack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.p4sgd.golden.frames import BYTES
+from sim.p4sgd.surroundings.tree_system import TreeSystem, TreeSystemParams
+from sim.p4sgd.tree_driver import TreeDriver
+from sim.surroundings.link import LinkParams
+from tests.sim.p4sgd.golden.tree_network import (
+    above,
+    group,
+    make_workers,
+    own,
+    right_sums,
+    some_partials,
+)
+
+PLAN = TreePlan(((2, 2), None))
+MIDDLE = 1  #: the switch below the root
+PARAMS = TreeSystemParams(plan=PLAN, slots=16, link=LinkParams(depth=64, holds=8, beats=2))
+SLOTS = 4  #: of each job
+COUNT = 40  #: sums of each job
+BAD = dict.fromkeys(("drop", "duplicate", "reorder"), int(0.3 * (1 << 16)))
+LATENCY = 3  #: of a link
+PATIENCE = 250  #: cycles until a worker asks again
+#: number and epoch of each job; the second one's tree begins at MIDDLE
+ALL, PART = {"job": 0, "epoch": 7, "base": 2}, {"job": 1, "epoch": 9, "base": 8}
+
+
+def test_tree_network():
+    simulate(TreeSystem(PARAMS), __name__)
+
+
+class WorkerPort:
+    """Where a worker is: what it sends waits until the link takes it."""
+
+    def __init__(self, dut, number):
+        names = ("tvalid", "tready", "tdata", "tkeep", "tlast", "tuser")
+        self.sends = [getattr(dut, f"from_workers_{number}_{name}") for name in names]
+        self.takes = [getattr(dut, f"to_workers_{number}_{name}") for name in names]
+        self.queue = deque()
+        self.showing = False
+        self.sends[0].value = 0
+        self.takes[1].value = 1
+
+    def step(self):
+        """The end of a cycle: what has come, as bytes and whether they are corrupt, or None."""
+        valid, ready, tdata, tkeep, tlast, tuser = self.sends
+        if self.showing and ready.value:
+            self.showing = False
+            valid.value = 0
+        if self.queue and not self.showing:
+            self.showing = True
+            valid.value, tkeep.value, tlast.value, tuser.value = 1, (1 << BYTES) - 1, 1, 0
+            tdata.value = int.from_bytes(self.queue.popleft(), "little")
+        valid, _, tdata, tkeep, _, tuser = self.takes
+        if not valid.value:
+            return None
+        length = int(tkeep.value).bit_length()
+        return int(tdata.value).to_bytes(64, "little")[:length], bool(tuser.value)
+
+
+class Bench:
+    """The tree, its hosts' drivers, and golden workers of both jobs behind the same ports."""
+
+    def __init__(self, dut):
+        self.dut, self.params = dut, params_in_simulator(TreeSystemParams)
+        self.ports = [WorkerPort(dut, k) for k in range(len(PLAN.workers))]
+        self.hosts = [
+            TreeDriver(dut, self.params.switch, bus=f"s_axil_{number}") for number in PLAN.switches
+        ]
+        self.workers = {ALL["job"]: {}, PART["job"]: {}}
+        self.edge = RisingEdge(dut.clk)
+
+    async def begin(self, **faults):
+        settings = {"latency": LATENCY, "displacement": 60, "seed": random.getrandbits(32)}
+        nothing = dict.fromkeys(self.params.link.settings.members, 0)
+        self.dut.link.value = pack(self.params.link.settings, nothing | settings | faults)
+        await start(self.dut)
+        for number, host in enumerate(self.hosts):
+            await host.settled()
+            await host.set_addresses(own(PLAN, number), group(number))
+            await host.share(most=2, apart=False)
+            member = PLAN.members[number]
+            if member.parent is not None:
+                await host.set_parents(above(PLAN, number), member.place)
+            await self.enter(host, ALL, member.everyone, member.parent_port)
+            if number == MIDDLE or member.parent == MIDDLE:
+                parent = None if number == MIDDLE else member.parent_port
+                await self.enter(host, PART, member.everyone, parent)
+        return self
+
+    async def enter(self, host, job, ports, parent):
+        """A switch is a job's."""
+        fields = {"ports": ports, "parent": parent, "base": job["base"], "slots": SLOTS}
+        await host.register(job["job"], epoch=job["epoch"] - 1, **fields)
+        await host.acquire(job["job"], job["epoch"])
+
+    def employ(self, job, partials):
+        """Workers of a job, which sum up so many partials."""
+        below = [number for number in PLAN.workers if PLAN.members[number].parent != 0]
+        numbers = below if job is PART else list(PLAN.workers)
+        self.workers[job["job"]] = make_workers(PLAN, partials, SLOTS, numbers=numbers, **job)
+
+    def send(self, number, frames):
+        self.ports[number - PLAN.workers.start].queue.extend(frames)
+
+    async def step(self):
+        """A cycle: each worker sees what has come."""
+        await self.edge
+        for number in PLAN.workers:
+            port = self.ports[number - PLAN.workers.start]
+            came = port.step()
+            if came is not None:
+                data, corrupt = came
+                for workers in self.workers.values():
+                    if number in workers:
+                        self.send(number, workers[number].take(data, corrupt=corrupt))
+
+    async def run(self, most=60_000):
+        """Until all workers are done; what is missing is asked for again."""
+        everyone = [pair for workers in self.workers.values() for pair in workers.items()]
+        for number, worker in everyone:
+            self.send(number, worker.begin())
+        for cycle in range(most):
+            await self.step()
+            if cycle % PATIENCE == PATIENCE - 1:
+                for number, worker in everyone:
+                    if len(self.ports[number - PLAN.workers.start].queue) < 2 * SLOTS:
+                        self.send(number, worker.repeat())
+            if all(worker.done for _, worker in everyone):
+                return cycle
+        raise AssertionError(f"not over after {most} cycles")
+
+
+@cocotb.test(timeout_time=5, timeout_unit="ms")
+@cocotb.parametrize(faults=[{}, BAD | {"corrupt": 3000}])
+async def sums_are_exact(dut, faults):
+    """Each worker has each sum once, clamped once; also those beyond 32 bits on their way."""
+    bench = await Bench(dut).begin(**faults)
+    expected = {}
+    for job in (ALL, PART):
+        plan = PLAN if job is ALL else TreePlan((2, 2))
+        partials = some_partials(plan, COUNT)
+        bench.employ(job, partials)
+        expected[job["job"]] = right_sums(partials)
+    cycles = await bench.run()
+    print(f"{2 * COUNT} sums in {cycles} cycles")
+    for job, workers in bench.workers.items():
+        sums, clamped = expected[job]
+        for worker in workers.values():
+            assert [worker.sums[j] for j in range(COUNT)] == sums
+            assert [worker.clamped[j] for j in range(COUNT)] == clamped
+    clamped_at = [sum(bits.bit_count() for bits in expected[job["job"]][1]) for job in (ALL, PART)]
+    assert all(clamped_at)
+    for number, host in enumerate(bench.hosts):
+        # Nobody clamps but the roots, and no parent answers what it was not asked.
+        saturations = {0: clamped_at[0], MIDDLE: clamped_at[1]}.get(number, 0)
+        assert await host.read("saturations") == saturations
+        rows = (await host.verdicts()).values()
+        assert not sum(row["UNASKED"] + row["WRONG_WAY"] + row["WRONG_WORKER"] for row in rows)
+        assert await host.read("unfinished_jobs") == 0
+        if PLAN.members[number].parent is not None:
+            row = (await host.verdicts())[PLAN.members[number].parent_port]
+            uses = COUNT * (1 if number == MIDDLE else 2)
+            assert (row["FULL"], row["FREED"]) == (uses, uses)
+            assert not faults or (row["REPEATED"] and row["PENDING"])
+
+
+@cocotb.test(timeout_time=5, timeout_unit="ms")
+async def three_levels_take_five_hops(dut):
+    """From the last partial activation to its sum: at most 40 cycles, and those of the links."""
+    bench = await Bench(dut).begin()
+    partials = some_partials(PLAN, 1)
+    bench.employ(ALL, partials)
+    workers = bench.workers[ALL["job"]]
+    last, *others = workers
+    for number in others:
+        bench.send(number, workers[number].begin())
+    for _ in range(200):
+        await bench.step()
+    assert not any(worker.sums for worker in workers.values())
+    bench.send(last, workers[last].begin())
+    await bench.step()  # shows it
+    cycles = 0
+    while not workers[last].sums:
+        await bench.step()
+        cycles += 1
+    hop = Switch(bench.params.switch).latency
+    assert 5 * hop <= 40
+    assert cycles - 1 == 5 * hop + 6 * LATENCY
