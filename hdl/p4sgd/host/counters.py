@@ -1,5 +1,7 @@
 """The worker's counters: what every cycle of a run was spent on."""
 
+from typing import Any
+
 from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
@@ -120,7 +122,7 @@ class Counters(Component):
             CountersParams(name="worker", counters=widths, bits=COUNTER_BITS, clears=False)
         )
         m.submodules.counters = DomainRenamer("cleared")(counters)
-        events = Signal(counters.params.events)
+        events: Any = Signal(counters.params.events)
         m.d.comb += [events[name].eq(step) for name, step in steps.items()]
         m.d.comb += [
             counters.events.eq(delay(m, events, CLEAR_LATENCY, "late_events")),
