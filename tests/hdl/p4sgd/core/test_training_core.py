@@ -13,6 +13,7 @@ from hdl.p4sgd.core.training_core import TrainingCore
 from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.engine.model_params import GROUP_LANES
 from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.engine.word_counter import WordCounter
 from hdl.p4sgd.worker import Worker
 from hdl.p4sgd.worker_latencies import OVER_DIES
 from hdl.p4sgd.worker_params import Loss, WorkerParams
@@ -157,6 +158,7 @@ async def trains_like_the_golden_model(dut, loss, wild, delay, stalls):
     for e in engines:
         await load(dut, params.engine, job.shares(job.weights)[e], f"_{e}", lingers(source))
     trace = watch(dut, "events", "finished", *(f"engine_events_{e}" for e in engines))
+    await clock(dut, WordCounter.settings_latency)
     await pulse(dut, "begin")
     total = job.micro_batches * EPOCHS
     if delay is not None:
@@ -200,6 +202,7 @@ async def mark_turnaround(dut, loss):
         loss={"loss": loss, "mantissa": 1, "exponent": 1},
         join=1,
     )
+    await clock(dut, WordCounter.settings_latency)
     await pulse(dut, "begin")
     labels = streams.Source(dut, "labels")
     for _ in range(count):
@@ -259,6 +262,7 @@ async def tells_what_it_lacks(dut):
         assert int(dut.labels_waiting.value) == labels
 
     await lacks(0, 0)
+    await clock(dut, WordCounter.settings_latency)
     await pulse(dut, "begin")
     await lacks(lacking, 0)
     random.shuffle(engines)
