@@ -1,4 +1,4 @@
-"""MINA's switch: P4SGD's, whose jobs are tenants."""
+"""MINA's switch: P4SGD's, whose jobs are tenants, each in a tree of its own."""
 
 from gen.designs.design import Card, Design, Most, Run
 
@@ -6,7 +6,7 @@ DESIGN = Design(
     name="mina-switch",
     about="a MINA switch: adds up for the jobs that it is granted to, one or several at a time",
     component="hdl.p4sgd.switch.switch:Switch",
-    params="hdl.p4sgd.switch.tenant_params:TenantSwitchParams",
+    params="hdl.p4sgd.switch.tree_params:TreeSwitchParams",
     presets={
         "tiny": {"ports": 4, "slots": 16, "jobs": 2, "ingress_depth": 32, "egress_depth": 16},
         "small": {"ports": 8, "slots": 256, "jobs": 4, "ingress_depth": 64},

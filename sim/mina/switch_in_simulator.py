@@ -8,7 +8,7 @@ import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.p4sgd.network.frame import FRAME_KEEP
-from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
+from hdl.p4sgd.switch.tree_params import TreeSwitchParams
 from sim.golden import tenancy_frames
 from sim.golden.tenancy import EPOCHS, Command, Refused, State, Verb
 from sim.harness.in_simulator import params_in_simulator, tell, workload_in_simulator
@@ -16,8 +16,8 @@ from sim.harness.streams import start
 from sim.mina.switch_session import TenantSwitchWorkload
 from sim.p4sgd.golden.allreduce import SwitchSlot, Verdict
 from sim.p4sgd.golden.frames import BYTES, LANES, WireFrame
-from sim.p4sgd.golden.tenant_switch import TenantSwitchModel
-from sim.p4sgd.tenant_driver import TenantDriver
+from sim.p4sgd.golden.tree_switch import TreeSwitchModel, own_part
+from sim.p4sgd.tree_driver import TreeDriver
 
 ADDRESS, GROUP, CONTROLLER = (bytes([2, 0, 0, 0, 0, k]) for k in (1, 2, 3))
 QUIET = 40  #: cycles after which nothing is under way
@@ -25,12 +25,12 @@ TAKING = (Verdict.ADDED, Verdict.ACKNOWLEDGED)
 
 
 class TenantBench:
-    """All ports of a switch, its golden model, and the jobs that are registered."""
+    """All ports of a switch, its golden model, and jobs, of whose trees the switch is the root."""
 
-    def __init__(self, dut: Any, params: TenantSwitchParams, asked: TenantSwitchWorkload) -> None:
+    def __init__(self, dut: Any, params: TreeSwitchParams, asked: TenantSwitchWorkload) -> None:
         self.dut, self.params, self.asked = dut, params, asked
-        self.host = TenantDriver(dut, params)
-        self.model = TenantSwitchModel(params.ports, params.slots, params.jobs, ADDRESS, GROUP)
+        self.host = TreeDriver(dut, params)
+        self.model = TreeSwitchModel(params.ports, params.slots, params.jobs, ADDRESS, GROUP)
         self.edge = RisingEdge(dut.clk)
         self.control = params.ports - 1  # the port that the controller is behind
         self.last = [0] * params.jobs  # number of a job's last grant
@@ -111,10 +111,12 @@ class TenantBench:
 
     def frame(self, job: int) -> tuple[int, bytes]:
         """The next frame of a job, whether it holds the switch or not: its port, its bytes."""
-        tenant, active = self.model.tenants[job], self.model.active.get(job)
+        tenant = self.model.tenants[job]
         assert tenant is not None
         seq = random.choice(tenant.slots)
-        slot = active.slot(seq) if active else SwitchSlot.at_start(tenant.ports, LANES)
+        slot = SwitchSlot.at_start(tenant.ports, LANES)
+        if tenant.holds:
+            slot = own_part(self.model.tree_job(job).tree_slot(seq))
         adds = slot.agg_bm != tenant.ports
         missing = tenant.ports & ~(slot.agg_bm if adds else slot.ack_bm)
         use, is_agg = (slot.use, adds) if missing else ((slot.use + 1) % 256, True)
@@ -182,7 +184,7 @@ class TenantBench:
 async def measure(dut: Any) -> None:
     """All jobs take turns; at last everything is given back, and counters are read."""
     params, asked = (
-        params_in_simulator(TenantSwitchParams),
+        params_in_simulator(TreeSwitchParams),
         workload_in_simulator(TenantSwitchWorkload),
     )
     bench = TenantBench(dut, params, asked)
