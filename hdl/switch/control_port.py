@@ -3,7 +3,7 @@
 from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import stream
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
@@ -21,6 +21,11 @@ CONTROL_COUNTERS = CountersParams(
         ("closed_commands", 1),  # as the port takes none
     ),
     bits=32,
+)
+
+#: What is kept of a command: what the tenants want to know, and what its answer repeats.
+KEPT = data.StructLayout(
+    {"source": 48, "switch": 32, **{name: field.shape for name, field in TENANT_COMMAND}}
 )
 
 
@@ -58,7 +63,7 @@ class ControlPort(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        head = Signal(TenancyHead, reset_less=True)
+        head: Any = Signal(KEPT, reset_less=True)
         answer = Signal(TENANT_ANSWER, reset_less=True)
         busy = Signal()  # a command is not answered yet
         asks = Signal()  # it has not been taken
@@ -74,7 +79,7 @@ class ControlPort(Component):
             *copied(self.commands.payload, head),
         ]
         with m.If(taken):
-            m.d.sync += [head.eq(self.head), busy.eq(1), asks.eq(1)]
+            m.d.sync += [*copied(head, self.head), busy.eq(1), asks.eq(1)]
         with m.Elif(self.commands.ready):
             m.d.sync += asks.eq(0)
         with m.If(self.answered):
