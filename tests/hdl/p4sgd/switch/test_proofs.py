@@ -182,7 +182,7 @@ MUTANTS = {
         "self.clear.eq(clearing)", "self.clear.eq(control.clear)", "requests_as_promised"
     ),
     "any port": table(
-        "~self.is_there(job) | ~(job.ports & sender).any()",
+        "~self.is_there(job) | ~(ports & sender).any()",
         "~self.is_there(job)",
         "requests_as_promised",
     ),
