@@ -135,13 +135,8 @@ class TenantControl(Component):
         seen = Signal(params.job, reset_less=True)
         over = Signal(32, reset_less=True)
         index = Signal(params.job_bits)
-        comparing = Signal()
-        m.d.comb += [
-            comparing.eq((state == State.COMPARE) & (step < params.jobs)),
-            index.eq(Mux(state == State.COMPARE, step, own)[: params.job_bits]),
-        ]
+        m.d.comb += index.eq(Mux(state == State.COMPARE, step, own)[: params.job_bits])
         number = delay(m, index, 1, "number")
-        shown = delay(m, comparing, 1, "shown", reset_less=False)
         m.d.sync += seen.eq(Array(self.table)[index])
         with m.If(state == State.BEGIN):
             m.d.sync += [entry.eq(seen), over.eq(closed[own])]
@@ -152,7 +147,7 @@ class TenantControl(Component):
             judge.closed.eq(over),
             judge.other.eq(seen),
             judge.number.eq(number),
-            judge.counts.eq(shown & seen.active & (number != own)),
+            judge.counts.eq(seen.active & (number != own)),  # what comes late changes nothing
         ]
 
     def decide(self, m: Module, judge: TenantJudge, state: Any, tenant: Any, closed: Any) -> None:

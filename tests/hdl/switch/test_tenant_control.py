@@ -72,7 +72,9 @@ class Bench:
         """Mostly a command that works, or nearly does; often one that was given before."""
         if self.last and random.random() < 0.1:
             return self.last
-        job = random.randrange(self.params.jobs) | (random.random() < 0.03) << 10
+        job = random.randrange(self.params.jobs) | (random.random() < 0.06) << random.randrange(
+            3, 16
+        )
         ports = random.getrandbits(self.params.ports) & random.getrandbits(5)
         ports |= (random.random() < 0.02) << random.randrange(5, 32)
         parent = None
