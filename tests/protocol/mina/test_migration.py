@@ -1,0 +1,104 @@
+"""Three jobs move on three switches again and again: none is stuck; with ageing none starves."""
+
+from dataclasses import replace
+
+import pytest
+
+from sim.golden.tenancy import Command, Verb
+from sim.mina.agreement import migration_rule as migrating
+from sim.mina.agreement.hold_rule import Step
+from sim.mina.agreement.migration_rule import Migration
+from tests.protocol.mina.turns import Graph, Turns
+
+JOBS = range(3)
+
+
+def first_of(graph: Graph, found: list[int]) -> tuple[str, ...]:
+    """A shortest way to what was found; it is printed."""
+    way = graph.way(min(found))
+    print(*way, sep="\n")
+    return way
+
+
+@pytest.mark.parametrize("ageing", [0, 1, 2])
+def test_every_job_can_get_its_tree_from_every_state(ageing):
+    graph = Graph(Turns(ageing=ageing))
+    print(f"ageing {ageing}: {len(graph.states)} states, {len(graph.moves)} moves")
+    assert [graph.stuck(job) for job in JOBS] == [[], [], []]
+
+
+def test_nor_is_one_stuck_that_moves_on_at_any_time():
+    graph = Graph(Turns(ageing=1, waves=True))
+    print(f"waves: {len(graph.states)} states, {len(graph.moves)} moves")
+    assert [graph.stuck(job) for job in JOBS] == [[], [], []]
+
+
+@pytest.mark.parametrize("ageing", [1, 2])
+def test_with_ageing_everyones_turn_comes(ageing):
+    graph = Graph(Turns(ageing=ageing))
+    assert [graph.starved(job) for job in JOBS] == [[], [], []]
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_without_ageing_a_job_may_starve(job):
+    graph = Graph(Turns())
+    found = graph.starved(job)
+    tries = [text for source, _, _, text in graph.moves if source in set(found)]
+    assert any(f"job {job} asks" in text and "REFUSED" in text for text in tries)
+
+
+def waits_with_what_it_has(migration: Migration, answer: Command) -> Migration:
+    """A job that is refused a switch keeps those that it has, and asks again."""
+    asks = migration.holds[answer.job].step is Step.ACQUIRING
+    refused = answer.verb is Verb.REFUSED and asks
+    return migration if refused else migrating.migration_rule(migration, answer)
+
+
+def own_order(tree: tuple[int, ...], job: int) -> tuple[int, ...]:
+    """A job tries first the switch whose number is behind its own."""
+    return tuple(sorted(tree, key=lambda switch: (switch - job) % 3))
+
+
+def stays_old(migration: Migration, answer: Command) -> Migration:
+    """A job that has got its tree keeps others back all the same."""
+    after = migrating.migration_rule(migration, answer)
+    return replace(after, old=(*migration.old, *(k for k in after.old if k not in migration.old)))
+
+
+def nobody_is_kept_back(migration: Migration, job: int) -> bool:
+    """Jobs that have aged have no right before others."""
+    return migrating.may_try(replace(migration, old=()), job)
+
+
+def youngest_first(migration: Migration, job: int) -> bool:
+    """Of the old jobs the one that has become so last goes first."""
+    return migrating.may_try(replace(migration, old=migration.old[::-1]), job)
+
+
+STUCK = {
+    "waits with what it has, in its own order": (
+        Turns(rule=waits_with_what_it_has, order=own_order),
+        9,
+    ),
+    "stays old": (Turns(ageing=1, rule=stays_old), 6),
+    "the youngest of the old goes first": (Turns(ageing=1, may_try=youngest_first), 6),
+}
+
+
+@pytest.mark.parametrize("name", STUCK)
+def test_without_a_clause_a_job_is_stuck(name):
+    turns, steps = STUCK[name]
+    graph = Graph(turns)
+    assert len(first_of(graph, [state for job in JOBS for state in graph.stuck(job)])) == steps
+
+
+def test_waiting_with_what_one_has_is_harmless_in_ascending_order():
+    graph = Graph(Turns(rule=waits_with_what_it_has))
+    assert [graph.stuck(job) for job in JOBS] == [[], [], []]
+
+
+def test_a_job_starves_if_nobody_is_kept_back():
+    graph = Graph(Turns(ageing=1, may_try=nobody_is_kept_back))
+    assert [graph.stuck(job) for job in JOBS] == [[], [], []]
+    for job in JOBS:
+        assert first_of(graph, graph.starved(job))
