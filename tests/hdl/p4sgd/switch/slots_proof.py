@@ -1,0 +1,95 @@
+"""What is proven of two copies of the slots: requests for other slots change nothing of a job's."""
+
+from typing import Any
+
+from amaranth.asserts import AnyConst
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In
+
+from hdl.common.arithmetic import delay
+from hdl.common.component import Component
+from hdl.p4sgd.switch.aggregator import Aggregator
+from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
+from tests.formal.claims import assume, check, claim, reach
+
+STORED = Aggregator.latency + 1  #: cycles from a request to its entry in the memory
+COPIES = ("first", "second")
+
+
+class SlotsProof(Component):
+    """Two copies of an :class:`Aggregator`; a slot, any, is asked the same in both.
+
+    Requests for it, and clearings, come to both copies in the same cycle; requests for the other
+    slots are free in each. Once it has been cleared, its entry is the same in both copies, and so
+    are the verdicts and answers of its requests and what they tell of progress.
+    """
+
+    def __init__(self, params: TenantSwitchParams) -> None:
+        each = {
+            "slot": In(params.slot_bits),
+            "valid": In(1),
+            "clear": In(1),
+            "ahead": In(params.header),
+            "request": In(params.request),
+            "entries": In(data.ArrayLayout(params.state, params.slots)),
+        }
+        #: Inputs that are wired to what is inside of a copy instead.
+        self.peeks = {f"{copy}_entries": f"{copy}.slots.entries.memory[*]" for copy in COPIES}
+        super().__init__(params, {f"{c}_{name}": v for c in COPIES for name, v in each.items()})
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        watched = Signal(self.params.slot_bits)
+        m.d.comb += watched.eq(AnyConst(self.params.slot_bits))
+        sides = []
+        for name in COPIES:
+            m.submodules[name] = slots = Aggregator(self.params)
+            inputs = ("slot", "valid", "clear", "ahead", "request")
+            m.d.comb += [getattr(slots, k).eq(getattr(self, f"{name}_{k}")) for k in inputs]
+            sides.append(Slots(m, self, name, slots, watched))
+        one, other = sides
+        assume(m, (one.valid == other.valid) & (one.clear == other.clear))
+        with m.If(one.valid | one.clear):
+            assume(m, one.dut.request == other.dut.request)
+        cleared = Signal()
+        with m.If(one.clear):
+            m.d.sync += cleared.eq(1)
+        assume(m, cleared | ~one.valid)
+        stored = delay(m, cleared, STORED, "cleared", reset_less=False)
+        with m.If(cleared & stored):
+            claim(m, "slot_the_same", one.entry == other.entry)
+        asked = delay(m, one.valid, Aggregator.latency, "asked", reset_less=False)
+        with m.If(asked):
+            claim(m, "verdict_the_same", one.dut.verdict == other.dut.verdict)
+            claim(m, "answered_alike", one.dut.answered == other.dut.answered)
+            claim(m, "progress_the_same", one.dut.progress == other.dut.progress)
+        with m.If(asked & one.dut.answered):
+            claim(m, "answer_the_same", one.dut.answer == other.dut.answer)
+        check(m, "cleared_before", cleared | ~asked)
+        apart = one.others & ~other.others
+        met = Signal()
+        with m.If(cleared & apart):
+            m.d.sync += met.eq(1)
+        reach(m, "a_sum_beside_others", asked & met & one.dut.answered & ~one.dut.answer.acked)
+        return m
+
+
+class Slots:
+    """What is seen of a copy, of the ``watched`` slot."""
+
+    def __init__(
+        self, m: Module, proof: SlotsProof, name: str, dut: Aggregator, watched: Value
+    ) -> None:
+        self.dut = dut
+        slot: Any = delay(m, dut.slot, dut.lead, f"{name}_slot")
+        entries: Any = getattr(proof, f"{name}_entries")
+        self.entry = Signal(proof.params.state.size, name=f"{name}_entry")
+        m.d.comb += self.entry.eq(entries.as_value().word_select(watched, len(self.entry)))
+        self.valid = dut.valid & (slot == watched)
+        self.clear = dut.clear & (slot == watched)
+        self.others = dut.valid & (slot != watched)
+        # The header is announced, and there is no request with a clearing.
+        ahead = delay(m, dut.ahead, 1, f"{name}_ahead")
+        assume(m, ~(dut.valid & dut.clear))
+        assume(m, ~dut.valid | (dut.request.header == ahead))
