@@ -10,6 +10,7 @@ from hdl.netsparse.rig.pending_way import RELEASES
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, Sink, Source, cycle, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.rig.pending import filling
 
 SIZES = [(4, 8), (13, 17), (32, 40)]  # 256 of 40: by the test of the client
 
@@ -38,22 +39,9 @@ def test_rejects(sizes, message):
         PendingTableParams(**sizes)
 
 
-def entry_for(params, idx, taken):
-    """The entry that ``idx`` gets beside those that are ``taken``: in the lowest way; or none."""
-    rows = [numbered_row(idx, way, params.rows) for way in range(params.used_ways)]
-    entries = [row + way * params.rows for way, row in enumerate(rows)]
-    return next((entry for entry in entries if entry not in taken), None)
-
-
-def filling(params):
-    """Different idxs that fill an empty table, with the entries that they get."""
-    found = {}
-    while len(found) < params.entries:
-        idx = random.randrange(1 << params.idx_bits)
-        entry = entry_for(params, idx, found)
-        if entry is not None and idx not in found.values():
-            found[entry] = idx
-    return found
+def any_idxs(params):
+    """Idxs without end."""
+    return iter(lambda: random.getrandbits(params.idx_bits), None)
 
 
 def tag_of(idx, bits):
@@ -260,13 +248,9 @@ async def full_only_for_those_who_need_an_entry(dut):
     for _ in range(2):
         table = Table(dut, STALLS[0])
         entries = params.entries
-        filled = filling(params)
+        filled = filling(params, any_idxs(params))
         known = list(filled.values())
-        new = next(
-            idx
-            for idx in iter(lambda: random.getrandbits(params.idx_bits), None)
-            if idx not in known
-        )
+        new = next(idx for idx in any_idxs(params) if idx not in known)
         hits = random.choices(known, k=20)
         table.ask([*known, *hits, new, new, new])
         await table.sink.wait_for(entries + len(hits))
@@ -312,7 +296,7 @@ async def clear_forgets_all(dut):
     table = Table(dut, STALLS[0])
     sent = []
     for count in (3, params.entries, params.entries // 2, params.entries):
-        idxs = list(filling(params).values())[:count]
+        idxs = list(filling(params, any_idxs(params)).values())[:count]
         sent += idxs
         for idx in idxs:
             table.source.append(idx)

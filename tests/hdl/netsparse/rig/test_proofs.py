@@ -38,7 +38,9 @@ MUTANTS = {
     ),
     "never leaves": way("& ~leave & ~self.clear", "& ~self.clear", "used_when_a_result_says_so"),
     "enters it again": table(
-        "place.eq(0)]", "place.eq(place & ~advance)]", "used_when_a_result_says_so"
+        "place.eq(0), place_in.eq(0)]",
+        "place.eq(place & ~advance), place_in.eq(place_in & (~advance).replicate(len(place_in)))]",
+        "used_when_a_result_says_so",
     ),
     "enters without an entry": table(
         "place.eq(judged_valid & ~hit)", "place.eq(judged_valid)", "used_when_a_result_says_so"

@@ -1,0 +1,28 @@
+"""What the Pending PR Table does with idxs that come one after another and all stay."""
+
+from collections.abc import Iterable
+
+from hdl.netsparse.rig.entry_rows import numbered_row
+from hdl.netsparse.rig.pending_table import PendingTableParams
+
+
+def entry_for(params: PendingTableParams, idx: int, taken) -> int | None:
+    """Return the entry that ``idx`` gets beside those ``taken``: in the lowest way; or None."""
+    rows = [numbered_row(idx, way, params.rows) for way in range(params.used_ways)]
+    entries = [row + way * params.rows for way, row in enumerate(rows)]
+    return next((entry for entry in entries if entry not in taken), None)
+
+
+def filling(params: PendingTableParams, idxs: Iterable[int]) -> dict[int, int]:
+    """Return the first of different ``idxs`` that fill an empty table, by the entries they get.
+
+    Those that find none of their entries free are passed over.
+    """
+    found: dict[int, int] = {}
+    idxs = iter(idxs)
+    while len(found) < params.entries:
+        idx = next(idxs)
+        entry = entry_for(params, idx, found)
+        if entry is not None and idx not in found.values():
+            found[entry] = idx
+    return found
