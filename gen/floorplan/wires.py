@@ -26,7 +26,7 @@ class Net:
     #: leads to wires at the other end of ways; with the boundaries that each way may pass
     onward: list[tuple[int, int]] = field(default_factory=list)
     ends_way: bool = False  #: is at the ``o`` of a way
-    port: str = ""  #: of the instance that drives it, or where logic does
+    port: str = ""  #: name of the port of the instance that drives it, or where logic does
     is_clock: bool = False
 
 

@@ -82,13 +82,13 @@ class Search(Strict):
 class Spec(Strict):
     """Describes a sweep: which points of a design, and what is measured of them."""
 
-    design: str = Field(description="one of `ingather list`")
-    preset: str | None = Field(None, description="the hardware to begin with; the usual one else")
-    about: str = Field("", description="in half a line, for reports")
-    metrics: list[str] = Field(min_length=1, description="what to measure")
-    clock_mhz: float = Field(float(CORE_MHZ), gt=0, description="of rates")
-    set: dict[str, Any] = Field({}, description="name = value, the same in all points")
-    grid: dict[str, Any] = Field({}, description="of each name, a list or a range: all of all")
+    design: str = Field(description="sweep this design, one of `ingather list`")
+    preset: str | None = Field(None, description="begin with this preset; the usual one else")
+    about: str = Field("", description="describe the sweep in half a line")
+    metrics: list[str] = Field(min_length=1, description="measure these metrics of each point")
+    clock_mhz: float = Field(float(CORE_MHZ), gt=0, description="count rates at this clock")
+    set: dict[str, Any] = Field({}, description="set name = value in all points")
+    grid: dict[str, Any] = Field({}, description="combine all values of all names")
     steps: list[dict[str, Any]] = Field(
         [], description="set name = value from this step on, one table a step"
     )
