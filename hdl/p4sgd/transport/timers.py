@@ -106,7 +106,7 @@ class Timers(Component):
         """
         overdue, settings = self.overdue, self.settings
         blocked = Signal(TIME_BITS)
-        before_last = Signal(TIME_BITS, reset_less=True)  # cycle of a timeout
+        before_last = Signal.like(settings.timeout, reset_less=True)  # cycle of a timeout
         expired = Signal()  # it has been blocked for a timeout
         tries = Signal(TRIES)
         again = Signal()
@@ -133,7 +133,7 @@ class Timers(Component):
             ]
             m.d.sync += blocked.eq(Mux(again, 0, blocked + 1))
         m.d.sync += [
-            before_last.eq((settings.timeout - 1)[:TIME_BITS]),
+            before_last.eq((settings.timeout - 1)[: len(before_last)]),
             expired.eq(overdue.valid & ~overdue.ready & (blocked == before_last) & ~again),
         ]
         waited = tries.repetitions == settings.peer_retries
