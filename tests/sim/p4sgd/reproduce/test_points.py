@@ -45,6 +45,7 @@ def stated_turnaround():
     names = [
         "last word in to partials",
         "partials to deltas, logistic",
+        "deltas to the engines of the first die",
         "partial activation to its frame",
         "frame to full activation",
         "deltas to the next mini-batch's first word, with one bit",
