@@ -43,13 +43,10 @@ class Arrivals(Component):
         frame, quality, settings = frame_filter.frame, frame_filter.quality, self.settings
 
         own = Signal(32)
-        slot = Signal(17)
+        slot = frame.seq - settings.slot_base
         end = Signal(18, reset_less=True)  # of the job's slots at the switch
         m.d.sync += end.eq(settings.slot_base + settings.slot_count)
-        m.d.comb += [
-            own.bit_select(settings.worker, 1).eq(1),
-            slot.eq(frame.seq - settings.slot_base),
-        ]
+        m.d.comb += own.bit_select(settings.worker, 1).eq(1)
         malformed = (
             (quality == Quality.MALFORMED)
             | (~frame.is_agg & ~frame.acked)
