@@ -36,6 +36,10 @@ class SlotTableProof(Component):
         "cleared": "dut.cleared",
         "previous_use": "dut.previous_use",
         "waiting": "dut.waiting",
+        "started": "dut.started_1",
+        "freed": "dut.freed_1",
+        "full": "dut.full",
+        "all_but_one": "dut.all_but_one",
         "deliver_bit": "dut.deliver_bit",
         "deliver_ahead": "dut.deliver_ahead",
         "see_slot": "dut.seen_slot",
@@ -58,6 +62,10 @@ class SlotTableProof(Component):
                 "cleared": In(params.slot_bits),
                 "previous_use": In(USE_BITS),
                 "waiting": In(params.count_bits),
+                "started": In(1),
+                "freed": In(1),
+                "full": In(1),
+                "all_but_one": In(params.count_bits),
                 "deliver_bit": In(1),
                 "deliver_ahead": In(params.count_bits),
                 "see_slot": In(params.slot_bits),
@@ -84,13 +92,17 @@ class SlotTableProof(Component):
         slots = [Signal(SLOT, name=f"slot_{k}") for k in self.slots]
         late = [Signal(name=f"late_{k}") for k in self.slots]  # its sum was not handed on
         unseen = [Signal(name=f"unseen_{k}") for k in self.slots]
+        waited = Signal(params.slots)  # which slots were not free a cycle ago
+        m.d.sync += waited.eq(Mux(self.clear, 0, busy_slots(slots)))
         self.follow_rule(m, dut, slots, late, unseen)
         self.clearing(m, dut)
+        with m.If(dut.open | dut.clearing):
+            check(m, "all_but_one_is_set", self.all_but_one == (count - 1)[: params.count_bits])
         with m.If(~dut.open):
-            self.rest(m, dut, slots, late, unseen)
+            self.rest(m, dut, slots, late, unseen, waited)
         with m.Elif((count != 0) & (count <= params.slots)):
-            self.compare(m, dut, count, slots, late, unseen)
-            self.tie(m, dut, count, slots, late, unseen)
+            self.compare(m, dut, count, slots, late, unseen, waited)
+            self.tie(m, dut, count, slots, late, unseen, waited)
         self.happenings(m, dut, count, slots)
         return m
 
@@ -146,7 +158,7 @@ class SlotTableProof(Component):
         claim(m, "open_or_clearing", dut.clearing == (begun & ~dut.open))
         check(m, "clears_a_slot_a_cycle", ~dut.clearing | (self.cleared == cycles))
 
-    def compare(self, m: Module, dut: SlotTable, count, slots, late, unseen) -> None:
+    def compare(self, m: Module, dut: SlotTable, count, slots, late, unseen, waited) -> None:
         """The outputs, by what the specification keeps."""
         at_next, at_deliver, at_see, asked = (
             Array(slot.as_value() for slot in slots)[index]
@@ -161,18 +173,19 @@ class SlotTableProof(Component):
         there = Array(unseen)[self.see_slot] & (SLOT(at_see).phase != Phase.PARTIAL)
         claim(m, "seen_if_its_sum_came", dut.seen == there)
         claim(m, "outstanding_counts", dut.outstanding == count_ones(late))
-        busy = [slot.phase != Phase.FREE for slot in slots]
-        claim(m, "idle_at_rest", dut.idle == ~(Cat(busy).any() | Cat(late).any()))
+        claim(m, "idle_at_rest", dut.idle == ~(waited.any() | Cat(late).any()))
+        claim(m, "rests_when_idle", ~dut.idle | ~busy_slots(slots).any())
         with m.If(self.question < count):
             claim(m, "answers_phase", dut.answers[0].phase == SLOT(asked).phase)
             claim(m, "answers_use", dut.answers[0].use == SLOT(asked).use)
 
-    def tie(self, m: Module, dut: SlotTable, count, slots, late, unseen) -> None:
+    def tie(self, m: Module, dut: SlotTable, count, slots, late, unseen, waited) -> None:
         """How what the table keeps hangs together with the specification: for induction."""
         check(m, "uses_are_neighbours", dut.next_use == (self.previous_use + 1)[:USE_BITS])
-        check(
-            m, "waiting_counts", self.waiting == count_ones([s.phase != Phase.FREE for s in slots])
-        )
+        waiting = (self.waiting + self.started - self.freed)[: self.params.count_bits]
+        check(m, "waiting_counts", self.waiting == count_ones(waited))
+        check(m, "waiting_follows", waiting == count_ones(busy_slots(slots)))
+        check(m, "full_when_all_are_late", self.full == (dut.outstanding == count))
         pointers = (
             ("deliver", dut.deliver_slot, self.deliver_bit, self.deliver_ahead, late),
             ("see", self.see_slot, self.see_bit, self.see_ahead, unseen),
@@ -202,12 +215,15 @@ class SlotTableProof(Component):
             check(m, f"{name}_up_to_next", (end == ahead) | ((end == 0) & (ahead == count)))
         check(m, "outstanding_is_ahead", dut.outstanding == self.deliver_ahead)
 
-    def rest(self, m: Module, dut: SlotTable, slots, late, unseen) -> None:
+    def rest(self, m: Module, dut: SlotTable, slots, late, unseen, waited) -> None:
         """Nothing is under way while no job is open; clearing goes slot by slot."""
         for name, value in (
             ("next_slot", dut.next_slot),
             ("next_use", dut.next_use),
             ("waiting", self.waiting),
+            ("started", self.started),
+            ("freed", self.freed),
+            ("full", self.full),
             ("outstanding", dut.outstanding),
             *((f"{p}_{n}", getattr(self, f"{p}_{n}")) for p in ("deliver", "see") for n in PLACE),
             ("deliver_slot", dut.deliver_slot),
@@ -222,7 +238,7 @@ class SlotTableProof(Component):
                 done = (self.progress[k].taken & self.progress[k].freed) | (k >= self.cleared)
                 check(m, "cleared_so_far", done)
                 at_start = slots[k].use.all() & (slots[k].phase == Phase.FREE)
-                check(m, "as_at_start", at_start & ~late[k] & ~unseen[k])
+                check(m, "as_at_start", at_start & ~late[k] & ~unseen[k] & ~waited[k])
 
     def behind(self, slot, pointer: Value, count: Value) -> Value:
         """How many slots ``slot`` comes behind ``pointer``, going round."""
@@ -249,3 +265,8 @@ class SlotTableProof(Component):
 
 
 PLACE = ("bit", "ahead")
+
+
+def busy_slots(slots: list) -> Value:
+    """Return a bit per slot, high unless it is free."""
+    return Cat(slot.phase != Phase.FREE for slot in slots)

@@ -49,14 +49,16 @@ MUTANTS = {
         "port.data.taken.eq(use[0])", "port.data.taken.eq(1)", "arrived_if_its_sum_came"
     ),
     "starts before it is handed on": table(
-        "& (self.outstanding != self.slot_count)", "", "may_start_if_free_and_handed_on"
+        "full.eq(self.outstanding == all_but_one)",
+        "full.eq(self.outstanding > all_but_one)",
+        "may_start_if_free_and_handed_on",
     ),
     "starts before it is free": table(
         "& of_next.data.has_freed_before(self.next_use)", "", "may_start_if_free_and_handed_on"
     ),
     "leaves a slot unused": table(
-        "(self.outstanding != self.slot_count)",
-        "(self.outstanding + 1 < self.slot_count)",
+        "full.eq(self.outstanding == all_but_one)",
+        "full.eq(self.outstanding + 1 == all_but_one)",
         "may_start_if_free_and_handed_on",
     ),
     "one slot too many": table("Mux(last, 0, slot + 1)", "slot + 1", "next_use_follows"),
@@ -72,7 +74,7 @@ MUTANTS = {
         "self.clearing.eq(0), self.open.eq(1)", "self.open.eq(1)", "open_or_clearing"
     ),
     "clear leaves what waits": table(
-        "m.d.sync += [waiting.eq(0), self", "m.d.sync += [self", "idle_at_rest"
+        "m.d.sync += [waiting.eq(0), started", "m.d.sync += [started", "idle_at_rest"
     ),
     "hands on what no job has": table("(ahead != 0) & port", "port", "starts_nothing"),
     "sums go round once": table(
@@ -87,7 +89,7 @@ MUTANTS = {
         "seen_if_its_sum_came",
     ),
     "at rest too early": table(
-        "(waiting == 0) & (self.outstanding == 0)", "self.outstanding == 0", "idle_at_rest"
+        "(waiting == 0) & (self.outstanding == 0)", "self.outstanding == 0", "rests_when_idle"
     ),
     "counts a start only": table(
         "self.outstanding + self.start - self.delivered",
