@@ -21,7 +21,13 @@ TABLE = SlotTable(TransportParams(slots=2))  # as in its own test
 
 #: Where a proof assumes what no expectation says: a job table is proven to keep it; a middle pipe
 #: never gives back more room than was taken, as ``test_middle_pipe`` asserts in every cycle.
-PROVEN = {"aggregator_proof.py": 1, "output_room_proof.py": 1}
+PROVEN = {
+    "aggregator_proof.py": 1,
+    "output_room_proof.py": 1,
+    # Two copies are asked the same of one slot, first that it is cleared; as JobTable asks.
+    "slots_proof.py": 5,
+    "waiting_proof.py": 1,  # a port that asks goes on until its turn comes
+}
 
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
