@@ -126,7 +126,6 @@ async def each_read_waits_for_what_it_needs(dut):
         offer = int(random.random() < chance["offer"])
         await bench.cycle(offer, opens=opens, stalled=stalled, **bits)
     assert len(bench.seen) == 7, bench.seen  # whatever may be has been
-    assert min(bench.seen.values()) > 20
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
