@@ -204,13 +204,7 @@ class PendingTable(Component):
             out.o.ready.eq(self.results.ready),
         ]
         m.d.sync += [known.eq(judged_valid & hit & ~advance), place.eq(0), place_in.eq(0)]
-        with m.If(self.lookups.ready):
-            m.d.sync += [
-                asked.eq(self.lookups.payload),
-                *(row.eq(of) for row, of in zip(asked_rows, self.rows(m), strict=True)),
-                asked_tag.eq(self.tag),
-                asked_valid.eq(self.lookups.valid),
-            ]
+        self.take(m, asked, asked_rows, asked_tag, asked_valid)
         with m.If(advance):
             m.d.sync += [
                 judged.eq(asked),
@@ -227,22 +221,30 @@ class PendingTable(Component):
                 ),
             ]
         with m.If(self.clear):
-            m.d.sync += [
-                known.eq(0),
-                place.eq(0),
-                place_in.eq(0),
-                asked_valid.eq(0),
-                judged_valid.eq(0),
-            ]
+            states = (known, place, place_in, asked_valid, judged_valid)
+            m.d.sync += [state.eq(0) for state in states]
         self.show(m, ways, place, placed)
-        inside = asked_valid | judged_valid | self.results.valid
+        self.expect_quiet(m, asked_valid | judged_valid | self.results.valid)
+        return m
+
+    def take(self, m: Module, asked, asked_rows, asked_tag, asked_valid) -> None:
+        """Take the next lookup, with its row in each way."""
+        with m.If(self.lookups.ready):
+            m.d.sync += [
+                asked.eq(self.lookups.payload),
+                *(row.eq(of) for row, of in zip(asked_rows, self.rows(m), strict=True)),
+                asked_tag.eq(self.tag),
+                asked_valid.eq(self.lookups.valid),
+            ]
+
+    def expect_quiet(self, m: Module, inside: Value) -> None:
+        """State what comes only while no lookup is ``inside``."""
         expect(
             m,
             self,
             clear_in_quiet=lambda: ~self.clear | ~(inside | self.lookups.valid),
             coalesce_changes_in_quiet=lambda: self.changes_in_quiet(m, inside | ~self.empty),
         )
-        return m
 
     def changes_in_quiet(self, m: Module, busy: Value) -> Value:
         """State that ``coalesce`` stays as it is while there are entries or lookups."""
