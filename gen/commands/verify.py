@@ -108,7 +108,7 @@ def verify(
         outcome, seconds = run(options, console)
         check_outcome(options, outcome)
         look_into(outcome, folder, investigate, console)
-        measured, trouble = measure(folder, options) if coverage else (None, "")
+        measured, trouble = measure(folder, options, outcome) if coverage else (None, "")
         content = verify_json(options, outcome, started, seconds)
         write(folder, content, outcome, measured)
     finish(console, output, content, outcome, measured, trouble)
@@ -201,8 +201,14 @@ def look_into(outcome: "Outcome", folder: Path, most: int, console: Console) -> 
             outcome.items = explain(outcome.items, folder, 0, status.update)
 
 
-def measure(folder: Path, options: "Options") -> tuple[dict[str, Any] | None, str]:
-    """Write the coverage report; return the content of coverage.json, or why there is none."""
+def measure(
+    folder: Path, options: "Options", outcome: "Outcome"
+) -> tuple[dict[str, Any] | None, str]:
+    """Write the coverage report; return the content of coverage.json, or why there is none.
+
+    There is none after an interrupt: no further process may be started, and the shares of a part
+    of the tests would say nothing of the design.
+    """
     from sim.coverage.data import CoverageError
     from sim.coverage.files import write as write_coverage
     from sim.coverage.merge import is_within
@@ -210,6 +216,9 @@ def measure(folder: Path, options: "Options") -> tuple[dict[str, Any] | None, st
 
     coverage_runs = folder / "coverage-runs"
     coverage_runs.mkdir(exist_ok=True)
+    if outcome.interrupted:
+        shutil.rmtree(coverage_runs)
+        return None, "it needs a whole run"
     components = components_of(options.targets)
     found = survey(coverage_runs)
     bins = {unit: hits for unit, hits in found.bins.items() if is_within(unit, components)}
@@ -285,7 +294,8 @@ def finish(
         f"{output / 'index.html'}, junit.xml and verify.json", highlight=False, soft_wrap=True
     )
     if outcome.interrupted:
-        raise KeyboardInterrupt("what had ended is in the reports")
+        lacking = f"; no coverage: {trouble}" if trouble else ""
+        raise KeyboardInterrupt(f"what had ended is in the reports{lacking}")
     if trouble:
         raise UserError(f"no coverage: {trouble}")
     if below or not all(item.good for item in outcome.items):

@@ -64,9 +64,9 @@ def unfinished(process, cache=None):
             marks=pytest.mark.long,
         ),
         (
-            ("verify", "hdl.common.fifo", "-o", "out"),
+            ("verify", "hdl.common.fifo", "--coverage", "-o", "out"),
             signal.SIGTERM,
-            "what had ended is in the reports",
+            "what had ended is in the reports; no coverage: it needs a whole run",
             ["out"],
         ),
         pytest.param(
