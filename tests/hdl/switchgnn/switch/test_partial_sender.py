@@ -327,7 +327,7 @@ async def opens_while_both_windows_have_room(dut):
         for place in random.choice([(0,), (1,), (0, 1)]):
             bench.want(place, 20)
         claims, kept, golden = [0] * DELIVERY_CYCLES, {}, True
-        for _ in range(100):
+        for _ in range(300):
             coming = bench.pipeline[0]
             await bench.step()
             assert bench.open == golden
