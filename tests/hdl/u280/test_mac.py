@@ -243,6 +243,7 @@ async def packets_are_whole_after_resets_of_the_mac(dut):
             await core.edges(random.randrange(120, 300))
             asks ^= 1 << random.randrange(3)
             dut.asks.value = asks
+        await core.edges(120)  # by then the last reset has begun, and the link is down
 
     tasks = [cocotb.start_soon(watch())]
     tasks += [cocotb.start_soon(take(core, f"receive_{k}", taken[k], cut=cut[k])) for k in range(2)]
