@@ -66,8 +66,11 @@ class PlaneBench:
         dut.address.value = int.from_bytes(self.address, "little")
         await start(dut)
 
-    def drive(self, load):
-        """Commands at ports, one of the host, an answer to what is being decided."""
+    def drive(self, load, eager):
+        """Commands at ports, one of the host, an answer to what is being decided.
+
+        In a cycle a port takes what leaves with a probability of ``eager``.
+        """
         dut, inputs = self.dut, self.inputs
         inputs["comes"] = [random.random() < load for _ in self.ports]
         inputs["open"] = [random.random() < 0.9 for _ in self.ports]
@@ -88,7 +91,7 @@ class PlaneBench:
         dut.answered.value = int(inputs["answer"] is not None)
         dut.answer.value = answer_bits(inputs["answer"] or some_answer(some_command()))
         for bus in self.buses:
-            bus.drive(0.3, 0.9)
+            bus.drive(0.3, eager)
 
     def check(self):
         """A cycle of everybody."""
@@ -156,7 +159,7 @@ async def answers_whoever_has_asked(dut):
     bench = PlaneBench(dut)
     await bench.begin()
     for k in range(8000):
-        bench.drive((0.02, 0.5)[k // 1000 % 2])
+        bench.drive((0.02, 0.5)[k // 1000 % 2], (0.9, 0.3)[k // 500 % 2])
         await RisingEdge(dut.clk)
         bench.check()
     assert bench.decided > 500

@@ -24,18 +24,23 @@ def test_control_port():
     simulate(ControlPort(), __name__)
 
 
+def some_number(bits):
+    """Any of so many bits, often zero."""
+    return random.choice((0, random.getrandbits(bits), random.getrandbits(bits)))
+
+
 def some_command():
     """Any that a frame can have."""
     return Command(
         verb=random.choice(tenancy_frames.COMMANDS),
-        switch=random.getrandbits(32),
-        job=random.getrandbits(16),
-        epoch=random.getrandbits(32),
+        switch=some_number(32),
+        job=some_number(16),
+        epoch=some_number(32),
         force=random.random() < 0.5,
-        ports=random.getrandbits(32),
-        parent=random.choice((None, random.getrandbits(8))),
-        base=random.getrandbits(16),
-        count=random.getrandbits(32),
+        ports=some_number(32),
+        parent=random.choice((None, some_number(8))),
+        base=some_number(16),
+        count=some_number(32),
     )
 
 
@@ -109,7 +114,8 @@ class PortBench:
     def drive(self, load, eager):
         """A packet more, perhaps; and whether the port takes what leaves."""
         if self.offered is None and random.random() < load:
-            beat = {"tdata": random.getrandbits(512), "tkeep": random.getrandbits(64)}
+            keep = random.choice((random.getrandbits(64), (1 << 64) - 1))
+            beat = {"tdata": random.getrandbits(512), "tkeep": keep}
             beat |= {"tlast": random.getrandbits(1), "tuser": random.getrandbits(1)}
             self.offered = beat
             self.passing.append(beat)

@@ -76,7 +76,7 @@ class Bench:
             3, 16
         )
         ports = random.getrandbits(self.params.ports) & random.getrandbits(5)
-        ports |= (random.random() < 0.02) << random.randrange(5, 32)
+        ports |= (random.random() < 0.02) << random.choice((31, random.randrange(5, 32)))
         parent = None
         if random.random() < 0.5:
             parent = random.randrange(self.params.ports if random.random() < 0.9 else 256)
@@ -103,7 +103,7 @@ class Bench:
         """Mostly near a number that the job has had."""
         tenant = self.tenants[job] if job < self.params.jobs else None
         if tenant is None or random.random() < 0.05:
-            return random.choice((0, random.getrandbits(20)))
+            return random.choice((0, random.getrandbits(20), random.getrandbits(32)))
         known = random.choice((tenant.closed, tenant.epoch))
         step = random.choice((0, 0, 1, 1, 2, -1, 1 << random.randrange(16)))
         return max(0, known + step) & 0xFFFFFFFF

@@ -228,7 +228,9 @@ async def one_idx_a_cycle(dut, mix):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(ends=[LOWEST, HIGHEST])
 async def shows_what_waits(dut, ends):
-    """``known`` is what a response is compared with; a full table's command is open."""
+    """``known`` is what a response is compared with; a full table's command is open until all
+    of its entries are answered.
+    """
     bench = await Bench(dut).begin()
     bench.name(*ends)
     bench.answers = False
@@ -252,6 +254,10 @@ async def shows_what_waits(dut, ends):
     ids = [pr["pr"]["id"] for pr in bench.prs.beats]
     entries = [identity % bench.params.pending_entries for identity in ids]
     assert found == dict(zip(entries, idxs, strict=True))
+    for entry, idx in found.items():
+        bench.sets.append({"idx": idx, "entry": entry})
+    await bench.rest()
+    assert not dut.open.value, "every entry of a full table is free once it is answered"
 
 
 async def cancel(bench, sending):

@@ -8,7 +8,7 @@ from cocotb.triggers import ClockCycles
 
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
-from hdl.switch.tenancy_head import Reason
+from hdl.switch.tenancy_head import Reason, TenancyKind
 from sim.golden import tenancy_frames
 from sim.golden.tenancy import EPOCHS, Command, Refused, State, Verb
 from sim.harness.verilator import params_in_simulator, simulate
@@ -278,6 +278,36 @@ async def a_port_has_one_command_at_a_time(dut):
         is_open = OPEN >> port & 1
         assert bool(counts["lost_commands"]) == bool(counts["commands"]) == is_open
         assert bool(counts["closed_commands"]) != is_open
+
+
+@cocotb.test(timeout_time=5, timeout_unit="ms")
+async def a_host_has_one_command_at_a_time(dut):
+    """Another that comes meanwhile is ignored, and the host is told until the next one."""
+    bench = await TenantBench(dut, params_in_simulator(TenantSwitchParams)).begin()
+    host = bench.host
+
+    def asked(verb, epoch, **fields):
+        return Command(verb=verb, switch=0, job=1, epoch=epoch, **fields)
+
+    nobody = await bench.order_by_registers(asked(Verb.ACQUIRE, 5))
+    assert nobody.reason.name == "NOT_REGISTERED"
+    broken = REGISTERED[1] | {"ports": 0}
+    none = await bench.order_by_registers(asked(Verb.REGISTER, 4, **broken))
+    assert none.reason.name == "BAD_PORTS"
+    bench = await bench.register()
+    epoch = bench.last[1] + 1
+    assert bench.model.command(asked(Verb.ACQUIRE, epoch)).verb is Verb.GRANTED
+    await host.write(job_number=1)
+    await host.write(job_epoch=epoch)
+    await host.write(acquire_job=1)
+    await host.write(release_job=1)
+    await host.settled()
+    assert await host.read("ignored")
+    assert TenancyKind(await host.read("answered")) is TenancyKind.GRANTED
+    await bench.state_agrees()
+    await bench.order_by_registers(asked(Verb.RELEASE, epoch))
+    assert not await host.read("ignored")
+    await bench.settle()
 
 
 @cocotb.test(timeout_time=5, timeout_unit="ms")
