@@ -171,9 +171,11 @@ class Bench:
         cocotb.start_soon(self.take())
 
     async def take(self):
-        octets = b""
+        octets, eager = b"", 0.6
         while True:
-            self.dut.m_axis_tready.value = ready = random.random() < 0.6
+            if not octets:
+                eager = random.choice((0.2, 0.6, 1.0))
+            self.dut.m_axis_tready.value = ready = random.random() < eager
             await self.edge
             if not self.dut.m_axis_tvalid.value or not ready:
                 continue
