@@ -116,16 +116,25 @@ def is_called(path: str, name: str) -> bool:
 
 def components_in(folder: str) -> Iterator[Target]:
     """Yield every component that a file of ``folder`` defines."""
-    for source in sorted((CHECKOUT / folder).rglob("*.py")):
-        module = import_module(module_of(source))
+    sources = sorted((CHECKOUT / folder).rglob("*.py"))
+    modules = {source: import_module(module_of(source)) for source in sources}
+    for source, module in modules.items():
         for value in vars(module).values():
             if is_component(value) and value.__module__ == module.__name__:
                 yield Target(component=value, source=source, tests=mirrors_of(source))
 
 
 def is_component(value: object) -> bool:
-    """Return whether ``value`` is a class of hardware rather than the base of one."""
-    return inspect.isclass(value) and issubclass(value, Component) and hasattr(value, "elaborate")
+    """Return whether ``value`` is a class of hardware rather than the base of others.
+
+    All modules are imported by then: a class that another is made from is a base.
+    """
+    return (
+        inspect.isclass(value)
+        and issubclass(value, Component)
+        and hasattr(value, "elaborate")
+        and not value.__subclasses__()
+    )
 
 
 def mirrors_of(source: Path) -> tuple[Path, ...]:

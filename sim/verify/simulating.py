@@ -58,9 +58,10 @@ def filled(cell: Any) -> bool:
 
 
 def parts_of(value: Any) -> list[Any]:
-    """Return ``value``, or the functions of a class of ours."""
+    """Return ``value``, or the functions of a class of ours and of those that it is made from."""
     if isinstance(value, type):
-        return list(vars(value).values()) if ours(value.__module__) else []
+        classes = [one for one in value.__mro__ if ours(one.__module__)]
+        return [part for one in classes for part in vars(one).values()]
     return [value]
 
 

@@ -44,8 +44,16 @@ class Bench:
         by_helper()
 
 
+class SomeBench(Bench):
+    """Which inherits what simulates."""
+
+
 def by_class():
     Bench()
+
+
+def by_base():
+    SomeBench()
 
 
 def innocent():
@@ -62,7 +70,17 @@ def loops():
 
 @pytest.mark.parametrize(
     "function",
-    [direct, by_helper, decorated, by_decorated, inside, closure(), partial(by_helper), by_class],
+    [
+        direct,
+        by_helper,
+        decorated,
+        by_decorated,
+        inside,
+        closure(),
+        partial(by_helper),
+        by_class,
+        by_base,
+    ],
 )
 def test_found(function):
     assert simulates(function)
