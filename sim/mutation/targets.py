@@ -127,13 +127,13 @@ def components_in(folder: str) -> Iterator[Target]:
 def is_component(value: object) -> bool:
     """Return whether ``value`` is a class of hardware rather than the base of others.
 
-    All modules are imported by then: a class that another is made from is a base.
+    All modules are imported by then: a class that another of ours is made from is a base.
     """
     return (
         inspect.isclass(value)
         and issubclass(value, Component)
         and hasattr(value, "elaborate")
-        and not value.__subclasses__()
+        and not any(made.__module__.startswith("hdl.") for made in value.__subclasses__())
     )
 
 
