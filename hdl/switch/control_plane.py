@@ -1,4 +1,4 @@
-"""All ways to command a switch of tenants: frames at its ports, and a host's registers."""
+"""Takes all commands to a switch of tenants: frames at its ports, and a host's registers."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
@@ -16,12 +16,12 @@ from hdl.switch.tenancy_head import TenancyHead
 
 
 class ControlPlane(Component):
-    """Brings the commands of all ports and of the host to the tenants, and each its answer back.
+    """Brings the commands of all ports and of the host to the tenants, and each answer back.
 
     ``comes``, ``heads`` and ``open`` are those of each port's :class:`ControlPort`, which stands
     between its ``packets`` and its ``axis``; ``start``, ``command``, ``busy``, ``ignored`` and
     ``told`` are those of :class:`HostCommand`. They take turns at ``commands``, so that a command
-    waits for at most one of everybody else. ``value`` is counter ``select`` of port ``part``
+    waits for at most one of every other source. ``value`` is counter ``select`` of port ``part``
     (:class:`hdl.common.counter_banks.CounterBanks`).
 
     Only a port that the host has opened takes commands: whoever is behind it may end the grants of

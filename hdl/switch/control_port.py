@@ -1,4 +1,4 @@
-"""A port's commands to a switch of tenants, one at a time, and their answers on the way out."""
+"""Passes a port's commands to a switch of tenants, one at a time, and sends their answers."""
 
 from typing import Any
 
@@ -16,14 +16,14 @@ from hdl.switch.tenancy_head import TENANCY_FRAMES, TenancyHead
 CONTROL_COUNTERS = CountersParams(
     name="control",
     counters=(
-        ("commands", 1),  # that were taken: each is answered once
-        ("lost_commands", 1),  # as the one before was not answered yet
-        ("closed_commands", 1),  # as the port takes none
+        ("commands", 1),  # commands that were taken: each is answered once
+        ("lost_commands", 1),  # commands lost as the one before was not answered yet
+        ("closed_commands", 1),  # commands lost as the host has not opened the port
     ),
     bits=32,
 )
 
-#: What is kept of a command: what the tenants want to know, and what its answer repeats.
+#: Keeps of a command what :class:`TenantControl` reads and what the answer repeats.
 KEPT = data.StructLayout(
     {"source": 48, "switch": 32, **{name: field.shape for name, field in TENANT_COMMAND}}
 )
@@ -33,14 +33,14 @@ class ControlPort(Component):
     """Passes a command on, and sends its answer back to where it came from.
 
     ``comes`` says for a cycle that there is a command with this ``head``. If the port is ``open``
-    it leaves ``commands``; the ``answer`` comes later, in a cycle with ``answered``, and leaves
-    ``axis`` as a frame from ``address`` to the command's source, with its switch, job and epoch.
-    Until then the port takes no other command: one that comes meanwhile is lost, as is one that
-    comes while the port is closed. ``events`` count all three.
+    the command leaves by ``commands``; the ``answer`` comes later, in a cycle with ``answered``,
+    and leaves by ``axis`` as a frame from ``address`` to the command's source, with its switch, job
+    and epoch. Until then the port takes no other command: one that comes meanwhile is lost, as is
+    one that comes while the port is closed. ``events`` count all three.
 
     ``packets``, one beat each, pass through to ``axis`` in the same cycle; an answer takes the
-    place of one beat, so that it holds up packets for a cycle, and waits for none but that which
-    is being sent. Latency: one cycle from a command to ``commands``, two from its answer to
+    place of one beat, so that it holds up packets for a cycle, and waits for no packet but the one
+    that is being sent. Latency: one cycle from a command to ``commands``, two from its answer to
     ``axis``.
     """
 
@@ -66,9 +66,9 @@ class ControlPort(Component):
         head: Any = Signal(KEPT, reset_less=True)
         answer = Signal(TENANT_ANSWER, reset_less=True)
         busy = Signal()  # a command is not answered yet
-        asks = Signal()  # it has not been taken
-        tells = Signal()  # its answer has not been sent
-        shows = Signal()  # it is being sent
+        asks = Signal()  # the command waits at ``commands``
+        tells = Signal()  # the answer is here and has not been sent
+        shows = Signal()  # the answer is being sent
         taken = Signal()
         m.d.comb += [
             taken.eq(self.comes & self.open & ~busy),
@@ -92,7 +92,7 @@ class ControlPort(Component):
         return m
 
     def send(self, m: Module, head: Any, answer: Any, shows: Signal) -> None:
-        """Let the answer's frame leave while it ``shows``, else what packets there are."""
+        """Drive ``axis`` with the answer's frame while ``shows`` is high, else with ``packets``."""
         frame: Any = Signal(TenancyHead)
         m.d.comb += [
             *TENANCY_FRAMES.fill(frame, head.source, self.address),

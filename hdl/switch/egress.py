@@ -1,4 +1,4 @@
-"""Where answers leave: queued and made into frames, port by port."""
+"""Queues answers and sends them as frames, port by port."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from hdl.switch.params import PacketSwitchParams
 
 
 def parent_ports(params: PacketSwitchParams) -> dict[str, Any]:
-    """Return the ports that say how a parent is spoken to, if there are some."""
+    """Return the ports that say how to address a parent; none where tenants have no parents."""
     return {"above": In(48), "place": In(32)} if params.parents else {}
 
 
@@ -19,10 +19,9 @@ class EgressPort(Component):
     """Sends each answer that comes with ``answered`` as one frame.
 
     Frames go from ``source`` to ``destination`` and have the answer's fields; all others are zero.
-    Throughput: one a cycle. Latency:
-    :attr:`latency`. Full: the answer is lost and ``dropped`` is high in that cycle; ``sent`` is
-    high for a cycle when a frame has left. An answer that is ``up`` goes to the parent at address
-    ``above``, which knows the switch by the bit ``place``.
+    Throughput: one a cycle. Latency: :attr:`latency`. Full: the answer is lost and ``dropped`` is
+    high in that cycle; ``sent`` is high for a cycle when a frame has left. An answer that is ``up``
+    goes to the parent at address ``above``, which knows the switch by the bit ``place``.
     """
 
     def __init__(self, params: PacketSwitchParams) -> None:
@@ -63,11 +62,11 @@ class EgressPort(Component):
 
 
 class SwitchEgress(Component):
-    """Every answer goes to the ports of its ``bm``, whose queues are independent of each other.
+    """Sends every answer to the ports of its ``bm``, each of which has a queue of its own.
 
     Throughput: one answer a cycle to all ports. A port that takes nothing loses its answers and
     holds up no other. ``sent`` and ``dropped`` have a bit for each port (:class:`EgressPort`).
-    One that is ``up`` goes to the port in ``parent`` as well, which is none of ``bm``.
+    An answer that is ``up`` also goes to the port in ``parent``, which is none of ``bm``.
     """
 
     def __init__(self, params: PacketSwitchParams) -> None:

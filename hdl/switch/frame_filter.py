@@ -1,4 +1,4 @@
-"""What comes from the MAC: frames of a format, judged as far as a frame can be by itself."""
+"""Judges frames of a format as they come from the MAC, as far as a frame alone can tell."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, enum
@@ -9,34 +9,35 @@ from hdl.switch.frame_format import FrameFormat
 
 
 class Quality(enum.Enum, shape=2):
-    """Says whether a packet is a frame of the format; the first that applies, from below."""
+    """Says whether a packet is a frame of the format; if several apply, the last one counts."""
 
     GOOD = 0
-    MALFORMED = 1  #: too short or too long, or with bits set that are zero
+    MALFORMED = 1  #: it is too short or too long, or has bits set that must be zero
     FOREIGN = 2  #: it has another destination or protocol
     CORRUPT = 3  #: its checksum is wrong
 
 
 def word_layout(params: FrameFormat) -> data.StructLayout:
-    """Describe a beat of a frame of several: the last one ends with what ``keep`` says."""
+    """Describe a beat of a frame of several beats; ``keep`` has the valid bytes of the last one."""
     return data.StructLayout({"data": params.data_bits, "keep": params.beat_bytes, "last": 1})
 
 
 class FrameFilter(Component):
     """Takes every beat of ``axis`` and reports every packet once: ``valid`` is high for a cycle.
 
-    ``frame`` is the packet's first beat. A packet longer than the format's frames is malformed, or
-    foreign where its first beat is; all are reported with their last beat. ``address`` is the
-    destination that is ours. A packet shorter than its header is malformed, and so is one whose
-    last beat has no byte, or which lacks bytes before its end. A reset may come in the middle of
-    a packet that goes on behind it: what is left of it counts as its end, never as a packet of its
-    own, and if it does not go on, the next packet is malformed.
+    ``frame`` is the packet's first beat, and ``quality`` the verdict. A packet longer than the
+    format's frames is malformed, or foreign where its first beat is; all are reported with their
+    last beat. ``address`` is the destination of the frames to be taken. A packet shorter than its
+    header is malformed, and so is one whose last beat has no byte, or which lacks bytes before its
+    end. A reset may come in the middle of a packet that goes on behind it: what is left of it
+    counts as its end, never as a packet of its own, and if it does not go on, the next packet is
+    malformed.
 
     Where frames may have several beats, each leaves as ``word`` with ``write``, the last of them
     in the cycle of ``valid``, as a :class:`hdl.common.packet_buffer.PacketBuffer` takes them. Of a
     packet that is too long only as many leave as the longest frame has.
 
-    Where frames may have ``more_bytes``, ``more`` are those of a frame that is ``longer``.
+    Where frames may have ``more_bytes``, ``longer`` says that a frame has them, in ``more``.
 
     Throughput: a beat a cycle, ``axis.tready`` is always high, as a MAC cannot wait. Latency:
     :attr:`latency`.
@@ -106,7 +107,7 @@ class FrameFilter(Component):
         return m
 
     def look_for_more(self, m: Module) -> Value:
-        """Take the further bytes of a frame; return whether it is not exactly so long."""
+        """Take the further bytes of a frame; return what is high if its length is another."""
         axis, params = self.axis, self.params
         begin, end = 8 * params.most_bytes, 8 * params.longest_bytes
         long = axis.tkeep == params.longest_keep
@@ -115,13 +116,14 @@ class FrameFilter(Component):
         return ~long
 
     def measure(self, m: Module, inside: Signal, wrong: Value) -> Value:
-        """Return whether a packet that ends with this beat is malformed; ``wrong`` is of a first
-        beat.
+        """Return whether a packet that ends with this beat is malformed.
+
+        ``wrong`` says whether a first beat is; that is kept until the packet's end.
         """
         axis, params = self.axis, self.params
         keep, beats = axis.tkeep, params.beats
-        before = Signal(range(beats + 1), reset_less=True)  # beats, at most those of the longest
-        broken_before = Signal(init=1)  # of a packet that a reset has cut
+        before = Signal(range(beats + 1), reset_less=True)  # beats so far, at most ``beats``
+        broken_before = Signal(init=1)  # so that what follows a packet cut by a reset is malformed
         broken = Signal()
         m.d.comb += broken.eq(
             Mux(inside, broken_before, wrong | ~keep[params.least_bytes - 1])

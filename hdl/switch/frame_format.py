@@ -1,4 +1,4 @@
-"""What the frames of a protocol look like, told once for all that take, judge and send them."""
+"""Describes the frames of a protocol, once for all parts that take, judge and send them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ class FrameFormat:
     """Describes the fields of a protocol's frames, and which lengths and values are legal.
 
     All fields are in a frame's first beat, which begins with the ``destination``, the ``source``
-    and what tells the protocol's frames from foreign ones. A frame's other bytes are its own.
+    and what tells the protocol's frames from foreign ones. Other bytes of a frame are not judged.
     """
 
     name: str = ""  #: completes names of modules, where a design has several formats
     first: type[data.Struct]  #: the fields: destination and source, 48 bits each, before all others
     constants: tuple[tuple[str, int], ...]  #: fields that have this value, or the frame is foreign
     zero: tuple[str, ...] = ()  #: fields that must be zero, or the frame is malformed
-    least_bytes: int = LEAST_BYTES  #: of a frame without its checksum: all fields, at most a beat
+    least_bytes: int = LEAST_BYTES  #: bytes of the shortest frame, no checksum; at most a beat
     most_bytes: int = LEAST_BYTES  #: bytes of the longest frame
-    more_bytes: int = 0  #: bytes that a frame of one beat may have beyond these, all or none
+    more_bytes: int = 0  #: bytes that a frame of one beat may have beyond most_bytes, all or none
     data_bits: int = AXIS.data_bits  #: width of a beat
 
     def __post_init__(self) -> None:
@@ -46,32 +46,32 @@ class FrameFormat:
 
     @property
     def suffix(self) -> str:
-        """Tells the name."""
+        """Return the end of a module's name: the format's own name."""
         return self.name
 
     @property
     def axis(self) -> AxiStreamSignature:
-        """Describe the bus that frames come and leave by."""
+        """Describe the bus by which frames come and leave."""
         return AxiStreamSignature(data_bits=self.data_bits)
 
     @property
     def beat_bytes(self) -> int:
-        """Return the bytes of a whole beat."""
+        """Return the number of bytes of a whole beat."""
         return self.data_bits // 8
 
     @property
     def beats(self) -> int:
-        """Return the beats of the longest frame."""
+        """Return the number of beats of the longest frame."""
         return -(-self.most_bytes // self.beat_bytes)
 
     @property
     def longest_bytes(self) -> int:
-        """Return the bytes of a frame that has the further ones."""
+        """Return the number of bytes of a frame with ``more_bytes``."""
         return self.most_bytes + self.more_bytes
 
     @property
     def header_bytes(self) -> int:
-        """Return the least bytes of a packet that can be told to be ours or foreign."""
+        """Return the least number of bytes by which a packet can be told to be ours or foreign."""
         shape = self.first.as_shape()
         ends = [shape[name].offset + shape[name].width for name, _ in self.constants]
         return -(-max(shape["destination"].width, *ends) // 8)
@@ -83,7 +83,7 @@ class FrameFormat:
 
     @property
     def longest_keep(self) -> int:
-        """Return ``tkeep`` of a frame of one beat that has the further bytes."""
+        """Return ``tkeep`` of a frame of one beat with ``more_bytes``."""
         return (1 << self.longest_bytes) - 1
 
     def read(self, m: Module, judge: Any) -> Any:
@@ -91,7 +91,9 @@ class FrameFormat:
         return judge.frame
 
     def write(self, m: Module, axis: Any, answer: Any, frame: Any, parent: Any = None) -> None:
-        """Put ``answer`` on ``axis`` as ``frame``, which has all but the answer's fields.
+        """Put ``answer`` on ``axis`` as ``frame``, which has all fields but the answer's.
+
+        An answer that goes up is a child's to its ``parent``, if there may be such answers.
 
         An answer that goes up is a child's to its ``parent``, if there may be such answers.
         """
@@ -116,7 +118,7 @@ class FrameFormat:
 
 
 def copied(target: Any, source: Any) -> Iterator[Any]:
-    """Statements that give each field of ``target`` the field of that name in ``source``.
+    """Return statements that give each field of ``target`` the field of that name in ``source``.
 
     Fields that ``source`` has not are left out; of numbers the low bits are taken, and of arrays
     as many elements as both have.

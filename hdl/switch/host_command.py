@@ -1,4 +1,4 @@
-"""A host's commands to a switch of tenants, by registers."""
+"""Takes a host's commands to a switch of tenants from registers."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
@@ -9,7 +9,7 @@ from hdl.switch.tenancy import TENANT_ANSWER, TENANT_COMMAND
 
 
 class HostCommand(Component):
-    """Makes a command of what a host has written, and keeps its answer for the host to read.
+    """Passes on a command that a host has written, and keeps its answer for the host to read.
 
     In a cycle with ``start`` the ``command`` is taken, if none is ``busy``; else ``ignored`` says
     so, until the next one is taken. It leaves ``commands`` a cycle later. ``told`` is the answer to

@@ -1,4 +1,4 @@
-"""All ports of the switch, merged into one packet a cycle."""
+"""Merges the packets of all ports of a switch into one packet a cycle."""
 
 from amaranth.hdl import Array, Cat, Module, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -16,8 +16,8 @@ class SwitchIngress(Component):
     ``packet`` came by the port in ``sender`` and is there in cycles with ``valid``; it cannot be
     stalled. With ``hold`` no packet follows a cycle later; ``waiting`` says that one would have.
     ``overflows`` are high for a cycle where a port lost a packet. Where jobs are tenants,
-    ``commands`` likewise tell of a command at a port, which comes with its head in ``heads``.
-    ``place`` is that of :class:`IngressPort`.
+    ``commands`` are high for a cycle where a command came in at a port, with its head in ``heads``.
+    ``place`` means what it does for :class:`IngressPort`.
 
     Throughput: no cycle is idle while any port has a packet. Latency: :attr:`latency`, with no
     other port's packet ahead.

@@ -1,4 +1,4 @@
-"""Where frames of one port come in: judged, and queued until their turn."""
+"""Takes the frames of one port, judges them, and queues them until their turn."""
 
 from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib import stream
@@ -13,10 +13,10 @@ from hdl.switch.tenancy_head import TENANCY_FRAMES, TenancyHead, is_command
 
 
 class IngressPort(Component):
-    """Every frame of ``axis`` becomes one of ``packets``, the broken ones as well.
+    """Turns every frame of ``axis`` into one of ``packets``, broken ones included.
 
     ``address`` is the switch's own, ``bit`` the one that workers behind this port must send, and
-    ``place`` the one that the switch's parents know it by, if it may have some. Of a
+    ``place`` the bit that the switch's parents know it by, if it may have parents. Of a
     frame those fields are kept that a packet has. Throughput: a beat a cycle; ``axis.tready`` is
     always high, as a MAC cannot wait. Latency: :attr:`latency`. Full: the packet is lost and
     ``overflow`` is high for a cycle.
@@ -72,7 +72,7 @@ class IngressPort(Component):
         return m
 
     def tell_commands(self, m: Module) -> None:
-        """Tell commands from packets, by a filter of their own format beside that of packets."""
+        """Tell commands from packets, by a second filter with the format of commands."""
         m.submodules.commands = commands = FrameFilter(TENANCY_FRAMES)
         seen = ("tvalid", "tdata", "tkeep", "tlast", "tuser")
         m.d.comb += [getattr(commands.axis, name).eq(getattr(self.axis, name)) for name in seen]

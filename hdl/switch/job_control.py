@@ -1,4 +1,4 @@
-"""The jobs of the switch: a host starts and stops them, and a start clears their slots."""
+"""Starts and stops the jobs of a switch for a host; a start clears the job's slots."""
 
 from amaranth.hdl import Array, Module, Signal
 from amaranth.lib import data, enum
@@ -10,19 +10,19 @@ from hdl.switch.slot_clearing import clear_slots
 
 
 class State(enum.Enum, shape=2):
-    """Says what becomes of a start."""
+    """Names the steps of a start."""
 
     IDLE = 0
-    CHECK = 1  #: it is compared with the other jobs, one a cycle
+    CHECK = 1  #: the job is compared with the other jobs, one a cycle
     DECIDE = 2
-    PREPARE = 3  #: slots are cleared, or what else the rule keeps
+    PREPARE = 3  #: the job's slots are cleared, or whatever else the rule keeps of it
 
 
 class JobControl(Component):
     """Keeps the ``table`` of jobs and carries out a host's ``command``.
 
     A start that is not refused makes the job inactive, prepares its rule's state and makes it
-    active again; a stop makes it inactive. ``reason`` tells of the last command; ``busy`` is a
+    active again; a stop makes it inactive. ``reason`` is that of the last command; ``busy`` means a
     start under way, in which the command's operands must hold still and other commands are refused.
     A job may be started anew with ports and slots that it has itself.
 
@@ -105,7 +105,7 @@ class JobControl(Component):
         return m
 
     def judge(self, m: Module, state, scan: Signal, index, end: Signal):
-        """Judge why the start is refused, once every other job has been looked at."""
+        """Find why the start is to be refused, after a scan of all other jobs."""
         params, command = self.params, self.command
         ports_taken = Signal()
         slots_taken = Signal()
@@ -135,7 +135,7 @@ class JobControl(Component):
         return refusal
 
     def enter(self, m: Module, index, end: Signal) -> None:
-        """Enter the job into its entry, not active yet."""
+        """Write the job into its entry, not active yet."""
         for k in range(self.params.jobs):
             with m.If(index == k):
                 m.d.sync += [

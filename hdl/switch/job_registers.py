@@ -1,4 +1,4 @@
-"""Registers of a switch's jobs, by which a host starts and stops them."""
+"""Declares the registers by which a host starts and stops a switch's jobs."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ JOB_PORTS = single(rw("job_ports", 32, "a bit for each port"), "Ports of the job
 
 
 def state_register(*more: Field) -> Register:
-    """Make the register of what became of a command."""
+    """Make the register that tells what became of a command, with ``more`` fields at its end."""
     return Register(
         "state",
         "What became of the last command.",
@@ -33,7 +33,7 @@ def state_register(*more: Field) -> Register:
 
 
 def job_register(doc: str) -> Register:
-    """Make the register that names a job."""
+    """Make the register that names the job of a command, with the text ``doc``."""
     return Register(
         "job",
         doc,
@@ -42,7 +42,7 @@ def job_register(doc: str) -> Register:
 
 
 def report_jobs(m: Module, status: Any, jobs: Any) -> None:
-    """Show what a :class:`hdl.switch.job_table.JobTable` says of commands and jobs."""
+    """Show the host what a :class:`hdl.switch.job_table.JobTable` says of commands and jobs."""
     m.d.comb += [
         status.busy.eq(jobs.busy),
         status.refused.eq(jobs.reason.as_value() != 0),

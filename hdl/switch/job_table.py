@@ -1,4 +1,4 @@
-"""Which packets belong to a job of the switch: the others go no further."""
+"""Decides which packets belong to a job of the switch; all others go no further."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ class JobTable(Component):
     """Judges a packet a cycle, by the last of :data:`hdl.switch.params.REFUSALS` that applies.
 
     ``packet`` came by ``sender``. Packets of an active job of that port, of its run and its slots
-    leave as ``request`` with ``valid``; of all others ``refused`` tells why. ``slot`` is the
+    leave as ``request`` with ``valid``; for all others ``refused`` says why. ``slot`` is the
     address of what leaves :attr:`latency` cycles later, so that its state can be read meanwhile,
     and ``ahead`` the header of what leaves a cycle later, so that the rule can begin with it.
 
@@ -164,7 +164,7 @@ class JobTable(Component):
         )
 
     def command_tenants(self, m: Module, control: TenantControl) -> None:
-        """Pass on commands, answers, and what has become of tenants."""
+        """Connect :class:`TenantControl`: commands and answers, and which uses began and ended."""
         connect(m, flipped(self.commands), control.commands)
         m.d.comb += [
             self.answered.eq(control.answered),
@@ -177,7 +177,7 @@ class JobTable(Component):
         ]
 
     def tell_tenants(self, m: Module, job, judging, packet, sender, request) -> None:
-        """Tell whose a packet is, and whether its job drains."""
+        """Register whose a packet is (``of``), and whether its job drains."""
         named = judging & (packet.quality == Quality.GOOD) & packet.known
         m.d.sync += [
             request.draining.eq(job.draining),
@@ -198,13 +198,11 @@ class JobTable(Component):
         return ~(self.busy & was_busy) | (operands == delay(m, operands, 1, "operands"))
 
     def is_there(self, job) -> Value:
-        """Return whether the job may have packets: without a grant they are told apart."""
+        """Return whether the job has an entry; without a grant it is refused as NOT_GRANTED."""
         return job.registered if self.params.tenants else job.active
 
     def judge(self, m: Module, packet, sender: Signal, job):
-        """Return what is wrong with ``packet``, the last of REFUSALS that applies; NONE if nothing
-        is.
-        """
+        """Return what is wrong with ``packet``: the last of REFUSALS that applies, or NONE."""
         header, kinds = packet.header, self.params.verdict
         verdict = Signal(kinds)
         with m.If(packet.quality == Quality.CORRUPT):

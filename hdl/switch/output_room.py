@@ -1,4 +1,4 @@
-"""How much of each port's output queue is free, and who may still come in."""
+"""Tracks how much of each port's output queue is free, and who may still be let in."""
 
 from dataclasses import dataclass
 
@@ -14,20 +14,20 @@ from hdl.common.expectations import expect
 
 LATENCY = 4  #: cycles from what is taken or given to ``open`` and ``open_items``
 AHEAD = 1  #: cycles from ``open`` to the packet that comes because of it
-SETTLING = LATENCY - 1  #: cycles after a packet in which ``open`` does not know of it yet
-UNSEEN_ITEMS = LATENCY + AHEAD  #: most that neither knows of, that of the same cycle included
-UNSEEN_PACKETS = (LATENCY + AHEAD) // 2  #: likewise, as no two come in cycles behind each other
+SETTLING = LATENCY - 1  #: cycles after a packet in which ``open`` does not reflect it yet
+UNSEEN_ITEMS = LATENCY + AHEAD  #: most items that neither reflects yet, the same cycle's included
+UNSEEN_PACKETS = (LATENCY + AHEAD) // 2  #: most packets likewise: never two in a row
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutputRoomParams:
-    """Says what is counted, in beats."""
+    """Sets the ports of an :class:`OutputRoom`, and its queues, packets and items in beats."""
 
     ports: int  #: number of ports, 1..64
-    beats: int  #: of the output queue of a port
-    packet: int  #: most that a packet becomes
-    item: int = 0  #: most that an item becomes; 0: there are only packets
-    gives: int = 1  #: number of those who give beats back, at least 1
+    beats: int  #: beats that the output queue of a port holds
+    packet: int  #: most beats that a packet becomes
+    item: int = 0  #: most beats that an item becomes; 0: there are only packets
+    gives: int = 1  #: number of inputs by which beats are given back, 1..8
 
     def __post_init__(self) -> None:
         check_range("ports", self.ports, 1, 64)
@@ -38,7 +38,7 @@ class OutputRoomParams:
 
     @property
     def suffix(self) -> str:
-        """Tells all sizes."""
+        """Return the end of the module's name: all sizes."""
         return f"{self.ports}x{self.beats}_p{self.packet}_i{self.item}_g{self.gives}"
 
     @property
@@ -48,34 +48,34 @@ class OutputRoomParams:
 
     @property
     def packets_from(self) -> int:
-        """Return the free beats from which on a packet is let in, if none was just before."""
+        """Return the number of free beats that let a packet in, if none was let in just before."""
         return self.packet + UNSEEN_ITEMS * self.item
 
     @property
     def any_packets_from(self) -> int:
-        """Return the free beats from which on packets are let in one right after the other."""
+        """Return the number of free beats that let packets in right after each other."""
         return self.packets_from + UNSEEN_PACKETS * self.packet
 
     @property
     def items_from(self) -> int:
-        """Return the free beats from which on an item is let in: it leaves room for a packet."""
+        """Return the number of free beats that let an item in: it leaves room for a packet."""
         return self.packets_from + (SETTLING + 1) * self.packet
 
     @property
     def give(self) -> data.StructLayout:
-        """Describe what a port gets back."""
+        """Describe how many beats a port gets back."""
         return data.StructLayout({"port": self.port_bits, "beats": bits_for(self.packet)})
 
     @property
     def item_claim(self) -> data.StructLayout:
-        """Describe the room that an item takes."""
+        """Describe how many beats an item takes, and of which port."""
         return data.StructLayout(
             {"valid": 1, "port": self.port_bits, "beats": bits_for(max(1, self.item))}
         )
 
 
 class OutputRoom(Component):
-    """Counts, for each port, the beats of its output queue that nobody has a claim to.
+    """Counts, for each port, the beats of its output queue that nobody has claimed.
 
     Whatever is let in takes room for the most beats that it can become. Parts of that are given
     back when less turns out to be enough (``gives``), and the rest as beats leave the queue
@@ -88,7 +88,7 @@ class OutputRoom(Component):
     cycles behind a packet. ``item`` takes what it says, one every cycle, while its port's bit of
     ``open_items`` is high. Items leave room for a packet: packets never wait for items.
 
-    All of it is seen in ``open`` and ``open_items``, which are registers, :attr:`latency` cycles
+    Every change shows in ``open`` and ``open_items``, which are registers, :attr:`latency` cycles
     later.
     """
 
@@ -144,5 +144,5 @@ class OutputRoom(Component):
 
 
 def before(m: Module, value: Signal, name: str) -> Signal:
-    """Return ``value`` of the cycle before."""
+    """Return a register with the last cycle's ``value``."""
     return delay(m, value, 1, name, reset_less=False)

@@ -1,4 +1,4 @@
-"""Where frames of several beats come in: whole good ones, or nothing of them."""
+"""Takes frames of several beats from a port: good ones whole, others not at all."""
 
 from dataclasses import dataclass
 
@@ -15,12 +15,12 @@ from hdl.switch.frame_format import FrameFormat
 
 @dataclass(frozen=True, kw_only=True)
 class PacketPortParams:
-    """Says what the frames of a port are, and how much of them can wait."""
+    """Sets the format of a port's frames, and how many of their beats can wait."""
 
     frames: FrameFormat  #: format of the frames, of at least two beats
     words: int = 512  #: most beats that can wait, a power of two, 16..65536
     style: str = "block"  #: style of their memory: block, ultra or distributed
-    ahead: bool = False  #: beats leave before their frame is judged
+    ahead: bool = False  #: whether beats leave before their frame is judged
 
     def __post_init__(self) -> None:
         if self.frames.beats < 2:
@@ -31,7 +31,7 @@ class PacketPortParams:
 
     @property
     def suffix(self) -> str:
-        """Tells frames and words."""
+        """Return the end of the module's name: the format and the number of words."""
         style = f"_{self.style}" if self.style != "block" else ""
         return f"{self.frames.suffix}_{self.words}{style}" + "_ahead" * self.ahead
 
@@ -48,7 +48,7 @@ class PacketPortParams:
 
 
 class PacketPort(Component):
-    """Good frames of ``axis`` leave ``packets``, beat by beat; all others leave no trace there.
+    """Passes the beats of good frames from ``axis`` to ``packets``, and drops all other frames.
 
     ``judged`` is high for a cycle for every packet that has come, with its ``quality``, and
     ``lost`` with it where a good one found no room: all others of GOOD quality leave, in order.
@@ -56,7 +56,7 @@ class PacketPort(Component):
     :func:`hdl.switch.frame_filter.word_layout`.
 
     With ``params.ahead`` all beats but the last leave before their frame is judged, and ``undone``
-    says that those that have left of a frame, one in this cycle included, have never been there.
+    says that the beats that have left of a frame, one in this cycle included, are to be ignored.
 
     Throughput: a beat a cycle; ``axis.tready`` is always high, as a MAC cannot wait. Latency:
     :attr:`latency` from a frame's last beat to its first at ``packets``, or with ``params.ahead``

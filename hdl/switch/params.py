@@ -1,4 +1,4 @@
-"""What every switch of packets has: ports with queues, and jobs; its rule adds what it wants."""
+"""Describes what every switch of packets has: ports with queues, and jobs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -14,18 +14,18 @@ from hdl.common.fifo import FifoParams
 from hdl.switch.frame_filter import Quality
 from hdl.switch.frame_format import FrameFormat
 
-#: A switch's enumeration of what became of a packet has these beside those of its rule.
+#: Names the verdicts that a switch's enumeration has beside those of its rule.
 REFUSALS = (
     "WRONG_SLOT",  #: its slot is outside the job's range
-    "WRONG_RUN",  #: it is of another epoch than the job's
-    "WRONG_WORKER",  #: it has not exactly the bit of the port that it came by
-    "WRONG_JOB",  #: it is of no active job, or not of one of this port
+    "WRONG_RUN",  #: its epoch is not the job's
+    "WRONG_WORKER",  #: its ``bm`` is not exactly the bit of the port that it came by
+    "WRONG_JOB",  #: its job is not active, or has no worker at this port
     *(quality.name for quality in Quality if quality is not Quality.GOOD),
 )
 
 
 class Refusal(enum.Enum, shape=3):
-    """Says why the last command had no effect; the first that applies."""
+    """Says why the last command had no effect; if several reasons apply, the first one counts."""
 
     NONE = 0  #: it had an effect
     BUSY = 1  #: a job is being started
@@ -37,7 +37,7 @@ class Refusal(enum.Enum, shape=3):
     SLOTS_TAKEN = 7  #: another active job has some of the slots
 
 
-#: A host's command, and what a job is started with; all but the first two hold still.
+#: Describes a host's command, and what a job is started with; all but the first two hold still.
 COMMAND = data.StructLayout(
     {
         "start": 1,
@@ -53,7 +53,7 @@ COMMAND = data.StructLayout(
 
 @dataclass(frozen=True, kw_only=True)
 class PacketSwitchParams(ABC):
-    """Sizes of a switch whose jobs have ports and slots, entries of its rule's memory.
+    """Sets the sizes of a switch whose jobs have ports and slots, entries of its rule's memory.
 
     A switch derives its own: the format of its frames, what the rule wants of a packet, and what
     it answers. Fields of packets and answers are those of the frames with the same name.
@@ -66,8 +66,8 @@ class PacketSwitchParams(ABC):
     egress_depth: int = 64  #: most answers that can wait at each port
 
     only_answers: ClassVar[tuple[str, ...]]  #: fields that are zero in all frames but answers
-    slot_field: ClassVar[str | None]  #: of a request: its slot, 16 bits; None: it names no slot
-    verdict: ClassVar[type[enum.Enum]]  #: what became of a packet: NONE, the rule's, REFUSALS
+    slot_field: ClassVar[str | None]  #: field with a request's slot, 16 bits, or None
+    verdict: ClassVar[type[enum.Enum]]  #: verdicts on a packet: NONE, those of the rule, REFUSALS
     #: whether a job is registered first, then granted and released: :mod:`hdl.switch.tenancy`
     tenants: ClassVar[bool] = False
     #: whether a tenant may have a parent, which its packets come from and go to as well
@@ -94,7 +94,7 @@ class PacketSwitchParams(ABC):
     @property
     @abstractmethod
     def frames(self) -> FrameFormat:
-        """Return the frames' format, with bm, job, epoch and slot_field among its fields."""
+        """Return the format of frames, with bm, job, epoch and slot_field among its fields."""
 
     @property
     @abstractmethod
@@ -104,14 +104,12 @@ class PacketSwitchParams(ABC):
     @property
     @abstractmethod
     def payload(self) -> data.Layout | None:
-        """Describe what a request brings; None: nothing that the job table has to pass on."""
+        """Describe what a request brings for the rule; None where it brings nothing."""
 
     @property
     @abstractmethod
     def answer(self) -> data.StructLayout:
-        """Describe what goes out: ``bm``, the ports that it goes to, and fields; those of
-        ``header``.
-        """
+        """Describe an answer: ``bm``, the ports that it goes to, its own fields, and ``header``."""
 
     @property
     def slot_bits(self) -> int:
@@ -135,7 +133,7 @@ class PacketSwitchParams(ABC):
 
     @property
     def packet(self) -> data.StructLayout:
-        """Describe what is left of a frame behind its port.
+        """Describe what the job table is shown of a frame.
 
         Where there are parents: ``ours`` if bm has the switch's bit, as a parent's has, ``up`` if a
         child may say that, ``down`` if a parent may, ``longer`` if the frame has further bytes.
@@ -168,12 +166,12 @@ class PacketSwitchParams(ABC):
 
     @property
     def progress(self) -> data.StructLayout:
-        """Describe what a request has done to its slot: a use began, or everyone ended it."""
+        """Describe what a request did to its slot: a use began, or everyone acknowledged it."""
         return data.StructLayout({"job": self.job_bits, "began": 1, "ended": 1})
 
     @property
     def request(self) -> data.StructLayout:
-        """Describe a packet for the rule."""
+        """Describe a packet that the job table passes to the rule."""
         return data.StructLayout(
             {
                 "sender": self.ports,  # one bit
@@ -187,12 +185,12 @@ class PacketSwitchParams(ABC):
 
     @property
     def parent_fields(self) -> dict[str, ShapeLike]:
-        """Return what a request tells of the job's parent: its port, if any, and who sent it."""
+        """Return the fields of the job's parent: its port, if any, and who sent the request."""
         return {"parent": self.ports, "root": 1, "from_parent": 1}
 
     @property
     def brought(self) -> dict[str, ShapeLike]:
-        """Return the field of what a packet brings, if it brings something."""
+        """Return the field with the payload of a packet; none where it brings nothing."""
         return {} if self.payload is None else {"payload": self.payload}
 
     @property

@@ -1,4 +1,4 @@
-"""Counters of what happens at several ports in one cycle."""
+"""Counts what happens at several ports in one cycle."""
 
 from amaranth.hdl import Array, Module
 from amaranth.lib import data
@@ -8,7 +8,7 @@ from hdl.common.component import Component
 from hdl.common.event_counters import CountersParams, EventCounters
 from hdl.switch.params import PacketSwitchParams
 
-#: Counters of every port.
+#: Lists the counters that every port has, and what each counts.
 PORT_COUNTERS = {
     "overflows": "frames lost as the queue of the port was full",
     "answers_sent": "answers that left the port",
@@ -23,7 +23,9 @@ PORT_COUNTS = OF_A_PORT.counts
 
 
 class PortCounters(Component):
-    """Counts the bits of every event, port by port; they wrap. ``clear`` sets all to zero.
+    """Counts the bits of every event, port by port; counters wrap. ``clear`` sets all to zero.
+
+    ``counts`` are those of port ``port``, a cycle later.
 
     ``counts`` are those of port ``port``, a cycle behind.
     """

@@ -1,4 +1,4 @@
-"""How slots are cleared between the packets of the ports, one a cycle."""
+"""Clears slots between the packets of the ports, one a cycle."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ TURNS = 4  #: under full load one cycle of so many is taken for clearing
 def clear_slots(
     m: Module, control: Any, *, begin: Value, clearing: Value, base: Value, end: Value, ports: Value
 ) -> Value:
-    """Clear the slots from ``base`` to before ``end``, one by one; return whether all are.
+    """Clear the slots from ``base`` to before ``end``, one by one; return whether all are cleared.
 
     ``control`` is the component that has ``waiting``, ``hold``, ``clear``, ``slot`` and ``ports``.
     ``begin`` is high in the cycle before those with ``clearing``, in which all else holds still.

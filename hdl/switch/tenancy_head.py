@@ -1,4 +1,4 @@
-"""The frames by which a controller commands a switch of tenants, and the switch answers."""
+"""Describes the frames by which a controller commands a switch of tenants, and its answers."""
 
 # The fields of a struct are annotated with shapes, which are no types.
 # pyright: reportGeneralTypeIssues=false, reportInvalidTypeForm=false
@@ -9,10 +9,10 @@ from amaranth.lib import data, enum
 from hdl.common.packets import LEAST_BYTES
 from hdl.switch.frame_format import FrameFormat
 
-ETHERTYPE = 0x88B5  #: IEEE 802's for local experiments
+ETHERTYPE = 0x88B5  #: ethertype that IEEE 802 sets aside for local experiments
 ETHERTYPE_ON_WIRE = int.from_bytes(ETHERTYPE.to_bytes(2, "big"), "little")
 VERSION = 2
-FRAME_BYTES = LEAST_BYTES  #: of every control frame, without its checksum
+FRAME_BYTES = LEAST_BYTES  #: bytes of every control frame, without its checksum
 
 
 class TenancyKind(enum.Enum, shape=8):
@@ -22,23 +22,23 @@ class TenancyKind(enum.Enum, shape=8):
     and those from 16 to 31 are of messages that are not for a switch.
     """
 
-    REGISTER = 32  #: to the switch: ports and slots of a job
-    ACQUIRE = 33  #: to the switch: one try to get it for a job
-    RELEASE = 34  #: to the switch: grants of a job are over
-    REGISTERED = 35  #: the job has its entry
-    GRANTED = 36  #: the job holds the switch, its slots are cleared
-    REFUSED = 37  #: the command has no effect, for a reason
-    DRAINING = 38  #: the release waits for slots
-    RELEASED = 39  #: no grant up to the number is left
+    REGISTER = 32  #: command: enter the ports and slots of a job
+    ACQUIRE = 33  #: command: try once to get the switch for a job
+    RELEASE = 34  #: command: end the grants of a job up to a number
+    REGISTERED = 35  #: answer: the job has its entry
+    GRANTED = 36  #: answer: the job holds the switch, its slots are cleared
+    REFUSED = 37  #: answer: the command has no effect, for the reason in the frame
+    DRAINING = 38  #: answer: the release waits until uses of slots have ended
+    RELEASED = 39  #: answer: no grant up to the number is left
 
 
 COMMAND_KINDS = (TenancyKind.REGISTER, TenancyKind.ACQUIRE, TenancyKind.RELEASE)
 
 
 class Reason(enum.Enum, shape=8):
-    """Says why a command is refused; the first that applies."""
+    """Says why a command is refused; if several reasons apply, the first one counts."""
 
-    NONE = 0  #: it is not
+    NONE = 0  #: it is not refused
     NO_SUCH_JOB = 1  #: the number is too large
     BAD_PORTS = 2  #: no child, a port that the switch has not, or the parent's among the children
     BAD_SLOTS = 3  #: none, or some that the switch has not
@@ -51,8 +51,12 @@ class Reason(enum.Enum, shape=8):
 
 
 class TenancyHead(data.Struct):
-    """Describes a command to a switch, or its answer, which repeats switch, job and epoch (MINA,
-    "RTL: one data plane").
+    """Describes a command to a switch, or its answer (MINA, "RTL: one data plane").
+
+    An answer repeats the command's switch, job and epoch. Byte i of the frame is bits 8 i and up.
+    Addresses and ethertype are in the order of the wire, fields of more than a byte have their low
+    byte first. What a kind has no use for is zero. Packets of the data plane have the low 16 bits
+    of the epoch of their grant.
 
     Byte i of the frame is bits 8 i and up. Addresses and ethertype are in the order of the wire,
     fields of more than a byte have their low byte first. What a kind has no use for is zero.
@@ -91,7 +95,7 @@ TENANCY_FRAMES = FrameFormat(
 
 
 def is_command(head: data.View) -> Value:
-    """Return whether the head of a good frame is that of a command: a switch's answer is none."""
+    """Return whether the head of a good frame is a command's: a switch's answer is none."""
     kinds = Cat(head.kind == kind for kind in COMMAND_KINDS)
     answers = Cat(Value.cast(head[name]) for name in ONLY_ANSWERS)
     return kinds.any() & ~answers.any()

@@ -1,4 +1,4 @@
-"""The tenants of the switch: jobs that are registered, granted, drained and registered again."""
+"""Registers, grants, drains and releases the tenants of a switch."""
 
 from typing import Any
 
@@ -15,17 +15,17 @@ from hdl.switch.tenancy_head import Reason, TenancyKind
 from hdl.switch.tenant_judge import TenantJudge
 from hdl.switch.tenant_uses import SETTLING, TenantUses
 
-#: cycles from a command taken to its answer, beside one for each job that may be in the way
+#: cycles from a command taken to its answer, beside one for each job of the table
 DECIDING = 4
-#: cycles until the end of a grant is told, so that nothing of it is under way any more
+#: cycles until the end of a grant is answered, so that nothing of it is under way any more
 ENDING = SETTLING + 2
 
 
 class State(enum.Enum, shape=3):
-    """Says what becomes of a command."""
+    """Names the steps of a command."""
 
     TAKE = 0  #: none is under way
-    READ = 1  #: its job's entry is read
+    READ = 1  #: the entry of the command's job is read
     BEGIN = 2
     COMPARE = 3  #: the job is compared with the others, one a cycle
     DECIDE = 4
@@ -35,7 +35,7 @@ class State(enum.Enum, shape=3):
 
 
 class TenantControl(Component):
-    """Keeps the ``table`` of tenants and carries out ``commands``: MINA, "RTL: one data plane".
+    """Keeps the ``table`` of tenants and carries out ``commands`` (MINA, "RTL: one data plane").
 
     A command is taken when the one before is answered: ``answered`` is high for a cycle, with
     ``answer``. Each is one atomic try, never queued, whose outcome the golden
@@ -190,7 +190,7 @@ class TenantControl(Component):
                     m.d.sync += tenant.draining.eq(1)
 
     def drain(self, m: Module) -> None:
-        """Give up every job that has drained."""
+        """End the grant of every job that has drained."""
         m.submodules.uses = uses = TenantUses(self.params)
         table: list[Any] = list(self.table)
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""What a switch counts of each tenant."""
+"""Counts what happens to each tenant of a switch."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
@@ -8,16 +8,16 @@ from hdl.common.counter_banks import MOST_PARTS, CounterBanks, CounterBanksParam
 from hdl.common.event_counters import CountersParams
 from hdl.switch.params import PacketSwitchParams
 
-BYTE_BITS = 14  #: of the bytes of a packet
+BYTE_BITS = 14  #: width of the number of a packet's bytes
 TENANT_COUNTERS = CountersParams(
     name="tenant",
     counters=(
         ("grants", 1),
-        ("refusals", 1),  # of its acquires, as others hold what it wants
-        ("granted_cycles", 1),  # draining among them
-        ("busy_cycles", 1),  # with a use of a slot that has begun and not ended
-        ("operations", 1),  # uses that everyone has ended
-        ("bytes", BYTE_BITS),  # of packets that name it, whatever becomes of them
+        ("refusals", 1),  # ACQUIREs refused, as others hold what the job wants
+        ("granted_cycles", 1),  # cycles in which the job is granted or drains
+        ("busy_cycles", 1),  # cycles with a use of a slot that has begun and not ended
+        ("operations", 1),  # uses of slots that every worker has acknowledged
+        ("bytes", BYTE_BITS),  # bytes of packets that name the job, whatever becomes of them
     ),
     bits=48,
 )
@@ -27,8 +27,8 @@ class TenantCounters(Component):
     """Counts what happens to each tenant; ``value`` is counter ``select`` of job ``job``.
 
     Every input has a bit for each job: it is ``active``, has ``unfinished`` uses, ``ended`` one,
-    was ``refused``, and a packet is ``of`` it, be it a ``longer`` one. Latency: that of
-    :class:`hdl.common.counter_banks.CounterBanks`.
+    was ``refused``, or a packet is ``of`` it; ``longer`` says that this packet has further bytes.
+    Latency: that of :class:`hdl.common.counter_banks.CounterBanks`.
     """
 
     latency = CounterBanks.latency

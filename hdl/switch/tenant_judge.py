@@ -1,4 +1,4 @@
-"""Why a tenant's command is refused."""
+"""Finds why a tenant's command is to be refused."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from hdl.switch.tenancy_head import Reason, TenancyKind
 
 
 class TenantJudge(Component):
-    """Says why a command is refused: the first reason that applies, and who stands in the way.
+    """Finds the first reason that applies why a command is refused, and who stands in the way.
 
     ``command`` and its job's ``entry``, with ``closed``, the last number that it is granted no
     more, hold still from ``begin`` on. Every job of the table is then ``other`` once, with its
@@ -82,7 +82,7 @@ class TenantJudge(Component):
         return m
 
     def first(self, m: Module, name: str, meets: Value) -> tuple[Signal, Any]:
-        """Return whether any job ``meets`` the command's, and the first that does, or itself."""
+        """Return whether a job ``meets`` the command, and the first that does, else its own."""
         job = data.StructLayout({"number": 16, "epoch": 32})
         met = Signal(name=f"{name}_met")
         found = Signal(name=f"{name}_found")
@@ -104,7 +104,7 @@ class TenantJudge(Component):
         below = Signal()
         closed = Signal()
         same = Signal()
-        parent = Signal(1 << len(command.parent))  # its bit
+        parent = Signal(1 << len(command.parent))  # the bit of the port towards the parent
         m.d.comb += parent.eq(Mux(command.has_parent, 1 << command.parent, 0))
         everyone = command.ports | parent
         m.d.sync += [

@@ -1,4 +1,4 @@
-"""Which uses of slots each tenant has under way."""
+"""Tracks which uses of slots each tenant has under way."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
@@ -6,7 +6,8 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.component import Component
 from hdl.switch.params import PacketSwitchParams
 
-#: cycles from a job's release until what it has begun is known: a packet is judged, ruled on, told
+#: cycles from a job's release until every use that it has begun is counted: a packet on its way is
+#: judged, ruled on, and told in ``progress``
 SETTLING = 7
 
 

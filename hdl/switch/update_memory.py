@@ -1,4 +1,4 @@
-"""A memory whose entries are read, changed and written back, one every cycle."""
+"""Implements a memory whose entries are read, changed and written back, one every cycle."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data
@@ -10,12 +10,12 @@ from hdl.common.memory import DualPortMemory, MemoryParams
 
 
 def written_layout(params: MemoryParams) -> data.StructLayout:
-    """Describe what goes into the memory in a cycle."""
+    """Describe what is written into the memory in a cycle."""
     return data.StructLayout({"valid": 1, "address": params.address_bits, "contents": params.bits})
 
 
 class UpdateMemory(Component):
-    """``before`` is the entry of the ``address`` of :attr:`lead` cycles ago, all changes included.
+    """Gives as ``before`` the entry of the ``address`` of :attr:`lead` cycles ago, up to date.
 
     With ``write``, ``after`` is what becomes of that entry, given in the same cycle. It may
     depend on ``before``: the next cycle's ``before`` is already it, if the address is the same.
@@ -44,7 +44,7 @@ class UpdateMemory(Component):
         m.submodules.entries = memory = DualPortMemory(self.params)
         read = delay(m, self.address, 1, "read")  # its entry is on the way
         current = delay(m, read, 1, "current")  # its entry is in before
-        # The last three changes, the newest first: a read did not see them.
+        # A read does not see the last three changes; they are kept here, the newest first.
         at, contents, valid = current, self.after, self.write
         changes = []
         for age in range(1, 4):

@@ -1,4 +1,4 @@
-"""How often the packets of each port, or of each job, met each verdict."""
+"""Counts how often the packets of each port, or of each job, met each verdict."""
 
 from dataclasses import dataclass
 
@@ -18,17 +18,17 @@ COUNTER_BITS = 32
 
 @dataclass(frozen=True, kw_only=True)
 class VerdictCountersParams:
-    """Says what the verdicts are, and how many sources of packets are told apart."""
+    """Sets what the verdicts are, and how many sources of packets are counted apart."""
 
     verdict: type[enum.Enum]
-    sources: int  #: 2..32
+    sources: int  #: number of sources of packets, ports or jobs, 2..32
 
     def __post_init__(self) -> None:
         check_range("sources", self.sources, 2, 32)
 
     @property
     def suffix(self) -> str:
-        """Tells the verdicts and the sources."""
+        """Return the end of the module's name: the verdicts and the number of sources."""
         return f"{self.verdict.__name__.lower()}_{self.sources}"
 
     @property
@@ -38,7 +38,11 @@ class VerdictCountersParams:
 
 
 class VerdictCounters(Component):
-    """Counts what ``verdict`` says of a packet of ``source``, a bit each; NONE is no packet.
+    """Counts packets by ``source`` and ``verdict``; the verdict NONE means that there is none.
+
+    Counters wrap. ``value`` is the one of source ``number`` and verdict ``of``, up to date four
+    cycles after both. ``clear`` sets all of them to zero, as does a reset: ``busy`` for as many
+    cycles as there are counters, in which nothing is counted.
 
     Counters wrap. ``value`` is the one of source ``number`` and verdict ``of``, up to date four
     cycles after both. ``clear`` sets all of them to zero, as does a reset: ``busy`` for as many
