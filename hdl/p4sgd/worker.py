@@ -1,4 +1,4 @@
-"""A worker: engines in lock step, their readers, the loss, registers and counters."""
+"""Implements a worker: engines in lock step, their readers, the loss, registers and counters."""
 
 from amaranth.hdl import ClockDomain, ClockSignal, Module, ResetSignal, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -33,7 +33,7 @@ from hdl.p4sgd.worker_parts import WorkerParts, add_parts
 
 
 class Worker(Component):
-    """Trains its part of a model on its part of the data: P4SGD, section 4.1, Algorithm 1.
+    """Trains its part of a model on its part of the data (P4SGD, section 4.1, Algorithm 1).
 
     Words come over ``m_axi_words`` (ports 2e and 2e + 1 of engine e side by side, or port e where
     a word is 256 bits), labels over ``m_axi_labels``. The host sets and starts a run through
@@ -41,7 +41,7 @@ class Worker(Component):
     (:class:`ModelPort`) in the idle state. ``m_axis`` sends the partial
     activations of each micro-batch to the switch and ``s_axis`` takes the full ones
     (:class:`Transport`); with the ``join`` setting the two are the same, for a single worker.
-    ``busy`` is the state's field as a wire, for an interrupt.
+    ``busy`` is the field of that name in the register ``state``, as a wire for an interrupt.
 
     Throughput: a word per engine and cycle, as long as memory delivers. A mini-batch then takes
     ``(B / K) C s + T`` cycles, with ``T`` from its last word in to the next mini-batch's first;

@@ -1,4 +1,4 @@
-"""How a worker's host sets a run, starts it, and reads what became of it."""
+"""Connects a worker's host, which sets a run, starts it, and reads what became of it."""
 
 from amaranth.hdl import Cat, Module
 

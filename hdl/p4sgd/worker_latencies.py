@@ -1,4 +1,4 @@
-"""Cycles that the parts of a worker take from one to the next."""
+"""Computes how many cycles the parts of a worker take from one to the next."""
 
 from hdl.p4sgd.core.engine_chain import EngineChain
 from hdl.p4sgd.core.partial_sum import PartialSum
@@ -8,11 +8,11 @@ from hdl.p4sgd.loss.loss_unit import LossUnit
 from hdl.p4sgd.transport.transport import Transport
 from hdl.p4sgd.worker_params import WorkerParams
 
-OVER_DIES = "deltas to engines of other dies, and their partials back"  #: a key, with several dies
+OVER_DIES = "deltas to engines of other dies, and their partials back"  #: key, if dies are several
 
 
 def worker_latencies(params: WorkerParams) -> dict[str, int]:
-    """Return the cycles of each part of the way round a worker, under what the part does."""
+    """Return the number of cycles of each part of the way round a worker, by what the part does."""
     partial_sum = PartialSum(params).latency
     latencies = Engine(params.engine).latencies | {
         "partials to deltas, linear and hinge": partial_sum + LossUnit.latency,

@@ -1,4 +1,4 @@
-"""How a worker's readers are told what to read, and what is heard of the memory."""
+"""Connects a worker's readers: what they are to read, and what the memory answers."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ def plan_labels(m: Module, parts: WorkerParts) -> None:
 
 
 def halt_readers(m: Module, parts: WorkerParts) -> None:
-    """Stop all readers a cycle after the control says so: what they offer depends on it at once."""
+    """Stop all readers a cycle after the control says so, by a register before their offers."""
     halt = Signal()
     m.d.sync += halt.eq(parts.control.halt)
     m.d.comb += [reader.halt.eq(halt) for reader in (*parts.readers, parts.labels)]
@@ -67,7 +67,7 @@ def watch_readers(m: Module, parts: WorkerParts) -> None:
 
 
 def watch_memory(m: Module, parts: WorkerParts) -> None:
-    """Tell of ports whose memory answers what it was not asked, or not at all."""
+    """Tell the control of ports whose memory answers what it was not asked, or not at all."""
     control, status, timer = parts.control, parts.status, parts.timer
     buses = [bus for reader in parts.readers for bus in reader.bus] + [parts.labels.bus]
     for reader in (*parts.readers, parts.labels):

@@ -1,4 +1,4 @@
-"""How a worker's engines, its host and the network are connected."""
+"""Connects a worker's engines, its host and the network."""
 
 from typing import Any
 
@@ -63,7 +63,7 @@ def connect_network(m: Module, parts: WorkerParts, m_axis: Any, s_axis: Any) -> 
 
 
 def connect_mac(m: Module, parts: WorkerParts, axis: Any) -> None:
-    """Offer frames to the MAC: one that was offered stays, also when the transport is reset."""
+    """Offer frames to the MAC: an offered frame stays, also when the transport is reset."""
     frame, offer = parts.transport.m_axis, parts.offer
     m.d.comb += [
         offer.i.payload.eq(frame.tdata[: len(offer.i.payload)]),

@@ -1,4 +1,4 @@
-"""The sizes of a worker, and the losses that it knows."""
+"""Describes the sizes of a worker, and the losses that it knows."""
 
 from dataclasses import dataclass, field
 
@@ -39,15 +39,15 @@ LOSS_SETTINGS = data.StructLayout(
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerParams:
-    """Sizes of a worker (P4SGD, section 4.1): engines in lock step, and their memory."""
+    """Sets the sizes of a worker (P4SGD, section 4.1): engines in lock step, and their memory."""
 
-    engines: int = 8  #: number of engines, N, 1..8
+    engines: int = 8  #: N, number of engines, 1..8
     engine: EngineParams = field(default_factory=EngineParams)
-    address_bits: int = 28  #: byte address of one memory port, 16..40; an HBM channel has 28
-    prefetch_beats: int = 256  #: beats in flight or buffered per memory port, a power of two, >= 32
+    address_bits: int = 28  #: width of a memory port's byte address, 16..40; an HBM channel has 28
+    prefetch_beats: int = 256  #: most beats in flight or buffered at a port, a power of two, >= 32
     slots: int = 256  #: most AllReduces under way, 2..4096
-    slrs: int = 1  #: dies that the engines are dealt to, 1..3, at most as many as engines
-    slr_stages: int = 2  #: registers in each direction between neighbouring dies, 1..4
+    slrs: int = 1  #: number of dies that the engines are dealt to, 1..3 and <= engines
+    slr_stages: int = 2  #: number of registers in each direction between neighbouring dies, 1..4
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -92,7 +92,7 @@ class WorkerParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the engines' number and sizes, and what else is unusual."""
+        """Return the end of the module's name: the engines' number and sizes, and unusual sizes."""
         usual = WorkerParams()
         parts = [f"{self.engines}x{self.engine.suffix}"]
         if self.address_bits != usual.address_bits:
@@ -109,9 +109,7 @@ class WorkerParams:
 
     @property
     def settings(self) -> data.StructLayout:
-        """Describe the engines' settings as the host writes them: too large ones are seen, not
-        cut.
-        """
+        """Describe the engines' settings as the host writes them, so wide that none is cut off."""
         widths = {"bits": PRECISION_BITS, "chunks": CHUNK_COUNT_BITS}
         return data.StructLayout(dict(self.engine.settings.members) | widths)
 
@@ -122,12 +120,12 @@ class WorkerParams:
 
     @property
     def engine_index(self) -> range:
-        """Return the values of an engine's number, as the shape of a field."""
+        """Return the range of an engine's number, as the shape of a field."""
         return range(max(2, self.engines))
 
     @property
     def groups(self) -> tuple[range, ...]:
-        """Deal the engines to the dies evenly, the larger groups first."""
+        """Return the numbers of the engines of each die: dealt evenly, the larger groups first."""
         each, more = divmod(self.engines, self.slrs)
         ends = [each * (k + 1) + min(more, k + 1) for k in range(self.slrs)]
         return tuple(range(a, b) for a, b in zip([0, *ends], ends, strict=False))

@@ -1,4 +1,4 @@
-"""The components of a worker."""
+"""Makes the components of a worker."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -45,17 +45,17 @@ class WorkerParts:
 
     @property
     def settings(self) -> Any:
-        """The fields of the registers that the host writes."""
+        """Return the fields of the registers that the host writes."""
         return self.registers.control
 
     @property
     def status(self) -> Any:
-        """The fields of the registers that the host reads."""
+        """Return the fields of the registers that the host reads."""
         return self.registers.status
 
 
 def add_parts(m: Module, params: WorkerParams, registers: RegisterMap) -> WorkerParts:
-    """Make the components of a worker submodules of ``m``."""
+    """Make the components of a worker, as submodules of ``m``."""
     m.submodules.registers = register_block = RegisterBlock(registers)
     m.submodules.control = control = Control(params)
     m.submodules.counters = counters = Counters(params)

@@ -94,8 +94,6 @@ class FrameFormat:
         """Put ``answer`` on ``axis`` as ``frame``, which has all fields but the answer's.
 
         An answer that goes up is a child's to its ``parent``, if there may be such answers.
-
-        An answer that goes up is a child's to its ``parent``, if there may be such answers.
         """
         m.d.comb += [
             *copied(frame, answer),

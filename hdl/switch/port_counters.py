@@ -26,8 +26,6 @@ class PortCounters(Component):
     """Counts the bits of every event, port by port; counters wrap. ``clear`` sets all to zero.
 
     ``counts`` are those of port ``port``, a cycle later.
-
-    ``counts`` are those of port ``port``, a cycle behind.
     """
 
     def __init__(self, params: PacketSwitchParams) -> None:

@@ -57,10 +57,6 @@ class TenancyHead(data.Struct):
     Addresses and ethertype are in the order of the wire, fields of more than a byte have their low
     byte first. What a kind has no use for is zero. Packets of the data plane have the low 16 bits
     of the epoch of their grant.
-
-    Byte i of the frame is bits 8 i and up. Addresses and ethertype are in the order of the wire,
-    fields of more than a byte have their low byte first. What a kind has no use for is zero.
-    Packets of the data plane have the low 16 bits of the epoch of their grant.
     """
 
     destination: 48  #: bytes 0..5

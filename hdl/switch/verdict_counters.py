@@ -38,11 +38,7 @@ class VerdictCountersParams:
 
 
 class VerdictCounters(Component):
-    """Counts packets by ``source`` and ``verdict``; the verdict NONE means that there is none.
-
-    Counters wrap. ``value`` is the one of source ``number`` and verdict ``of``, up to date four
-    cycles after both. ``clear`` sets all of them to zero, as does a reset: ``busy`` for as many
-    cycles as there are counters, in which nothing is counted.
+    """Counts packets by ``source``, a bit each, and by ``verdict``, of which NONE is no packet.
 
     Counters wrap. ``value`` is the one of source ``number`` and verdict ``of``, up to date four
     cycles after both. ``clear`` sets all of them to zero, as does a reset: ``busy`` for as many

@@ -1,4 +1,4 @@
-"""The engines of a worker over several dies, a group in each."""
+"""Chains the engines of a worker over several dies, a group in each."""
 
 from itertools import pairwise
 from typing import Any
@@ -20,7 +20,7 @@ from hdl.p4sgd.worker_params import WorkerParams
 class EngineChain(Component):
     """Connects engines in groups: ``group_0`` here, ``group_1`` behind ``crossing_0``, and so on.
 
-    What the engines have one by one alone they have here; ``deltas`` go to all of them and
+    Each engine keeps its own words, events and flags; ``deltas`` go to all of them and
     ``partials`` is their sum. ``load`` and ``peek`` go to one engine at a time. ``load`` is ready
     when the engine has taken it, wherever it is; ``peeked`` comes in the order of ``peek``.
     ``waiting`` tells of an engine that lacks a word while none is on its way. ``finished`` falls in
@@ -104,7 +104,7 @@ class EngineChain(Component):
         return name
 
     def share_load(self, m: Module, first) -> None:
-        """Send the one load that waits once; it is ready a cycle after its engine has taken it."""
+        """Send the one load that waits, once; it is ready a cycle after its engine has taken it."""
         sent = Signal()
         loaded = Signal()
         load = stream.Signature(group_load(self.params)).create(path=("sent_load",))

@@ -1,4 +1,4 @@
-"""The engines of one die, and the way through it to those of the next."""
+"""Connects the engines of one die, and leads through it to those of the next."""
 
 from typing import Any
 
@@ -62,7 +62,7 @@ class EngineGroup(Component):
         return m
 
     def add_engine(self, m: Module, index: int) -> Engine:
-        """Make an engine a submodule, called by its number in the worker."""
+        """Make an engine a submodule, named by its number in the worker."""
         near = self.near
         m.submodules[f"engine_{index}"] = engine = Engine(self.params.worker.engine)
         words = getattr(near, f"words_{index - self.params.own.start}")

@@ -1,4 +1,4 @@
-"""What passes between the engines of one die and those of the next, and the sizes of a group."""
+"""Describes what passes between the engines of one die and the next, and a group's sizes."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ class GroupParams:
     """Says which of a worker's groups of engines it is."""
 
     worker: WorkerParams  #: sizes of the worker, which has more than one die
-    index: int  #: the die, from the one with readers, loss and network up
+    index: int  #: number of the die; 0 is the one with readers, loss and network
 
     def __post_init__(self) -> None:
         if not 0 <= self.index < self.worker.slrs:
@@ -24,7 +24,7 @@ class GroupParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the die and the worker's sizes."""
+        """Return the end of the module's name: the die and the worker's sizes."""
         return f"{self.index}_{self.worker.suffix}"
 
     @property
@@ -34,7 +34,7 @@ class GroupParams:
 
     @property
     def beyond(self) -> range:
-        """Return the numbers of the engines of the dies behind it."""
+        """Return the numbers of the engines of the dies behind this one."""
         return range(self.own.stop, self.worker.engines)
 
     @property
@@ -44,17 +44,17 @@ class GroupParams:
 
 
 def group_load(params: WorkerParams) -> data.StructLayout:
-    """Describe eight weights for one of the engines."""
+    """Describe eight weights that are loaded into one of the engines."""
     return data.StructLayout({"engine": params.engine_index, **params.engine.model.load.members})
 
 
 def group_peek(params: WorkerParams) -> data.StructLayout:
-    """Describe a question for eight weights of one of the engines."""
+    """Describe a request to read eight weights of one of the engines."""
     return data.StructLayout({"engine": params.engine_index, **params.engine.model.address.members})
 
 
 def group_peeked(params: WorkerParams) -> data.StructLayout:
-    """Describe eight weights and the engine that answered."""
+    """Describe eight weights that were read, and the engine that they are of."""
     return data.StructLayout({"engine": params.engine_index, "group": params.engine.model.group})
 
 

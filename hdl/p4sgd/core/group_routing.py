@@ -1,4 +1,4 @@
-"""The way of the host's accesses through a group: to one of its engines, or to the next die."""
+"""Routes the host's accesses through a group: to one of its engines, or to the next die."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Module, Value
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.p4sgd.engine.model_params import ModelParams
 
-PEEKS = 32  #: peeks that a group has taken and not answered, those for other dies included
+PEEKS = 32  #: most peeks that a group has taken and not answered, those for other dies included
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +20,7 @@ class Branch:
     beyond: bool  #: whether it leads to the next die
 
     def leads_to(self, engine: Value) -> Value:
-        """Compare an engine's number: high if this is the way to it."""
+        """Return what is high if this branch leads to the engine with that number."""
         return engine >= self.first if self.beyond else engine == self.first
 
 

@@ -1,4 +1,4 @@
-"""Where partial activations leave for the network and full ones come back, or meet directly."""
+"""Sends partial activations to the network and takes full ones, or joins both directly."""
 
 from amaranth.hdl import Module
 from amaranth.lib import stream
@@ -9,7 +9,7 @@ from hdl.p4sgd.engine.params import EngineParams
 
 
 class NetworkJoin(Component):
-    """Sends ``sums`` to ``partial`` and takes ``activations`` from ``full``: P4SGD, section 4.1.3.
+    """Sends ``sums`` to ``partial`` and takes ``activations`` from ``full`` (P4SGD, section 4.1.3).
 
     With ``join``, for a single worker, ``activations`` are ``sums`` and the network is idle.
     ``join`` holds still during a run. Latency: none. Throughput: one micro-batch a cycle.

@@ -1,4 +1,4 @@
-"""The adder of partial activations: where the engines of a worker meet."""
+"""Adds up the partial activations of a worker's engines."""
 
 from functools import reduce
 from operator import add
@@ -13,7 +13,7 @@ from hdl.p4sgd.worker_params import WorkerParams
 
 
 class PartialSum(Component):
-    """``PA = sat(round(sum over engines))`` of every sample: P4SGD, section 4.1.3, stage 2.
+    """Computes ``PA = sat(round(sum over engines))`` of every sample (P4SGD, 4.1.3, stage 2).
 
     Engines offer exact sums in units of the last plane, which weighs ``2^-bits`` (``2^-(bits-1)``
     for signed features); over several dies their groups have added these up to one term. They are

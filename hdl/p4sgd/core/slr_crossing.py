@@ -1,4 +1,4 @@
-"""From the engines of one die to those of the next: registers, and nothing that stops them."""
+"""Carries all signals between the engines of one die and the next through registers."""
 
 from typing import Any
 
@@ -21,22 +21,22 @@ from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
 from hdl.common.wire_pipeline import WirePipeline, WirePipelineParams
 from hdl.p4sgd.core.group_params import GroupParams, GroupSignature
 
-#: what crosses as a stream, besides the words of each engine beyond
+#: names of the signals that cross as streams, besides the words of each engine beyond
 STREAMS = ("deltas", "peek", "load", "partials", "peeked")
-WEIGHT_PARTS = 4  #: in which eight weights cross, one after the other
+WEIGHT_PARTS = 4  #: number of parts in which eight weights cross, one after the other
 
 
 class SlrCrossing(Component):
-    """``far`` is what ``near`` is, over ``slr_stages`` registers in each direction.
+    """Makes ``far`` follow ``near``, with ``slr_stages`` registers in each direction.
 
     Streams cross by :class:`StreamPipeline`, all else by :class:`WirePipeline`, and so does the
     reset of ``near``: ``far_reset`` is that of the next die. Eight weights, to an engine and back,
-    cross in :data:`WEIGHT_PARTS`: wires between dies are few. What is said of
-    engines holds at ``near`` although it is older there: ``finished`` is low from the cycle after
-    ``begin`` until it has been heard of again, and an engine is ``waiting`` if it was after it had
-    taken the last word that was sent to it.
+    cross in :data:`WEIGHT_PARTS` parts, as wires between dies are few. Flags of engines hold at
+    ``near`` although they arrive late there: ``finished`` is low from the cycle after ``begin``
+    until the far side has reported the end of that run, and an engine is ``waiting`` if it was so
+    after it had taken the last word that was sent to it.
 
-    Throughput: a beat a cycle of each stream, one of eight weights in ``WEIGHT_PARTS + 1``.
+    Throughput: a beat a cycle of each stream, eight weights in ``WEIGHT_PARTS + 1`` cycles.
     Latency: :attr:`latency` cycles of a stream, ``WEIGHT_PARTS + 1`` more of weights, one less of
     anything else. :attr:`wires` run between the dies.
     """
@@ -87,7 +87,7 @@ class SlrCrossing(Component):
     def cross(self, m: Module, name: str, source: Any, target: Any, domain: str = "sync") -> Signal:
         """Connect a stream from die to die; return what is high while all of it has arrived.
 
-        ``domain`` is that of ``source``.
+        ``domain`` is the clock domain of ``source``.
         """
         width = source.payload.shape().size
         m.submodules[name] = pipeline = DomainRenamer(domain)(
@@ -106,7 +106,7 @@ class SlrCrossing(Component):
     def cross_in_parts(
         self, m: Module, name: str, source: Any, target: Any, here: str, there: str
     ) -> None:
-        """Connect a stream that has time from die to die, over fewer wires.
+        """Connect a stream of eight weights from die to die in parts, over fewer wires.
 
         ``here`` and ``there`` are the clock domains of its ends.
         """
@@ -138,9 +138,9 @@ class SlrCrossing(Component):
         m.d.comb += [pipeline.i.eq(source), target.eq(pipeline.o)]
 
     def report_end(self, m: Module) -> None:
-        """Report ``finished`` at the near side, but not that of the run before."""
+        """Report ``finished`` at the near side, unless it is that of the run before."""
         begun = Signal()
-        # Out goes begin, back comes finished, which it has taken down.
+        # ``begin`` takes ``finished`` down at the far side, which shows here after ``stages`` more.
         acknowledged = delay(m, self.near.begin, 2 * self.stages, "acknowledged", reset_less=False)
         with m.If(self.near.begin):
             m.d.sync += begun.eq(1)
@@ -152,5 +152,5 @@ class SlrCrossing(Component):
 
 
 def parts_of(payload: Any) -> GearboxParams:
-    """Say how eight weights, and what is with them, are cut into parts."""
+    """Return the sizes of the gearbox that cuts eight weights, with all beside them, into parts."""
     return GearboxParams(width=payload.shape().size, parts=WEIGHT_PARTS)

@@ -1,4 +1,4 @@
-"""A level of the adder of exact sums between groups of engines."""
+"""Implements a level of the adder of exact sums between groups of engines."""
 
 from dataclasses import dataclass
 from functools import reduce
@@ -16,11 +16,11 @@ MOST_TERMS = 3  #: most numbers that a carry chain adds up at once
 
 @dataclass(frozen=True, kw_only=True)
 class SumStageParams:
-    """Sizes of a level of the adder: widths of its terms and of their sum."""
+    """Sets the widths of the terms and the sum of one level of the adder."""
 
     values: int  #: number of sums in a beat, K
-    terms: tuple[int, ...]  #: width of each term; there are two or three
-    bits: int  #: width of a sum, enough for the largest one
+    terms: tuple[int, ...]  #: widths of the terms, of which there are two or three
+    bits: int  #: width of the sum, enough for the largest one
 
     def __post_init__(self) -> None:
         if not 2 <= len(self.terms) <= MOST_TERMS:
@@ -32,12 +32,12 @@ class SumStageParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the number of values and all widths."""
+        """Return the end of the module's name: the number of values and all widths."""
         return f"{self.values}x{'_'.join(map(str, self.terms))}_to_{self.bits}"
 
 
 class SumStage(Component):
-    """``o[k] = i_0[k] + i_1[k] (+ i_2[k])``: a beat of each term makes one of ``o``.
+    """Computes ``o[k] = i_0[k] + i_1[k] (+ i_2[k])``: a beat of each term makes one of ``o``.
 
     Throughput: one beat a cycle. Latency: :attr:`latency`. Stalls: the terms wait for each other,
     and all of them for ``o``; their ``ready`` follows each other's ``valid`` and ``o.ready``.

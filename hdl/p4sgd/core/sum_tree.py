@@ -1,4 +1,4 @@
-"""The adder of exact sums of a group of engines: levels of sum stages."""
+"""Adds up the exact sums of a group of engines, in levels of sum stages."""
 
 from typing import Any, NamedTuple
 
@@ -11,14 +11,14 @@ from hdl.p4sgd.worker_params import WorkerParams
 
 
 class Term(NamedTuple):
-    """Describes a stream of sums to be added up with others."""
+    """Describes a stream of sums that is to be added to others."""
 
-    sums: Any  #: the stream: for each sample of a micro-batch its sum
+    sums: Any  #: the stream, a beat of which has the sum of each sample of a micro-batch
     engines: int  #: number of engines whose partial activations it adds up
 
 
 def sum_levels(params: GroupParams) -> tuple[int, int]:
-    """Return the levels of adders from an engine of the group to ``near``, and from ``far``."""
+    """Return the number of levels of adders from the group's own engines, and from ``far``."""
     terms, levels = len(params.own), 0
     far = len(params.beyond) > 0
     while terms + far > MOST_TERMS:
@@ -38,13 +38,13 @@ def add_sum_tree(m: Module, params: WorkerParams, own: list[Term], far: list[Ter
 
 
 def add_level(m: Module, params: WorkerParams, level: int, terms: list[Term]) -> list[Term]:
-    """Add up the terms, as many at a time as a stage adds."""
+    """Add up the terms, as many at a time as a stage can add; return the streams of their sums."""
     groups = [terms[k : k + MOST_TERMS] for k in range(0, len(terms), MOST_TERMS)]
     return [add_stage(m, params, f"sum_{level}_{k}", group) for k, group in enumerate(groups)]
 
 
 def add_stage(m: Module, params: WorkerParams, name: str, terms: list[Term]) -> Term:
-    """Add up the terms, a beat of each; a term alone is its own sum."""
+    """Add up the terms, a beat of each at a time; a single term is its own sum."""
     if len(terms) == 1:
         return terms[0]
     engines = sum(term.engines for term in terms)

@@ -1,4 +1,4 @@
-"""The training core: engines in lock step, the adder that they meet at, and the loss."""
+"""Connects engines in lock step, the adder of their partial activations, and the loss."""
 
 from amaranth.hdl import Cat, Module
 from amaranth.lib import stream
@@ -17,7 +17,7 @@ from hdl.p4sgd.worker_params import LOSS_SETTINGS, WorkerParams
 
 
 class TrainingCore(Component):
-    """Algorithm 1 of P4SGD between the readers and the network: section 4.1, figure 5.
+    """Implements Algorithm 1 of P4SGD between the readers and the network (section 4.1, figure 5).
 
     Every engine takes its own ``words``; their sums meet in the adder of partial activations,
     go out by ``partial`` and come back by ``full`` (or meet directly with ``join``), become deltas
@@ -67,7 +67,7 @@ class TrainingCore(Component):
         m.submodules.partial_sum = partial_sum = PartialSum(params)
         m.submodules.network_join = join = NetworkJoin(params.engine)
         m.submodules.loss_unit = loss = LossUnit(params)
-        # Else one path of ready reaches from the network to all engines' queues.
+        # Without this register one path of ready reaches from the network to all engines' queues.
         cut_ready(m, "skid", partial_sum.activations, join.sums)
         connect(m, join.partial, flipped(self.partial))
         connect(m, flipped(self.full), join.full)
@@ -92,7 +92,7 @@ class TrainingCore(Component):
         return m
 
     def add_engines(self, m: Module, loss: LossUnit, partial_sum: PartialSum) -> None:
-        """Add all engines side by side, for a single die."""
+        """Add all engines side by side, where there is a single die."""
         params = self.params
         width = params.engine.deltas.size
         m.submodules.fork = fork = Fork(ForkParams(width=width, count=params.engines))

@@ -1,4 +1,4 @@
-"""The gated adder tree: bit-serial multiplication of one plane, forward and backward."""
+"""Multiplies one bit plane with numbers and adds up the products, by a gated adder tree."""
 
 from dataclasses import dataclass
 from functools import reduce
@@ -14,9 +14,9 @@ from hdl.common.component import Component
 
 @dataclass(frozen=True, kw_only=True)
 class TreeParams:
-    """Sizes of a gated adder tree."""
+    """Sets the sizes of a gated adder tree."""
 
-    inputs: int  #: numbers to add, at least 1
+    inputs: int  #: number of numbers to add, at least 1
     bits: int  #: width of a number
 
     def __post_init__(self) -> None:
@@ -25,7 +25,7 @@ class TreeParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the number of inputs and their width."""
+        """Return the end of the module's name: the number of inputs and their width."""
         return f"{self.inputs}x{self.bits}"
 
     @property
@@ -43,12 +43,12 @@ class TreeParams:
 
     @property
     def latency(self) -> int:
-        """Return the cycles from gates and values to their sum: one a level."""
+        """Return the number of cycles from gates and values to their sum: one a level."""
         return len(self.level_sizes)
 
 
 class GatedAdderTree(Component):
-    """``total = sum of values[i] over the i whose gate is one``: P4SGD, section 4.1.3.
+    """Computes ``total``, the sum of the ``values[i]`` whose gate is one (P4SGD, section 4.1.3).
 
     A bit-serial multiplier is an AND of a feature's bit with a number, and the AND merges into
     the first adder, so ``inputs`` multipliers and their tree cost ``inputs - 1`` adders or less.

@@ -1,4 +1,4 @@
-"""The backward stage of an engine: words times deltas, and the way of a chunk to its update."""
+"""Implements the backward stage of an engine: words times deltas, and the way of an update."""
 
 from typing import Any
 
@@ -17,25 +17,25 @@ from hdl.p4sgd.engine.word_counter import WordCounter, word_position
 def backward_orders(params: EngineParams) -> dict[str, Any]:
     """Describe what the stage tells the data path, in the order in which a chunk passes it."""
     return {
-        "position": word_position(params),  # of the word that enters
+        "position": word_position(params),  # where the word that enters stands
         "next_word": 1,  # a word enters
         "planes": params.word,  # the word, a cycle later
         "planes_valid": 1,
         "planes_first": 1,
-        "read_chunk": params.model.chunk_bits,  # of the updated model
-        # these a cycle before the lanes hear of it
+        "read_chunk": params.model.chunk_bits,  # chunk of the updated model to read
+        # the next four come a cycle before they reach the lanes
         "keep": 1,  # leave all lanes as they are
-        "from_zero": 1,  # take zero for the weights
-        "decaying": 1,  # take off the L2 term
+        "from_zero": 1,  # take zero in place of the weights
+        "decaying": 1,  # subtract the L2 term
         "replace": 1,  # put the host's weights in
         "write": 1,
-        "write_both": 1,  # to the architectural model too
+        "write_both": 1,  # write to the architectural copy of the model too
         "write_chunk": params.model.chunk_bits,
     }
 
 
 class BackwardStage(Component):
-    """Reads a micro-batch's words again, once its deltas are there: P4SGD, section 4.1.2.
+    """Reads a micro-batch's words again, once its deltas are there (P4SGD, section 4.1.2).
 
     ``deltas`` waits at the input while its micro-batch goes through and is taken with the last
     word. Micro-batches start at least ``params.update_loop`` cycles apart, so that a chunk is
@@ -117,8 +117,9 @@ class BackwardStage(Component):
         return m
 
     def space_micro_batches(self, m: Module, ends) -> Signal:
-        """Return what is high where a word may start; no cycle within a micro-batch has to be
-        waited.
+        """Return what is high where a word may start.
+
+        Only a micro-batch's first word ever has to wait.
         """
         spaced = Signal()
         inside = Signal()
@@ -134,7 +135,7 @@ class BackwardStage(Component):
         return spaced
 
     def follow_chunk(self, m: Module, enters, chunk) -> None:
-        """Tell the lanes what to do, stage by stage: read, gradient, step, write."""
+        """Drive the lanes' control stage by stage behind a chunk: read, gradient, step, write."""
         loading = Signal()
         load_begins = self.load.valid & ~loading
         steps_to_read = self.gradient_latency - self.read_latency

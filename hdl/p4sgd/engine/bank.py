@@ -1,4 +1,4 @@
-"""A bank: one sample of the micro-batch, forward and backward."""
+"""Implements a bank, which computes one sample of the micro-batch, forward and backward."""
 
 from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import data
@@ -14,7 +14,7 @@ TAG = data.StructLayout({"first_plane": 1, "negative": 1, "last_plane": 1, "firs
 
 
 class Bank(Component):
-    """Computes one sample's share in an engine: P4SGD, section 4.1.3, MLWeaving's any precision.
+    """Computes one sample's share in an engine (P4SGD, section 4.1.3, MLWeaving's any precision).
 
     Forward: ``partial = sum over chunks and lanes of code * weight`` in units of the last plane.
     Each cycle with ``valid`` brings one plane of one chunk, most significant plane first; the
@@ -53,7 +53,7 @@ class Bank(Component):
         m = Module()
         valid = delay(m, self.valid, self.params.bank.sum_latency, "valid", reset_less=False)
         tag = delay(m, self.tag, self.params.bank.sum_latency, "tag")
-        bits = self.params.bank.plane_sum_bits + self.params.max_bits  # of all planes together
+        bits = self.params.bank.plane_sum_bits + self.params.max_bits  # of all planes' sum
         codes = Signal(signed(bits), reset_less=True)
         with_plane = self.add_plane(m, tag, codes)
         with m.If(valid):
@@ -63,8 +63,9 @@ class Bank(Component):
         return m
 
     def add_plane(self, m: Module, tag, codes: Signal) -> Value:
-        """Add a plane by Horner's rule: twice the sum of the planes before, and the sum of this
-        one.
+        """Return the sum of the planes up to this one, by Horner's rule.
+
+        It is twice the sum of the planes before, and the sum of this one.
         """
         before = Mux(tag.first_plane, 0, codes << 1)
         if self.params.dsp:

@@ -1,4 +1,4 @@
-"""A wide memory cut into columns that are read one after the other."""
+"""Cuts a wide memory into columns that are read one after the other."""
 
 from typing import NamedTuple
 
@@ -8,10 +8,10 @@ ULTRA_BITS = 72  #: width of an UltraRAM
 class Column(NamedTuple):
     """Describes UltraRAMs side by side that are read in the same cycle."""
 
-    skew: int  #: cycles by which it is read after the first column
+    skew: int  #: number of cycles by which the column is read after the first one
     low: int  #: lowest bit of the entry
-    high: int  #: bit of the entry behind the highest one
-    pieces: tuple[tuple[int, int, int], ...]  #: skew at which it is wanted, low and high bit
+    high: int  #: bit of the entry behind the column's highest one
+    pieces: tuple[tuple[int, int, int], ...]  #: parts: skew when it is due, low and high bit
 
     @property
     def bits(self) -> int:
@@ -20,7 +20,7 @@ class Column(NamedTuple):
 
 
 def columns(bits: int, group: int) -> tuple[Column, ...]:
-    """Cut ``bits`` in groups of ``group``, of which number k is wanted k cycles after the first.
+    """Cut ``bits`` into groups of ``group``, of which number k is wanted k cycles after the first.
 
     Columns end where an UltraRAM ends, so that no more of them are used than without columns; an
     UltraRAM in which a group ends and the next one begins belongs to the earlier column, and the
@@ -38,7 +38,7 @@ def columns(bits: int, group: int) -> tuple[Column, ...]:
 
 
 def pieces_of(low: int, high: int, group: int) -> tuple[tuple[int, int, int], ...]:
-    """Return the groups, or parts of them, between two bits."""
+    """Return the groups, or parts of them, that lie between two bits."""
     pieces = []
     while low < high:
         end = min(high, (low // group + 1) * group)

@@ -1,4 +1,4 @@
-"""The data path of an engine: banks, gradient and update lanes, and the model between them."""
+"""Connects an engine's banks, its gradient and update lanes, and the model between them."""
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data
@@ -18,7 +18,7 @@ from hdl.p4sgd.engine.update_lane import UpdateLane
 
 
 class Datapath(Component):
-    """Computes all that is wide in an engine, and decides nothing: P4SGD, figure 5.
+    """Computes all that is wide in an engine, and decides nothing (P4SGD, figure 5).
 
     ``forward_*`` and ``backward_*`` are the orders of the two stages, which time them. ``sums``
     are the exact partial activations of the banks; ``deltas`` are those of the micro-batch in the
@@ -61,7 +61,7 @@ class Datapath(Component):
         return m
 
     def add_banks(self, m: Module, memory: ModelMemory) -> list:
-        """Add a bank per sample; return their scaled deltas, each when a lane wants it."""
+        """Add a bank per sample; return their scaled deltas, each in the cycle a lane wants it."""
         first, second = (self.backward_position[f"{name}_plane"] for name in ("first", "second"))
         scaled = []
         for k in range(self.params.banks):
@@ -83,7 +83,7 @@ class Datapath(Component):
         return scaled
 
     def add_lanes(self, m: Module, memory: ModelMemory, scaled: list) -> Value:
-        """Add gradient and update of each lane; return which of the lanes saturated."""
+        """Add the gradient and the update of each lane; return which of the lanes saturated."""
         saturated = []
         told = [self.tell(m, group) for group in range(-(-self.params.lanes // GROUP_LANES))]
         for lane in range(self.params.lanes):
@@ -109,8 +109,9 @@ class Datapath(Component):
         return Cat(*saturated)
 
     def tell(self, m: Module, group: int) -> data.View:
-        """Return registers that tell eight lanes what to do: those of all lanes would have loads
-        in the whole engine.
+        """Return registers with the control of eight lanes.
+
+        A register for all lanes would have loads in the whole engine.
         """
         names = ("keep", "from_zero", "decaying", "replace")
         told = Signal(

@@ -1,4 +1,4 @@
-"""A cascade of DSP slices: bit-serial multiplication without LUTs."""
+"""Multiplies one bit plane with numbers and adds up the products, by a cascade of DSP slices."""
 
 from dataclasses import dataclass
 
@@ -15,9 +15,9 @@ MOST_SLICES = 4  #: most slices of a cascade: each one adds a cycle
 
 @dataclass(frozen=True, kw_only=True)
 class CascadeParams:
-    """Sizes of a cascade of DSP slices."""
+    """Sets the sizes of a cascade of DSP slices."""
 
-    inputs: int  #: numbers to add, two a slice, 1..8
+    inputs: int  #: number of numbers to add, two a slice, 1..8
     bits: int  #: width of a number
     total_bits: int  #: width of the sum, which never overflows
     start: int | None = None  #: where an accumulated sum begins; None: sums are not accumulated
@@ -30,7 +30,7 @@ class CascadeParams:
 
     @property
     def suffix(self) -> str:
-        """Tells inputs and width, and the width and start of what is accumulated."""
+        """Return the end of the module's name: inputs, width, and what is accumulated."""
         accumulated = "" if self.start is None else f"_acc{self.total_bits}_{self.start}"
         return f"{self.inputs}x{self.bits}" + accumulated
 
@@ -41,23 +41,24 @@ class CascadeParams:
 
     @property
     def latency(self) -> int:
-        """Return the cycles from the gates to the sum: the operands' registers, and one a slice."""
+        """Return the number of cycles from the gates to the sum: one, and one a slice."""
         return 1 + self.slices
 
     def skew(self, k: int) -> int:
-        """Return the cycles by which value ``k`` comes after its gate."""
+        """Return by how many cycles value ``k`` comes after its gate."""
         return k // 2
 
 
 def cascade(inputs: int, bits: int) -> CascadeParams:
-    """Return the sizes of a cascade that only adds; its most negative sum takes a bit more,
-    negated.
+    """Return the sizes of a cascade that only adds.
+
+    The sum has a bit more than the inputs need, for the most negative sum when it is negated.
     """
     return CascadeParams(inputs=inputs, bits=bits, total_bits=bits + ceil_log2(inputs) + 1)
 
 
 class DspCascade(Component):
-    """``total = +-(sum of values[k] over the k whose gate is one)``: P4SGD, section 4.1.3.
+    """Computes ``total``, plus or minus the sum of gated ``values`` (P4SGD, section 4.1.3).
 
     A DSP48E2 adds two gated numbers to what comes down the cascade. ``gates`` and ``negate`` come
     at once; ``values[k]`` come ``params.skew(k)`` cycles later, when the cascade is there: who
@@ -110,7 +111,7 @@ class DspCascade(Component):
         return m
 
     def accumulation(self, m: Module) -> Accumulation | None:
-        """Say what the last slice adds up, if it does."""
+        """Return what the last slice accumulates, or None."""
         if self.params.start is None:
             return None
         valid = delay(m, self.valid, self.params.slices, "valid", reset_less=False)

@@ -1,4 +1,4 @@
-"""An engine: banks, word FIFO, gradient accumulation, model update and model memory."""
+"""Implements an engine: banks, word FIFO, gradient, model update and model memory."""
 
 from amaranth.hdl import Module
 from amaranth.lib import stream
@@ -15,7 +15,7 @@ from hdl.p4sgd.engine.read_back import ReadBack
 
 
 class Engine(Component):
-    """Trains ``chunks`` x ``lanes`` features on ``banks`` samples at a time: P4SGD, 4.1.2.
+    """Trains ``chunks`` x ``lanes`` features on ``banks`` samples at a time (P4SGD, section 4.1.2).
 
     ``words`` brings a bit plane of a chunk of all samples of a micro-batch: planes most
     significant first, then chunks, then micro-batches. After a micro-batch's last word
@@ -122,7 +122,7 @@ class Engine(Component):
         ]
 
     def share_partials(self, m: Module, sums, read_back: ReadBack) -> None:
-        """Give the sums to the worker, those of a probe to the host."""
+        """Give the sums to the worker, but those of a probe to the host."""
         m.d.comb += [
             self.partials.payload.eq(sums.payload),
             self.partials.valid.eq(sums.valid & ~read_back.busy),

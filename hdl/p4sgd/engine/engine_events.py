@@ -1,4 +1,4 @@
-"""What each cycle of an engine's forward stage was spent on."""
+"""Reports what each cycle of an engine's forward stage was spent on."""
 
 from amaranth.hdl import Module
 from amaranth.lib import data
@@ -7,12 +7,12 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.component import Component
 from hdl.p4sgd.engine.params import EngineParams
 
-#: What a cycle of an engine was spent on; counters add these up.
+#: Tells what a cycle of an engine was spent on; counters add these up.
 ENGINE_EVENTS = data.StructLayout(
     {
         "word": 1,  # a word was taken
         "memory_stall": 1,  # no word was there
-        "network_stall": 1,  # backward stood still, waiting for a full activation
+        "network_stall": 1,  # the backward stage stood still, waiting for a full activation
         "dependency_stall": 1,  # the chunk was not updated yet
         "fifo_stall": 1,  # the word FIFO was full
         "model_saturation": 1,  # a chunk update in which a lane saturated
@@ -21,12 +21,12 @@ ENGINE_EVENTS = data.StructLayout(
 
 
 class EngineEvents(Component):
-    """Reports an event in each cycle with the forward stage ``active``: the first thing it lacks.
+    """Reports, in each cycle with the forward stage ``active``, the first thing that it lacks.
 
-    No room for partial activations, no credit for the chunk, no room in the word FIFO, no word;
-    else the cycle took a word. The first three count as network stalls while the backward stage
-    is ``starved``: it has words but no deltas. ``saturated`` marks a chunk update in which a
-    lane saturated. Latency: :attr:`latency`.
+    The order is: room for partial activations, a credit for the chunk, room in the word FIFO, a
+    word; if it lacks nothing, the cycle took a word. The first three count as network stalls while
+    the backward stage is ``starved``: it has words but no deltas. ``saturated`` marks a chunk
+    update in which a lane saturated. Latency: :attr:`latency`.
     """
 
     latency = 1

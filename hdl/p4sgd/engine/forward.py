@@ -1,4 +1,4 @@
-"""The forward stage of an engine: when a word may start, and what comes out of the banks."""
+"""Implements the forward stage of an engine: when a word starts, and what the banks give."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from hdl.p4sgd.engine.read_back import probe_layout
 from hdl.p4sgd.engine.schedule import Schedule
 from hdl.p4sgd.engine.word_counter import WordCounter
 
-PARTIALS_DEPTH = 16  #: micro-batches between their last word and the adder of the worker
+PARTIALS_DEPTH = 16  #: most micro-batches between their last word and the adder of the worker
 PARTIALS_LATENCY = 1  #: least cycles that partial activations spend in their queue
 
 
@@ -27,7 +27,7 @@ def forward_orders(params: EngineParams) -> dict[str, Any]:
 
 
 class ForwardStage(Component):
-    """Takes words, reads their weights, hands them to the banks: P4SGD, section 4.1.3.
+    """Takes words, reads their weights, and hands both to the banks (P4SGD, section 4.1.3).
 
     A word starts when its chunk is up to date, the word FIFO has room for it and so has the queue
     of partial activations; from there to the queue nothing can stall, so no stall signal crosses
@@ -112,7 +112,7 @@ class ForwardStage(Component):
         return m
 
     def count_credits(self, m: Module, start_word, schedule, position) -> None:
-        """Count the chunks that the next mini-batch may read; ``no_credit`` where it must wait."""
+        """Count the chunks that the next mini-batch may read; set ``no_credit`` if it must wait."""
         credits = Signal(range(self.params.chunks + 1))
         spent = start_word & schedule.current.first & position.last_plane
         m.d.comb += self.no_credit.eq(schedule.current.first & (credits == 0))
@@ -122,7 +122,7 @@ class ForwardStage(Component):
             m.d.sync += credits.eq(credits + self.granted - spent)
 
     def select_word(self, m: Module, probing):
-        """Return the word's register; a probe sets the bit of one lane in each bank instead."""
+        """Return the word's register; for a probe, one bit of each bank is set in it instead."""
         probe = self.probe.payload
         word = Signal(self.params.word, name="word", reset_less=True)
         with m.If(probing):
@@ -136,7 +136,7 @@ class ForwardStage(Component):
         return word
 
     def collect(self, m: Module, ends) -> None:
-        """Queue the banks' sums behind a micro-batch's last word; room was kept for them."""
+        """Queue the banks' sums behind a micro-batch's last word; room was reserved for them."""
         params = self.params
         m.submodules.queue = queue = ReservedFifo(
             ReservedFifoParams(width=params.banks * params.bank.partial_bits, depth=PARTIALS_DEPTH)

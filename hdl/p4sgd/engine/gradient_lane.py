@@ -1,4 +1,4 @@
-"""One lane of the gradient accumulation: all samples of a micro-batch, plane by plane."""
+"""Accumulates the gradient of one lane over all samples of a micro-batch, plane by plane."""
 
 from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib.wiring import In, Out
@@ -11,7 +11,7 @@ from hdl.p4sgd.engine.params import EngineParams
 
 
 class GradientLane(Component):
-    """``gradient = sum over planes and banks of bit * scaled delta``: P4SGD, section 4.1.2.
+    """Computes ``gradient``, the sum of bit times scaled delta over planes and banks (4.1.2).
 
     ``planes`` has this lane's bit of every bank and ``scaled`` every bank's delta times the
     weight of the plane, that of bank k ``params.gradient.delta_skew(k)`` cycles later; ``first``
@@ -41,7 +41,7 @@ class GradientLane(Component):
         return m
 
     def cascade(self, m: Module) -> Value:
-        """Add up the gradient in DSP slices, of which the last one adds up the planes."""
+        """Add up the gradient in DSP slices, of which the last one also adds up the planes."""
         m.submodules.cascade = cascade = DspCascade(self.params.gradient.cascade)
         m.d.comb += [
             cascade.gates.eq(self.planes),

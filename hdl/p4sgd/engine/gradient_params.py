@@ -1,4 +1,4 @@
-"""The sizes of a lane's gradient accumulation: its adder, in LUTs or DSP slices, and its sum."""
+"""Describes the sizes of a lane's gradient: its adder, in LUTs or DSP slices, and its sum."""
 
 from dataclasses import dataclass
 
@@ -10,21 +10,21 @@ from hdl.p4sgd.engine.dsp_cascade import CascadeParams
 
 @dataclass(frozen=True, kw_only=True)
 class GradientParams:
-    """Sizes of the gradient accumulation of a lane (P4SGD, section 4.1.2)."""
+    """Sets the sizes of the gradient accumulation of a lane (P4SGD, section 4.1.2)."""
 
-    banks: int  #: K, samples of a micro-batch
+    banks: int  #: K, number of samples of a micro-batch
     max_bits: int  #: largest precision s of a feature
     scaled_bits: int  #: width of a delta times the weight of a plane
-    dsp: bool  #: gate and add in DSP48E2 slices, otherwise in LUTs
+    dsp: bool  #: whether DSP48E2 slices gate and add, otherwise LUTs
 
     @property
     def tree(self) -> TreeParams:
-        """The adder tree in LUTs: it adds the banks' scaled deltas, gated by the lane's bits."""
+        """Return the sizes of the tree in LUTs that adds the scaled deltas of banks with a one."""
         return TreeParams(inputs=self.banks, bits=self.scaled_bits)
 
     @property
     def cascade(self) -> CascadeParams:
-        """The DSP cascade: it adds as the tree does, and adds up the planes from one half on."""
+        """Return the sizes of the DSP cascade, which also adds up the planes, from one half on."""
         return CascadeParams(
             inputs=self.banks,
             bits=self.scaled_bits,
@@ -33,15 +33,18 @@ class GradientParams:
         )
 
     def delta_skew(self, bank: int) -> int:
-        """Cycles by which a lane takes the scaled delta of ``bank`` after its bit of a plane."""
+        """Return by how many cycles the scaled delta of ``bank`` comes after its bit of a plane."""
         return self.cascade.skew(bank) if self.dsp else 0
 
     @property
     def latency(self) -> int:
-        """Cycles from a plane to the gradient: tree and planes, or the cascade, which has both."""
+        """Return the number of cycles from a plane to the gradient.
+
+        Behind a tree the sum of the planes takes one more; a cascade has it built in.
+        """
         return self.cascade.latency if self.dsp else self.tree.latency + 1
 
     @property
     def bits(self) -> int:
-        """Width of the sum over banks and planes, exact with ``max_bits`` fraction bits."""
+        """Return the width of the sum over banks and planes: ``max_bits`` fraction bits, exact."""
         return self.scaled_bits + ceil_log2(self.banks) + 1

@@ -1,4 +1,4 @@
-"""The counter that says where mini-batches and epochs begin and end."""
+"""Finds where mini-batches and epochs begin and end."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
@@ -8,7 +8,7 @@ from hdl.p4sgd.engine.params import LENGTHS, EngineParams
 
 
 class MiniBatches(Component):
-    """Counts the micro-batches of a mini-batch and of an epoch: P4SGD, Algorithm 1.
+    """Counts the micro-batches of a mini-batch and of an epoch (P4SGD, Algorithm 1).
 
     ``first``, ``last`` (of its mini-batch) and ``ends_epoch`` describe the next micro-batch;
     ``step`` moves on to the one after. An epoch's last mini-batch ends with the epoch.

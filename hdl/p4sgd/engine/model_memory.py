@@ -1,4 +1,4 @@
-"""The model memory of an engine: an updated and an architectural copy of its weights."""
+"""Stores the weights of an engine, in an updated and an architectural copy."""
 
 from amaranth.hdl import Cat, Module
 from amaranth.lib.wiring import In, Out
@@ -10,12 +10,12 @@ from hdl.p4sgd.engine.params import EngineParams
 
 
 class ModelMemory(Component):
-    """Keeps two copies of ``chunks`` x ``lanes`` weights: P4SGD, section 4.1.2, "model update".
+    """Keeps two copies of ``chunks`` x ``lanes`` weights (P4SGD, section 4.1.2, "model update").
 
     The updated copy takes the gradient of every micro-batch; the architectural copy, which the
     forward stage reads, changes with the last micro-batch of a mini-batch only. A write goes to
-    the updated copy, with ``both`` to either. At the size of the ``u280`` preset a copy fills 29
-    UltraRAMs.
+    the updated copy, with ``both`` to both copies. At the size of the ``u280`` preset a copy fills
+    29 UltraRAMs.
 
     The weight of lane l leaves ``architectural`` another ``params.bank.weight_skew(l)`` cycles
     later: columns of UltraRAM are read one after the other, as the cascades of DSP slices want
@@ -62,7 +62,7 @@ class ModelMemory(Component):
         )
 
     def add_architectural(self, m: Module) -> None:
-        """Add the architectural copy in columns; what comes before its time waits in registers."""
+        """Add the architectural copy in columns; registers hold what is read before its time."""
         params = self.params
         parts = []
         for column in params.model.columns:

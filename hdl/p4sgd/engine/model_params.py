@@ -1,4 +1,4 @@
-"""The sizes of the model memory, and the bundles by which the host reads and writes weights."""
+"""Describes the model memory's sizes, and the bundles by which a host reads and writes weights."""
 
 from dataclasses import dataclass
 
@@ -8,49 +8,49 @@ from amaranth.utils import ceil_log2
 
 from hdl.p4sgd.engine.columns import Column, columns
 
-GROUP_LANES = 8  #: weights of one host access: a 256-bit beat of 32-bit weights
+GROUP_LANES = 8  #: number of weights of one host access: a 256-bit beat of 32-bit weights
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelParams:
-    """Sizes of the model memory of an engine (P4SGD, section 4.1.2)."""
+    """Sets the sizes of the model memory of an engine (P4SGD, section 4.1.2)."""
 
-    lanes: int  #: L, weights of a chunk
+    lanes: int  #: L, number of weights of a chunk
     weight_bits: int  #: width of a weight
-    chunks: int  #: chunks that the memory holds
-    column_lanes: int  #: lanes whose weights the banks take in the same cycle
+    chunks: int  #: number of chunks that the memory holds
+    column_lanes: int  #: number of lanes whose weights the banks take in the same cycle
 
     @property
     def chunk_bits(self) -> int:
-        """Width of a chunk's index."""
+        """Return the width of a chunk's index."""
         return max(1, ceil_log2(self.chunks))
 
     @property
     def weights(self) -> data.ArrayLayout:
-        """The weights of a chunk, lane 0 first."""
+        """Describe the weights of a chunk, lane 0 first."""
         return data.ArrayLayout(signed(self.weight_bits), self.lanes)
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The architectural copy, cut where UltraRAMs end."""
+        """Return the columns of the architectural copy, cut where UltraRAMs end."""
         return columns(self.weights.size, self.column_lanes * self.weight_bits)
 
     @property
     def group_bits(self) -> int:
-        """Width of the index of a group: of the eight lanes that one host access covers."""
+        """Return the width of the index of a group: the eight lanes that a host access covers."""
         return max(1, ceil_log2(-(-self.lanes // GROUP_LANES)))
 
     @property
     def address(self) -> data.StructLayout:
-        """Where a group of eight weights stands in the model memory."""
+        """Describe where a group of eight weights stands in the model memory."""
         return data.StructLayout({"chunk": self.chunk_bits, "group": self.group_bits})
 
     @property
     def group(self) -> data.ArrayLayout:
-        """Eight weights as the host sees them, lane 0 first."""
+        """Describe eight weights as the host sees them, lane 0 first."""
         return data.ArrayLayout(signed(self.weight_bits), GROUP_LANES)
 
     @property
     def load(self) -> data.StructLayout:
-        """Eight weights and where they go."""
+        """Describe eight weights, and where they are written."""
         return data.StructLayout({**self.address.members, "weights": self.group})

@@ -1,4 +1,4 @@
-"""The sizes of an engine, checked where they are made."""
+"""Describes the sizes of an engine, and checks them where they are made."""
 
 from dataclasses import dataclass
 
@@ -11,32 +11,32 @@ from hdl.p4sgd.engine.bank_params import BankParams
 from hdl.p4sgd.engine.gradient_params import GradientParams
 from hdl.p4sgd.engine.model_params import ModelParams
 
-BURST_BEATS = 16  #: most beats of an AXI3 burst, which HBM ports take
+BURST_BEATS = 16  #: most beats of an AXI3 burst, the kind that HBM ports take
 PORT_BITS = 256  #: width of an HBM port
 LABEL_BITS = 32  #: width of a label in memory
 
-#: How many micro-batches a mini-batch and an epoch have.
+#: Tells how many micro-batches a mini-batch and an epoch have.
 LENGTHS = data.StructLayout({"batch_micro_batches": 16, "epoch_micro_batches": 32})
 
 
 @dataclass(frozen=True, kw_only=True)
 class EngineParams:
-    """Sizes of one engine (P4SGD, section 4.1.2), and the bundles at its ports.
+    """Sets the sizes of one engine (P4SGD, section 4.1.2), and describes the bundles at its ports.
 
     What follows from them for one of its parts is a property of that part's parameters:
     :attr:`bank`, :attr:`gradient` and :attr:`model`.
     """
 
-    banks: int = 8  #: K, samples of a micro-batch, 1..8
-    lanes: int = 64  #: L, features of a chunk, at least 1
+    banks: int = 8  #: K, number of samples of a micro-batch, 1..8
+    lanes: int = 64  #: L, number of features of a chunk, at least 1
     max_bits: int = 8  #: largest precision s of a feature, 1..8
     weight_bits: int = 32  #: width of a weight, an activation and a delta, 8..32
     fraction_bits: int = 23  #: fraction bits of weights, activations and deltas, below weight_bits
-    chunks: int = 4096  #: chunks that the model memory holds, at least 1
-    fifo_words: int = 4096  #: words between forward and backward, at least 8
-    l2: bool = False  #: build the L2 term of the update
-    data_parallel: bool = False  #: build data parallelism, without the L2 term
-    dsp: bool = False  #: gate and add in DSP48E2 slices, otherwise in LUTs
+    chunks: int = 4096  #: number of chunks that the model memory holds, at least 1
+    fifo_words: int = 4096  #: most words that wait between forward and backward stage, at least 8
+    l2: bool = False  #: whether the L2 term of the update is built
+    data_parallel: bool = False  #: whether data parallelism is built, without the L2 term
+    dsp: bool = False  #: whether DSP48E2 slices gate and add, otherwise LUTs
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -59,7 +59,7 @@ class EngineParams:
 
     @property
     def suffix(self) -> str:
-        """Tells every size that shapes the hardware, but for the usual ones."""
+        """Return the end of the module's name: banks, lanes, and what of all else is unusual."""
         usual = EngineParams()
         extras = {
             "b": (self.max_bits, usual.max_bits),
@@ -75,7 +75,7 @@ class EngineParams:
 
     @property
     def bank(self) -> BankParams:
-        """Sizes of each of the engine's banks."""
+        """Return the sizes of each of the engine's banks."""
         return BankParams(
             lanes=self.lanes,
             max_bits=self.max_bits,
@@ -86,7 +86,7 @@ class EngineParams:
 
     @property
     def gradient(self) -> GradientParams:
-        """Sizes of the gradient accumulation of each lane."""
+        """Return the sizes of the gradient accumulation of each lane."""
         return GradientParams(
             banks=self.banks,
             max_bits=self.max_bits,
@@ -96,7 +96,7 @@ class EngineParams:
 
     @property
     def model(self) -> ModelParams:
-        """Sizes of the model memory, which gives a bank its weights in the order it wants them."""
+        """Return the sizes of the model memory, which gives weights in the banks' order."""
         return ModelParams(
             lanes=self.lanes,
             weight_bits=self.weight_bits,
@@ -106,44 +106,45 @@ class EngineParams:
 
     @property
     def update_lead(self) -> int:
-        """Cycles by which the update wants a weight before its gradient: the L2 term takes one."""
+        """Return by how many cycles an update wants a weight before its gradient: one with L2."""
         return int(self.l2)
 
     @property
     def update_loop(self) -> int:
-        """Cycles from a chunk's update in a micro-batch to the next one's, at least: its way from
-        the model memory, through the lanes and back.
+        """Return the least number of cycles between updates of a chunk by successive micro-batches.
+
+        A chunk goes from the model memory through the lanes and back in that time.
         """
         return 5 + self.update_lead
 
     @property
     def precision_bits(self) -> int:
-        """Width of a feature's precision s, which is at most ``max_bits``."""
+        """Return the width of a feature's precision s, which is at most ``max_bits``."""
         return bits_for(self.max_bits)
 
     @property
     def word_bits(self) -> int:
-        """Width of a word: one bit plane of one chunk of all samples of a micro-batch."""
+        """Return the width of a word: a bit plane of a chunk of all samples of a micro-batch."""
         return self.banks * self.lanes
 
     @property
     def word(self) -> data.ArrayLayout:
-        """A word: for every bank one bit of every lane."""
+        """Describe a word: for every bank one bit of every lane."""
         return data.ArrayLayout(self.lanes, self.banks)
 
     @property
     def partials(self) -> data.ArrayLayout:
-        """The exact partial activations of a micro-batch, in units of the last plane."""
+        """Describe the exact partial activations of a micro-batch, in units of the last plane."""
         return data.ArrayLayout(signed(self.bank.partial_bits), self.banks)
 
     @property
     def activations(self) -> data.ArrayLayout:
-        """Rounded activations, labels or deltas of a micro-batch."""
+        """Describe rounded activations, labels or deltas of a micro-batch."""
         return data.ArrayLayout(signed(self.weight_bits), self.banks)
 
     @property
     def deltas(self) -> data.StructLayout:
-        """The deltas of a micro-batch, with what the update has to know of it."""
+        """Describe the deltas of a micro-batch, and its place in the run for the update."""
         return data.StructLayout({"delta": self.activations, "first": 1, "last": 1, "final": 1})
 
     @property

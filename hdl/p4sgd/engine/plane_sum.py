@@ -1,4 +1,4 @@
-"""A bank's sum of a plane in DSP slices."""
+"""Adds up a plane of a bank in DSP slices."""
 
 from amaranth.hdl import C, Cat, Module, Signal, signed
 from amaranth.lib.wiring import In, Out
@@ -11,7 +11,7 @@ from hdl.p4sgd.engine.params import EngineParams
 
 
 class PlaneSum(Component):
-    """``+-(sum of weights[l] over the lanes l whose bit is one)``: P4SGD, section 4.1.3.
+    """Computes plus or minus the sum of the ``weights[l]`` whose bit is one (P4SGD, 4.1.3).
 
     Cascades of DSP slices add the gated weights of eight lanes each, a tree of two-input adders
     their sums, down to two numbers: ``terms``, at most two, which the bank adds in the adder that
@@ -52,7 +52,7 @@ class PlaneSum(Component):
         return m
 
     def add_cascade(self, m: Module, c: int):
-        """Add cascade ``c``, of two lanes of each group that comes at one time; return its sum."""
+        """Add cascade ``c``, of two lanes of each group that comes in one cycle; return its sum."""
         params = self.params
         step = 2 * params.bank.cascades
         inputs = params.bank.cascade.inputs

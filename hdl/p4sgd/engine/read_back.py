@@ -1,4 +1,4 @@
-"""Reading weights back through the banks, eight at a time."""
+"""Reads weights back through the banks, eight at a time."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream
@@ -9,11 +9,11 @@ from hdl.common.component import Component
 from hdl.p4sgd.engine.model_params import GROUP_LANES
 from hdl.p4sgd.engine.params import EngineParams
 
-OUTSTANDING = 15  #: probes on their way; the forward stage's queue has room for their sums
+OUTSTANDING = 15  #: most probes under way; the forward stage's queue has room for their sums
 
 
 def probe_steps(params: EngineParams) -> int:
-    """Return the number of words that read back a group, each a weight of every bank."""
+    """Return the number of words that read back a group, each of them a weight of every bank."""
     return -(-GROUP_LANES // params.banks)
 
 

@@ -1,4 +1,4 @@
-"""The order of micro-batches: mini-batches, epochs, and the end of the run."""
+"""Orders micro-batches into mini-batches and epochs, and ends the run."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data
@@ -14,16 +14,16 @@ def micro_batch(params: EngineParams) -> data.StructLayout:
     """Describe where a micro-batch stands in the run."""
     return data.StructLayout(
         {
-            "first": 1,  # of its mini-batch
-            "last": 1,  # of its mini-batch
-            "final": 1,  # of the run
+            "first": 1,  # it is the first of its mini-batch
+            "last": 1,  # it is the last of its mini-batch
+            "final": 1,  # it is the last of the run
             "present": params.banks,  # a bit for each sample, high if it exists
         }
     )
 
 
 class Schedule(Component):
-    """Counts the micro-batches of Algorithm 1: P4SGD, section 3.2.
+    """Counts the micro-batches of Algorithm 1 (P4SGD, section 3.2).
 
     ``current`` describes the next micro-batch and ``step`` moves on to the one after; ``active``
     is high from ``start`` until the final micro-batch has been stepped over. An epoch's last

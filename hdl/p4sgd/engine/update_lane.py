@@ -1,4 +1,4 @@
-"""One lane of the model update: subtract the gradient, decay, saturate."""
+"""Updates one lane of the model: subtracts the gradient, decays, saturates."""
 
 from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib.wiring import In, Out
@@ -9,7 +9,7 @@ from hdl.p4sgd.engine.params import EngineParams
 
 
 class UpdateLane(Component):
-    """``result = sat(weight - gradient - decay)``: P4SGD, section 4.1.2, "model update".
+    """Computes ``result = sat(weight - gradient - decay)`` (P4SGD, section 4.1.2, "model update").
 
     ``weight`` comes from the updated model, ``gradient`` is the rounded gradient of a
     micro-batch. With ``l2`` built in and ``decaying`` high, ``decay = round(weight 2^-l2_shift)``.
@@ -53,7 +53,7 @@ class UpdateLane(Component):
                 decay.eq(rounded_half(self.weight >> (self.l2_shift - 1)[:5])),
                 weight.eq(self.weight),
             ]
-            # Shift 0, no decay, is one by 31 and a rounding one: all that is left of it is 0.
+            # Shift 0, no decay, becomes a shift by 31 and a rounding one: all that is left is 0.
             decay = Mux(self.decaying, decay, 0)
         step = Signal(signed(params.gradient.bits - params.max_bits + 2), reset_less=True)
         if params.data_parallel:

@@ -1,4 +1,4 @@
-"""Where a word stands in its micro-batch: the plane and chunk counters of a stage."""
+"""Counts the planes and chunks of a micro-batch for a stage, so that a word knows its place."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
@@ -68,7 +68,7 @@ class WordCounter(Component):
         return m
 
     def settled(self, m: Module) -> Value:
-        """Return what is high if the settings are those of the last ``settings_latency`` cycles."""
+        """Return what is high if the settings have not changed for ``settings_latency`` cycles."""
         now = Cat(self.settings.bits, self.settings.chunks)
         before = [delay(m, now, k, f"settings_before_{k}") for k in (1, self.settings_latency)]
         return (before[0] == now) & (before[1] == now)
@@ -76,8 +76,10 @@ class WordCounter(Component):
     def count(
         self, m: Module, name: str, limit: Value, bits: int, step: Value
     ) -> tuple[Signal, Signal, Signal]:
-        """Count from 0 to ``limit - 1`` and begin anew; return the count, and whether it is the
-        first and the last one: three registers, as they are needed early in a cycle.
+        """Count from 0 to ``limit - 1`` and begin anew.
+
+        Returns the count, and whether it is the first and the last one: three registers, as they
+        are needed early in a cycle.
         """
         count = Signal(bits, name=name)
         first = Signal(name=f"first_{name}", init=1)

@@ -1,4 +1,4 @@
-"""The worker's state: idle, running, failed with a cause, recovering."""
+"""Controls the worker's state: idle, running, failed with a cause, recovering."""
 
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import enum
@@ -10,7 +10,7 @@ from hdl.p4sgd.engine.params import PORT_BITS
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS
 from hdl.p4sgd.worker_params import ADDRESS_BITS, LOSS_SETTINGS, Loss, WorkerParams
 
-RESET_CYCLES = 17  #: as many as a reset needs over three dies, see EngineChain.reset_cycles
+RESET_CYCLES = 17  #: cycles of a reset, enough for three dies (EngineChain.reset_cycles)
 SEQUENCES = 1 << 16  #: number of slots that a frame can name
 
 
@@ -24,7 +24,7 @@ class Cause(enum.Enum, shape=4):
     SHORT_PLAN = 4  #: the read plan of words or labels ended before the run did
     LONG_PLAN = 5  #: words or labels were left over when the run was finished
     NETWORK = 6  #: the switch has not answered a slot for as often as it may ask
-    PEERS = 7  #: the switch answers, but for as often as a slot may ask other workers did not come
+    PEERS = 7  #: the switch answers, but other workers did not come for as often as a slot may ask
     MEMORY_BEATS = 8  #: a memory port answered with other beats than it was asked for
     MEMORY_SILENT = 9  #: a memory port has not moved for the memory's time-out
 
@@ -115,7 +115,7 @@ class Control(Component):
         state = Signal(State)
         settle = Signal(range(RESET_CYCLES))
         judging = self.check_latency - 1  # the state follows ``start`` a cycle later
-        ticks = Signal(3)  # of a reset
+        ticks = Signal(3)  # ticks of the memory's time-out since the reset began
 
         def fail(cause: Cause) -> None:
             m.d.sync += [self.cause.eq(cause), self.done.eq(0), state.eq(State.FAILED)]
@@ -211,12 +211,12 @@ class Control(Component):
         return illegal
 
     def misplaced(self, address: Value) -> Value:
-        """Return what is high where ``address`` is not that of a beat of memory."""
+        """Return what is high if ``address`` is not aligned to a beat, or beyond the memory."""
         beyond = address[self.params.address_bits :].any()
         return address[: ceil_log2(PORT_BITS // 8)].any() | beyond
 
     def check_network(self, m: Module, words: Signal) -> Value:
-        """High where a run over the network must not start, or could not end.
+        """Return what is high where a run over the network must not start, or could not end.
 
         A setting acts at once or, through the words of a mini-batch, two cycles later.
         """

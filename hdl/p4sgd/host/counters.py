@@ -1,4 +1,4 @@
-"""The worker's counters: what every cycle of a run was spent on."""
+"""Counts what every cycle of a run was spent on, and what else happened in the worker."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from hdl.p4sgd.worker_params import WorkerParams
 COUNTER_BITS = 48
 CLEAR_LATENCY = 2  #: cycles by which events are late, so that those of a clear's cycle count
 
-#: Every counter, and what it counts.
+#: Lists every counter, and what it counts.
 COUNTERS = {
     "cycles": "clock cycles with a run in progress",
     "micro_batches": "micro-batches whose deltas reached the engines",
@@ -51,7 +51,7 @@ COUNTERS = {
 
 COUNTS = data.StructLayout(dict.fromkeys(COUNTERS, COUNTER_BITS))
 
-#: How many of what happened in a cycle, besides what the engines and the network report.
+#: Tells how often each event happened in a cycle, besides those of engines and network.
 EVENTS = data.StructLayout(
     {
         "micro_batches": 1,

@@ -1,4 +1,4 @@
-"""Where the weights of all engines stand in the host's view of a worker's model."""
+"""Maps the weights of all engines to addresses in the host's view of a worker's model."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from hdl.common.burst_beats import BurstBeatsParams
 from hdl.p4sgd.engine.model_params import GROUP_LANES
 from hdl.p4sgd.worker_params import WorkerParams
 
-ENGINE_BITS = 3  #: of every worker, so that addresses do not depend on the number of engines
+ENGINE_BITS = 3  #: width of an engine's number, the same for any number of engines
 ID_BITS = 4
 
 

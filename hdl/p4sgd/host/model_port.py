@@ -1,4 +1,4 @@
-"""The AXI4 port through which the host loads and reads back the weights of all engines."""
+"""Implements the AXI4 port by which the host loads and reads back the weights of all engines."""
 
 from amaranth.hdl import Module
 from amaranth.lib import stream
@@ -22,7 +22,7 @@ class ModelPort(Component):
     DECERR. Bursts are answered in order, with their own identifiers.
 
     A write is answered when the engine has taken its last weights, so a read that follows the
-    answer sees them. ``busy`` is high while an engine has something of a host's access to do.
+    answer sees them. ``busy`` is high while an engine is at work on a host's access.
     Throughput, latency and stalls: see ``ModelWriter`` and ``ModelReader``.
     """
 

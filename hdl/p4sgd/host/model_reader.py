@@ -1,4 +1,4 @@
-"""The host's reads of the model: from an AXI4 read port to the engines' peek streams."""
+"""Serves the host's reads of the model: from an AXI4 read port to the engines' peek streams."""
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream
@@ -71,7 +71,7 @@ class ModelReader(Component):
         return m
 
     def ask(self, m: Module, beat: stream.Interface, pending: Fifo) -> None:
-        """Note a beat in ``pending`` and ask the engine for it, in this order or at once."""
+        """Note a beat in ``pending`` and ask the engine for it, in this order or in one cycle."""
         where = data.View(group_address(self.params), beat.payload.index)
         asking = Signal(self.params.engines)  # a question waits for this engine
         question = Signal(self.params.engine.model.address, reset_less=True)

@@ -1,4 +1,4 @@
-"""The host's writes to the model: from an AXI4 write port to the engines' load streams."""
+"""Serves the host's writes to the model: from an AXI4 write port to the engines' load streams."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream

@@ -1,4 +1,4 @@
-"""The worker's registers, declared once for the hardware, the driver and the documentation."""
+"""Declares the worker's registers, once for the hardware, the driver and the documentation."""
 
 from hdl.common.read_plan import COUNT_BITS
 from hdl.common.register_parts import identity_registers, memory_timeout, single
@@ -17,7 +17,7 @@ from hdl.p4sgd.worker_params import (
 IDENTITY = 0x50345347  #: "P4SG"
 VERSION = 4
 PLACE = "a multiple of 32 below 2**address_bits"
-MOST_PORTS = 17  #: two for each of eight engines, and the labels'
+MOST_PORTS = 17  #: most memory ports: two for each of eight engines, and the labels'
 
 
 IDENTITY_REGISTERS = (
@@ -107,7 +107,7 @@ CONTROL_REGISTERS = (
 
 
 def setting_registers() -> tuple[Register, ...]:
-    """Return the registers that the host sets before a run; they must hold still during the run."""
+    """Return the registers that the host sets before a run, and that hold still during it."""
     return (
         Register(
             "features",

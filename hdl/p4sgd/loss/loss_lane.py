@@ -1,4 +1,4 @@
-"""The loss of one sample: from its full activation and label to its delta."""
+"""Computes the loss of one sample: from its full activation and label to its delta."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib.wiring import In, Out
@@ -9,15 +9,15 @@ from hdl.p4sgd.loss.sigmoid import Sigmoid
 from hdl.p4sgd.worker_params import LOSS_SETTINGS, Loss, WorkerParams
 
 MULTIPLY_CYCLES = 2
-SCALE_CYCLES = MULTIPLY_CYCLES + 2  #: multiply, shift, clamp
+SCALE_CYCLES = MULTIPLY_CYCLES + 2  #: cycles of the step: multiply, shift, clamp
 
 
 class LossLane(Component):
-    """``delta = sat(round(step * derivative))``: P4SGD, Algorithm 1, the loss function.
+    """Computes ``delta = sat(round(step * derivative))`` (P4SGD, Algorithm 1, the loss function).
 
-    The derivative of the loss by the activation ``x`` with label ``y``: linear regression
-    ``sat(x - y)``, logistic ``sat(sigmoid(x) - y)``, hinge ``-y`` where ``y x < 1``, else 0; for
-    the hinge a label counts as -1 or +1 by its sign. ``step = mantissa * 2^-exponent``.
+    The derivative of the loss by the activation ``x`` with label ``y`` is ``sat(x - y)`` for linear
+    regression, ``sat(sigmoid(x) - y)`` for the logistic loss, and for the hinge ``-y`` where
+    ``y x < 1``, else 0, with -1 or +1 for the label by its sign. ``step = mantissa * 2^-exponent``.
 
     Throughput: one sample a cycle, never stalls. Latency: :attr:`latency` cycles, for the logistic
     loss, which is taken from the end of the sigmoid's pipeline, :attr:`logistic_latency`.

@@ -1,4 +1,4 @@
-"""The loss unit: full activations and labels of a micro-batch in, deltas out."""
+"""Turns full activations and labels of a micro-batch into deltas."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
@@ -12,12 +12,12 @@ from hdl.p4sgd.loss.loss_lane import SCALE_CYCLES, LossLane
 from hdl.p4sgd.loss.sigmoid import Sigmoid
 from hdl.p4sgd.worker_params import LOSS_SETTINGS, Loss, WorkerParams
 
-DELTAS_DEPTH = 16  #: most micro-batches in the lanes and behind them
+DELTAS_DEPTH = 16  #: most micro-batches in the lanes and in the queue behind them
 DELTAS_LATENCY = 1  #: least cycles that deltas spend in their queue
 
 
 class LossUnit(Component):
-    """Has a :class:`LossLane` per sample of the micro-batch: P4SGD, Algorithm 1.
+    """Computes the loss of every sample of a micro-batch, by a lane each (P4SGD, Algorithm 1).
 
     Takes a full activation and a label for every sample and gives the deltas, zero for samples
     that an epoch's last micro-batch lacks, with the schedule's marks: last of its mini-batch,
@@ -79,7 +79,7 @@ class LossUnit(Component):
         return m
 
     def add_lanes(self, m: Module, deltas, present, valid) -> None:
-        """Add a lane per sample; report what saturated in them."""
+        """Add a :class:`LossLane` per sample; report what saturated in them."""
         derivative, delta = [], []
         for k in range(self.params.engine.banks):
             m.submodules[f"lane_{k}"] = lane = LossLane(self.params)

@@ -1,4 +1,4 @@
-"""The logistic sigmoid by a table with linear interpolation."""
+"""Computes the logistic sigmoid by a table with linear interpolation."""
 
 from itertools import pairwise
 from math import exp, floor
@@ -12,12 +12,12 @@ from hdl.common.component import Component
 from hdl.p4sgd.worker_params import WorkerParams
 
 RANGE_BITS = 4  #: the table covers |x| < 16
-SEGMENT_BITS = 5  #: segments of a unit of x, as a power of two
+SEGMENT_BITS = 5  #: a unit of x has 2 to this power segments
 SEGMENTS = 1 << (RANGE_BITS + SEGMENT_BITS)
 
 
 def table(fraction_bits: int) -> list[tuple[int, int]]:
-    """Return the sigmoid at the start of each segment, and its rise to the next."""
+    """Return the sigmoid at the start of each segment, and its rise to the next one's."""
     ends = [
         floor(2**fraction_bits / (1 + exp(-i / 2**SEGMENT_BITS)) + 0.5) for i in range(SEGMENTS + 1)
     ]

@@ -1,4 +1,4 @@
-"""An engine's reader: words of several memory ports side by side (P4SGD, section 4.1.1)."""
+"""Reads an engine's words from several memory ports side by side (P4SGD, section 4.1.1)."""
 
 from amaranth.hdl import Cat, Module
 from amaranth.lib import stream
@@ -14,7 +14,7 @@ from hdl.p4sgd.worker_params import WorkerParams
 
 
 def port_reader(params: WorkerParams) -> ReadMasterParams:
-    """Return the sizes of what reads one memory port of a worker."""
+    """Return the sizes of the reader of one memory port of a worker."""
     return ReadMasterParams(
         address_bits=params.address_bits,
         data_bits=PORT_BITS,

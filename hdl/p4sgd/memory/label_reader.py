@@ -1,4 +1,4 @@
-"""The worker's reader of labels, a micro-batch at a time (P4SGD, section 4.1.1)."""
+"""Reads a worker's labels, a micro-batch at a time (P4SGD, section 4.1.1)."""
 
 from amaranth.hdl import Array, Module, Signal
 from amaranth.lib import stream
@@ -50,7 +50,7 @@ class LabelReader(Component):
         m = Module()
         m.submodules.reader = reader = ReadMaster(self.reader)
         size = self.params.engine.activations.size
-        shares = PORT_BITS // size  # micro-batches of a beat
+        shares = PORT_BITS // size  # number of micro-batches whose labels are in one beat
         beat = Array(reader.o.payload[k * size : (k + 1) * size] for k in range(shares))
         share = Signal(range(shares))
         connect(m, reader.axi, flipped(self.m_axi))

@@ -1,4 +1,4 @@
-"""The one frame of P4SGD's AllReduce: its layout on the wire."""
+"""Describes the one frame of P4SGD's AllReduce, as it is on the wire."""
 
 # The fields of a struct are annotated with shapes, which are no types.
 # pyright: reportGeneralTypeIssues=false, reportInvalidTypeForm=false
@@ -9,9 +9,9 @@ from amaranth.lib import data
 from hdl.common.packets import LEAST_BYTES
 from hdl.switch.frame_format import FrameFormat
 
-FRAME_BYTES = LEAST_BYTES  #: without its checksum
-LANES = 8  #: activations of a frame
-ETHERTYPE = 0x88B5  #: IEEE 802's for local experiments
+FRAME_BYTES = LEAST_BYTES  #: bytes of a frame without its checksum
+LANES = 8  #: number of activations in a frame
+ETHERTYPE = 0x88B5  #: ethertype that IEEE 802 sets aside for local experiments
 VERSION = 2
 
 
@@ -53,7 +53,7 @@ FRAMES = FrameFormat(
 
 
 def frame_bits(**fields: ValueLike) -> Value:
-    """Return a frame as bits: addresses and what differs; all that is left out is zero."""
+    """Return a frame as bits, made of ``fields``; all that is left out is zero."""
     fields |= {"ethertype": Const(ETHERTYPE_ON_WIRE, 16), "version": Const(VERSION, 8)}
     parts = []
     for name, field in Frame.as_shape():

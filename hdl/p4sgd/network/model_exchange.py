@@ -1,4 +1,4 @@
-"""Data parallelism: after a mini-batch the workers' models are added up over the network."""
+"""Adds up the workers' models over the network after a mini-batch, in data parallelism."""
 
 from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
@@ -10,12 +10,12 @@ from hdl.p4sgd.worker_params import WorkerParams
 
 
 class ModelExchange(Component):
-    """Decides which of engines, host and network reaches the weights, and what is added up.
+    """Connects the weights to engines, host or network, and decides what is added up.
 
-    Model parallelism: ``partial`` and ``full`` activations are the network's, ``host_load``,
+    In model parallelism, ``partial`` and ``full`` activations are the network's, ``host_load``,
     ``host_peek`` and ``host_peeked`` reach the engines, a run is ``finished`` with the engines.
 
-    Data parallelism (P4SGD, sections 2.1 and 5.1), where it is built and set: each worker trains
+    In data parallelism (P4SGD, sections 2.1 and 5.1), where it is built and set, each worker trains
     the whole model on samples of its own. One updates the model, the others update zero, so that
     the sum over the workers is the model less all gradients. When all engines have ``updated``
     the mini-batch, ``exchanging`` is high: eight weights a packet, engine by engine, group by
@@ -56,8 +56,9 @@ class ModelExchange(Component):
 
     @property
     def place(self) -> data.StructLayout:
-        """Describe the place of eight weights of the worker, in the order in which they are
-        exchanged.
+        """Describe the place of eight weights in the worker.
+
+        In an exchange the engine changes first, then the group, then the chunk.
         """
         address = self.params.engine.model.address.members
         return data.StructLayout({"engine": range(max(2, self.params.engines)), **address})
@@ -165,9 +166,7 @@ class ModelExchange(Component):
         return self.walk(m, place, moves)
 
     def walk(self, m: Module, place: data.View, moves: Signal) -> Value:
-        """Move on to the next engine, group, chunk; return what is high when the last place is
-        left.
-        """
+        """Move on to the next engine, group, chunk; return what is high after the last place."""
         limits = (
             ("engine", self.params.engines - 1),
             ("group", -(-self.params.engine.lanes // GROUP_LANES) - 1),

@@ -1,4 +1,4 @@
-"""A frame as a switch of a tree takes it: exact sums, and who may have sent it."""
+"""Reads a frame as a switch of a tree takes it: exact sums, and who may have sent it."""
 
 from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib.wiring import In, Out
@@ -15,8 +15,9 @@ class TreeReader(Component):
     A short one's activations become sums of the same value
     (:class:`hdl.p4sgd.network.tree_format.TreeFormat`).
 
-    A child may send a partial activation, be it long, or an acknowledgement. A parent may send a
-    full activation, pending or acked. Only a full activation says what was saturated.
+    A child may send a partial activation, in a frame of either length, or an acknowledgement. A
+    parent may send a full activation, pending or acked. Only a full activation says what was
+    saturated.
 
     Latency: none.
     """

@@ -1,4 +1,4 @@
-"""A frame as a switch of a tree sends it: down to its children, or up to its parent."""
+"""Makes a frame as a switch of a tree sends it: down to its children, or up to its parent."""
 
 from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib.wiring import In, Out
@@ -7,16 +7,16 @@ from hdl.common.component import Component
 from hdl.p4sgd.network.frame import LANES, Frame
 from hdl.p4sgd.network.tree_frame import MORE_BYTES, TREE_ANSWER
 
-LOW_BITS = 32  #: of a sum, where an activation is
+LOW_BITS = 32  #: number of a sum's low bits, which stand where an activation does
 
 
 class TreeWriter(Component):
     """Makes ``answer`` a ``frame``: a switch's, or, if it is ``up``, a child's to its parent.
 
-    The format is :class:`hdl.p4sgd.network.tree_format.TreeFormat`.
-    ``around`` has the addresses and constants of a switch's frames. The parent at address ``above``
-    knows the switch by the bit ``place``. A sum that goes up makes a ``longer`` frame: then it has
-    ``more`` behind it, which is zero otherwise. What goes down beside one is pending, without sum.
+    The format is :class:`hdl.p4sgd.network.tree_format.TreeFormat`. ``around`` has the addresses
+    and constants of a switch's frames. The parent at address ``above`` knows the switch by the bit
+    ``place``. A sum that goes up makes a ``longer`` frame: then it has ``more`` behind it, which is
+    zero otherwise. The answer that goes down beside such a sum is pending, and has no sum.
 
     Latency: none.
     """

@@ -1,4 +1,4 @@
-"""The slots of the switch: sums, bitmaps, and an answer a cycle."""
+"""Keeps the slots of the switch: sums, bitmaps, and an answer a cycle."""
 
 from typing import Any
 
@@ -16,19 +16,19 @@ from hdl.switch.update_memory import UpdateMemory
 
 
 class Aggregator(Component):
-    """Takes a request of its slot every cycle, as :class:`SlotRule` says: P4SGD, section 3.3.
+    """Applies a request to its slot every cycle, by :class:`SlotRule` (P4SGD, section 3.3).
 
     The ``slot`` of a request comes :attr:`lead` cycles ahead of ``valid`` and ``request``; all
     cycles have a slot, those without ``valid`` change nothing. ``ahead`` is the header of the next
     cycle's request. ``clear`` in place of ``valid`` clears the slot. The request's ``verdict``
     (NONE where there was none), ``sender`` and answer follow :attr:`latency` cycles later.
-    ``answered`` says that there is an ``answer``; its ``bm`` are
-    the ports that it goes to: all of the job's if it completes a sum or its acknowledgement, else
-    the sender, whose repeated packet is answered pending until then. The sum is exact and
-    saturated here, once, and tells its ``saturated`` lanes; all other answers carry 0.
-    Where jobs are tenants, ``progress`` tells a cycle later whose slot's use began or ended.
-    Where these may have a parent, :class:`TreeRule` decides, and an answer that is ``up`` goes to
-    the port in ``parent`` as well, or only there: with the sum as it is, which the root saturates.
+    ``answered`` says that there is an ``answer``; its ``bm`` are the ports that it goes to: all of
+    the job's if it completes a sum or its acknowledgement, else the sender, whose repeated packet
+    is answered pending until then. The sum is exact and saturated here, once, and tells its
+    ``saturated`` lanes; all other answers carry 0. Where jobs are tenants, ``progress`` tells a
+    cycle later whose slot's use began or ended. Where tenants may have a parent, :class:`TreeRule`
+    decides, and an answer that is ``up`` goes to the port in ``parent`` as well, or only there:
+    with the exact sum, which the root alone saturates.
 
     Throughput: one request a cycle, the same slot over and over included. Never stalls.
     Contents survive a reset: slots are valid after they were cleared.
@@ -105,7 +105,7 @@ class Aggregator(Component):
         for k in range(params.lanes):
             value, overflow = saturate(state.agg[k], params.value_bits)
             if params.parents:
-                overflow |= state.saturated[k]  # which a parent has told
+                overflow |= state.saturated[k]  # as the parent has said
             m.d.comb += [
                 self.answer.payload[k].eq(Mux(is_sum, value, 0)),
                 self.answer.saturated[k].eq(is_sum & overflow),
@@ -115,7 +115,7 @@ class Aggregator(Component):
         return m
 
     def send_up(self, m: Module, rule: TreeRule, bm: Signal, state: Any) -> None:
-        """Let answers go up, with the exact sum or an acknowledgement, and not down by that."""
+        """Send answers up, with the exact sum or an acknowledgement; that sends nothing down."""
         request, answer = self.request, self.answer
         up, partial = Signal(reset_less=True), Signal(reset_less=True)
         parent = Signal(self.params.ports, reset_less=True)

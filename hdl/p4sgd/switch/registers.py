@@ -1,4 +1,4 @@
-"""The switch's registers, declared once for the hardware, the driver and the documentation."""
+"""Declares the switch's registers, once for the hardware, the driver and the documentation."""
 
 from amaranth.hdl import Shape
 
@@ -42,7 +42,7 @@ PLACE_REGISTERS = (
 
 
 def identity_registers_of(params: SwitchParams) -> tuple[Register, ...]:
-    """Return the registers that tell what this is."""
+    """Return the registers that identify the design and tell its sizes."""
     return identity_registers(
         "What this is.",
         identity(params),
@@ -73,7 +73,7 @@ def job_registers(params: SwitchParams) -> tuple[Register, ...]:
 
 
 def counter_registers(params: SwitchParams) -> tuple[Register, ...]:
-    """Return the registers of the counters: those of a port by a choice."""
+    """Return the registers of the counters: those of a port after it was chosen."""
     return (
         Register(
             "counter_select",
@@ -120,8 +120,8 @@ def counter_registers(params: SwitchParams) -> tuple[Register, ...]:
 def switch_registers(params: SwitchParams) -> RegisterMap:
     """Return the register map of a switch; the same for all sizes, so that one driver fits all.
 
-    That of a switch of tenants has more commands, and counters of each of them; and that of one
-    whose tenants may have a parent says where it is in their trees.
+    The map of a switch of tenants has more commands, and counters of each tenant; that of a switch
+    whose tenants may have a parent also says where it stands in their trees.
     """
     more = tenant_registers.tenant_counter_registers() if params.tenants else ()
     if params.parents:
@@ -138,7 +138,7 @@ def switch_registers(params: SwitchParams) -> RegisterMap:
 
 
 def identity(params: SwitchParams) -> int:
-    """Return the number that tells what this is."""
+    """Return the number by which a host identifies the design."""
     return tenant_registers.IDENTITY if params.tenants else IDENTITY
 
 

@@ -1,4 +1,4 @@
-"""Algorithm 2: what a packet does to its slot, and what it is answered."""
+"""Implements Algorithm 2: what a packet does to its slot, and how it is answered."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
@@ -9,21 +9,21 @@ from hdl.p4sgd.switch.params import USES, SwitchParams
 
 
 class SlotRule(Component):
-    """Decides by the switch's rule (P4SGD, section 3.3, algorithm 2, corrected) as logic.
+    """Decides by the switch's rule (P4SGD, section 3.3, algorithm 2, corrected), without registers.
 
     ``before`` is the slot's state, ``after`` what ``request`` makes of it, ``verdict`` the
     packet's, one from ``ADDED`` to ``STALE``. ``complete`` answers go to all of the job's
     ports, ``repeat`` ones to the sender, with the sum as it is after the request; ``pending``
-    says that the repeated packet waits for those of other workers. Of a tenant whose request is
-    ``draining`` no use begins. With ``clear`` the slot
-    becomes as a job's start leaves it: use -1, finished, both bitmaps full, sum 0.
+    says that the repeated packet waits for those of other workers. A request that is ``draining``
+    begins no use. With ``clear`` the slot becomes as a job's start leaves it: use -1, finished,
+    both bitmaps full, sum 0.
 
     ``before.summed`` and ``before.finished`` must be what they stand for, which holds for
     ``after`` if it does for ``before`` and everyone stays the same until the slot is cleared.
-    ``neighbour``, made ahead of time, is the use before the request's, or of an acknowledgement the
-    use after.
+    ``neighbour``, made ahead of time, is the use before the request's or, for an acknowledgement,
+    the use after it.
 
-    Latency: none. Adder and comparisons work side by side; what they are for is decided behind.
+    Latency: none. Adder and comparisons work side by side; behind them it is decided which count.
     """
 
     latency = 0
@@ -49,16 +49,16 @@ class SlotRule(Component):
         request, before, after = self.request, self.before, self.after
         use, is_agg = request.header.use, request.header.is_agg
         same = Signal()  # the packet's use is the slot's
-        near = Signal()  # its neighbour is
-        added = Signal()  # by an earlier packet
-        acknowledged = Signal()  # likewise
+        near = Signal()  # the neighbour of the packet's use is the slot's
+        added = Signal()  # an earlier packet of this sender was added
+        acknowledged = Signal()  # an earlier packet of this sender has acknowledged the sum
         m.d.comb += [
             same.eq(use == before.use),
             near.eq(self.neighbour == before.use),
             added.eq((before.agg_bm & request.sender).any()),
             acknowledged.eq((before.ack_bm & request.sender).any()),
         ]
-        # What is done.
+        # What the request does to the slot.
         add = Signal()
         take = Signal()
         acknowledge = Signal()
@@ -111,7 +111,7 @@ class SlotRule(Component):
                 m.d.comb += after[k].eq(total)
 
     def answer(self, m: Module, same, near, added, acknowledged) -> None:
-        """Give the verdict, and what a repetition is answered."""
+        """Give the verdict, and how a repetition is answered."""
         before, Verdict = self.before, self.params.verdict
         m.d.comb += self.verdict.eq(Verdict.STALE)
         with m.If(self.request.header.is_agg):

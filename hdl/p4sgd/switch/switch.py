@@ -1,4 +1,4 @@
-"""The switch that adds activations: ports, jobs, slots, registers and counters."""
+"""Connects the switch that adds activations: ports, jobs, slots, registers and counters."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -23,16 +23,16 @@ from hdl.switch.verdict_counters import VerdictCounters, VerdictCountersParams
 
 
 class Switch(Component):
-    """Answers the partial activations of a job's workers with their sum: P4SGD, section 3.3.
+    """Answers the partial activations of a job's workers with their sum (P4SGD, section 3.3).
 
     Worker i of a job is behind port i: frames (:class:`hdl.p4sgd.network.frame.Frame`) come by
     ``s_axis[i]`` and answers leave by ``m_axis[i]``. The host sets addresses, starts and stops
     jobs and reads counters through ``s_axil`` (:mod:`hdl.p4sgd.switch.registers`). Jobs have
-    ports and slots of their own. Or jobs are tenants, to which the switch is granted
-    (:mod:`hdl.switch.tenant_control`), if ``params`` are
-    :class:`hdl.p4sgd.switch.tenant_params.TenantSwitchParams`. Or tenants may have a parent behind
-    one of the ports, to which this switch is as a worker, if ``params`` are
-    :class:`hdl.p4sgd.switch.tree_params.TreeSwitchParams`.
+    ports and slots of their own. With
+    :class:`hdl.p4sgd.switch.tenant_params.TenantSwitchParams` jobs are tenants, to which the switch
+    is granted (:mod:`hdl.switch.tenant_control`). With
+    :class:`hdl.p4sgd.switch.tree_params.TreeSwitchParams` tenants may also have a parent behind
+    one of the ports, to which this switch is as a worker.
 
     Throughput: one packet a cycle over all ports, whatever its slot; ports take turns. Latency:
     :attr:`latency` cycles from a frame taken to its answer valid, when nothing else waits.
@@ -126,7 +126,7 @@ class Switch(Component):
         report_jobs(m, registers.status, jobs)
 
     def report(self, m: Module, registers: RegisterBlock) -> None:
-        """Report what the host reads of sizes."""
+        """Show the host the sizes of the switch."""
         status = registers.status
         m.d.comb += [status[name].eq(value) for name, value in constants(self.params).items()]
 
@@ -139,7 +139,7 @@ class Switch(Component):
         aggregator: Aggregator,
         egress: SwitchEgress,
     ) -> Value:
-        """Add all counters, and what the host reads of them; return the verdict of a packet."""
+        """Add all counters, and show them to the host; return the verdict on the packet."""
         settings, status = registers.control, registers.status
         m.submodules.verdicts = verdicts = VerdictCounters(
             VerdictCountersParams(verdict=self.params.verdict, sources=self.params.ports)

@@ -1,4 +1,4 @@
-"""The sizes of a switch whose jobs are tenants, and what becomes of their packets."""
+"""Describes the sizes of a switch whose jobs are tenants, and the verdicts on their packets."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,8 @@ from hdl.p4sgd.switch.params import SwitchParams
 class TenantVerdict(enum.Enum, shape=5):
     """Says what became of a packet in a switch of tenants.
 
-    To those of :class:`hdl.p4sgd.switch.params.Verdict` are added two of tenants, and from ``FULL``
-    on those of a switch with a parent, which is a worker to it.
+    Two verdicts of tenants are added to those of :class:`hdl.p4sgd.switch.params.Verdict`, and from
+    ``FULL`` on those of a switch with a parent, which is a worker to it.
     """
 
     NONE = 0
@@ -26,23 +26,23 @@ class TenantVerdict(enum.Enum, shape=5):
     WRONG_SLOT = 9
     WRONG_RUN = 10
     WRONG_WORKER = 11
-    WRONG_JOB = 12  #: it is of no registered job, or not of one of this port
+    WRONG_JOB = 12  #: its job is not registered, or has no worker at this port
     MALFORMED = 13
     FOREIGN = 14
     CORRUPT = 15
     NOT_GRANTED = 16  #: its job is registered and not granted
-    DRAINING = 17  #: a partial activation of the next use, of a job that has been released
-    FULL = 18  #: the parent's full activation, which the slot waits for
-    FREED = 19  #: the parent's word that everyone has acknowledged, which the slot waits for
-    PENDING = 20  #: the parent has what went up, and waits for others
-    REPEATED = 21  #: the parent has said that before
-    UNASKED = 22  #: the parent answers what has not gone up
-    WRONG_WAY = 23  #: a child says what only a parent may, or the parent what only a child may
+    DRAINING = 17  #: it is a partial activation of the next use, and its job has been released
+    FULL = 18  #: it is the parent's full activation, which the slot waits for
+    FREED = 19  #: by it the parent says that everyone has acknowledged, which the slot waits for
+    PENDING = 20  #: by it the parent says that it has what went up, and waits for others
+    REPEATED = 21  #: it says what the parent has said before
+    UNASKED = 22  #: by it the parent answers what has not gone up
+    WRONG_WAY = 23  #: a child sent what only a parent may, or the parent what only a child may
 
 
 @dataclass(frozen=True, kw_only=True)
 class TenantSwitchParams(SwitchParams):
-    """Sizes of a switch that many jobs share, which it grants to some at a time (MINA, "RTL")."""
+    """Sets the sizes of a switch that many jobs share, granted to some at a time (MINA, "RTL")."""
 
     tenants = True
     verdict = TenantVerdict
@@ -54,5 +54,5 @@ class TenantSwitchParams(SwitchParams):
 
     @property
     def suffix(self) -> str:
-        """Tells every size."""
+        """Return the end of the module's name: every size."""
         return f"{super().suffix}_tenants"

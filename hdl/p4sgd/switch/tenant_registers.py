@@ -1,4 +1,4 @@
-"""The registers of a switch whose jobs are tenants, beside those of every switch of P4SGD."""
+"""Declares the registers that a switch of tenants has beside those of every switch of P4SGD."""
 
 from hdl.common.counter_banks import MOST_PARTS
 from hdl.common.register_parts import choice, chosen, single
@@ -82,7 +82,7 @@ GRANT_REGISTERS: tuple[Register, ...] = (
 
 
 def tenant_counter_registers() -> tuple[Register, ...]:
-    """Return the registers of what is counted of a tenant, by a choice."""
+    """Return the registers of the counters of a tenant, after one was chosen."""
     return (
         Register(
             "tenant_select",

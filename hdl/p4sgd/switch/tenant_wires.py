@@ -1,4 +1,4 @@
-"""What a switch whose jobs are tenants connects beside all others: commands, state, counters."""
+"""Connects what a switch of tenants has beside all others: commands, state, counters."""
 
 from typing import Any
 
@@ -59,7 +59,7 @@ def command_tenants(
 def report_tenants(
     m: Module, registers: RegisterBlock, control: ControlPlane, jobs: JobTable
 ) -> None:
-    """Show the host the answer to its command, and who has what."""
+    """Show the host the answer to its command, and which jobs are registered, granted, draining."""
     settings, status = registers.control, registers.status
     table: list[Any] = list(jobs.table)
     epochs = Array(job.epoch for job in table)
@@ -90,7 +90,7 @@ def count_tenants(
     aggregator: Aggregator,
     verdict: Value,
 ) -> None:
-    """Add the counters of tenants and of commands, and what the host reads of them."""
+    """Add the counters of tenants and of commands, and show them to the host."""
     settings, status, params = registers.control, registers.status, jobs.params
     m.submodules.tenants = tenants = TenantCounters(params)
     m.submodules.tenant_verdicts = verdicts = VerdictCounters(

@@ -1,4 +1,4 @@
-"""Counters of the switch as a whole."""
+"""Counts the packets, cycles and saturations of the switch as a whole."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
@@ -16,9 +16,9 @@ COUNTERS = CountersParams(
 class TotalCounters(Component):
     """Counts ``packets`` that come with ``taken``, and ``cycles`` from the first to the last.
 
-    Both ends count, so equal counters are one packet every cycle. ``saturations`` adds up
-    ``saturated``, the lanes of a sum that were clamped. ``clear`` sets all to zero. 48 bits last
-    13 days; for saturations 39 hours, with all lanes in every cycle.
+    Both ends count, so these two counters are equal if there was a packet in every cycle.
+    ``saturations`` adds up ``saturated``, the lanes of a sum that were clamped. ``clear`` sets all
+    to zero. 48 bits last 13 days; for saturations 39 hours, with all lanes in every cycle.
     """
 
     def __init__(self, params: None = None) -> None:
@@ -39,7 +39,7 @@ class TotalCounters(Component):
         m.submodules.counters = counters = EventCounters(COUNTERS)
         event = Signal()
         begun = Signal()
-        elapsed = Signal(TOTAL_BITS, init=1)  # the cycle in which an event would come now
+        elapsed = Signal(TOTAL_BITS, init=1)  # what ``cycles`` becomes with an event now
         m.d.comb += [
             counters.clear.eq(self.clear),
             counters.events.packets.eq(self.taken),

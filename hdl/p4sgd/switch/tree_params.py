@@ -1,4 +1,4 @@
-"""The sizes of a switch that is one of a tree, and what its rule adds for that."""
+"""Describes the sizes of a switch that is one of a tree, and what its rule adds for that."""
 
 from dataclasses import dataclass
 
@@ -13,14 +13,14 @@ from hdl.switch.frame_format import FrameFormat
 
 @dataclass(frozen=True, kw_only=True)
 class TreeSwitchParams(TenantSwitchParams):
-    """Sizes of a switch whose tenants may have a parent behind one of its ports (MINA, "RTL")."""
+    """Sets the sizes of a switch whose tenants may have a parent at a port (MINA, "RTL")."""
 
     parents = True
     only_answers = ("neither",)
 
     @property
     def suffix(self) -> str:
-        """Tells every size."""
+        """Return the end of the module's name: every size."""
         return f"{super().suffix}_tree"
 
     @property
@@ -30,17 +30,17 @@ class TreeSwitchParams(TenantSwitchParams):
 
     @property
     def payload(self) -> data.ArrayLayout:
-        """Describe sums as they are taken in: of a worker or of all workers below a switch."""
+        """Describe the sums that a packet brings: of a worker, or of all workers below a switch."""
         return data.ArrayLayout(signed(self.value_bits + LEVEL_BITS), self.lanes)
 
     @property
     def agg(self) -> data.ArrayLayout:
-        """Describe the exact sum of a subtree, and the sum of all once the parent has told it."""
+        """Describe the exact sum of a subtree, replaced by that of all when the parent answers."""
         return self.payload
 
     @property
     def brought(self) -> dict[str, ShapeLike]:
-        """Return the fields that a packet brings: of a parent's packet its kind, too."""
+        """Return the fields that a packet brings; a parent's packet brings its kind, too."""
         return {"acked": 1, "saturated": self.lanes, "payload": self.payload}
 
     @property
@@ -54,17 +54,17 @@ class TreeSwitchParams(TenantSwitchParams):
             {
                 **{name: field.shape for name, field in super().state},
                 "gathered": 1,  # all children are in agg_bm: the sum has gone up
-                "thanked": 1,  # and in ack_bm: the acknowledgement has
-                "saturated": self.lanes,  # of the parent's sum
+                "thanked": 1,  # all children are in ack_bm: the acknowledgement has gone up
+                "saturated": self.lanes,  # the lanes of the parent's sum that were clamped
             }
         )
 
     @property
     def answer(self) -> data.StructLayout:
-        """Describe what goes out: down to the children in ``bm``, and ``up`` to the parent.
+        """Describe an answer: down to the children in ``bm``, and ``up`` to the parent.
 
-        What is ``partial`` on the way up is the sum in ``payload``, and else an acknowledgement;
-        all other fields say what goes down.
+        An answer that goes up is the sum in ``payload`` if it is ``partial``, and else an
+        acknowledgement; all other fields say what goes down.
         """
         return data.StructLayout(
             {"up": 1, "partial": 1, **{name: field.shape for name, field in super().answer}}

@@ -1,4 +1,4 @@
-"""The rule of a slot in a switch of a tree: switch to its children, worker to its parent."""
+"""Implements the rule of a slot in a tree: a switch to its children, a worker to its parent."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -9,13 +9,13 @@ from hdl.p4sgd.switch.tree_params import TreeSwitchParams
 
 
 class TreeRule(Component):
-    """Decides by the rule of a tree (MINA, "RTL", Tree) as logic: :class:`SlotRule` for children.
+    """Decides by the rule of a tree (MINA, "RTL", Tree), without registers.
 
-    Its ports are those of the rule of a slot, and mean the same; ``complete`` answers go to all
-    children. What completes a sum or its acknowledgement is answered so by the root alone. Of a job
-    with a parent it goes ``up`` instead, and again with each repetition until the parent has
-    answered, whose sender is told that it is ``pending``. What a slot waits for of its parent is
-    kept and goes to all children.
+    Its ports are those of :class:`SlotRule`, and mean the same; ``complete`` answers go to all
+    children. Only the root answers a packet that completes a sum or its acknowledgement so. In any
+    other switch the sum or the acknowledgement goes ``up`` instead, and again with each repetition
+    until the parent has answered; the sender of the repetition is told that it is ``pending``. The
+    parent's answer that a slot waits for is kept, and goes to all children.
 
     ``before`` must be what an earlier ``after`` was, and the job's ports and parent stay the same
     until the slot is cleared.
@@ -86,11 +86,11 @@ class TreeRule(Component):
     def follow(self, m: Module, slot: SlotRule) -> None:
         """Tell what children have done from what their parent has answered.
 
-        The rule of a slot says by ``summed`` and ``finished`` that all children are in a sum, or in
-        its acknowledgement. Of a root that is all.
+        :class:`SlotRule` says by ``summed`` and ``finished`` that all children are in a sum, or in
+        its acknowledgement. For a root that is all there is.
         """
         before, after, root = self.before, self.after, self.request.root
-        begun = Signal()  # a use, of which nobody has said anything yet
+        begun = Signal()  # a use begins in this cycle
         m.d.comb += [
             begun.eq(before.finished & ~slot.after.finished),
             after.gathered.eq((before.gathered & ~begun) | slot.after.summed),
@@ -101,8 +101,9 @@ class TreeRule(Component):
         ]
 
     def judge(self, m: Module, kept: Signal, freed: Signal) -> Value:
-        """Return the verdict on a packet as the parent's, and whether it is ``kept``, or it frees
-        the slot.
+        """Return the verdict on a packet as the parent's.
+
+        ``kept`` is high for a sum that the slot waits for, ``freed`` for the end of its use.
         """
         request, before, kinds = self.request, self.before, self.params.verdict
         is_agg, acked = request.header.is_agg, request.acked

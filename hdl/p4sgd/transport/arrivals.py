@@ -1,4 +1,4 @@
-"""What comes in from the MAC, judged by its header."""
+"""Judges what comes in from the MAC by its header."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -12,7 +12,7 @@ from hdl.switch.frame_filter import FrameFilter, Quality
 
 
 class Arrivals(Component):
-    """Takes every beat of ``s_axis`` and says what its packet is: P4SGD, algorithm 3, line 18.
+    """Takes every beat of ``s_axis`` and says what its packet is (P4SGD, algorithm 3, line 18).
 
     ``valid`` is high for a cycle per packet. Of a packet of this job, for this worker and in its
     range of slots, ``arrival.verdict`` is ``NONE``; any other has its verdict, and is to be
@@ -44,7 +44,7 @@ class Arrivals(Component):
 
         own = Signal(32)
         slot = frame.seq - settings.slot_base
-        end = Signal(18, reset_less=True)  # of the job's slots at the switch
+        end = Signal(18, reset_less=True)  # the slot at the switch behind the job's last one
         m.d.sync += end.eq(settings.slot_base + settings.slot_count)
         m.d.comb += own.bit_select(settings.worker, 1).eq(1)
         malformed = (

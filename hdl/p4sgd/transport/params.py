@@ -1,4 +1,4 @@
-"""The sizes of a worker's network transport, and the bundles that its parts exchange."""
+"""Describes the sizes of a worker's network transport, and the bundles of its parts."""
 
 from dataclasses import dataclass
 
@@ -9,46 +9,46 @@ from amaranth.utils import bits_for, ceil_log2
 from hdl.p4sgd.network.frame import LANES
 
 TIME_BITS = 24  #: width of the clock that timers compare with
-PEER_BITS = 24  #: width of a number of repetitions while other workers are waited for
+PEER_BITS = 24  #: width of the number of repetitions while other workers are waited for
 
 NETWORK_SETTINGS = data.StructLayout(
     {
-        "address": 48,  # own, the source of what is sent; first byte lowest
+        "address": 48,  # own address, the source of what is sent; first byte lowest
         "switch_address": 48,  # destination of what is sent
         "group_address": 48,  # destination of what is taken
         "worker": 5,  # index: the bit of this worker
-        "workers": 32,  # bitmap of the job
+        "workers": 32,  # bitmap of the job's workers
         "job": 16,
-        "epoch": 16,  # of the job
+        "epoch": 16,  # epoch of the job
         "slot_base": 16,  # first slot of the job at the switch
         "slot_count": 17,  # slots in use, 1..slots
         "timeout": TIME_BITS - 1,  # cycles until a packet is sent again
-        "retries": 8,  # how often without an answer, before the switch is given up; 0: for ever
-        "peer_retries": PEER_BITS,  # how often in all, before other workers are; 0: for ever
+        "retries": 8,  # repetitions without an answer until the switch is given up; 0: for ever
+        "peer_retries": PEER_BITS,  # repetitions in all until others are given up; 0: for ever
     }
 )
 
 
-#: How often a slot's packet was sent again.
+#: Tells how often a slot's packet was sent again.
 TRIES = data.StructLayout(
     {
-        "unanswered": 8,  # in a row, up to now
-        "repetitions": PEER_BITS,  # in all; it stops at ``peer_retries``
+        "unanswered": 8,  # repetitions in a row without an answer, up to now
+        "repetitions": PEER_BITS,  # repetitions in all; it stops at ``peer_retries``
     }
 )
 
 
 class Verdict(enum.Enum, shape=4):
-    """Says what became of a packet that came in; the first that applies, from below."""
+    """Says what became of a packet that came in; if several apply, the last one counts."""
 
     NONE = 0  #: there was no packet
-    FULL = 1  #: the full activation that the slot waits for
-    FREED = 2  #: the confirmation that the slot waits for
-    PENDING = 3  #: the switch has what the slot sent, and waits for other workers
+    FULL = 1  #: it is the full activation that the slot waits for
+    FREED = 2  #: it is the confirmation that the slot waits for
+    PENDING = 3  #: it says that the switch has what the slot sent, and waits for other workers
     REPEATED = 4  #: it is of the slot's use, but not what the slot waits for
     STALE = 5  #: it is of another use of the slot
     WRONG_SLOT = 6  #: its slot is outside the job's range
-    WRONG_RUN = 7  #: it is of an earlier run of the job
+    WRONG_RUN = 7  #: it is of another run of the job
     WRONG_WORKER = 8  #: it is not for this worker
     WRONG_JOB = 9  #: it is of another job, or no job is open
     MALFORMED = 10  #: it is not 60 bytes long, or no answer of a switch
@@ -66,10 +66,10 @@ class Phase(enum.Enum, shape=2):
 
 @dataclass(frozen=True, kw_only=True)
 class TransportParams:
-    """Sizes of a transport."""
+    """Sets the sizes of a transport."""
 
     slots: int = 256  #: most AllReduces under way, 2..4096
-    lanes: int = LANES  #: activations of an AllReduce, K, 1..8
+    lanes: int = LANES  #: K, number of activations of an AllReduce, 1..8
 
     def __post_init__(self) -> None:
         if not 2 <= self.slots <= 4096:
@@ -79,7 +79,7 @@ class TransportParams:
 
     @property
     def suffix(self) -> str:
-        """Tells lanes and slots."""
+        """Return the end of the module's name: lanes and slots."""
         return f"{self.lanes}x{self.slots}"
 
     @property
@@ -105,7 +105,7 @@ class TransportParams:
                 "verdict": Verdict,  # NONE for a packet of this job whose slot has to judge it
                 "slot": self.slot_bits,
                 "is_agg": 1,
-                "acked": 1,  # with is_agg: pending
+                "acked": 1,  # it is a confirmation; with is_agg it is pending
                 "use": 8,
                 "activations": self.activations,
                 "saturated": self.lanes,  # a bit for each activation that the switch clamped
@@ -114,10 +114,10 @@ class TransportParams:
 
     @property
     def answer(self) -> data.StructLayout:
-        """Describe what the table knows of a slot."""
+        """Describe what the table of slots answers about a slot."""
         return data.StructLayout({"phase": Phase, "use": 8})
 
     @property
     def overdue(self) -> data.StructLayout:
-        """Describe a slot that waits for too long."""
+        """Describe a slot that has waited for too long."""
         return data.StructLayout({"slot": self.slot_bits, "tries": TRIES})

@@ -1,4 +1,4 @@
-"""A flag for each slot: whether the switch has answered ``pending`` since the last repetition."""
+"""Keeps for each slot whether the switch has answered ``pending`` since the last repetition."""
 
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib.memory import Memory
@@ -13,7 +13,7 @@ def add_pending_flags(
     ``asks_for`` is asked for: both may be in the same cycle. The flag of a slot is two bits, each
     with one writer, and is set while they differ: an answer makes ``said`` differ from ``known``,
     and who asks makes ``known`` equal to ``said`` again. A flag that is left from an earlier use
-    is met by a packet that has not been repeated: no harm.
+    does no harm: it counts for a packet that has not been repeated yet.
     """
     m.submodules.said = said = one_bit_each(slots)
     m.submodules.known = known = one_bit_each(slots)
@@ -32,7 +32,7 @@ def add_pending_flags(
 
 
 def one_bit_each(slots: int) -> Memory:
-    """Make a memory of one bit for each slot."""
+    """Make a memory with one bit for each slot."""
     return Memory(shape=1, depth=slots, init=[], attrs={"ram_style": "distributed"})
 
 

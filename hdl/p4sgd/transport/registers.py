@@ -1,4 +1,4 @@
-"""The registers of a worker's network transport."""
+"""Declares the registers of a worker's network transport."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from hdl.common.register_parts import single
 from hdl.common.registers import Register, rw
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, PEER_BITS, TIME_BITS
 
-PEER_RETRIES = 1_200_000  #: two minutes, with the timeout of 100 us
+PEER_RETRIES = 1_200_000  #: number of repetitions in two minutes, with the timeout of 100 us
 
 
 def network_registers() -> tuple[Register, ...]:

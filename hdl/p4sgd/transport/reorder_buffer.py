@@ -1,4 +1,4 @@
-"""Full activations, kept until their turn, handed on in the order of their micro-batches."""
+"""Keeps full activations until their turn, and hands them on in the order of micro-batches."""
 
 from amaranth.hdl import Module
 from amaranth.lib import stream
@@ -10,14 +10,14 @@ from hdl.common.memory import DualPortMemory, MemoryParams
 from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
 from hdl.p4sgd.transport.params import TransportParams
 
-QUEUE_DEPTH = 4  #: full activations between the memory and ``full``
+QUEUE_DEPTH = 4  #: most full activations between the memory and ``full``
 
 
 class ReorderBuffer(Component):
-    """Reorders: P4SGD, section 3.3; full activations enter the backward stage in their order.
+    """Reorders full activations, which enter the backward stage in turn (P4SGD, section 3.3).
 
-    ``keep`` puts ``activations`` into ``keep_slot``. While ``arrived`` and ``allowed``, that of
-    ``deliver_slot`` goes to ``full``; ``delivered`` says that its slot is no longer needed.
+    ``keep`` puts ``activations`` into ``keep_slot``. While ``arrived`` and ``allowed``, those of
+    ``deliver_slot`` go to ``full``; ``delivered`` says that its slot is no longer needed.
 
     Throughput: one a cycle. Latency: :attr:`latency` cycles from ``arrived`` to ``full``.
     """

@@ -1,4 +1,4 @@
-"""How far a slot has come, in two bits of memory."""
+"""Tracks how far a slot has come, in two bits of memory."""
 
 # The fields of a struct are annotated with shapes, which are no types.
 # pyright: reportGeneralTypeIssues=false, reportInvalidTypeForm=false
@@ -16,8 +16,8 @@ class Progress(data.Struct):
     Those are the use that the slot is in or the use before, so that this bit tells which.
     """
 
-    taken: 1  #: its full activation was taken
-    freed: 1  #: the switch has confirmed it, so that the slot is free
+    taken: 1  #: lowest bit of the last use whose full activation was taken
+    freed: 1  #: lowest bit of the last use that the switch has confirmed, which frees the slot
 
     def has_taken(self, use: Value) -> Value:
         """Return what is high if the full activation of ``use`` was taken."""
@@ -36,4 +36,4 @@ class Progress(data.Struct):
 def read_port(memory: Memory) -> ReadPort:
     """Return a port that reads ``memory`` in the same cycle."""
     port = memory.read_port(domain="comb")
-    return port  # Amaranth calls the port's signals by the name of the variable
+    return port  # Amaranth names the port's signals after the variable

@@ -1,4 +1,4 @@
-"""The slots of a worker: which use each is in, and what it waits for."""
+"""Tracks the slots of a worker: which use each is in, and what it waits for."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ from hdl.p4sgd.transport.params import Phase, TransportParams, Verdict
 from hdl.p4sgd.transport.slot_progress import Progress, read_port
 
 USE_BITS = 8  #: width of the number of a slot's use
-QUESTIONS = 3  #: slots that others may ask for in a cycle
+QUESTIONS = 3  #: number of slots that other parts may ask for in a cycle
 
 
 class SlotTable(Component):
-    """Keeps the states of all slots: P4SGD, section 3.3, algorithm 3, with numbered uses.
+    """Keeps the states of all slots (P4SGD, section 3.3, algorithm 3, with numbered uses).
 
     Slots are started in turn: ``start`` gives ``next_slot`` its ``next_use``, if ``may_start``.
     That is so when its last use is freed and what came of it was ``delivered``. An ``arrival`` is
@@ -94,13 +94,14 @@ class SlotTable(Component):
         return m
 
     def use_of(self, slot: Value, previous_use: Signal) -> Value:
-        """Return the use that a slot is in: slots are started in turn, so those behind are one
-        back.
+        """Return the use that a slot is in.
+
+        Slots are started in turn, so those from ``next_slot`` on are one use back.
         """
         return Mux(slot < self.next_slot, self.next_use, previous_use)
 
     def surroundings(self, m: Module) -> None:
-        """State what transmitter, reorder buffer, arrivals and the check of the settings keep."""
+        """State what the parts around the table guarantee, which tests and proofs rely on."""
         arrival, count = self.arrival, self.slot_count
         dropped = arrival.verdict.as_value() >= Verdict.WRONG_SLOT.value
         judged = (arrival.verdict == Verdict.NONE) & (~self.open | (arrival.slot < count))
@@ -161,7 +162,7 @@ class SlotTable(Component):
             m.d.sync += [cleared.eq(0), self.clearing.eq(1), self.open.eq(0)]
 
     def step(self, m: Module, slot: Signal, moves: Value) -> Value:
-        """Move ``slot`` round the job's slots; return what is high at the last of them."""
+        """Move ``slot`` on, round the job's slots; return what is high at the last of them."""
         last = Signal(name=f"{slot.name}_last")
         m.d.comb += last.eq(slot == (self.slot_count - 1)[: self.params.slot_bits])
         with m.If(moves):
@@ -173,11 +174,11 @@ class SlotTable(Component):
     def follow(
         self, m: Module, name: str, slot: Signal, port: Any, there: Signal, moves: Value
     ) -> None:
-        """Go over the full activations in order; ``there`` when that of ``slot`` is.
+        """Go over the full activations in order; ``there`` is high when that of ``slot`` is in.
 
         ``port`` reads how far the slot has come.
         """
-        bit = Signal(name=f"{name}_bit")  # the lowest of the use that the slot is in
+        bit = Signal(name=f"{name}_bit")  # the lowest bit of the use that the slot is in
         ahead = Signal(self.params.count_bits, name=f"{name}_ahead")
         m.d.comb += port.addr.eq(slot)
         m.d.comb += there.eq((ahead != 0) & port.data.has_taken(bit))
@@ -201,7 +202,7 @@ class SlotTable(Component):
         m.d.comb += self.idle.eq((waiting == 0) & (self.outstanding == 0))
 
     def all_outstanding(self, m: Module) -> Signal:
-        """Return a register: as many micro-batches as there are slots were not delivered."""
+        """Return a register that is high if every slot had a micro-batch that was not delivered."""
         full = Signal()
         all_but_one = Signal(self.params.count_bits, reset_less=True)
         m.d.sync += all_but_one.eq((self.slot_count - 1)[: self.params.count_bits])

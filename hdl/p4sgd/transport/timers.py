@@ -1,4 +1,4 @@
-"""A timer for every slot: what waits for too long is sent again, and in the end given up."""
+"""Times every slot: what waits for too long is sent again, and in the end given up."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
@@ -17,12 +17,12 @@ from hdl.p4sgd.transport.params import (
 )
 from hdl.p4sgd.transport.pending_flags import add_pending_flags
 
-#: What is kept of the last packet of a slot: until when it is not late, how often it went before.
+#: Keeps of a slot's last packet until when it is not late, and how often it was sent before.
 SENT = data.StructLayout({"due": TIME_BITS, "tries": TRIES})
 
 
 class Timers(Component):
-    """Looks at one slot after the other: P4SGD, section 3.3, algorithm 3, lines 31 to 34.
+    """Looks at one slot after the other for overdue packets (P4SGD, algorithm 3, lines 31 to 34).
 
     ``sent`` notes that a packet of ``sent_slot`` goes out now, after so many ``sent_tries``. A slot
     whose packet is older than ``settings.timeout`` cycles goes to ``overdue``, with the tries that
@@ -68,7 +68,7 @@ class Timers(Component):
             MemoryParams(bits=SENT.size, depth=params.slots)
         )
         now = Signal(TIME_BITS)
-        due = Signal(TIME_BITS, reset_less=True)  # when what is sent now is not late yet, the last
+        due = Signal(TIME_BITS, reset_less=True)  # last cycle in which what is sent now is not late
         sent = Signal(SENT)
         written = Signal(SENT)
         m.d.sync += [now.eq(now + 1), due.eq((now + self.settings.timeout)[:TIME_BITS])]
@@ -100,14 +100,14 @@ class Timers(Component):
         return m
 
     def decide(self, m: Module, late: Signal, sent_tries: data.View) -> None:
-        """Have the packet sent once more, or give up.
+        """Have an overdue packet sent once more, or give up.
 
         A packet that does not get out in time is as good as lost.
         """
         overdue, settings = self.overdue, self.settings
         blocked = Signal(TIME_BITS)
         before_last = Signal.like(settings.timeout, reset_less=True)  # cycle of a timeout
-        expired = Signal()  # it has been blocked for a timeout
+        expired = Signal()  # the overdue packet has been blocked for a timeout
         tries = Signal(TRIES)
         again = Signal()
         decides = late & ~self.gave_up & ~overdue.valid

@@ -1,4 +1,4 @@
-"""What goes out: new partial activations, acknowledgements, and both again."""
+"""Sends new partial activations, acknowledgements, and both again when they are overdue."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
@@ -12,11 +12,11 @@ from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
 from hdl.p4sgd.network.frame import FRAME_KEEP, frame_bits
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TRIES, Phase, TransportParams
 
-QUEUE_DEPTH = 8  #: packets between the choice and the MAC
+QUEUE_DEPTH = 8  #: most packets between the choice and the MAC
 
 
 class Transmitter(Component):
-    """Sends a packet a cycle: P4SGD, section 3.3, algorithm 3, lines 1 to 11, 24 and 34.
+    """Sends a packet a cycle (P4SGD, section 3.3, algorithm 3, lines 1 to 11, 24 and 34).
 
     ``partial`` is sent and kept in slot ``next_slot`` if ``may_start``, which ``start`` tells the
     table; else a slot of ``acks`` is acknowledged, or dropped where it waits for no confirmation;
@@ -58,7 +58,7 @@ class Transmitter(Component):
 
     @property
     def packet(self) -> data.StructLayout:
-        """What differs from packet to packet."""
+        """Describe what differs from packet to packet."""
         return data.StructLayout({"order": self.order, "payload": self.params.activations.size})
 
     def elaborate(self, platform) -> Module:
@@ -73,7 +73,7 @@ class Transmitter(Component):
         order = Signal(self.order)
         chosen = Signal()
         self.choose(m, order, chosen, queue.room)
-        # What is chosen is known late: a place is kept for whatever may be, and given back if not.
+        # The choice is known late: a place is reserved in any case, and given back if not needed.
         offered = self.partial.valid | self.acks.valid | self.overdue.valid
         m.d.comb += queue.reserve.eq(offered & queue.room)
         m.d.sync += queue.cancel.eq(queue.reserve & ~chosen)
@@ -122,7 +122,7 @@ class Transmitter(Component):
             ]
 
     def assemble(self, m: Module, queue: ReservedFifo, order, payload, valid) -> None:
-        """Queue what differs from packet to packet; addresses and the like come behind."""
+        """Queue what differs from packet to packet; addresses and constants are added later."""
         entering = Signal(self.packet)
         leaving = Signal(self.packet)
         settings, axis = self.settings, self.m_axis

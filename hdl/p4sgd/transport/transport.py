@@ -1,4 +1,4 @@
-"""The network transport of a worker: AllReduce through the switch, safe on any link."""
+"""Implements the network transport of a worker: AllReduce through the switch over any link."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
@@ -15,7 +15,7 @@ from hdl.p4sgd.transport.slot_table import SlotTable
 from hdl.p4sgd.transport.timers import Timers
 from hdl.p4sgd.transport.transmitter import Transmitter
 
-#: How often each happened in a cycle; counters add these up.
+#: Tells how often each event happened in a cycle; counters add these up.
 NETWORK_EVENTS = data.StructLayout(
     {"sent": 1, "retransmissions": 1, "full_saturations": 4}
     | {verdict.name.lower(): 1 for verdict in Verdict if verdict is not Verdict.NONE}
@@ -23,7 +23,7 @@ NETWORK_EVENTS = data.StructLayout(
 
 
 class Transport(Component):
-    """Adds ``partial`` activations over all workers of a job: P4SGD, section 3.3, algorithm 3.
+    """Adds ``partial`` activations over all workers of a job (P4SGD, section 3.3, algorithm 3).
 
     Each ``partial`` goes to the switch as one frame in the next slot; its sum comes out of
     ``full``, in the same order, however packets were lost, doubled or reordered. Up to
