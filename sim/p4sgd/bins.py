@@ -1,4 +1,4 @@
-"""Bins of the units of P4SGD."""
+"""Defines the bins of functional coverage of P4SGD's units."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ from sim.functional.unit_bins import PortValues, UnitGroup
 
 
 def high(events: Any) -> int:
-    """How many events of a struct happen in a cycle."""
+    """Return how many events of a struct happen in a cycle."""
     return sum(map(bool, events.values()))
 
 
 def saturates(events: str, kind: str, several: bool = False) -> Any:
-    """Whether ``kind`` of saturation happens, in several lanes of a cycle."""
+    """Return a predicate on cycles: ``kind`` of saturation happens, in several lanes if asked."""
 
     def ask(now: PortValues, before: PortValues) -> bool:
         return now[events][kind] > int(several)
@@ -130,7 +130,7 @@ AGGREGATOR = UnitGroup(
     },
 )
 
-#: ``refused`` stands beside ``valid``, and means something without it
+#: ``refused`` has a meaning of its own, also in cycles without ``valid``
 JOB_TABLE = UnitGroup(
     name="refusals",
     ports=("refused",),

@@ -1,4 +1,4 @@
-"""A host's driver of a whole cluster: workers, switch, job; and the watch that it does not hang."""
+"""Drives a whole cluster as a host: workers, switch, job; and watches that it does not hang."""
 
 from typing import Any
 
@@ -15,19 +15,19 @@ from sim.p4sgd.worker_driver import WorkerDriver, WorkerFailure
 SWITCH_ADDRESS = bytes.fromhex("02000000ff00")  # locally administered
 GROUP_ADDRESS = bytes.fromhex("03000000ff01")
 JOB = 0
-WATCH_CYCLES = 100_000  #: between two looks at a cluster that runs
+WATCH_CYCLES = 100_000  #: cycles between two looks at a cluster that runs
 
 
 class StuckError(RuntimeError):
-    """No worker gets on; the text names the slots that they wait in."""
+    """Says that no worker makes progress; the text names the slots that they wait in."""
 
 
 def number(address: bytes) -> int:
-    """An Ethernet address as registers hold it."""
+    """Return an Ethernet address as registers hold it: the first byte is the lowest."""
     return int.from_bytes(address, "little")
 
 
-EPOCHS = 1 << 16  #: of a job, told apart by the bits in a packet
+EPOCHS = 1 << 16  #: number of epochs of a job that a packet can tell apart
 
 
 class ClusterDriver:
@@ -42,7 +42,7 @@ class ClusterDriver:
     async def start_job(self, network: NetworkSettings, under_way: int) -> None:
         """Begin a job of all workers on slots of its own, with a new epoch.
 
-        ``under_way`` is the most AllReduces that can be at a time.
+        ``under_way`` is the most AllReduces that can be under way at a time.
         """
         self.epoch = (self.epoch + 1) % EPOCHS
         count = self.params.workers
@@ -68,7 +68,7 @@ class ClusterDriver:
             await worker.write(join=0)
 
     async def run(self) -> None:
-        """One run on all workers, started in the same cycle.
+        """Make one run on all workers, started in the same cycle.
 
         Raises the first worker's ``WorkerFailure``, or :class:`StuckError`.
         """
@@ -97,7 +97,7 @@ class ClusterDriver:
             raise failures[0]
 
     async def stuck(self) -> StuckError:
-        """Wait until nobody has taken a micro-batch for a while; say who waits for what."""
+        """Wait until nobody has taken a micro-batch for a while; return who waits for what."""
         before = None
         while True:
             await Timer(WATCH_CYCLES * PERIOD_NS, "ns")
@@ -107,7 +107,7 @@ class ClusterDriver:
             before = done
 
     async def describe(self, done: list[int]) -> str:
-        """Who waits for what."""
+        """Return a text that says which worker waits for what."""
         waiting = [
             f"worker {k} waits in slot {await worker.read('oldest_slot')} after {count}"
             for k, (worker, count) in enumerate(zip(self.workers, done, strict=True))
@@ -116,5 +116,5 @@ class ClusterDriver:
 
 
 def worker_params(params: WorkerParams | ClusterParams) -> WorkerParams:
-    """Those of each worker."""
+    """Return the parameters of each worker."""
     return params.worker if isinstance(params, ClusterParams) else params

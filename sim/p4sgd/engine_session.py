@@ -1,4 +1,4 @@
-"""A P4SGD engine by itself: it is not simulated, but has a figure by a formula."""
+"""Computes a figure of a P4SGD engine by a formula, without a simulation."""
 
 from hdl.p4sgd.engine.params import EngineParams
 from sim.harness.session import Session
@@ -6,7 +6,7 @@ from sim.harness.workload import Workload
 
 
 class EngineSession(Session):
-    """How much an engine could do in a cycle."""
+    """Computes how many features an engine can take in a cycle."""
 
     workload = Workload
     calculated = {"features_per_cycle": "that a forward stage takes, of one bit: lanes x banks"}
@@ -14,5 +14,5 @@ class EngineSession(Session):
 
     @classmethod
     def calculate(cls, params: EngineParams, asked: Workload) -> dict[str, float]:
-        """Features of one bit that the forward stage takes in a cycle."""
+        """Return the number of features of one bit that the forward stage takes in a cycle."""
         return {"features_per_cycle": params.banks * params.lanes}

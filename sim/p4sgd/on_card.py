@@ -1,4 +1,4 @@
-"""An epoch on a worker's real card, through the files that AMD's driver ``xdma`` gives."""
+"""Trains an epoch on a worker's real card, through the files of AMD's driver ``xdma``."""
 
 import os
 import time
@@ -24,12 +24,12 @@ from sim.p4sgd.training import TrainingRun
 
 
 class CardError(RuntimeError):
-    """The card is not what it should be, or stopped."""
+    """Says that the card is not what it should be, or stopped."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Devices:
-    """Where a driver shows a card."""
+    """Names the files by which a driver shows a card."""
 
     registers: Path = Path("/dev/xdma0_user")
     to_card: Path = Path("/dev/xdma0_h2c_0")
@@ -37,10 +37,10 @@ class Devices:
 
 
 def train_an_epoch(run: TrainingRun, devices: Devices, seconds: float = 60.0) -> NDArray[np.int64]:
-    """One epoch of ``run`` on a worker alone, from weights 0: the weights [D] that it ends with.
+    """Train one epoch of ``run`` on a worker alone, from weights 0; return the weights [D].
 
-    OSError if a device is not there, :class:`CardError` if the card holds another design, has no
-    memory yet, stops with a cause, or has no end within ``seconds``.
+    Raises OSError if a device is not there, :class:`CardError` if the card holds another design,
+    has no memory yet, stops with a cause, or has no end within ``seconds``.
     """
     with ExitStack() as stack:
         worker = stack.enter_context(mapped(devices.registers, worker_registers(run.params), 0))
@@ -69,7 +69,7 @@ def train_an_epoch(run: TrainingRun, devices: Devices, seconds: float = 60.0) ->
 
 
 def memory_images(run: TrainingRun) -> Iterator[tuple[int, bytes]]:
-    """What the host writes by DMA: address and bytes of words, labels and weights 0."""
+    """Yield what the host writes by DMA: address and bytes of words, labels and weights 0."""
     ports = [port for ports in word_ports(run.params) for port in ports]
     for port, image in zip([*ports, LABELS], run.images, strict=True):
         yield port << CHANNEL_BITS, image
@@ -79,13 +79,13 @@ def memory_images(run: TrainingRun) -> Iterator[tuple[int, bytes]]:
 
 
 def model_address(run: TrainingRun, engine: int) -> int:
-    """Where DMA finds an engine's weights."""
+    """Return the address at which DMA finds an engine's weights."""
     index = engine << group_address(run.params)["engine"].offset
     return MODEL_BASE + index * model_bus(run.params).data_bits // 8
 
 
 def read_weights(run: TrainingRun, memory: int) -> NDArray[np.int64]:
-    """The weights [D] that the model memories hold; ``memory`` is open for reading."""
+    """Read the weights [D] that the model memories hold; ``memory`` is open for reading."""
     size = run.chunks * run.params.engine.lanes * 4
     found = [
         np.frombuffer(os.pread(memory, size, model_address(run, engine)), "<i4")
@@ -108,14 +108,14 @@ def transfer(memory: int, data: bytes, address: int) -> None:
 
 @contextmanager
 def mapped(path: Path, map: RegisterMap, offset: int) -> Iterator[Any]:
-    """The generated driver of ``map``, whose registers are at ``offset`` of a window."""
+    """Map the registers of ``map`` at ``offset`` of a window; yield their generated driver."""
     module: Any = driver_module(map)
     with module.MappedBus(str(path), offset) as bus:
         yield getattr(module, class_name(map))(bus)
 
 
 def wait(condition: Any, what: str, seconds: float) -> None:
-    """Look until ``condition`` holds; :class:`CardError` if it never does."""
+    """Look until ``condition`` holds; raise :class:`CardError` if it never does."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:

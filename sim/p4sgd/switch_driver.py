@@ -1,4 +1,4 @@
-"""A host's driver of a switch: jobs, addresses and counters."""
+"""Drives a switch as a host: jobs, addresses and counters."""
 
 from typing import Any
 
@@ -21,9 +21,10 @@ class SwitchDriver(JobSwitchDriver):
     async def start_job(
         self, job: int, *, ports: int, epoch: int, base: int, slots: int, wait: bool = True
     ) -> None:
-        """Start a job of the workers in ``ports``; :class:`CommandRefused` if it is not started.
+        """Start a job of the workers in ``ports``; raise :class:`CommandRefused` if it is refused.
 
-        Without ``wait`` the slots are still being cleared, and a refusal is not seen.
+        Without ``wait`` it returns while the slots are still being cleared, and a refusal is not
+        seen.
         """
         await self.write(job_number=job, job_epoch=epoch)
         await self.write(job_ports=ports)
@@ -35,15 +36,15 @@ class SwitchDriver(JobSwitchDriver):
             await self.check()
 
     async def stop_job(self, job: int) -> None:
-        """Stop a job; :class:`CommandRefused` if another one is being started."""
-        if await self.read("busy"):  # its number must hold still
+        """Stop a job; raise :class:`CommandRefused` if another one is being started."""
+        if await self.read("busy"):  # the number of the job that is being started must hold still
             raise CommandRefused(Refusal.BUSY)
         await self.write(job_number=job)
         await self.write(stop_job=1)
         await self.check()
 
     async def port_counters(self) -> dict[int, dict[str, int]]:
-        """What was lost and what was sent, by port."""
+        """Read what was lost and what was sent, by port."""
         counts = {}
         for port in range(self.params.ports):
             await self.write(counter_port=port)

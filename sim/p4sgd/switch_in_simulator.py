@@ -1,4 +1,4 @@
-"""Drives a switch alone, as hard as its ports allow; what it says of itself goes to a file."""
+"""Drives a switch alone, as hard as its ports allow, and writes what it measures to a file."""
 
 import random
 from collections.abc import Sequence
@@ -16,25 +16,25 @@ from sim.p4sgd.golden.frames import BYTES, WireFrame
 from sim.p4sgd.switch_driver import SwitchDriver
 
 EPOCH = 1
-USES = 50  #: of slots in a measurement of throughput
-ROUNDS = 5  #: over all ports in that of latency
+USES = 50  #: number of uses of each slot in a measurement of throughput
+ROUNDS = 5  #: number of rounds over all ports in a measurement of latency
 
 
 class Bench:
-    """All ports of a switch, and a job on all of them."""
+    """Drives all ports of a switch, and a job on all of them."""
 
     def __init__(self, dut: Any, params: SwitchParams) -> None:
         self.dut, self.ports = dut, range(params.ports)
         self.host = SwitchDriver(dut, params)
         self.edge = RisingEdge(dut.clk)
-        self.uses: dict[int, int] = {}  # of each slot, the next
+        self.uses: dict[int, int] = {}  # next use of each slot
 
     def port(self, bus: str, index: int, name: str) -> Any:
-        """A signal of a port."""
+        """Return a signal of a port."""
         return getattr(self.dut, f"{bus}_{index}_{name}")
 
     async def begin(self, slots: int) -> None:
-        """A job of all ports on all slots."""
+        """Start a job of all ports on all slots."""
         for k in self.ports:
             self.offer(k, None)
             self.port("m_axis", k, "tready").value = 1
@@ -44,7 +44,7 @@ class Bench:
         await self.host.start_job(JOB, ports=everyone, epoch=EPOCH, base=0, slots=slots)
 
     def frame(self, port: int, slot: int, is_agg: bool) -> bytes:
-        """Of the worker at a port, in the present use of a slot."""
+        """Return the frame of the worker at a port, in the present use of a slot."""
         return WireFrame(
             destination=SWITCH_ADDRESS,
             is_agg=is_agg,
@@ -66,7 +66,7 @@ class Bench:
             self.port("s_axis", port, "tuser").value = 0
 
     async def send(self, frames: Sequence[tuple[int, bytes]]) -> list[int]:
-        """Frames in one cycle; of each port the cycles until it answers, -1 for never."""
+        """Send frames in one cycle; return each port's cycles until it answers, -1 for never."""
         for port, data in frames:
             self.offer(port, data)
         answered = [-1 for _ in self.ports]
@@ -81,13 +81,13 @@ class Bench:
         return answered
 
     def check(self, port: int) -> None:
-        """A sum is the sum of what all sent."""
+        """Check that the sum at a port is the sum of what all sent."""
         data = int(self.port("m_axis", port, "tdata").value).to_bytes(64, "little")[:BYTES]
         answer, total = WireFrame.from_bytes(data), sum(k + 1 for k in self.ports)
         assert not answer.is_agg or answer.payload == (total,) * 8
 
     async def latency(self, slot: int, last: int) -> list[int]:
-        """Of each port: cycles from the last partial activation, at port ``last``, to the sum."""
+        """Return each port's cycles from the last partial, at port ``last``, to the sum."""
         self.uses[slot] = self.uses.get(slot, -1) + 1
         others = [port for port in self.ports if port != last]
         found: list[int] = []
@@ -100,7 +100,7 @@ class Bench:
         return found
 
     async def throughput(self, slots: Sequence[int]) -> tuple[int, int]:
-        """Packets and cycles by the switch's counters, with all ports sending in every cycle."""
+        """Return packets and cycles by the switch's counters, with all ports always sending."""
         await self.host.clear_counters()
         for slot in slots:
             self.uses[slot] = self.uses.get(slot, -1) + 1
@@ -119,7 +119,7 @@ class Bench:
 
 @cocotb.test()
 async def measure(dut: Any) -> None:
-    """Latency with each port the last one; throughput on random slots and on one."""
+    """Measure latency with each port as the last one; throughput on random slots and on one."""
     params = params_in_simulator(SwitchParams)
     bench = Bench(dut, params)
     await bench.begin(params.slots)

@@ -1,4 +1,4 @@
-"""A host's driver of a switch whose jobs are tenants: grants, and what is counted of each."""
+"""Drives a switch whose jobs are tenants, as a host: grants, and the counters of each job."""
 
 from enum import Enum
 from typing import Any
@@ -14,7 +14,7 @@ from sim.p4sgd.switch_driver import SwitchDriver
 
 
 class TenantRefused(CommandRefused):
-    """A switch of tenants refuses a command; ``owner_epoch`` is the grant of who is in the way."""
+    """Says that a switch of tenants refuses a command; ``owner_epoch`` is the grant in the way."""
 
     def __init__(self, reason: Enum, owner: int, owner_epoch: int) -> None:
         super().__init__(reason, owner)
@@ -52,7 +52,8 @@ class TenantDriver(SwitchDriver):
     ) -> None:
         """Enter a job's ports and slots; its grants up to ``epoch`` are over.
 
-        ``ports`` is the bitmap of its children's, ``parent`` the number of that to its parent.
+        ``ports`` is the bitmap of the ports of its children, ``parent`` the number of the port to
+        its parent.
         """
         await self.write(job_ports=ports)
         await self.write(job_parent_port=parent or 0, job_has_parent=int(parent is not None))
@@ -81,17 +82,17 @@ class TenantDriver(SwitchDriver):
         return TenancyKind(await self.read("answered"))
 
     async def tenant(self, job: int) -> dict[str, int]:
-        """What is counted of a job."""
+        """Read the counters of a job."""
         await self.write(counter_job=job)
         return await self.chosen_counters("tenant", TENANT_COUNTERS)
 
     async def control(self, port: int) -> dict[str, int]:
-        """What is counted of the commands that came by a port."""
+        """Read the counters of the commands that came by a port."""
         await self.write(counter_port=port)
         return await self.chosen_counters("control", CONTROL_COUNTERS)
 
     async def chosen_counters(self, kind: str, counters: CountersParams) -> dict[str, int]:
-        """All counters of what has been chosen, by their names."""
+        """Read all counters of what has been chosen, by their names."""
         found = {}
         for k, (name, _) in enumerate(counters.counters):
             await self.write(**{f"{kind}_counter": k})
@@ -101,7 +102,7 @@ class TenantDriver(SwitchDriver):
         return found
 
     async def tenant_verdicts(self, job: int) -> dict[str, int]:
-        """Packets that name a job, by the name of what became of them."""
+        """Read how many packets named a job, by the name of what became of them."""
         await self.write(counter_job=job)
         found = {}
         for verdict in self.verdict:

@@ -1,4 +1,4 @@
-"""Training on the RTL: build the simulator, run it, and follow it epoch by epoch."""
+"""Trains on the RTL: builds the simulator, runs it, and follows it epoch by epoch."""
 
 import json
 import pickle
@@ -36,42 +36,42 @@ from sim.surroundings.link import Link
 
 
 class TrainingStopped(RunFailed):
-    """A worker stopped, or none got on; the text says why."""
+    """Says that a worker stopped, or that none makes progress; the text says why."""
 
 
 @dataclass
 class Epoch:
-    """What the hardware reports after an epoch."""
+    """Holds what the hardware reports after an epoch."""
 
-    number: int  #: from 1
-    weights: NDArray[np.int64]  #: [D]
-    counters: Mapping[str, int]  #: of this epoch alone, of all workers together
-    workers: Sequence[Mapping[str, int]]  #: the same of each worker
+    number: int  #: number of the epoch, from 1
+    weights: NDArray[np.int64]  #: weights [D] after the epoch
+    counters: Mapping[str, int]  #: counters of this epoch alone, of all workers together
+    workers: Sequence[Mapping[str, int]]  #: counters of this epoch of each worker
     network: Mapping[str, int]  #: packets on all links, of this epoch alone
-    simulated_cycles: int  #: from the start of the simulation, host accesses included
-    seconds: float  #: likewise
+    simulated_cycles: int  #: cycles from the start of the simulation, host accesses included
+    seconds: float  #: seconds from the start of the simulation
 
 
 def build_worker(params: WorkerParams, **options: Any) -> Build:
-    """The simulator of a worker and its memories, from the cache if it is there."""
+    """Build the simulator of a worker and its memories, or take it from the cache."""
     blocks = [Engine(params.engine)] if params.engines > 1 else []
     return build_system(WorkerSystem(params), blocks, **options)
 
 
 def cluster_params(worker: WorkerParams, workers: int) -> ClusterParams:
-    """The cluster that trains on ``workers`` workers."""
+    """Return the cluster that trains on ``workers`` workers."""
     return ClusterParams(worker=worker, network=NetworkParams(workers=workers))
 
 
 def build_cluster(worker: WorkerParams, workers: int, **options: Any) -> Build:
-    """The simulator of a cluster, likewise."""
+    """Build the simulator of a cluster, or take it from the cache."""
     params = cluster_params(worker, workers)
     blocks = [Engine(worker.engine), Worker(worker), Link(params.network.link)]
     return build_system(ClusterSystem(params), blocks if workers > 1 else [], **options)
 
 
 def build_system(system: Component, blocks: Sequence[Component], **options: Any) -> Build:
-    """The simulator of ``system``, in which ``blocks`` are translated once each."""
+    """Build the simulator of ``system``, in which each of ``blocks`` is translated once."""
     emission = emission_of(system)
     return build(
         emission,
@@ -83,7 +83,7 @@ def build_system(system: Component, blocks: Sequence[Component], **options: Any)
 
 
 def memory_arguments(training: TrainingRun, folder: Path) -> list[str]:
-    """Write the memories' files; the arguments that name them."""
+    """Write the memories' files; return the arguments that name them."""
     arguments = []
     for index, image in enumerate(training.images):
         path = folder / f"memory_{index}.bin"
@@ -155,12 +155,12 @@ def simulate_training(
 
 
 def read_lines(path: Path) -> list[str]:
-    """Whole lines of a file that is being written."""
+    """Return the whole lines of a file that is being written."""
     return path.read_text().split("\n")[:-1] if path.exists() else []
 
 
 def read_epoch(training: TrainingRun, folder: Path, line: Mapping[str, Any]) -> Epoch:
-    """What the simulator wrote of an epoch."""
+    """Read what the simulator wrote of an epoch."""
     return Epoch(
         number=line["epoch"],
         weights=training.weights(np.load(folder / f"model_{line['epoch']}.npy")),

@@ -1,4 +1,4 @@
-"""The host's side of a training run, inside the simulator."""
+"""Does the host's part of a training run, inside the simulator."""
 
 import json
 import os
@@ -71,7 +71,7 @@ async def train(dut: Any) -> None:
 async def start_cluster(
     dut: Any, params: ClusterParams, network: NetworkSettings, under_way: int
 ) -> ClusterDriver:
-    """Out of reset, with a job on all workers."""
+    """Bring a cluster out of reset, and start a job on all workers."""
     dut.link.value = pack(params.network.link.settings, network.fields)
     dut.cut.value = 0
     await start(dut)
@@ -81,5 +81,5 @@ async def start_cluster(
 
 
 def link_counts(dut: Any) -> dict[str, int]:
-    """Packets of all links so far."""
+    """Return the packets of all links so far."""
     return unpack(LINK_COUNTS, int(dut.counts.value))

@@ -1,4 +1,4 @@
-"""A training run: from a data set to memory images and settings, and back to original units."""
+"""Makes a training run of a data set: memory images, settings, and weights in original units."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -34,7 +34,7 @@ from sim.workloads.step_size import Smoothness
 
 
 def data_of(asked: TrainingWorkload, arrays: tuple[Any, Any] | None = None) -> DataSet:
-    """The samples that ``asked`` names, or those of two ``arrays``, in the order of training.
+    """Return the samples that ``asked`` names, or those of two ``arrays``, in training order.
 
     Raises DataError for what is wrong with them.
     """
@@ -52,7 +52,7 @@ def data_of(asked: TrainingWorkload, arrays: tuple[Any, Any] | None = None) -> D
 
 
 class TrainingRun:
-    """A data set made ready for a worker: what its memories hold and how it is set.
+    """Makes a data set ready for a worker: what its memories hold and how it is set.
 
     Raises :class:`DoesNotFit` where the hardware cannot hold the data, ``ValueError`` for settings
     that are illegal for any hardware.
@@ -90,17 +90,17 @@ class TrainingRun:
 
     @property
     def shares_samples(self) -> bool:
-        """Data parallelism: each worker has the whole model, and samples of its own."""
+        """Return whether each worker has the whole model, and samples of its own."""
         return self.asked.shares_samples
 
     @property
     def under_way(self) -> int:
-        """AllReduces at a time: the next mini-batch's wait for the update of this one's."""
+        """Return the most AllReduces at a time: those of the next mini-batch wait for an update."""
         slots, batch = self.params.slots, self.asked.batch // self.params.engine.banks
         return slots if self.shares_samples else min(slots, batch)
 
     def samples_of(self, worker: int) -> NDArray[np.intp]:
-        """The samples that a worker sees, in order; those from ``samples`` on are absent."""
+        """Return the samples that a worker sees, in order; those from ``samples`` on are absent."""
         if not self.shares_samples:
             return np.arange(self.samples)
         batches = -(-self.samples // self.asked.batch)
@@ -109,22 +109,22 @@ class TrainingRun:
 
     @property
     def samples(self) -> int:
-        """Samples of an epoch."""
+        """Return the number of samples of an epoch."""
         return len(self.codes)
 
     @property
     def features(self) -> int:
-        """D."""
+        """Return D, the number of features."""
         return self.codes.shape[1]
 
     @property
     def chunks(self) -> int:
-        """C, chunks of each engine."""
+        """Return C, the number of chunks of each engine."""
         return self.geometry.chunks(self.features)
 
     @property
     def micro_batches(self) -> int:
-        """Micro-batches of an epoch of each worker."""
+        """Return the number of micro-batches of an epoch of each worker."""
         return self.geometry.micro_batches(len(self.samples_of(0)))
 
     def check_fit(self) -> None:
@@ -167,29 +167,29 @@ class TrainingRun:
 
     @cached_property
     def smoothness(self) -> Smoothness:
-        """That of the features as the hardware sees them."""
+        """Return the smoothness of the loss, of the features as the hardware sees them."""
         return Smoothness.of(self.values, self.asked.batch)
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """The features [S, D] as the hardware sees them."""
+        """Return the features [S, D] as the hardware sees them."""
         return np.ldexp(self.codes.astype(np.float64), self.quantiser.signed - self.asked.bits)
 
     @property
     def centering_gain(self) -> float:
-        """How much larger the learning rate could be without the means of the features."""
+        """Return how much larger the learning rate could be without the features' means."""
         centred = Smoothness.of(self.values, self.asked.batch, center=True).expected
         return self.smoothness.expected / centred if centred else 1.0
 
     @cached_property
     def eta(self) -> float:
-        """The learning rate: what was chosen, or what suits the data."""
+        """Return the learning rate: what was chosen, or what suits the data."""
         chosen = self.asked.eta
         return self.smoothness.learning_rate(self.asked.loss) if chosen is None else chosen
 
     @cached_property
     def images(self) -> list[bytes]:
-        """What each memory holds: of each worker the word ports in order, then the labels."""
+        """Return what each memory holds: for each worker the word ports in order, then labels."""
         found = []
         for worker in range(self.workers):
             samples = self.samples_of(worker)
@@ -205,7 +205,7 @@ class TrainingRun:
         return found
 
     def models(self, weights: NDArray[np.int64]) -> list[NDArray[np.int32]]:
-        """What the model memories of each worker hold, of weights [D]."""
+        """Return what the model memories of each worker hold, of weights [D]."""
         if self.shares_samples:
             return [weights_to_model(weights, self.geometry, 0, self.chunks)] * self.workers
         return [
@@ -214,14 +214,14 @@ class TrainingRun:
         ]
 
     def weights(self, models: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
-        """Weights [D] out of the model memories of all workers."""
+        """Return the weights [D] out of the model memories of all workers."""
         if self.shares_samples:
             assert all((model == models[0]).all() for model in models), "the workers' models differ"
             models = models[:1]
         return model_to_weights(models, self.geometry, self.features)
 
     def settings(self, epochs: int, worker: int = 0) -> dict[str, int]:
-        """The registers of a worker for a run of ``epochs`` epochs."""
+        """Return the registers of a worker for a run of ``epochs`` epochs."""
         share = self.asked.batch // (self.workers if self.shares_samples else 1)
         chunk_count = self.micro_batches * self.chunks
         whole = self.stored_bits == self.asked.bits
@@ -258,7 +258,7 @@ class TrainingRun:
         }
 
     def golden(self, weights: NDArray[np.int64]) -> tuple[NDArray[np.int64], Saturations]:
-        """One epoch of the golden model on weights [D]."""
+        """Train one epoch of the golden model on weights [D]."""
         parts = Parts(self.geometry.worker_of(self.features), self.geometry.group_of(self.features))
         if self.shares_samples:
             return data_parallel_epoch(
@@ -267,16 +267,16 @@ class TrainingRun:
         return golden_epoch(self.codes, self.labels, weights, self.training, parts)
 
     def original(self, weights: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Fixed-point weights [D] in the units of the data."""
+        """Return fixed-point weights [D] in the units of the data."""
         return self.quantiser.to_original(weights, self.params.engine.fraction_bits)
 
     @cached_property
     def scaled(self) -> NDArray[np.float64]:
-        """The features as float64 SGD sees them: scaled, not quantised."""
+        """Return the features as float64 SGD sees them: scaled, not quantised."""
         return self.quantiser.scaled(self.data.features)
 
     def float_epoch(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """One epoch of float64 mini-batch SGD on weights [D] of the scaled features."""
+        """Train one epoch of float64 mini-batch SGD on weights [D] of the scaled features."""
         return float_sgd.epoch(
             self.scaled,
             self.data.labels,
@@ -288,22 +288,22 @@ class TrainingRun:
         )
 
     def evaluate(self, original: NDArray[np.float64]) -> tuple[float, float | None]:
-        """Loss and accuracy of weights in original units on the data set as it came."""
+        """Return loss and accuracy of weights in original units on the data set as it came."""
         return self.evaluated_on(self.data, original)
 
     def evaluate_test(self, original: NDArray[np.float64]) -> tuple[float | None, float | None]:
-        """The same on the samples that were held out; None if there are none."""
+        """Return loss and accuracy on the samples that were held out; None if there are none."""
         test = self.data.test
         return (None, None) if test is None else self.evaluated_on(test, original)
 
     def evaluated_on(
         self, data: DataSet, original: NDArray[np.float64]
     ) -> tuple[float, float | None]:
-        """Loss and accuracy of weights in original units."""
+        """Return loss and accuracy on ``data`` of weights in original units."""
         intercept = self.quantiser.intercept(original)
         return float_sgd.evaluate(self.asked.loss, data.features, data.labels, original, intercept)
 
     @property
     def chance(self) -> float:
-        """The loss of weights that are all zero, which know nothing."""
+        """Return the loss of weights that are all zero, which know nothing."""
         return self.evaluate(np.zeros(self.features))[0]

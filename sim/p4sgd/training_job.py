@@ -1,4 +1,4 @@
-"""What the simulator is told of a training run; light to import, for it waits for its imports."""
+"""Describes to the simulator a training run; it is light to import, as simulators wait for it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,28 +6,28 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-CERTAIN = 1 << 16  #: a chance of the links
-SWITCH_CYCLES = 64  #: more than switch and transport need
+CERTAIN = 1 << 16  #: value of a link's chance that stands for 1
+SWITCH_CYCLES = 64  #: cycles that are more than switch and transport need
 
-JOB = "INGATHER_TRAINING_JOB"  #: environment variable: the folder of
+JOB = "INGATHER_TRAINING_JOB"  #: environment variable that names the folder of the job's files
 JOB_FILE, PROGRESS = "job.pickle", "progress.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemorySettings:
-    """How the simulated memories behave; see ``AxiMemory``."""
+    """Says how the simulated memories behave; see ``AxiMemory``."""
 
     latency: int = 128  #: cycles from a burst's address to its first beat
     ar_stall: int = 0  #: chance in 256, every cycle, that an address waits
     r_stall: int = 0  #: chance in 256, every cycle, that no beat comes
     seed: int = 1
-    fail_index: int = 0  #: memory whose
-    fail_beat: int | None = None  #: beat is answered
-    fault: int = 0  #: so: a value of sim.surroundings.axi_memory.Fault
+    fail_index: int = 0  #: number of the memory that answers a beat wrongly
+    fail_beat: int | None = None  #: number of that beat; None: all beats are answered rightly
+    fault: int = 0  #: what is wrong: a value of sim.surroundings.axi_memory.Fault
 
     @property
     def fields(self) -> dict[str, int]:
-        """The settings port of a memory."""
+        """Return the values for the settings port of a memory."""
         return {
             "latency": self.latency,
             "ar_stall": self.ar_stall,
@@ -41,23 +41,23 @@ class MemorySettings:
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkSettings:
-    """How the simulated links behave, and how workers use them; see ``Link``."""
+    """Says how the simulated links behave, and how workers use them; see ``Link``."""
 
     latency: int = 100  #: cycles of a link, one way
-    drop: float = 0.0  #: chance of each packet
-    duplicate: float = 0.0  #: likewise
-    reorder: float = 0.0  #: likewise
-    corrupt: float = 0.0  #: likewise
+    drop: float = 0.0  #: chance that a packet is lost
+    duplicate: float = 0.0  #: chance that a packet is doubled
+    reorder: float = 0.0  #: chance that a packet is delayed beyond later ones
+    corrupt: float = 0.0  #: chance that a bit of a packet is flipped
     displacement: int = 64  #: most cycles by which a packet is late that was reordered or doubled
     seed: int = 1
-    slots: int = 0  #: AllReduces under way; 0 for all that the hardware has
-    timeout: int = 0  #: cycles; 0 for what suits links and switch
-    retries: int = 100  #: before a worker gives a silent switch up; 0 for ever
-    peer_retries: int = 1_200_000  #: before it gives other workers up; 0 for ever
+    slots: int = 0  #: most AllReduces under way; 0 for all that the hardware has
+    timeout: int = 0  #: cycles until a packet is repeated; 0 for what suits links and switch
+    retries: int = 100  #: repetitions until a worker gives a silent switch up; 0 for never
+    peer_retries: int = 1_200_000  #: repetitions until it gives other workers up; 0 for never
 
     @property
     def fields(self) -> dict[str, int]:
-        """The settings port of a link."""
+        """Return the values for the settings port of a link."""
         chances = {
             name: round(getattr(self, name) * CERTAIN)
             for name in ("drop", "duplicate", "reorder", "corrupt")
@@ -69,7 +69,7 @@ class NetworkSettings:
         }
 
     def patience(self, workers: int, under_way: int) -> int:
-        """Cycles until a packet is sent again, with so many AllReduces under way.
+        """Return the cycles until a packet is sent again, with so many AllReduces under way.
 
         The switch takes a packet a cycle, so all of their packets may have to wait for each other;
         repeating them sooner would only make the queue longer.
@@ -81,10 +81,10 @@ class NetworkSettings:
 
 @dataclass
 class Job:
-    """What the simulator is told."""
+    """Holds what the simulator is told."""
 
-    settings: list[dict[str, int]]  #: of each worker
-    models: list[NDArray[np.int32]]  #: of each worker
+    settings: list[dict[str, int]]  #: registers of each worker
+    models: list[NDArray[np.int32]]  #: initial weights of each worker
     chunks: int
     epochs: int
     memory: MemorySettings = field(default_factory=MemorySettings)
@@ -92,12 +92,15 @@ class Job:
     under_way: int = 1  #: most AllReduces at a time
 
 
-#: Counters of what every worker does with the same samples.
+#: Names the counters of what every worker does with the same samples.
 OF_SAMPLES = ("derivative_saturations", "delta_saturations")
 
 
 def combined(workers: Sequence[Mapping[str, int]], shares_samples: bool) -> dict[str, int]:
-    """The counters of all workers as those of one: the longest time, what all do alike, sums."""
+    """Return the counters of all workers as those of one: the longest time, else sums.
+
+    What all workers do alike, with the same samples, counts once.
+    """
     total = {}
     alike = ("micro_batches", "full_saturations", *(() if shares_samples else OF_SAMPLES))
     for name in workers[0]:

@@ -1,4 +1,4 @@
-"""What a training run leaves behind: curves of loss and accuracy, as numbers and as a picture."""
+"""Reports a training run: curves of loss and accuracy, as numbers and as a picture."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +18,7 @@ CLOCK_MHZ = CORE_MHZ
 
 @dataclass(frozen=True)
 class Row:
-    """An epoch: the RTL's own weights beside the golden model's and float64's.
+    """Describes an epoch: the RTL's own weights beside the golden model's and float64's.
 
     Losses and accuracies are those of the training samples unless they say ``test``. There is no
     accuracy with linear loss, and without held out samples nothing of a test.
@@ -39,7 +39,7 @@ class Row:
     float_test_accuracy: float | None
     bit_exact: bool  #: weights and saturation counts equal the golden model's
     counters: dict[str, int]
-    network: dict[str, int]  #: packets on the links
+    network: dict[str, int]  #: numbers of packets on the links
 
 
 class Comparison:
@@ -78,17 +78,17 @@ class Comparison:
 
     @property
     def bit_exact(self) -> bool:
-        """Whether every epoch was."""
+        """Return whether every epoch was bit-exact."""
         return all(row.bit_exact for row in self.rows)
 
     @property
     def cycles(self) -> int:
-        """Of all epochs, from the hardware's counter."""
+        """Return the cycles of all epochs, from the hardware's counter."""
         return sum(row.counters["cycles"] for row in self.rows)
 
     @property
     def saturations(self) -> int:
-        """Times that a number did not fit, of all epochs."""
+        """Return how often a number did not fit, over all epochs."""
         return sum(
             count
             for row in self.rows
@@ -98,7 +98,7 @@ class Comparison:
 
     @property
     def warnings(self) -> list[str]:
-        """What says that the training came to nothing, a line each."""
+        """Return why the training came to nothing, a line for each reason."""
         loss, chance, eta = self.rows[-1].rtl_loss, self.training.chance, self.training.eta
         suits = self.training.smoothness.learning_rate(self.training.asked.loss)
         hint = f"; --eta {suits:.3g} suits the data, not {eta:.3g}" if eta > suits else ""
@@ -111,11 +111,11 @@ class Comparison:
 
     @property
     def simulated_per_second(self) -> float:
-        """Cycles that were simulated in a second, host accesses included."""
+        """Return the cycles that were simulated in a second, host accesses included."""
         return self.last.simulated_cycles / self.last.seconds if self.last else 0
 
     def details(self) -> dict[str, Any]:
-        """What JSON says of the run beside its figures: data, step, hardware's cycles, epochs."""
+        """Return what JSON says beside the figures: data, step, hardware's cycles, epochs."""
         training, last, test = self.training, self.last, self.training.data.test
         return {
             "data": {
@@ -140,7 +140,7 @@ class Comparison:
         }
 
     def save_weights(self, path: Path) -> None:
-        """The RTL's weights as they are, and what they are in the units of the data.
+        """Save the RTL's weights as they are, and what they are in the units of the data.
 
         A sample is positive if ``x @ original + intercept > 0``. The weights themselves are for
         ``(x - offset) / scale``.
@@ -159,14 +159,14 @@ class Comparison:
 
 
 def saturations_agree(counters: Mapping[str, int], golden: Saturations) -> bool:
-    """Whether the hardware counted what the golden model did, kind by kind."""
+    """Return whether the hardware counted what the golden model did, kind by kind."""
     return all(counters[f"{kind}_saturations"] == count for kind, count in asdict(golden).items())
 
 
 def plot(rows: Sequence[Row], title: str, path: Path) -> None:
     """Draw loss, and accuracy where there is one, against epochs.
 
-    Of held out samples there is a fainter set of the same curves.
+    The samples that were held out have a fainter set of the same curves.
     """
     import matplotlib
 

@@ -1,4 +1,4 @@
-"""Training on P4SGD workers, alone or with a switch, beside the golden model and float64 SGD."""
+"""Trains on P4SGD workers, alone or with a switch, beside the golden model and float64 SGD."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ from sim.workloads.datasets import DataSet
 
 @dataclass(frozen=True)
 class Hardware:
-    """What a simulator of training is built of."""
+    """Describes what a simulator of training is built of."""
 
-    params: WorkerParams  #: of each worker
-    workers: int  #: workers around a switch; 0 for a single one without a switch
+    params: WorkerParams  #: sizes of each worker
+    workers: int  #: number of workers around a switch; 0 for a single one without a switch
 
 
 class TrainingSession(Session):
-    """A training: cycles, stalls and losses, and the ideal cycles by the formula."""
+    """Trains, and returns cycles, stalls and losses, and the ideal cycles by the formula."""
 
     workload = TrainingWorkload
     counted = {
@@ -61,29 +61,29 @@ class TrainingSession(Session):
 
     @classmethod
     def files(cls, asked: TrainingWorkload) -> Sequence[Path]:
-        """The data, if they are files."""
+        """Return the data, if they are files."""
         return [Path(name) for name in (asked.data, asked.test) if name]
 
     @classmethod
     def needs(cls, asked: TrainingWorkload) -> Mapping[str, Any]:
-        """Data parallelism is a part of its own."""
+        """Return parameters that the hardware must have, as data parallelism is an option of it."""
         return {"data_parallel": True} if asked.shares_samples else {}
 
     @classmethod
     def hardware(cls, params: WorkerParams, asked: TrainingWorkload) -> Hardware:
-        """The worker with its memories, or a cluster."""
+        """Return the hardware: the worker with its memories, or a cluster."""
         return Hardware(params, asked.workers if asked.has_switch else 0)
 
     @classmethod
     def build(cls, hardware: Hardware) -> Build:
-        """The simulator of one worker or of a cluster."""
+        """Build the simulator of one worker or of a cluster."""
         if hardware.workers:
             return build_cluster(hardware.params, hardware.workers)
         return build_worker(hardware.params)
 
     @classmethod
     def calculate(cls, params: WorkerParams, asked: TrainingWorkload) -> dict[str, float]:
-        """The ideal cycles, if the size of the data is known without reading them."""
+        """Return the ideal cycles, if the size of the data is known without reading them."""
         if asked.data != ZEROS:
             return {}
         return {
@@ -92,11 +92,11 @@ class TrainingSession(Session):
 
     @property
     def title(self) -> str:
-        """Data, precision, batch, learning rate, hardware."""
+        """Return a line with data, precision, batch, learning rate and hardware."""
         return text.title(self.training)
 
     def about(self) -> Iterator[str]:
-        """Lines on the data, and the titles of the epochs' lines."""
+        """Yield lines on the data, and the titles of the epochs' lines."""
         yield from text.about(self.training)
 
     def run(
@@ -135,7 +135,7 @@ class TrainingSession(Session):
         )
 
     def figures(self, clock_mhz: float) -> dict[str, float]:
-        """The figures of all epochs that have ended."""
+        """Return the figures of all epochs that have ended."""
         rows, training = self.comparison.rows, self.training
         found = {name: sum(row.counters[name] for row in rows) / len(rows) for name in COUNTERS}
         cycles = found["cycles"]
@@ -166,14 +166,14 @@ class TrainingSession(Session):
         return "training.png", "weights.npz"
 
     def summary(self, result: Result) -> Iterator[str]:
-        """How good the weights are, and where the cycles went."""
+        """Yield lines on how good the weights are, and where the cycles went."""
         return text.summary(self.comparison)
 
 
 def ideal_cycles(
     params: WorkerParams, asked: TrainingWorkload, samples: int, features: int
 ) -> float:
-    """Cycles of an epoch by the formula of the schedule."""
+    """Return the cycles of an epoch by the formula of the schedule."""
     machine = Machine(
         workers=asked.workers,
         engines=params.engines,

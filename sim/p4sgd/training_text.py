@@ -1,4 +1,4 @@
-"""A training run in words: lines on its data, a line per epoch, and a summary."""
+"""Describes a training run in words: lines on its data, a line per epoch, and a summary."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,12 +7,12 @@ from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_report import CLOCK_MHZ, Comparison, Row
 from sim.workloads.step_size import CURVATURE
 
-WORTH_CENTERING = 100  #: times as large a learning rate, from which centring is worth a hint
+WORTH_CENTERING = 100  #: gain in learning rate from which on centring is worth a hint
 SOURCES = {"rtl": "RTL", "golden": "golden model", "float": "float64"}
 
 
 def title(run: TrainingRun) -> str:
-    """The run in a line: data, precision, batch, learning rate, hardware."""
+    """Return the run in a line: data, precision, batch, learning rate, hardware."""
     asked, engine = run.asked, run.params.engine
     hardware = f"{run.workers} x " * (run.workers > 1)
     hardware += f"{run.params.engines} x {engine.banks} x {engine.lanes}"
@@ -23,7 +23,7 @@ def title(run: TrainingRun) -> str:
 
 
 def about(run: TrainingRun) -> Iterator[str]:
-    """Lines on the data and on how they are trained on."""
+    """Yield lines on the data and on how they are trained on."""
     data, engine = run.data, run.params.engine
     yield (
         f"{data.name}: {run.samples} samples {data.order}, {run.features} features,"
@@ -52,7 +52,7 @@ def about(run: TrainingRun) -> Iterator[str]:
 
 
 def header() -> str:
-    """The titles above the lines of the epochs."""
+    """Return the titles above the lines of the epochs."""
     return (
         f"{'':>5}  loss and accuracy on the training samples\n"
         f"{'epoch':>5}  {'RTL':^16}  {'golden':^16}  {'float64':^16}  {'cycles':>9}\n"
@@ -61,7 +61,7 @@ def header() -> str:
 
 
 def line(row: Row) -> str:
-    """The line of an epoch."""
+    """Return the line of an epoch."""
 
     def pair(loss: float, accuracy: float | None) -> str:
         return f"{loss:8.5f} {'' if accuracy is None else f'{accuracy:7.2%}':>7}"
@@ -75,7 +75,7 @@ def line(row: Row) -> str:
 
 
 def results(comparison: Comparison) -> Iterator[str]:
-    """What the training ends at, on the training and on the test samples, a line each."""
+    """Yield what the training ends at, on the training and on the test samples, a line each."""
     row, test = comparison.rows[-1], comparison.training.data.test
     what = "loss" if row.rtl_accuracy is None else "accuracy"
     shown = "{:.5f}" if row.rtl_accuracy is None else "{:.2%}"
@@ -89,7 +89,7 @@ def results(comparison: Comparison) -> Iterator[str]:
 
 
 def summary(comparison: Comparison, clock_mhz: float = CLOCK_MHZ) -> Iterator[str]:
-    """How good the weights are, and where the cycles went."""
+    """Yield lines on how good the weights are, and where the cycles went."""
     total = added(row.counters for row in comparison.rows)
     engines = comparison.training.params.engines * comparison.training.workers
     waits = ", ".join(
@@ -110,7 +110,7 @@ def summary(comparison: Comparison, clock_mhz: float = CLOCK_MHZ) -> Iterator[st
 
 
 def packets(comparison: Comparison, clock_mhz: float) -> Iterator[str]:
-    """A line on the network, if there is one."""
+    """Yield a line on the network, if there is one."""
     total = added(row.network for row in comparison.rows)
     if not total["sent"]:
         return
@@ -126,5 +126,5 @@ def packets(comparison: Comparison, clock_mhz: float) -> Iterator[str]:
 
 
 def added(rows: Iterable[Mapping[str, int]]) -> Counter[str]:
-    """The counters of all rows together."""
+    """Return the counters of all rows together."""
     return sum(map(Counter, rows), start=Counter())

@@ -1,4 +1,4 @@
-"""What a training run is asked to do, and whether hardware can do it."""
+"""Describes what a training run is asked to do, and judges whether hardware can do it."""
 
 from dataclasses import dataclass
 
@@ -9,16 +9,16 @@ from sim.p4sgd.training_job import MemorySettings, NetworkSettings
 
 ZEROS = "zeros"  #: data of a given size whose values are all zero
 MOST_WORKERS = 16
-CHANCES = ("drop", "duplicate", "reorder", "corrupt")  #: faults of the links, each of every packet
+CHANCES = ("drop", "duplicate", "reorder", "corrupt")  #: faults of links that have a chance
 
 
 class DoesNotFit(ValueError):
-    """The data do not fit the hardware; the text gives the numbers."""
+    """Says that the data do not fit the hardware; the text gives the numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingWorkload(Workload):
-    """A training run. The hardware spends the same cycles whatever the values of the data are."""
+    """Describes a training run; hardware spends the same cycles whatever values the data have."""
 
     data: str = setting(
         "digits",
@@ -122,22 +122,22 @@ class TrainingWorkload(Workload):
 
     @property
     def stored(self) -> int:
-        """Bits of a feature in memory."""
+        """Return the bits of a feature in memory."""
         return self.bits if self.stored_bits is None else self.stored_bits
 
     @property
     def shares_samples(self) -> bool:
-        """Whether this is data parallelism: each worker has the whole model and its own samples."""
+        """Return whether each worker has the whole model and its own samples: data parallelism."""
         return self.schedule is Schedule.DATA_PARALLEL
 
     @property
     def has_switch(self) -> bool:
-        """Whether there are links at all."""
+        """Return whether there are links at all."""
         return self.workers > 1 or self.schedule is not Schedule.PIPELINED
 
     @property
     def memory(self) -> MemorySettings:
-        """The settings of the simulated memories."""
+        """Return the settings of the simulated memories."""
         return MemorySettings(
             latency=self.memory_latency,
             ar_stall=self.memory_stall,
@@ -147,7 +147,7 @@ class TrainingWorkload(Workload):
 
     @property
     def network(self) -> NetworkSettings | None:
-        """The settings of the links; None if there are none."""
+        """Return the settings of the links; None if there are none."""
         if not self.has_switch:
             return None
         alike = (*CHANCES, "displacement", "seed", "timeout", "retries")

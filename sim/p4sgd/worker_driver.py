@@ -1,4 +1,4 @@
-"""A host's driver of a worker: registers by the names of their fields, weights as arrays."""
+"""Drives a worker as a host: registers by the names of their fields, weights as arrays."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.register_driver import BusError, RegisterDriver, quiet
 
-START_CYCLES = 4  #: from the answer to the write of ``start`` to ``busy``, at most
+START_CYCLES = 4  #: most cycles from the answer to the write of ``start`` to ``busy``
 
 
 class WorkerFailure(RuntimeError):
-    """A run stopped; ``cause`` says why."""
+    """Says that a run stopped; ``cause`` says why."""
 
     def __init__(self, cause: Cause, where: str = "") -> None:
         super().__init__(f"the worker stopped: {cause.name}{where}")
@@ -37,7 +37,7 @@ class WorkerDriver(RegisterDriver):
         self.busy = getattr(dut, f"busy{suffix}")
 
     async def counters(self) -> dict[str, int]:
-        """All counters."""
+        """Read all counters."""
         return {name: await self.read(name) for name in COUNTERS}
 
     async def start_job(self, **settings: int) -> None:
@@ -54,13 +54,13 @@ class WorkerDriver(RegisterDriver):
             pass
 
     async def run(self) -> None:
-        """Start a run and wait for its end; :class:`WorkerFailure` if it fails."""
+        """Start a run and wait for its end; raise :class:`WorkerFailure` if it fails."""
         await self.write(start=1)
         await ClockCycles(self.dut.clk, START_CYCLES)
         await self.wait()
 
     async def wait(self) -> None:
-        """Wait for the end of a run, asleep; :class:`WorkerFailure` if it failed."""
+        """Wait for the end of a run, asleep; raise :class:`WorkerFailure` if it failed."""
         if self.busy.value:
             await FallingEdge(self.busy)
             await RisingEdge(self.dut.clk)
@@ -83,13 +83,13 @@ class WorkerDriver(RegisterDriver):
             raise WorkerFailure(cause, where)
 
     async def soft_reset(self) -> None:
-        """Bring the worker back to idle."""
+        """Reset the worker by a soft reset, so that it is idle."""
         await self.write(soft_reset=1)
         while await self.read("busy"):
             pass
 
     def model_address(self, engine: int, chunk: int = 0) -> int:
-        """The byte address of an engine's chunk."""
+        """Return the byte address of an engine's chunk."""
         layout = group_address(self.params)
         index = engine << layout["engine"].offset | chunk << layout["chunk"].offset
         return index * model_bus(self.params).data_bits // 8

@@ -1,4 +1,4 @@
-"""What the worker of the u280 preset takes of its card, and how long the estimate takes."""
+"""Measures what the u280 preset's worker takes of its card, and how long that estimate takes."""
 
 import tempfile
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
 
 
 def times(first: float, again: float, worker: dict[str, Any]) -> list[Row]:
-    """How long the worker took, and whether there is room for it."""
+    """Return how long the worker's estimates took, and whether the card has room for it."""
     count = len(worker["modules"])
     return [
         Row(
@@ -45,7 +45,7 @@ def times(first: float, again: float, worker: dict[str, Any]) -> list[Row]:
 
 
 def sizes(engine: dict[str, Any]) -> list[Row]:
-    """An engine against its limits."""
+    """Return the resources of an engine, against its limits."""
     total, depth = engine["total"], engine["depth"]
     return [
         Row(what="engine: LUT, LUTRAM, SRL", value=total["luts"], limit=MOST_LUT),

@@ -1,4 +1,4 @@
-"""Cycles of an epoch by the hardware's counters, beside the ideal ones."""
+"""Compares the cycles of an epoch, by the hardware's counters, with the ideal ones."""
 
 import tempfile
 from collections.abc import Callable, Sequence
@@ -24,21 +24,21 @@ FEATURES = (64, 1 << 10, 1 << 14)
 
 @dataclass(frozen=True)
 class Epoch:
-    """An epoch of the steady state, in cycles."""
+    """Holds the measured and the ideal cycles of an epoch in the steady state."""
 
     measured: float
     ideal: int
 
     @property
     def deviation(self) -> float:
-        """How far the measured cycles are from the ideal ones, as a share of these."""
+        """Return how far the measured cycles are from the ideal ones, as a share of these."""
         return abs(self.measured / self.ideal - 1)
 
 
 def ideal_cycles(
     *, micro_batches: int, batches: int, words: int, turnaround: int, update_loop: int
 ) -> int:
-    """An epoch of the steady state: ``(B / K) C s + T`` for every mini-batch.
+    """Return the cycles of an epoch in the steady state: ``(B / K) C s + T`` for each mini-batch.
 
     ``words`` is C s, at least the cycles of the ``update_loop``. The formula's ``C s`` once, the
     last micro-batch's way backward, belongs to a run and not to its epochs: the next epoch's
@@ -50,7 +50,7 @@ def ideal_cycles(
 def workload(
     params: WorkerParams, features: int, *, samples: int, batch: int, epochs: int
 ) -> TrainingRun:
-    """Random data, ready for ``params``."""
+    """Draw random data, and make it ready for ``params``."""
     rng = np.random.default_rng(features)
     labels = rng.integers(0, 2, size=samples).astype(float)
     data = DataSet("random", rng.random((samples, features)), labels, "")
@@ -62,7 +62,7 @@ def workload(
 def epoch_cycles(
     params: WorkerParams, simulator: Build, features: int, *, samples: int, batch: int
 ) -> float:
-    """A run of three epochs less a run of one, halved: start and end of a run cancel."""
+    """Return half the difference of runs of three epochs and of one: starts and ends cancel."""
     counts = []
     for epochs in (1, 3):
         training = workload(params, features, samples=samples, batch=batch, epochs=epochs)
@@ -72,9 +72,9 @@ def epoch_cycles(
 
 
 def turnaround(params: WorkerParams, simulator: Build) -> int:
-    """T: from a micro-batch's last word in to the first word of the next mini-batch.
+    """Measure T: from a micro-batch's last word in to the first word of the next mini-batch.
 
-    Measured where it stands alone: mini-batches of one micro-batch take ``C s + T``.
+    It is measured where it stands alone: mini-batches of one micro-batch take ``C s + T``.
     """
     banks, lanes = params.engine.banks, params.engine.lanes
     features, batches = 2 * params.engines * lanes, 16  # two chunks: more than the update loop
@@ -88,7 +88,7 @@ def turnaround(params: WorkerParams, simulator: Build) -> int:
 def compare(
     params: WorkerParams, simulator: Build, features: int, turnaround: int, samples: int = SAMPLES
 ) -> Epoch:
-    """An epoch of random data of that many features."""
+    """Measure an epoch of random data with so many features."""
     measured = epoch_cycles(params, simulator, features, samples=samples, batch=BATCH)
     training = workload(params, features, samples=samples, batch=BATCH, epochs=1)
     ideal = ideal_cycles(
@@ -102,7 +102,7 @@ def compare(
 
 
 def rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Row]:
-    """All sizes of data, on one engine of ``worker`` and on all."""
+    """Measure data of all sizes, on one engine of ``worker`` and on all."""
     found = []
     hardware = {"1 engine": replace(worker, engines=1), f"{worker.engines} engines": worker}
     for name, params in hardware.items():
@@ -120,7 +120,7 @@ def hardware_rows(
     progress: Callable[[str], None],
     features: Sequence[int] = FEATURES,
 ) -> list[Row]:
-    """The turnaround, and an epoch of each number of features; the largest has the limit."""
+    """Measure the turnaround, and an epoch of each number of features; the largest has a limit."""
     cycles = turnaround(params, simulator)
     limit = MOST_TURNAROUND if params.engines == 1 else None
     note = "s = 4, logistic, no network"
@@ -133,7 +133,7 @@ def hardware_rows(
 
 
 def epoch_row(what: str, epoch: Epoch, *, limited: bool) -> Row:
-    """How far an epoch is from the formula."""
+    """Return how far an epoch is from the formula, as a row."""
     return Row(
         what=what,
         value=100 * epoch.deviation,

@@ -1,4 +1,4 @@
-"""How long emission takes, beside Amaranth's own: each in a process that has done nothing else."""
+"""Measures how long emission takes beside Amaranth's own, each in a fresh process."""
 
 import json
 import pickle
@@ -21,29 +21,29 @@ from sim.bench.limits import Limit, Row
 
 LEAST_SPEED_UP = Limit(20, at_least=True)
 MOST_BYTES = Limit(1_000_000)
-MOST_MODULES = Limit(80)  #: each part and size of it once; Amaranth alone repeats them by place
+MOST_MODULES = Limit(80)  #: each part is emitted once for each size; Amaranth alone repeats them
 
 
 def ours(worker: WorkerParams) -> str:
-    """The whole worker as Verilog."""
+    """Emit the whole worker as Verilog."""
     return emit(Worker(worker)).verilog
 
 
 def plain(worker: WorkerParams) -> str:
-    """One of its engines by Amaranth alone, which elaborates every instance anew."""
+    """Emit one of the worker's engines by Amaranth alone, which elaborates every instance anew."""
     engine = Engine(worker.engine)
     return plain_verilog(rtlil.convert(engine, name="engine", ports=interface(engine)))
 
 
 def lean(worker: WorkerParams) -> str:
-    """The same, without the initial values of memories that start out empty."""
+    """Emit an engine likewise, without the initial values of memories that start out empty."""
     engine = Engine(worker.engine)
     ports = interface(engine)
     return plain_verilog(to_rtlil(Fragment.get(engine, None), ports, "engine"))
 
 
 def plain_verilog(text: str) -> str:
-    """RTLIL through the passes that our emission uses."""
+    """Pass RTLIL through the passes that our emission uses, to Verilog."""
     with tempfile.TemporaryDirectory() as folder, silent_stdout():
         source, target = Path(folder, "design.il"), Path(folder, "design.v")
         source.write_text(text)
@@ -57,7 +57,10 @@ WAYS: dict[str, Callable[[WorkerParams], str]] = {"ours": ours, "plain": plain, 
 
 
 def measure(way: str, worker: WorkerParams) -> dict[str, float]:
-    """Seconds, bytes and modules of one way, in a fresh process, imports not counted."""
+    """Return the seconds, bytes and modules of one way to emit, imports not counted.
+
+    Each way runs in a fresh process.
+    """
     output = subprocess.run(
         [sys.executable, "-m", "sim.p4sgd.bench.emission", way],
         input=pickle.dumps(worker),
@@ -68,7 +71,7 @@ def measure(way: str, worker: WorkerParams) -> dict[str, float]:
 
 
 def rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Row]:
-    """Emit in all ways and compare; ours three times, around the others."""
+    """Emit in all ways and compare them; ours is measured three times, around the others."""
     ours, others = [], {}
     for way, about in (
         ("plain", "one engine by Amaranth alone (a minute or two)"),
@@ -85,7 +88,7 @@ def rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Row]:
 
 
 def judge(found: dict[str, dict[str, float]], engines: int) -> list[Row]:
-    """The rows of what :func:`measure` found; an engine counts as many times as there are."""
+    """Return the rows of what :func:`measure` found; an engine counts ``engines`` times."""
     mine, theirs, bare = found["ours"], found["plain"], found["lean"]
     times = f"{engines} times one engine by Amaranth alone"
     return [

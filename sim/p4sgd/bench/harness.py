@@ -1,4 +1,4 @@
-"""What the harness costs: ``ingather verify`` beside its simulations, and what ports alone save."""
+"""Measures the harness: its time beside the simulations, and what visible ports alone save."""
 
 import json
 import subprocess
@@ -20,12 +20,12 @@ from sim.p4sgd.training_session import TrainingSession
 from sim.p4sgd.training_workload import TrainingWorkload
 
 MOST_OVERHEAD = Limit(1.10)
-SUBSET = "hdl.common"  #: some 60 quick and medium items
+SUBSET = "hdl.common"  #: tests that are measured, some 60 quick and medium items
 ROUNDS = 3
 
 
 def rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Row]:
-    """Both measurements, the second on ``worker``."""
+    """Make both measurements, the second one on ``worker``."""
     return [*overhead_rows(progress), *visibility_rows(progress, worker)]
 
 
@@ -38,7 +38,7 @@ def overhead_rows(progress: Callable[[str], None]) -> list[Row]:
 
 
 def verify(*names: str) -> dict[str, Any]:
-    """The content of verify.json after ``ingather verify``."""
+    """Run ``ingather verify``, and return the content of its verify.json."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "verify")
         command = [sys.executable, "-m", "gen", "verify", *names, "-o", str(output)]
@@ -47,7 +47,7 @@ def verify(*names: str) -> dict[str, Any]:
 
 
 def judge_overhead(found: Mapping[str, Any]) -> list[Row]:
-    """Time of all workers, over the time that they spent in simulators."""
+    """Compare the time of all processes with the time that they spent in simulators."""
     simulated, jobs = found["simulation_seconds"], found["jobs"]
     built = sum(run["built"] for item in found["items"] for run in item["runs"])
     return [
@@ -83,9 +83,9 @@ def visibility_rows(progress: Callable[[str], None], worker: WorkerParams) -> li
 
 
 def judge_visibility(seconds: Mapping[bool, float], speeds: Mapping[bool, float]) -> list[Row]:
-    """What is gained by ports alone: ``seconds`` to build, cycles a second, by all signals or not.
+    """Return what is gained when ports alone are visible, in build time and in speed.
 
-    A false key stands for ports alone.
+    ``seconds`` to build and ``speeds`` in cycles a second are by whether all signals are visible.
     """
     return [
         Row(

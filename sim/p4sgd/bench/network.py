@@ -1,4 +1,4 @@
-"""Cycles of the network: AllReduce, switch, and training on one to eight workers."""
+"""Measures cycles of the network: AllReduce, switch, and training on one to eight workers."""
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -23,13 +23,13 @@ ALLREDUCES = 100
 
 WORKERS = (1, 2, 4, 8)
 FEATURES, BATCH = 1 << 16, 64
-LINK_LATENCY = 150  #: cycles, one way
+LINK_LATENCY = 150  #: cycles of a link, one way
 HARDWARE = WorkerParams(engines=1, engine=EngineParams(chunks=1024, fifo_words=8192, max_bits=BITS))
 STALLS = ("memory", "network", "dependency", "fifo")
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
-    """All three parts."""
+    """Measure all three parts: AllReduce, switch, and training."""
     progress("AllReduce of 8 workers")
     found = allreduce_rows(*allreduce.latencies([allreduce.Order(0, 0, ALLREDUCES)]))
     progress("switch alone")
@@ -41,7 +41,7 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
 
 
 def allreduce_rows(found: allreduce.Latencies) -> list[Row]:
-    """From the partial activation to the full one, of every worker and time."""
+    """Return the latency from a partial activation to the full one, over all workers and times."""
     least, most = min(found.cycles), max(found.cycles)
     note = f"8 workers send in the same cycle, no link delay; {found.order.count} times"
     return [
@@ -57,14 +57,14 @@ def allreduce_rows(found: allreduce.Latencies) -> list[Row]:
 
 
 def measure_switch(params: SwitchParams) -> Mapping[str, Any]:
-    """What a switch alone does."""
+    """Measure what a switch alone does."""
     session = SwitchSession(params, SwitchWorkload())
     with tempfile.TemporaryDirectory() as folder:
         return session.run(session.build(params), Path(folder)).details["packets"]
 
 
 def switch_rows(found: Mapping[str, Any]) -> list[Row]:
-    """From the last packet taken to the sum on every port, and packets a cycle."""
+    """Return the latency from the last packet to the sum on every port, and packets a cycle."""
     made = [
         Row(
             what="switch: last packet to sum",
@@ -89,7 +89,7 @@ def switch_rows(found: Mapping[str, Any]) -> list[Row]:
 
 
 def scale_out_points() -> list[Point]:
-    """The same training on more and more workers."""
+    """Return the points of the same training on more and more workers."""
     return [
         Point(
             workers=workers,
@@ -103,7 +103,7 @@ def scale_out_points() -> list[Point]:
 
 
 def scale_out_rows(asked: Sequence[Point], measured: Measurements) -> list[Row]:
-    """Beside the formula, and beside one worker's share."""
+    """Compare the cycles with the formula's, and with those of one worker with one share."""
     made = []
     first = measured[asked[0]].batch_cycles
     for point in asked:

@@ -1,4 +1,4 @@
-"""The host's writes of a training run as a script, and the program without Python that obeys it."""
+"""Replays the host's writes of a training run by a program without Python."""
 
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -22,20 +22,20 @@ from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import MemorySettings
 from sim.workloads.layout import weights_to_model
 
-FREE_RUNNING = Path(__file__).with_name("free_running.cpp")  #: a second main of the simulator
+FREE_RUNNING = Path(__file__).with_name("free_running.cpp")  #: a second main for the simulator
 
 
 @dataclass(frozen=True)
 class Replay:
-    """What a run without Python reports."""
+    """Holds what a run without Python reports."""
 
-    cycles: int  #: from the end of reset, host accesses included
+    cycles: int  #: number of cycles from the end of reset, host accesses included
     seconds: float
-    counters: Mapping[str, int]  #: the hardware's own, their low 32 bits
+    counters: Mapping[str, int]  #: low 32 bits of the hardware's counters
 
 
 def register_word(register: Register, values: Mapping[str, int]) -> int:
-    """The word of a register with these values in its fields; the others keep their init."""
+    """Return the word of a register with these values in its fields; the others keep their init."""
     word = 0
     for field, offset in zip(register.fields, register.offsets, strict=True):
         value = values.get(field.name, field.init)
@@ -44,14 +44,14 @@ def register_word(register: Register, values: Mapping[str, int]) -> int:
 
 
 def register_writes(params: WorkerParams, values: Mapping[str, int]) -> Iterator[str]:
-    """A write of each register that has one of the fields."""
+    """Yield a write of each register that has one of the fields."""
     for address, register in worker_registers(params).placed:
         if any(field.name in values for field in register.fields):
             yield f"register {address:x} {register_word(register, values):x}"
 
 
 def model_writes(params: WorkerParams, model: NDArray[np.int32]) -> Iterator[str]:
-    """A write of every beat of weights [engines, chunks, lanes]."""
+    """Yield a write of every beat of weights [engines, chunks, lanes]."""
     beat_bytes = model_bus(params).data_bits // 8
     layout = group_address(params)
     for (engine, chunk), lanes in zip(
@@ -64,7 +64,7 @@ def model_writes(params: WorkerParams, model: NDArray[np.int32]) -> Iterator[str
 
 
 def script(training: TrainingRun, memory: MemorySettings) -> list[str]:
-    """Settings, an empty model, one run of all epochs, and a look at what it did."""
+    """Return the script of a run: settings, an empty model, all epochs, and reads at the end."""
     params = training.params
     settings = memory_params(params).settings
     packed = pack(settings, memory.fields)
@@ -82,7 +82,7 @@ def script(training: TrainingRun, memory: MemorySettings) -> list[str]:
 
 
 def looked_at(params: WorkerParams) -> dict[int, str]:
-    """Addresses of the state and the low words of the counters, by name."""
+    """Return the addresses of the state and of the low words of the counters, by name."""
     names = {"state": "state"} | {f"{name}_count": name for name in COUNTERS}
     registers = worker_registers(params).placed
     return {address: names[r.name] for address, r in registers if r.name in names}
@@ -91,7 +91,7 @@ def looked_at(params: WorkerParams) -> dict[int, str]:
 def replay(
     training: TrainingRun, simulator: Build, folder: Path, memory: MemorySettings | None = None
 ) -> Replay:
-    """Train in ``folder`` without Python."""
+    """Train in ``folder`` without Python; return what the program reported."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "script.txt"
     path.write_text("\n".join(script(training, memory or MemorySettings())) + "\n")
@@ -106,7 +106,7 @@ def replay(
 
 
 def read_replay(text: str, training: TrainingRun) -> Replay:
-    """What the program printed; an error unless it went through the whole run."""
+    """Read what the program printed; raise an error unless it went through the whole run."""
     *reads, (cycles, seconds) = [line.split() for line in text.splitlines()]
     names = looked_at(training.params)
     counters = {names[int(address)]: int(word) for address, word in reads}
@@ -121,7 +121,7 @@ def read_replay(text: str, training: TrainingRun) -> Replay:
 
 
 def done_state(params: WorkerParams) -> int:
-    """The state register of a worker that came to the end of a run."""
+    """Return the state register of a worker that came to the end of a run."""
     registers = worker_registers(params).placed
     state = next(register for _, register in registers if register.name == "state")
     return register_word(state, {"done": 1})

@@ -1,4 +1,4 @@
-"""How long a simulator takes to build, and how fast ``train`` simulates beside the bare model."""
+"""Measures the build of a simulator, and the speed of ``train`` beside the bare model."""
 
 import os
 import tempfile
@@ -74,14 +74,14 @@ def speed_rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Ro
 
 
 def train(training: TrainingRun, simulator: Build, folder: Path) -> Epoch:
-    """What ``ingather train`` simulates; the last epoch, which has the totals."""
+    """Simulate as ``ingather train`` does; return the last epoch, which has the totals."""
     epochs: list[Epoch] = []
     simulate_training(training, simulator, folder, epochs.append)
     return epochs[-1]
 
 
 def judge(with_python: list[float], without: list[float]) -> list[Row]:
-    """The rows of these speeds in cycles per second, measured in turns."""
+    """Return the rows of these speeds in cycles per second, which were measured in turns."""
     middle, bare = median(with_python), median(without)
     turns = f"median of {len(without)} turns"
     return [

@@ -1,4 +1,4 @@
-"""The specification of P4SGD's AllReduce: what switch and workers do with each packet.
+"""Specifies P4SGD's AllReduce: what switch and workers do with each packet.
 
 Section 3.3, algorithms 2 and 3, with the use of a slot numbered modulo `uses`, so that packets may
 be dropped, duplicated and reordered. The rule is safe and live if no packet of use n - (uses - 1)
@@ -11,39 +11,39 @@ from enum import Enum, StrEnum
 
 import numpy as np
 
-USES = 256  # of the hardware: eight bits on the wire
+USES = 256  # number of uses that the hardware tells apart: eight bits on the wire
 LOWEST, HIGHEST = -(1 << 31), (1 << 31) - 1
 
 
 class Verdict(StrEnum):
-    """What became of a packet; both ends count by these."""
+    """Says what became of a packet; both ends count by these."""
 
-    ADDED = "added"  # switch: a partial activation that was not in the sum yet
-    REPEATED_PARTIAL = "repeated partial"  # switch: one that was; answered, be it with pending
-    ACKNOWLEDGED = "acknowledged"  # switch: a new acknowledgement of a complete sum
-    REPEATED_ACK = "repeated ack"  # switch: an old one; answered, be it with pending
-    PREVIOUS_ACK = "previous ack"  # switch: of the use before, answered
-    EARLY = "early"  # switch: a partial activation of the next use, before all have acknowledged
-    PREMATURE_ACK = "premature ack"  # switch: of a sum that is not complete
-    FULL = "full"  # worker: the full activation it waits for
-    FREED = "freed"  # worker: the confirmation it waits for
-    PENDING = "pending"  # worker: the switch has what it sent, and waits for other workers
-    REPEATED = "repeated"  # worker: of the slot's use, but not what it waits for
-    UNASKED = "unasked"  # switch: its parent answers what has not gone up
-    STALE = "stale"  # of another use
-    WRONG_SLOT = "wrong slot"  # outside the job's range
-    WRONG_RUN = "wrong run"  # of an earlier run of the job
-    WRONG_WAY = "wrong way"  # switch: a child answers, or its parent asks
-    WRONG_WORKER = "wrong worker"  # not the bit of the port it came by, or not for this worker
-    WRONG_JOB = "wrong job"  # of no active job, or not one of this port
-    MALFORMED = "malformed"  # not 60 bytes, or with bits set that are zero
-    FOREIGN = "foreign"  # another destination, ethertype or version
+    ADDED = "added"  # switch: it is a partial activation that was not in the sum yet
+    REPEATED_PARTIAL = "repeated partial"  # switch: it is in the sum; answered, or told pending
+    ACKNOWLEDGED = "acknowledged"  # switch: it is a new acknowledgement of a complete sum
+    REPEATED_ACK = "repeated ack"  # switch: it came before; answered, or told pending
+    PREVIOUS_ACK = "previous ack"  # switch: it acknowledges the use before, and is answered
+    EARLY = "early"  # switch: it is a partial activation of the next use, while this one goes on
+    PREMATURE_ACK = "premature ack"  # switch: it acknowledges a sum that is not complete
+    FULL = "full"  # worker: it is the full activation that the slot waits for
+    FREED = "freed"  # worker: it is the confirmation that the slot waits for
+    PENDING = "pending"  # worker: it says that the switch waits for other workers
+    REPEATED = "repeated"  # worker: it is of the slot's use, but not what the slot waits for
+    UNASKED = "unasked"  # switch: by it the parent answers what has not gone up
+    STALE = "stale"  # it is of another use
+    WRONG_SLOT = "wrong slot"  # its slot is outside the job's range
+    WRONG_RUN = "wrong run"  # it is of another run of the job
+    WRONG_WAY = "wrong way"  # switch: a child answers by it, or the parent asks
+    WRONG_WORKER = "wrong worker"  # bm is not the bit of its port, or not that of this worker
+    WRONG_JOB = "wrong job"  # its job is not active, or has no worker at this port
+    MALFORMED = "malformed"  # it has not 60 bytes, or bits set that must be zero
+    FOREIGN = "foreign"  # it has another destination, ethertype or version
     CORRUPT = "corrupt"  # its checksum is wrong
 
 
 @dataclass(frozen=True)
 class Packet:
-    """The fields of a packet that the rule looks at."""
+    """Holds the fields of a packet that the rule looks at."""
 
     is_agg: bool  # partial or full activation, else acknowledgement
     bm: int  # the sending worker's bit; from the switch, the workers it is for
@@ -54,44 +54,44 @@ class Packet:
 
     @property
     def pending(self) -> bool:
-        """From the switch: it has the packet, and waits for other workers."""
+        """Return whether the switch tells by it that it has the packet and waits for others."""
         return self.is_agg and self.acked
 
 
 @dataclass(frozen=True)
 class SwitchSlot:
-    """What the switch keeps of a slot."""
+    """Holds what the switch keeps of a slot."""
 
     use: int
     agg: tuple[int, ...]  # exact sum
-    agg_bm: int  # workers that are in it
-    ack_bm: int  # workers that have acknowledged it
+    agg_bm: int  # workers that are in the sum
+    ack_bm: int  # workers that have acknowledged the sum
 
     @classmethod
     def at_start(cls, everyone: int, lanes: int, uses: int = USES) -> "SwitchSlot":
-        """As a job's start leaves it: use -1, finished."""
+        """Return a slot as a job's start leaves it: use -1, finished."""
         return cls(uses - 1, (0,) * lanes, everyone, everyone)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the switch does with a packet."""
+    """Describes what the switch does with a packet."""
 
     slot: SwitchSlot
     verdict: Verdict
-    answer: Packet | None = None  # goes to the workers in its bm
+    answer: Packet | None = None  # answer to the workers in its bm
 
 
 def saturated(values: Sequence[int]) -> tuple[int, ...]:
-    """Each value clamped to 32 signed bits: once, on the way out."""
+    """Clamp each value to 32 signed bits: this is done once, on the way out."""
     return tuple(int(value) for value in np.clip(values, LOWEST, HIGHEST))
 
 
 def full_activation(slot: SwitchSlot, bm: int) -> Packet:
-    """The sum of a slot for the workers in `bm`; it says which of its lanes were clamped.
+    """Return the sum of a slot for the workers in `bm`, with a mark of the lanes that were clamped.
 
-    So each worker counts a clamped sum with the packet that it takes, once in every use, however
-    often the packet is sent.
+    By that mark each worker counts a clamped sum with the packet that it takes, once in every use,
+    however often the packet is sent.
     """
     payload = saturated(slot.agg)
     pairs = zip(slot.agg, payload, strict=True)
@@ -100,12 +100,12 @@ def full_activation(slot: SwitchSlot, bm: int) -> Packet:
 
 
 def pending(packet: Packet) -> Packet:
-    """The answer to what is repeated before it is complete."""
+    """Return the answer to what is repeated before it is complete."""
     return Packet(True, packet.bm, packet.use, acked=True)
 
 
 def switch_rule(slot: SwitchSlot, packet: Packet, everyone: int, uses: int = USES) -> Outcome:
-    """Algorithm 2, corrected: `packet` comes from the worker in its bm, a worker of `everyone`.
+    """Return what the switch does with `packet` of a worker of `everyone`: algorithm 2, corrected.
 
     An answer that completes something goes to everyone, one to a repetition to its sender. What
     is repeated before it is complete is answered pending, so that a worker whose peers are late
@@ -132,7 +132,7 @@ def switch_rule(slot: SwitchSlot, packet: Packet, everyone: int, uses: int = USE
 def partial_rule(
     slot: SwitchSlot, packet: Packet, everyone: int, behind: int, uses: int
 ) -> Outcome:
-    """The part for partial activations."""
+    """Return what the switch does with a partial activation."""
     if behind == 0 and slot.agg_bm & packet.bm:
         full = full_activation(slot, packet.bm)
         complete = slot.agg_bm == everyone
@@ -151,37 +151,38 @@ def partial_rule(
 
 
 class Phase(Enum):
-    """What a worker waits for in a slot."""
+    """Says what a worker waits for in a slot."""
 
     FREE = 0  # nothing: it may start the next use
-    PARTIAL = 1  # has sent its partial activation, waits for the full one
-    ACK = 2  # has acknowledged, waits for all to have
+    PARTIAL = 1  # the full activation: it has sent its partial one
+    ACK = 2  # the confirmation that all have acknowledged: it has done so
 
 
 @dataclass(frozen=True)
 class WorkerSlot:
-    """What a worker keeps of a slot."""
+    """Holds what a worker keeps of a slot."""
 
     use: int
     phase: Phase
 
     @classmethod
     def at_start(cls, uses: int = USES) -> "WorkerSlot":
-        """As a job's start leaves it."""
+        """Return a slot as a job's start leaves it."""
         return cls(uses - 1, Phase.FREE)
 
 
 def worker_starts(slot: WorkerSlot, uses: int = USES) -> WorkerSlot:
-    """Algorithm 3: a free slot takes the next use; its partial activation is sent."""
+    """Return a free slot after it has taken its next use (algorithm 3): its partial is sent."""
     assert slot.phase is Phase.FREE
     return WorkerSlot((slot.use + 1) % uses, Phase.PARTIAL)
 
 
 def worker_rule(slot: WorkerSlot, packet: Packet) -> tuple[WorkerSlot, Verdict]:
-    """Algorithm 3, what comes in: FULL is handed on and acknowledged, FREED frees the slot.
+    """Return what a packet makes of a worker's slot (algorithm 3), and the verdict on it.
 
-    What the worker waits for it asks for again, at any time: the partial activation in phase
-    PARTIAL, the acknowledgement in phase ACK. How often it does is the matter of `sends_again`.
+    FULL is handed on and acknowledged, FREED frees the slot. What the worker waits for it asks for
+    again, at any time: the partial activation in phase PARTIAL, the acknowledgement in phase ACK.
+    How often it does is the matter of `sends_again`.
     """
     if packet.use != slot.use:
         return slot, Verdict.STALE
@@ -195,29 +196,30 @@ def worker_rule(slot: WorkerSlot, packet: Packet) -> tuple[WorkerSlot, Verdict]:
 
 
 class GaveUp(StrEnum):
-    """Why a worker asks no more."""
+    """Says why a worker asks no more."""
 
     NETWORK = "network"  # the switch does not answer
-    PEERS = "peers"  # it does, but other workers have not sent what it waits for
+    PEERS = "peers"  # the switch answers, but other workers have not sent what it waits for
 
 
 @dataclass(frozen=True)
 class Tries:
-    """How often a worker has asked for what it waits for in a slot again."""
+    """Counts how often a worker has asked again for what it waits for in a slot."""
 
-    unanswered: int = 0  # in a row, up to now
-    repetitions: int = 0  # in all; it stops at the bound
-    heard: bool = False  # PENDING since the packet was last sent
+    unanswered: int = 0  # repetitions in a row without an answer, up to now
+    repetitions: int = 0  # repetitions in all; it stops at the bound
+    heard: bool = False  # whether PENDING came since the packet was last sent
 
     def __post_init__(self) -> None:
         assert min(self.unanswered, self.repetitions) >= 0
 
 
 def sends_again(tries: Tries, retries: int, peer_retries: int) -> Tries | GaveUp:
-    """Algorithm 3, line 34, with an end: the timer of a packet that was sent has run out.
+    """Return the tries after a timer ran out, or why the worker gives up (algorithm 3, line 34).
 
     A switch is gone that has not answered the packet and `retries` repetitions in a row. Peers are
-    given up when the switch answers pending after `peer_retries` repetitions. Bounds of 0 are none.
+    given up when the switch answers pending after `peer_retries` repetitions. A bound of 0 means
+    that there is none.
     """
     unanswered = 0 if tries.heard else tries.unanswered
     if retries and unanswered == retries:

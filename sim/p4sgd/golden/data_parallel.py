@@ -1,4 +1,4 @@
-"""The specification of data parallelism: every worker has the whole model, and its own samples."""
+"""Specifies data parallelism: every worker has the whole model, and its own samples."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,11 +15,11 @@ def data_parallel_epoch(
     workers: int,
     parts: Parts | None = None,
 ) -> tuple[Integers, Saturations]:
-    """Train one epoch with data parallelism (sections 2.1 and 5.1); else as `epoch`.
+    """Train one epoch with data parallelism (sections 2.1 and 5.1); all else is as in `epoch`.
 
     Of each mini-batch, worker m takes the m-th of `workers` equal shares and does with it what a
     single worker does, but only worker 0 updates the weights: the others update zero. The sum of
-    what comes of it, saturated once, is the new model. Absent samples have features of zero.
+    what they compute, saturated once, is the new model. Absent samples have features of zero.
     """
     labels = np.asarray(labels, dtype=np.int64)
     weights = np.asarray(weights, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Mini-batch SGD in float64: what fixed-point training is compared with."""
+"""Trains by mini-batch SGD in float64, which fixed-point training is compared with."""
 
 from typing import Any, TypeAlias
 

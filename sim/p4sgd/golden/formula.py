@@ -1,16 +1,16 @@
-"""Cycles of training by the formulas, and the paper's data sets and hardware to put into them."""
+"""Computes cycles of training by the formulas, and has the paper's data sets and hardware."""
 
 from dataclasses import dataclass
 
-LOOP_CYCLES = 5  #: length of the update loop: the least a micro-batch takes
-LOAD_CYCLES = 5.5  #: of eight weights out of an engine and into it: 44 a chunk of 64, measured
-GROUP = 8  #: numbers of a packet
-SLOTS = 256  #: AllReduces that a worker has under way
+LOOP_CYCLES = 5  #: cycles of the update loop: the least that a micro-batch takes
+LOAD_CYCLES = 5.5  #: cycles to move eight weights out of an engine and into it; measured
+GROUP = 8  #: number of activations or weights in a packet
+SLOTS = 256  #: most AllReduces that a worker has under way
 
 
 @dataclass(frozen=True)
 class DataSize:
-    """A data set of the paper's table II."""
+    """Describes the size of a data set of the paper's table II."""
 
     name: str
     samples: int
@@ -28,36 +28,36 @@ PAPER_DATA = (
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """What the formulas know of workers; the paper's section 5.1 unless given."""
+    """Describes what the formulas know of workers; the paper's section 5.1 unless given."""
 
-    workers: int = 8  #: M
-    engines: int = 8  #: N
-    banks: int = 8  #: K
-    lanes: int = 64  #: L
-    bits: int = 4  #: s
+    workers: int = 8  #: M, number of workers
+    engines: int = 8  #: N, number of engines of a worker
+    banks: int = 8  #: K, number of samples of a micro-batch
+    lanes: int = 64  #: L, number of features of a chunk
+    bits: int = 4  #: s, precision of a feature
 
     def words(self, features: int) -> int:
-        """C s: words of a micro-batch in an engine, each worker with its part of the model."""
+        """Return C s, the words of a micro-batch in an engine, the model split over workers."""
         return -(-features // (self.workers * self.engines * self.lanes)) * self.bits
 
     def pace(self, features: int) -> int:
-        """Cycles of a micro-batch in a stage."""
+        """Return the cycles of a micro-batch in a stage."""
         return max(self.words(features), LOOP_CYCLES)
 
     def micro_batches(self, samples: int) -> int:
-        """That hold the samples."""
+        """Return the number of micro-batches that hold the samples."""
         return -(-samples // self.banks)
 
     def pipelined(self, features: int, batch: int, turnaround: float) -> float:
-        """Cycles of a mini-batch of P4SGD: ``(B/K) C s + T``."""
+        """Return the cycles of a mini-batch of P4SGD: ``(B/K) C s + T``."""
         return self.micro_batches(batch) * self.pace(features) + turnaround
 
     def vanilla(self, features: int, batch: int, turnaround: float) -> float:
-        """Cycles of a mini-batch without overlap: ``(2 B/K - 1) C s + T``."""
+        """Return the cycles of a mini-batch without overlap: ``(2 B/K - 1) C s + T``."""
         return (2 * self.micro_batches(batch) - 1) * self.pace(features) + turnaround
 
     def data_parallel(self, features: int, batch: int, turnaround: float) -> float:
-        """Cycles of a mini-batch of data parallelism: ``(B / (M K)) C s + T + G max(5.5, 2 M)``.
+        """Return the cycles of a data-parallel mini-batch: ``B/(M K) C s + T + G max(5.5, 2 M)``.
 
         Each worker has all features, so C = ceil(D / (N L)), and B / M samples. When it is done
         with them, it sends its padded model, G = N C L / 8 packets of eight numbers. The switch
@@ -75,13 +75,13 @@ class Machine:
 
     @property
     def alone(self) -> "Machine":
-        """One of these workers with a whole model."""
+        """Return one of these workers with a whole model."""
         return Machine(
             workers=1, engines=self.engines, banks=self.banks, lanes=self.lanes, bits=self.bits
         )
 
     def groups(self, features: int) -> int:
-        """G: packets of a worker's whole model."""
+        """Return G: the number of packets of a worker's whole model."""
         lanes = self.engines * self.lanes
         return -(-features // lanes) * lanes // GROUP
 

@@ -1,4 +1,4 @@
-"""A worker's side of AllReduces, frame by frame, by P4SGD's rule of a worker."""
+"""Models a worker's side of AllReduces, frame by frame, by P4SGD's rule of a worker."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,37 +18,37 @@ from sim.p4sgd.golden.frames import LANES, Quality, WireFrame, judge
 class FrameWorker:
     """Sends ``partials``, one after the other, and keeps their full activations in ``sums``.
 
-    Partial j is in slot ``base`` + j mod ``slots``. Whoever has the worker delivers what is sent,
-    hands over what comes to ``address``, and calls :meth:`repeat` when time is over.
+    Partial j is in slot ``base`` + j mod ``slots``. The caller delivers what is sent, hands over
+    what comes to ``address``, and calls :meth:`repeat` when a timeout is over.
     """
 
-    address: bytes  #: of the worker: its switch's answers go there
+    address: bytes  #: address of the worker: its switch's answers go there
     switch: bytes  #: address of its switch
-    port: int  #: of that switch
+    port: int  #: number of the switch's port that the worker is at
     job: int
     epoch: int
     base: int
     slots: int
     partials: Sequence[tuple[int, ...]]
     sums: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    clamped: dict[int, int] = field(default_factory=dict)  #: lanes of a sum that were, a bit each
-    begun: int = 0  #: partials that have been sent
+    clamped: dict[int, int] = field(default_factory=dict)  #: clamped lanes of a sum, a bit each
+    begun: int = 0  #: number of partials that have been sent
 
     def __post_init__(self) -> None:
         self.states = [WorkerSlot.at_start() for _ in range(self.slots)]
 
     @property
     def done(self) -> bool:
-        """Whether all sums have come, and everyone has acknowledged them."""
+        """Return whether all sums have come, and everyone has acknowledged them."""
         free = all(state.phase is Phase.FREE for state in self.states)
         return free and self.begun == len(self.partials)
 
     def index(self, slot: int) -> int:
-        """The partial that a slot has, which is the last one begun there."""
+        """Return the number of the partial in a slot, which is the last one begun there."""
         return (self.begun - 1 - slot) // self.slots * self.slots + slot
 
     def begin(self) -> list[bytes]:
-        """Frames of all partials that may be sent now."""
+        """Return the frames of all partials that may be sent now."""
         frames = []
         while self.begun < len(self.partials):
             slot = self.begun % self.slots
@@ -60,12 +60,12 @@ class FrameWorker:
         return frames
 
     def repeat(self) -> list[bytes]:
-        """Frames of all that it waits for."""
+        """Return the frames of all that the worker waits for."""
         waiting = [k for k, state in enumerate(self.states) if state.phase is not Phase.FREE]
         return [self.frame(slot) for slot in waiting]
 
     def frame(self, slot: int) -> bytes:
-        """What the worker sends as long as it waits in a slot."""
+        """Return the frame that the worker sends as long as it waits in a slot."""
         state = self.states[slot]
         is_agg = state.phase is Phase.PARTIAL
         return WireFrame(
@@ -81,7 +81,7 @@ class FrameWorker:
         ).to_bytes()
 
     def take(self, data: bytes, *, corrupt: bool = False) -> list[bytes]:
-        """A frame comes in; what it sends then."""
+        """Take a frame that comes in; return the frames that the worker sends then."""
         if judge(data, corrupt, self.address) is not Quality.GOOD:
             return []
         frame = WireFrame.from_bytes(data)
@@ -92,7 +92,7 @@ class FrameWorker:
         return self.react(slot, frame.packet)
 
     def react(self, slot: int, packet: Packet) -> list[bytes]:
-        """A packet of a slot comes in."""
+        """Take a packet of a slot; return the frames that the worker sends then."""
         self.states[slot], verdict = worker_rule(self.states[slot], packet)
         if verdict is Verdict.FULL:
             self.sums[self.index(slot)] = packet.payload

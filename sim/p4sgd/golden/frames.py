@@ -1,4 +1,4 @@
-"""The 60-byte frame of P4SGD's AllReduce as bytes, and what a receiver makes of any bytes."""
+"""Models the 60-byte frame of P4SGD's AllReduce as bytes, and a receiver's verdict on any bytes."""
 
 import struct
 from collections.abc import Collection
@@ -17,17 +17,17 @@ LAYOUT = struct.Struct(f"<6s6s2sBBIHHHBB{LANES}i")
 
 
 class Quality(StrEnum):
-    """Whether bytes are a frame of ours; the first that applies, from below."""
+    """Says whether bytes are a frame of ours; if several apply, the last one counts."""
 
     GOOD = "good"
-    MALFORMED = "malformed"  # not 60 bytes long, or with bits set that are zero
-    FOREIGN = "foreign"  # another destination, ethertype or version
-    CORRUPT = "corrupt"  # its checksum is wrong
+    MALFORMED = "malformed"  # they are not 60, or have bits set that must be zero
+    FOREIGN = "foreign"  # they have another destination, ethertype or version
+    CORRUPT = "corrupt"  # their checksum is wrong
 
 
 @dataclass(frozen=True, kw_only=True)
 class WireFrame:
-    """The fields of a frame; addresses as six bytes in the order of the wire."""
+    """Holds the fields of a frame; addresses are six bytes in the order of the wire."""
 
     destination: bytes = bytes(6)
     source: bytes = bytes(6)
@@ -45,7 +45,7 @@ class WireFrame:
     payload: tuple[int, ...] = (0,) * LANES
 
     def to_bytes(self) -> bytes:
-        """The frame on the wire, without its checksum; ValueError for what does not fit."""
+        """Return the frame on the wire, without checksum; ValueError for what does not fit."""
         if len(self.destination) != 6 or len(self.source) != 6 or not 0 <= self.no_flags < 64:
             raise ValueError(f"addresses are six bytes, no_flags six bits: {self}")
         try:
@@ -68,7 +68,7 @@ class WireFrame:
 
     @classmethod
     def from_bytes(cls, wire: bytes) -> "WireFrame":
-        """The fields of 60 bytes, whatever they hold; ValueError for any other number."""
+        """Return the fields of 60 bytes, whatever they hold; raise ValueError for other lengths."""
         if len(wire) != BYTES:
             raise ValueError(f"a frame has {BYTES} bytes: {len(wire)}")
         destination, source, ethertype, version, flags, *numbers = LAYOUT.unpack(wire)
@@ -92,14 +92,14 @@ class WireFrame:
 
     @property
     def packet(self) -> Packet:
-        """What the protocol's rule looks at."""
+        """Return the fields that the protocol's rule looks at."""
         return Packet(self.is_agg, self.bm, self.use, self.acked, self.payload, self.saturated)
 
 
 def judge(
     wire: bytes, corrupt: bool, address: bytes, lengths: Collection[int] = (BYTES,)
 ) -> Quality:
-    """What a receiver whose address is ``address`` makes of a packet; ``corrupt`` says the MAC.
+    """Return the verdict of a receiver with ``address`` on a packet; the MAC says ``corrupt``.
 
     Packets that are too short to tell whose they are are malformed, and so are those of other
     ``lengths``.

@@ -1,4 +1,4 @@
-"""The specification of P4SGD training: mini-batch SGD in fixed point, bit-exact with the RTL.
+"""Specifies P4SGD training: mini-batch SGD in fixed point, bit-exact with the RTL.
 
 Numbers are integers; weights, activations, labels and derivatives have `fraction_bits` fraction
 bits in 32 bits, feature codes `Training.shift` in 8 (signed: two's complement). Algorithm 1.
@@ -19,7 +19,7 @@ FEATURES_LIMIT = 1 << 23
 
 
 class Loss(StrEnum):
-    """What is minimised; names as on the command line."""
+    """Names what is minimised, as on the command line."""
 
     LINEAR = "linear"  # (z - y)^2 / 2
     LOGISTIC = "logistic"  # log-loss of sigmoid(z), y in {0, 1}
@@ -27,7 +27,7 @@ class Loss(StrEnum):
 
 
 class Schedule(StrEnum):
-    """The order of forward, communication and backward; names as on the command line."""
+    """Names the order of forward, communication and backward, as on the command line."""
 
     PIPELINED = "pipelined"  # model parallelism, overlapped per micro-batch: P4SGD
     VANILLA = "vanilla"  # model parallelism, one after the other per mini-batch
@@ -36,7 +36,7 @@ class Schedule(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """What the host programs into every worker before a job."""
+    """Holds what the host programs into every worker before a job."""
 
     loss: Loss
     bits: int  # precision of a feature, 1..8
@@ -63,25 +63,25 @@ class Training:
 
     @property
     def shift(self) -> int:
-        """Fraction bits of a feature: value = code / 2**shift."""
+        """Return the fraction bits of a feature: value = code / 2**shift."""
         return self.bits - 1 if self.signed else self.bits
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The partition of the features: it decides where saturation happens and how it is counted."""
+    """Describes how features are split, which decides where saturation happens and is counted."""
 
     worker_of: NDArray[np.integer]  # [D] worker that holds the feature
     group_of: NDArray[np.integer]  # [D] one number per (worker, engine, chunk)
 
     @classmethod
     def single(cls, features: int) -> "Parts":
-        """Everything in one worker and one chunk."""
+        """Return the partition with everything in one worker and one chunk."""
         nothing = np.zeros(features, dtype=np.int64)
         return cls(nothing, nothing)
 
     def worker_features(self) -> list[NDArray[np.intp] | slice]:
-        """Index the features of each worker that has any."""
+        """Return the indices of the features of each worker that has any."""
         workers = np.unique(self.worker_of)
         if workers.size <= 1:
             return [slice(None)]
@@ -90,7 +90,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class Saturations:
-    """How often each saturation point clamped."""
+    """Counts how often each saturation point clamped."""
 
     activation: int = 0  # partial activations, per sample and worker
     full: int = 0  # sums over workers: full activations, per sample, or exchanged weights
@@ -220,7 +220,7 @@ def updated(
     training: Training,
     parts: Parts,
 ) -> tuple[Integers, Saturations]:
-    """Weights after the micro-batches of a mini-batch."""
+    """Return the weights after the micro-batches of a mini-batch."""
     total = Saturations()
     for start in range(0, len(values), training.banks):
         last = start + training.banks >= len(values)

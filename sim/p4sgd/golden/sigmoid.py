@@ -1,4 +1,4 @@
-"""Logistic sigmoid in fixed point: a table of segment ends with linear interpolation."""
+"""Computes the logistic sigmoid in fixed point: segment ends in a table, linear interpolation."""
 
 import math
 from functools import cache

@@ -1,4 +1,4 @@
-"""P4SGD's switch as a whole, frame by frame: bytes in at a port, bytes out at ports.
+"""Models P4SGD's switch as a whole, frame by frame: bytes in at a port, bytes out at ports.
 
 The rule of a slot is :func:`sim.p4sgd.golden.allreduce.switch_rule`; here are the jobs, the order
 in which a packet is judged, and where answers go.
@@ -15,23 +15,23 @@ from sim.p4sgd.golden.frames import LANES, Quality, WireFrame, judge
 
 @dataclass(kw_only=True)
 class Job(JobRange):
-    """An active job; its slots are as its start left them unless they are listed."""
+    """Holds an active job; its slots are as its start left them unless they are listed."""
 
     slots: dict[int, SwitchSlot] = field(default_factory=dict)
 
     def slot(self, seq: int) -> SwitchSlot:
-        """The state of a slot."""
+        """Return the state of a slot."""
         return self.slots.get(seq) or SwitchSlot.at_start(self.ports, LANES)
 
 
 @dataclass
 class SwitchModel:
-    """A switch; worker i of a job is behind port i."""
+    """Models a switch; worker i of a job is behind port i."""
 
     ports: int
     slots: int
     jobs: int
-    address: bytes  #: own
+    address: bytes  #: the switch's own address
     group: bytes  #: destination of answers
     counters: Counter[tuple[int, StrEnum]] = field(default_factory=Counter)
     saturations: int = 0  #: lanes of a complete sum that were clamped, each once
@@ -41,13 +41,13 @@ class SwitchModel:
 
     @property
     def active(self) -> dict[int, Job]:
-        """The active jobs."""
+        """Return the active jobs."""
         return self.table.active
 
     def start_job(
         self, number: int, *, ports: int, epoch: int, base: int, count: int
     ) -> Refusal | None:
-        """Start a job, or tell why not."""
+        """Start a job, or return why it is refused."""
         return self.table.start(number, Job(ports=ports, epoch=epoch, base=base, count=count))
 
     def stop_job(self, number: int) -> None:
@@ -55,7 +55,7 @@ class SwitchModel:
         self.table.stop(number)
 
     def take(self, port: int, data: bytes, *, corrupt: bool = False) -> list[tuple[int, bytes]]:
-        """A frame comes in at ``port``; the ports and frames of its answers."""
+        """Take a frame that comes in at ``port``; return the ports and frames of its answers."""
         refused = self.judge(port, data, corrupt)
         if refused is not None:
             self.counters[port, refused] += 1
@@ -85,7 +85,7 @@ class SwitchModel:
         return [(k, answer) for k in range(self.ports) if outcome.answer.bm >> k & 1]
 
     def judge(self, port: int, data: bytes, corrupt: bool) -> StrEnum | None:
-        """Why a frame does not come to a slot; None if it does."""
+        """Return why a frame does not come to a slot; None if it does."""
         quality = judge(data, corrupt, self.address)
         if quality is not Quality.GOOD:
             return Verdict(quality.value)
@@ -95,7 +95,7 @@ class SwitchModel:
         return self.judge_job(port, frame)
 
     def judge_job(self, port: int, frame: WireFrame) -> StrEnum | None:
-        """Why a frame belongs to no slot of a job that is active; None if it does."""
+        """Return why a frame belongs to no slot of a job that is active; None if it does."""
         job = self.table.judge(port, number=frame.job, bm=frame.bm, epoch=frame.epoch)
         if isinstance(job, Stranger):
             return Verdict(job.value)

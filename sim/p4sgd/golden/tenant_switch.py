@@ -1,4 +1,4 @@
-"""P4SGD's switch with jobs that are tenants: commands, which packets it takes, whose they are."""
+"""Models P4SGD's switch with jobs that are tenants: commands, and whose packets it takes."""
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -23,12 +23,12 @@ from sim.p4sgd.golden.allreduce import Verdict, switch_rule
 from sim.p4sgd.golden.frames import WireFrame
 from sim.p4sgd.golden.switch import Job, SwitchModel
 
-#: What becomes of a packet that a switch without tenants would take.
+#: Names the verdicts on packets that a switch without tenants would take.
 UNGRANTED = (Refused.NOT_GRANTED, Refused.DRAINING)
 
 
 class Control(StrEnum):
-    """What becomes of a command that comes in by a port."""
+    """Says what becomes of a command that comes in by a port."""
 
     COMMANDS = "commands"  # it is taken, and answered once
     LOST_COMMANDS = "lost commands"  # the one before has not been answered
@@ -37,11 +37,11 @@ class Control(StrEnum):
 
 @dataclass
 class TenantSwitchModel(SwitchModel):
-    """A switch that is granted to jobs, frame by frame: :func:`sim.golden.tenancy.tenancy_rule`."""
+    """Models a switch granted to jobs, by frames: :func:`sim.golden.tenancy.tenancy_rule`."""
 
     open_ports: int = 0  #: ports that take commands
     by_job: Counter[tuple[int, StrEnum]] = field(default_factory=Counter)
-    operations: Counter[int] = field(default_factory=Counter)  #: uses that everyone has ended
+    operations: Counter[int] = field(default_factory=Counter)  #: uses that all have acknowledged
     control: Counter[tuple[int, Control]] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -56,12 +56,12 @@ class TenantSwitchModel(SwitchModel):
 
     @property
     def holders(self) -> dict[int, Tenant]:
-        """The jobs that hold the switch, by their numbers."""
+        """Return the jobs that hold the switch, by their numbers."""
         pairs = enumerate(self.tenants)
         return {k: one for k, one in pairs if one is not None and one.holds}
 
     def command(self, command: Command) -> Command:
-        """Carry a command out, whichever way it comes; the answer."""
+        """Carry a command out, whichever way it comes; return the answer."""
         finished = not self.unfinished(command.job)
         outcome = tenancy_rule(self.sizes, self.tenants, command, finished)
         self.tenants = outcome.tenants
@@ -73,28 +73,28 @@ class TenantSwitchModel(SwitchModel):
         return outcome.answer
 
     def job_of(self, one: Tenant) -> Job:
-        """What a tenant becomes that is granted the switch."""
+        """Return the job of a tenant that is granted the switch."""
         return Job(ports=one.ports, epoch=one.epoch % EPOCHS, base=one.base, count=one.count)
 
     def settle(self) -> None:
-        """Jobs that drain have the time to end their grants, if nothing of them is under way."""
+        """End the grants of jobs that drain and have nothing under way."""
         for number in self.holders:
             if not self.unfinished(number):
                 self.tenants = drained(self.tenants, number)
         self.forget()
 
     def forget(self) -> None:
-        """What jobs without a grant have left in their slots is nobody's."""
+        """Forget what jobs without a grant have left in their slots."""
         for number in self.active.keys() - self.holders.keys():
             del self.active[number]
 
     def unfinished(self, number: int) -> int:
-        """How many uses of a job's slots have begun and not ended."""
+        """Return how many uses of a job's slots have begun and not ended."""
         job = self.active.get(number)
         return 0 if job is None else sum(slot.ack_bm != job.ports for slot in job.slots.values())
 
     def take(self, port: int, data: bytes, *, corrupt: bool = False) -> list[tuple[int, bytes]]:
-        """A frame comes in at ``port``; the ports and frames of its answers."""
+        """Take a frame that comes in at ``port``; return the ports and frames of its answers."""
         asked = None if corrupt else asked_of(data, self.address)
         if asked is None:
             return self.take_packet(port, data, corrupt)
@@ -106,7 +106,7 @@ class TenantSwitchModel(SwitchModel):
         return [(port, to_bytes(answer, destination=asked.source, source=self.address))]
 
     def take_packet(self, port: int, data: bytes, corrupt: bool) -> list[tuple[int, bytes]]:
-        """A frame of the data plane, or one of nobody's."""
+        """Take a frame that is no command; return the ports and frames of its answers."""
         before = Counter(self.counters)
         refused = self.judge(port, data, corrupt)
         if refused is None and self.begins(WireFrame.from_bytes(data)):
@@ -128,14 +128,14 @@ class TenantSwitchModel(SwitchModel):
             self.operations[frame.job] += job.slot(frame.seq).ack_bm == job.ports
 
     def begins(self, frame: WireFrame) -> bool:
-        """Whether a frame would begin a use of a job that drains."""
+        """Return whether a frame would begin a use of a job that drains."""
         job, tenant = self.active[frame.job], self.holders[frame.job]
         slot = job.slot(frame.seq)
         begins = switch_rule(slot, frame.packet, job.ports).slot.use != slot.use
         return tenant.state is State.DRAINING and begins
 
     def judge_job(self, port: int, frame: WireFrame) -> StrEnum | None:
-        """Why a frame belongs to no slot of a job that holds the switch; None if it does."""
+        """Return why a frame belongs to no slot of a job that holds the switch; None if it does."""
         found = packet_rule(
             self.tenants, port, job=frame.job, bm=frame.bm, epoch=frame.epoch, slot=frame.seq
         )

@@ -1,4 +1,4 @@
-"""Frames between the switches of a tree: sums go up in frames that have four bytes more.
+"""Models frames between the switches of a tree: sums go up in frames with four bytes more.
 
 A frame with a sum is 64 bytes long. Its eight lanes have 37 bits each: the low 32 where P4SGD's
 frame has its activations, the high five of lane k from bit 5 k on of a number of 40 bits, whose
@@ -19,7 +19,7 @@ HALF = 1 << LOW_BITS - 1
 
 
 def long_frame(frame: WireFrame, sums: Sequence[int]) -> bytes:
-    """A frame with exact sums, whose lowest 37 bits go."""
+    """Return a frame with exact sums, of which the lowest 37 bits are sent."""
     high = sum(
         (value >> LOW_BITS) % (1 << HIGH_BITS) << HIGH_BITS * k for k, value in enumerate(sums)
     )
@@ -29,7 +29,7 @@ def long_frame(frame: WireFrame, sums: Sequence[int]) -> bytes:
 
 
 def read(wire: bytes) -> tuple[WireFrame, bool]:
-    """The fields of 60 or 64 bytes, and whether they are 64: then ``payload`` has exact sums."""
+    """Return the fields of 60 or 64 bytes, and whether it is 64, with sums in ``payload``."""
     frame = WireFrame.from_bytes(wire[:BYTES])
     if len(wire) == BYTES:
         return frame, False
@@ -42,19 +42,19 @@ def read(wire: bytes) -> tuple[WireFrame, bool]:
 
 
 def signed(high: int) -> int:
-    """The lowest five bits as a signed number."""
+    """Return the lowest five bits as a signed number."""
     half = 1 << HIGH_BITS - 1
     return (high + half) % (2 * half) - half
 
 
 def may_go_up(frame: WireFrame, long: bool) -> bool:
-    """Whether a child may have sent it: a sum in a long frame, or what P4SGD's worker sends."""
+    """Return whether a child may have sent it: a long sum, or what P4SGD's worker sends."""
     if frame.acked:
         return False
     return frame.is_agg if long else not frame.saturated
 
 
 def may_come_down(frame: WireFrame, long: bool) -> bool:
-    """Whether a parent may have sent it: what P4SGD's switch answers."""
+    """Return whether a parent may have sent it: what P4SGD's switch answers."""
     is_sum = frame.is_agg and not frame.acked
     return not long and (is_sum or (frame.acked and not frame.saturated))

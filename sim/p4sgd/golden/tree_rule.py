@@ -1,4 +1,4 @@
-"""The rule of a slot in a switch that has a parent (MINA, "RTL", Tree).
+"""Specifies the rule of a slot in a switch that has a parent (MINA, "RTL", Tree).
 
 The switch is a switch to its children, as `switch_rule` says, and a worker to its parent, as
 `worker_rule` says. What would complete a use goes up instead of down, and goes down when the
@@ -29,42 +29,42 @@ from sim.p4sgd.golden.allreduce import (
     worker_rule,
 )
 
-SUM_BITS = 32 + (MOST_WORKERS - 1).bit_length()  #: of a lane on the way up
+SUM_BITS = 32 + (MOST_WORKERS - 1).bit_length()  #: width of a lane on the way up
 
 
 def in_range(slot: SwitchSlot) -> SwitchSlot:
-    """The slot with its sums in SUM_BITS."""
+    """Return the slot with its sums in SUM_BITS, wrapped if they are larger."""
     half = 1 << SUM_BITS - 1
     return replace(slot, agg=tuple((value + half) % (2 * half) - half for value in slot.agg))
 
 
 @dataclass(frozen=True)
 class TreeSlot:
-    """What a switch with a parent keeps of a slot."""
+    """Holds what a switch with a parent keeps of a slot."""
 
     own: SwitchSlot  # what came from the children: the exact sum of this subtree
     full: Packet | None  # the full activation of the whole tree; None until the parent sends it
-    finished: bool  # the parent has said that everyone has acknowledged it
+    finished: bool  # whether the parent has said that everyone has acknowledged it
 
     @classmethod
     def at_start(cls, everyone: int, lanes: int, uses: int = USES) -> "TreeSlot":
-        """As a job's start leaves it: use -1, finished, its full activation 0."""
+        """Return a slot as a job's start leaves it: use -1, finished, its full activation 0."""
         own = SwitchSlot.at_start(everyone, lanes, uses)
         return cls(own, Packet(True, 0, own.use, payload=own.agg), True)
 
 
 @dataclass(frozen=True)
 class TreeOutcome:
-    """What a switch of a tree does with a packet; the root's slot is P4SGD's."""
+    """Describes what a switch of a tree does with a packet; the root's slot is P4SGD's."""
 
     slot: TreeSlot | SwitchSlot
     verdict: Verdict
-    down: Packet | None = None  # goes to the children in its bm
-    up: Packet | None = None  # goes to the parent; its bm is the matter of who sends it
+    down: Packet | None = None  # answer to the children in its bm
+    up: Packet | None = None  # packet to the parent; whoever sends it sets its bm
 
 
 def root_rule(slot: SwitchSlot, packet: Packet, everyone: int, uses: int = USES) -> Outcome:
-    """A packet comes to the switch that has no parent: P4SGD's rule, with sums of SUM_BITS."""
+    """Return what the root does with a packet: P4SGD's rule, with sums of SUM_BITS."""
     outcome = switch_rule(slot, packet, everyone, uses)
     after, answer = in_range(outcome.slot), outcome.answer
     if answer is not None and answer.is_agg and not answer.pending:
@@ -73,7 +73,7 @@ def root_rule(slot: SwitchSlot, packet: Packet, everyone: int, uses: int = USES)
 
 
 def child_rule(slot: TreeSlot, packet: Packet, everyone: int, uses: int = USES) -> TreeOutcome:
-    """`packet` comes from the child in its bm, one of `everyone`.
+    """Return what a switch does with a packet of the child in its bm, one of `everyone`.
 
     Until the parent has answered, nobody may acknowledge the sum, nor may the next use begin. The
     sender of what goes up again is told pending, as it waits for others.
@@ -99,14 +99,14 @@ def child_rule(slot: TreeSlot, packet: Packet, everyone: int, uses: int = USES) 
 
 
 def upward(slot: TreeSlot) -> Packet:
-    """What goes up of a slot that waits for its parent: the exact sum, or the acknowledgement."""
+    """Return what goes up of a slot that waits for its parent: the exact sum or acknowledgement."""
     if slot.full is None:
         return Packet(True, 0, slot.own.use, payload=slot.own.agg)
     return Packet(False, 0, slot.own.use)
 
 
 def parent_rule(slot: TreeSlot, packet: Packet, everyone: int) -> TreeOutcome:
-    """`packet` comes from the parent: kept if the slot waits for it, and passed to the children."""
+    """Return what a switch does with its parent's packet: it keeps and passes what it waits for."""
     phase, sent = as_worker(slot, everyone)
     verdict = worker_rule(WorkerSlot(slot.own.use, phase), packet)[1]
     if verdict is Verdict.FULL:
@@ -122,7 +122,7 @@ def parent_rule(slot: TreeSlot, packet: Packet, everyone: int) -> TreeOutcome:
 
 
 def as_worker(slot: TreeSlot, everyone: int) -> tuple[Phase, tuple[bool, bool]]:
-    """What the slot waits for as a worker, and whether its sum and acknowledgement went up."""
+    """Return what the slot waits for as a worker, and if its sum and acknowledgement went up."""
     sent = slot.own.agg_bm == everyone, slot.own.ack_bm == everyone
     if sent[0] and slot.full is None:
         return Phase.PARTIAL, sent

@@ -1,4 +1,4 @@
-"""P4SGD's switch as one of a tree, frame by frame (MINA, "RTL", Tree and Exact across levels)."""
+"""Models P4SGD's switch as one of a tree, frame by frame (MINA, "RTL", Exact across levels)."""
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -17,30 +17,30 @@ Slot = SwitchSlot | TreeSlot
 
 @dataclass(kw_only=True)
 class TreeJob(Job):
-    """A job that holds the switch; without a parent the switch is the root of its tree."""
+    """Holds a job that holds the switch; without a parent the switch is the root of its tree."""
 
     parent: int | None = None  #: number of the port to its parent
     tree_slots: dict[int, Slot] = field(default_factory=dict)
 
     def tree_slot(self, seq: int) -> Slot:
-        """The state of a slot."""
+        """Return the state of a slot."""
         kind = SwitchSlot if self.parent is None else TreeSlot
         return self.tree_slots.get(seq) or kind.at_start(self.ports, LANES)
 
 
 def own_part(slot: Slot) -> SwitchSlot:
-    """What came from the children."""
+    """Return what came from the children."""
     return slot.own if isinstance(slot, TreeSlot) else slot
 
 
 def finished(slot: Slot, everyone: int) -> bool:
-    """Whether the next use may begin."""
+    """Return whether the next use may begin."""
     return slot.finished if isinstance(slot, TreeSlot) else slot.ack_bm == everyone
 
 
 @dataclass
 class TreeSwitchModel(TenantSwitchModel):
-    """A switch of tenants, each of which may have a parent behind one of its ports.
+    """Models a switch of tenants, each of which may have a parent behind one of its ports.
 
     It is the child number ``place`` of all its parents, which have the address ``above``. Frames
     that go up have that bit, and frames that come down must have it.
@@ -50,30 +50,30 @@ class TreeSwitchModel(TenantSwitchModel):
     place: int = 0
     octets: Counter[int] = field(
         default_factory=Counter
-    )  #: of frames that name a job, by its number
+    )  #: bytes of frames that name a job, by its number
 
     def job_of(self, one: Tenant) -> TreeJob:
-        """What a tenant becomes that is granted the switch."""
+        """Return the job of a tenant that is granted the switch."""
         epoch = one.epoch % EPOCHS
         return TreeJob(
             ports=one.ports, epoch=epoch, base=one.base, count=one.count, parent=one.parent
         )
 
     def tree_job(self, number: int) -> TreeJob:
-        """A job that holds the switch."""
+        """Return a job that holds the switch."""
         job = self.active[number]
         assert isinstance(job, TreeJob)
         return job
 
     def unfinished(self, number: int) -> int:
-        """How many uses of a job's slots have begun and not ended."""
+        """Return how many uses of a job's slots have begun and not ended."""
         if number not in self.active:
             return 0
         job = self.tree_job(number)
         return sum(not finished(slot, job.ports) for slot in job.tree_slots.values())
 
     def take_packet(self, port: int, data: bytes, corrupt: bool) -> list[tuple[int, bytes]]:
-        """A frame of the data plane, or one of nobody's."""
+        """Take a frame that is no command; return the ports and frames of its answers."""
         verdict, answers = self.judge(port, data, corrupt), []
         if verdict is None:
             verdict, answers = self.rule(port, read(data)[0])
@@ -86,7 +86,7 @@ class TreeSwitchModel(TenantSwitchModel):
         return answers
 
     def rule(self, port: int, frame: WireFrame) -> tuple[StrEnum, list[tuple[int, bytes]]]:
-        """What a frame does to its slot; the ports and frames of its answers."""
+        """Apply a frame to its slot; return the verdict, and the ports and frames of answers."""
         job = self.tree_job(frame.job)
         slot = job.tree_slot(frame.seq)
         outcome = self.outcome(job, slot, port, frame.packet)
@@ -109,7 +109,7 @@ class TreeSwitchModel(TenantSwitchModel):
         return outcome.verdict, answers
 
     def outcome(self, job: TreeJob, slot: Slot, port: int, packet: Packet) -> TreeOutcome:
-        """What the rule says."""
+        """Return what the rule says of a packet."""
         if isinstance(slot, SwitchSlot):
             root = root_rule(slot, packet, job.ports)
             return TreeOutcome(root.slot, root.verdict, root.answer)
@@ -118,7 +118,7 @@ class TreeSwitchModel(TenantSwitchModel):
         return child_rule(slot, packet, job.ports)
 
     def answer(self, frame: WireFrame, packet: Packet, destination: bytes) -> WireFrame:
-        """A packet that answers ``frame``; only a sum has a payload."""
+        """Return the frame of a packet that answers ``frame``; only a sum has a payload."""
         is_sum = packet.is_agg and not packet.acked
         return WireFrame(
             destination=destination,
@@ -135,13 +135,13 @@ class TreeSwitchModel(TenantSwitchModel):
         )
 
     def upward(self, frame: WireFrame, packet: Packet) -> bytes:
-        """What goes to the parent: a long frame with the exact sum, or an acknowledgement."""
+        """Return what goes to the parent: a long frame with the sum, or an acknowledgement."""
         narrow = replace(packet, bm=1 << self.place, payload=(0,) * LANES)
         fields = self.answer(frame, narrow, self.above)
         return long_frame(fields, packet.payload) if packet.is_agg else fields.to_bytes()
 
     def judge(self, port: int, data: bytes, corrupt: bool) -> StrEnum | None:
-        """Why a frame does not come to a slot; None if it does."""
+        """Return why a frame does not come to a slot; None if it does."""
         quality = judge(data, corrupt, self.address, LENGTHS)
         if quality is not Quality.GOOD:
             return Verdict(quality.value)

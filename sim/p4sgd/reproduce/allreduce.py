@@ -1,4 +1,4 @@
-"""Figure 8: how long an AllReduce takes."""
+"""Reproduces figure 8: how long an AllReduce takes."""
 
 import json
 import tempfile
@@ -27,40 +27,40 @@ SPREAD = 64  #: cycles within which workers send at random
 
 @dataclass(frozen=True)
 class Order:
-    """AllReduces that are measured one after the other."""
+    """Orders AllReduces that are measured one after the other."""
 
-    link_latency: int  #: cycles, one way
+    link_latency: int  #: cycles of a link, one way
     spread: int  #: workers send at random within so many cycles; 0: in the same one
     count: int
 
 
 @dataclass(frozen=True)
 class Latencies:
-    """Of every worker and AllReduce: cycles from the last partial activation in to the sum out."""
+    """Holds, by worker and AllReduce, the cycles from the last partial activation to the sum."""
 
     order: Order
     cycles: Sequence[int]
 
     @property
     def mean(self) -> float:
-        """On average."""
+        """Return the mean in cycles."""
         return mean(self.cycles)
 
     @property
     def microseconds(self) -> float:
-        """On average, too."""
+        """Return the mean in microseconds."""
         return self.mean / CLOCK_MHZ
 
 
 def build_allreduce(workers: int = WORKERS) -> tuple[AllReduceParams, Build]:
-    """The simulator of transports, links and switch."""
+    """Build the simulator of transports, links and switch."""
     params = AllReduceParams(network=NetworkParams(workers=workers))
     blocks = [Link(params.network.link), Transport(params.transport)]
     return params, build_system(AllReduceSystem(params), blocks)
 
 
 def latencies(orders: Sequence[Order], workers: int = WORKERS) -> list[Latencies]:
-    """Measure each order."""
+    """Measure each order; return the latencies."""
     params, simulator = build_allreduce(workers)
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder, "latencies.json")
@@ -85,7 +85,7 @@ def latencies(orders: Sequence[Order], workers: int = WORKERS) -> list[Latencies
 
 
 def figure(link_latency: int, quick: bool, progress: Callable[[str], None]) -> Figure:
-    """Links without delay and with, in step and at random."""
+    """Measure links without delay and with it, in step and at random; return the figure."""
     count = 20 if quick else 200
     delays = sorted({0, link_latency})
     progress(f"building and measuring AllReduce of {WORKERS} workers")
@@ -123,7 +123,7 @@ def figure(link_latency: int, quick: bool, progress: Callable[[str], None]) -> F
 
 
 def claims(found: Sequence[Latencies]) -> list[Claim]:
-    """What the paper says of the latency."""
+    """Return what the paper says of the latency, judged."""
     bare = next(each for each in found if not each.order.link_latency and not each.order.spread)
     most = max(each.microseconds for each in found)
     in_step = [each for each in found if not each.order.spread]
@@ -151,7 +151,7 @@ def claims(found: Sequence[Latencies]) -> list[Claim]:
 
 
 def draw(axes: Axes, found: Sequence[Latencies]) -> None:
-    """Bars of the mean, from least to most."""
+    """Draw bars of the mean, from least to most."""
     for index, each in enumerate(found):
         micro = [cycles / CLOCK_MHZ for cycles in each.cycles]
         spread = [[mean(micro) - min(micro)], [max(micro) - mean(micro)]]

@@ -20,12 +20,12 @@ from sim.p4sgd.switch_driver import SwitchDriver
 from sim.p4sgd.training_job import NetworkSettings
 
 EPOCH = 1
-SPARE = 4000  #: cycles by which a worker may wait for the others
+SPARE = 4000  #: cycles that a worker may wait for the others
 
 
 @cocotb.test()
 async def measure(dut: Any) -> None:
-    """All orders, one after the other."""
+    """Carry out all orders, one after the other."""
     orders = [Order(**order) for order in json.loads(os.environ[ORDERS])]
     params = params_in_simulator(AllReduceParams)
     bench = Bench(dut, params)
@@ -38,21 +38,20 @@ async def measure(dut: Any) -> None:
 
 
 class Bench:
-    """Drives all workers' ends."""
+    """Drives all workers' ends of the network."""
 
     def __init__(self, dut: Any, params: AllReduceParams) -> None:
         self.dut, self.params = dut, params
         self.workers = range(params.network.workers)
         self.edge = RisingEdge(dut.clk)
         self.switch: SwitchDriver | None = None
-        self.next = 0  # slot that the next one takes, counted without end
 
     def port(self, name: str, worker: int) -> Any:
-        """A port of a worker's transport."""
+        """Return a port of a worker's transport."""
         return getattr(self.dut, name.format(worker))
 
     async def begin(self, latency: int) -> None:
-        """A new job on links of this latency."""
+        """Begin a new job on links of this latency."""
         dut, params = self.dut, self.params
         network = NetworkSettings(latency=latency)
         everyone, slots = (1 << len(self.workers)) - 1, params.transport.slots
@@ -87,7 +86,7 @@ class Bench:
         await ClockCycles(dut.clk, slots + 2)
 
     async def add_up(self, spread: int) -> list[int]:
-        """One AllReduce: of each worker the cycles from the last partial in to the sum out.
+        """Run an AllReduce; return each worker's cycles from the last partial in to the sum out.
 
         The workers start at random within ``spread`` cycles, or all in the same cycle.
         """

@@ -1,18 +1,18 @@
-"""What a reproduction of P4SGD may be asked for."""
+"""Describes what a reproduction of P4SGD may be asked for."""
 
 from dataclasses import dataclass
 
 from sim.harness.workload import Workload, setting
 
-#: In the order of the paper.
+#: Lists the figures, in the order of the paper.
 FIGURES = ("allreduce", "parallelism", "batch-size", "scale-up", "scale-out", "convergence")
-LINK_LATENCY = 130  #: cycles: an AllReduce takes about as long as the paper's
+LINK_LATENCY = 130  #: cycles of a link, so that an AllReduce takes about as long as the paper's
 MOST_LATENCY = 4095
 
 
 @dataclass(frozen=True, kw_only=True)
 class P4sgdAsked(Workload):
-    """The settings of all figures."""
+    """Holds the settings of all figures."""
 
     link_latency: int = setting(
         LINK_LATENCY,

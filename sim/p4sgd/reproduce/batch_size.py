@@ -1,4 +1,4 @@
-"""Figure 10: throughput against the size of a mini-batch."""
+"""Reproduces figure 10: throughput against the size of a mini-batch."""
 
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.p4sgd.golden.formula import PAPER_MACHINE
@@ -9,7 +9,7 @@ WORKERS = 4
 
 
 def point(batch: int, features: int, link_latency: int) -> Point:
-    """A point of the figure."""
+    """Return a point of the figure."""
     return Point(
         workers=WORKERS,
         hardware=WorkerParams(engines=1, engine=SCALING),

@@ -1,4 +1,4 @@
-"""Figure 14: loss against epochs, of the RTL, its golden model and float64 SGD."""
+"""Reproduces figure 14: loss against epochs, of the RTL, its golden model and float64 SGD."""
 
 import tempfile
 from collections.abc import Callable, Sequence
@@ -18,30 +18,30 @@ WORKERS = 4
 BATCH = 64
 EPOCHS, QUICK_EPOCHS = 40, 12
 DATA = ("digits", "breast-cancer")
-TOLERANCE = 1.01  #: the loss that counts as the same
-MOST_LATER = 1  #: epochs
+TOLERANCE = 1.01  #: factor up to which a loss counts as the same
+MOST_LATER = 1  #: epochs by which the RTL may reach the loss later
 
 
 @dataclass(frozen=True)
 class Convergence:
-    """A training, epoch by epoch."""
+    """Holds a training, epoch by epoch."""
 
     data: str
     rows: Sequence[Row]
 
     @property
     def target(self) -> float:
-        """The loss of float64 SGD after three quarters of the epochs, give or take 1 %."""
+        """Return the loss of float64 SGD after three quarters of the epochs, plus 1 %."""
         return self.rows[3 * len(self.rows) // 4 - 1].float_loss * TOLERANCE
 
     def epochs(self, source: str) -> int | None:
-        """Epochs that ``source`` needs to reach the target; None if it does not."""
+        """Return the epochs that ``source`` needs to reach the target; None if it does not."""
         reached = (row.epoch for row in self.rows if getattr(row, source) <= self.target)
         return next(reached, None)
 
     @property
     def bit_exact(self) -> bool:
-        """The RTL's weights were the golden model's, after every epoch."""
+        """Return whether the RTL's weights were the golden model's after every epoch."""
         return all(row.bit_exact for row in self.rows)
 
 
@@ -66,7 +66,7 @@ def train(data: str, epochs: int, link_latency: int) -> Convergence:
 
 
 def figure(link_latency: int, quick: bool, progress: Callable[[str], None]) -> Figure:
-    """Both data sets."""
+    """Train on both data sets; return the figure."""
     epochs = QUICK_EPOCHS if quick else EPOCHS
     found = []
     for data in DATA:
@@ -76,7 +76,7 @@ def figure(link_latency: int, quick: bool, progress: Callable[[str], None]) -> F
 
 
 def judged(found: Sequence[Convergence], link_latency: int) -> Figure:
-    """The figure of these trainings."""
+    """Return the figure of these trainings."""
     return Figure(
         name="convergence",
         title="Loss against epochs",
@@ -109,7 +109,7 @@ def judged(found: Sequence[Convergence], link_latency: int) -> Figure:
 
 
 def claims(found: Sequence[Convergence]) -> list[Claim]:
-    """The same epochs to the same loss; and ours, that the RTL is the golden model."""
+    """Return whether all need the same epochs to a loss, and whether the RTL is bit-exact."""
     made = []
     for each in found:
         rtl, double = each.epochs("rtl_loss"), each.epochs("float_loss")
@@ -133,7 +133,7 @@ def claims(found: Sequence[Convergence]) -> list[Claim]:
 
 
 def drawing(found: Convergence) -> Callable[[Axes], None]:
-    """Three curves of loss."""
+    """Return a function that draws three curves of loss."""
 
     def draw(axes: Axes) -> None:
         epochs = [row.epoch for row in found.rows]

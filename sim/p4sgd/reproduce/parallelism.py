@@ -1,4 +1,4 @@
-"""Figure 9: an epoch of model parallelism beside one of data parallelism."""
+"""Reproduces figure 9: an epoch of model parallelism beside one of data parallelism."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,8 +17,8 @@ from sim.reproduce.figure import Claim, Figure, Panel, doubling
 WORKERS = 4
 FEATURES, QUICK_FEATURES = (512, 2048, 8192), (512, 2048)
 BATCHES, QUICK_BATCHES = (16, 32, 64, 128, 256, 512, 1024), (16, 128, 1024)
-SEVERAL, EQUAL = 2.0, 1.5  #: times as fast: what counts as several, and still as equal
-EXCHANGE_DEVIATION = 0.15  #: of the formula, which knows only few groups and many
+SEVERAL, EQUAL = 2.0, 1.5  #: factors from which on it is several times, up to which it is equal
+EXCHANGE_DEVIATION = 0.15  #: most deviation from the formula, which knows only few groups and many
 PAPER_MACHINE = Machine(workers=WORKERS)
 
 NOTE = (
@@ -31,7 +31,7 @@ NOTE = (
     " exchange up to M times as fast."
 )
 
-#: Four banks, so that a worker's share of 16 samples is a micro-batch.
+#: Has four banks, so that a worker's share of 16 samples is a micro-batch.
 ENGINE = EngineParams(
     banks=4, lanes=64, max_bits=BITS, chunks=128, fifo_words=2048, data_parallel=True
 )
@@ -39,7 +39,7 @@ ENGINE = EngineParams(
 
 @dataclass(frozen=True)
 class Curve:
-    """Of one number of features: how much longer data parallelism takes, by mini-batch."""
+    """Holds, for one number of features, how much longer data parallelism takes, by mini-batch."""
 
     label: str
     features: int
@@ -49,13 +49,13 @@ class Curve:
 
 
 def points(quick: bool, link_latency: int) -> list[Point]:
-    """All that must be measured."""
+    """Return all points that must be measured."""
     asked = series(quick, link_latency)
     return asked + [point.turnaround for point in asked]
 
 
 def series(quick: bool, link_latency: int) -> list[Point]:
-    """Every number of features with every batch, in every order that fits."""
+    """Return a point for every number of features, with every batch and schedule that fits."""
     hardware = WorkerParams(engines=1, engine=ENGINE, slots=SLOTS)
     return [
         Point(
@@ -74,14 +74,14 @@ def series(quick: bool, link_latency: int) -> list[Point]:
 
 
 def vanilla_fits(features: int, batch: int) -> bool:
-    """Whether a whole mini-batch fits the word FIFO and the slots."""
+    """Return whether a whole mini-batch fits the word FIFO and the slots."""
     machine = Machine(workers=WORKERS, engines=1, banks=ENGINE.banks, lanes=ENGINE.lanes, bits=BITS)
     micro_batches = machine.micro_batches(batch)
     return micro_batches * machine.words(features) <= ENGINE.fifo_words and micro_batches <= SLOTS
 
 
 def figure(quick: bool, link_latency: int, measurements: Measurements) -> Figure:
-    """How many times as long data parallelism takes."""
+    """Return the figure: how many times as long data parallelism takes."""
     asked = series(quick, link_latency)
     batches = QUICK_BATCHES if quick else BATCHES
     rows = {point: measured(point, measurements) for point in asked}
@@ -130,12 +130,12 @@ def figure(quick: bool, link_latency: int, measurements: Measurements) -> Figure
 
 
 def exchanges(row: Row) -> bool:
-    """Whether a row is of data parallelism."""
+    """Return whether a row is of data parallelism."""
     return row["schedule"] == Schedule.DATA_PARALLEL.value
 
 
 def measured_curve(rows: dict[Point, Row], features: int, batches: Sequence[int]) -> Curve:
-    """Of one number of features."""
+    """Return the measured curve of one number of features."""
 
     def ratios(column: str) -> list[float]:
         values = {
@@ -153,7 +153,7 @@ def measured_curve(rows: dict[Point, Row], features: int, batches: Sequence[int]
 
 
 def extend(batches: Sequence[int], found: dict[Schedule, float]) -> tuple[list[Row], list[Curve]]:
-    """The formula on the paper's data and hardware."""
+    """Return rows and curves by the formula, of the paper's data and hardware."""
     rows, curves = [], []
     machine = PAPER_MACHINE
     ways = {
@@ -176,7 +176,7 @@ def extend(batches: Sequence[int], found: dict[Schedule, float]) -> tuple[list[R
 
 
 def claims(curves: Sequence[Curve], kind: str) -> list[Claim]:
-    """What the paper says, of these curves."""
+    """Return what the paper says, judged by these curves."""
     ordered = sorted(curves, key=lambda curve: curve.features)
     all_ratios = [ratio for curve in ordered for ratio in curve.ratios]
     faster = sum(ratio > 1 for ratio in all_ratios)
@@ -213,7 +213,7 @@ def claims(curves: Sequence[Curve], kind: str) -> list[Claim]:
 
 
 def draw(axes: Axes, curves: Sequence[Curve]) -> None:
-    """Measured points as markers on the formula's lines, or lines alone."""
+    """Draw measured points as markers on the formula's lines, or lines alone."""
     doubling(axes, curves[0].batches, "mini-batch B")
     axes.set_yscale("log", base=2)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")

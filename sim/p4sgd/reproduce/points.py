@@ -1,4 +1,4 @@
-"""Cycles of a mini-batch by the hardware's counters, for many sizes of training at a time.
+"""Measures cycles of a mini-batch by the hardware's counters, for many sizes of training.
 
 Hardware that trains spends the same cycles whatever the data are. So nothing is loaded here: the
 memories are empty and read as zeros, and one simulation measures point after point.
@@ -27,9 +27,9 @@ from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import DataSet
 
 JOB, JOB_FILE, RESULTS = "INGATHER_POINTS_JOB", "points.pickle", "points.jsonl"
-PASS_SAMPLES = 128  #: of a pass, or one mini-batch if that has more
-PASSES = (1, 2)  #: of two runs whose difference is measured
-PARALLEL = 2  #: simulations at a time
+PASS_SAMPLES = 128  #: samples of a pass, or one mini-batch if that has more
+PASSES = (1, 2)  #: passes of the two runs whose difference is measured
+PARALLEL = 2  #: number of simulations at a time
 POLL_SECONDS = 0.2
 
 BITS = 4
@@ -38,18 +38,18 @@ SCALING = EngineParams(lanes=32, max_bits=BITS, chunks=512, fifo_words=4096)
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """A size of training, and the hardware that does it."""
+    """Describes a size of training, and the hardware that does it."""
 
-    workers: int = 1  #: M
+    workers: int = 1  #: M, number of workers
     hardware: WorkerParams
-    features: int  #: D
-    batch: int = 64  #: B
+    features: int  #: D, number of features
+    batch: int = 64  #: B, number of samples of a mini-batch
     schedule: Schedule = Schedule.PIPELINED
-    link_latency: int = 0  #: one way
+    link_latency: int = 0  #: cycles of a link, one way
 
     @property
     def machine(self) -> Machine:
-        """What the formulas know of it."""
+        """Return what the formulas know of the hardware."""
         engine = self.hardware.engine
         return Machine(
             workers=self.workers,
@@ -61,20 +61,20 @@ class Point:
 
     @property
     def batches(self) -> int:
-        """Mini-batches of a pass."""
+        """Return the number of mini-batches of a pass."""
         return -(-PASS_SAMPLES // self.batch)
 
     @property
     def turnaround(self) -> "Point":
-        """A point like this one whose mini-batch shows T: the fewest samples, two chunks."""
+        """Return a point like this one whose mini-batch shows T: the fewest samples, two chunks."""
         engine, data_parallel = self.hardware.engine, self.schedule is Schedule.DATA_PARALLEL
-        holders = 1 if data_parallel else self.workers  # of a feature each
+        holders = 1 if data_parallel else self.workers  # workers that share the features
         samples = max(8, engine.banks * (self.workers if data_parallel else 1))
         features = 2 * holders * self.hardware.engines * engine.lanes
         return replace(self, features=features, batch=samples)
 
     def ideal(self, turnaround: float) -> float:
-        """Cycles of a mini-batch by the formula."""
+        """Return the cycles of a mini-batch by the formula."""
         formula = {
             Schedule.PIPELINED: self.machine.pipelined,
             Schedule.VANILLA: self.machine.vanilla,
@@ -83,7 +83,7 @@ class Point:
         return formula(self.features, self.batch, turnaround)
 
     def training(self) -> TrainingRun:
-        """A pass over data of this size, for its settings; ``DoesNotFit`` if they do not fit."""
+        """Return a pass over data of this size, for its settings; ``DoesNotFit`` may be raised."""
         shape = (self.batches * self.batch, self.features)
         data = DataSet("zeros", np.zeros(shape), np.zeros(shape[0]), "")
         options = TrainingWorkload(
@@ -94,27 +94,27 @@ class Point:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What the hardware counted."""
+    """Holds what the hardware counted."""
 
-    batch_cycles: float  #: of a mini-batch in the steady state
+    batch_cycles: float  #: cycles of a mini-batch in the steady state
     workers: Sequence[Mapping[str, int]]  #: counters of each worker in the longest run
 
 
 Measurements = dict[Point, Measurement]
-Progress = Callable[[str, int, int], None]  #: what is going on, points done, points in all
+Progress = Callable[[str, int, int], None]  #: takes what is going on, points done, points in all
 
 
 @dataclass(frozen=True)
 class Order:
-    """What the simulator is told of a point."""
+    """Holds what the simulator is told of a point."""
 
-    settings: list[list[dict[str, int]]]  #: of each run and worker
-    micro_batches: list[int]  #: that each run has
+    settings: list[list[dict[str, int]]]  #: registers of each run and worker
+    micro_batches: list[int]  #: number of micro-batches of each run
     network: NetworkSettings
 
 
 def order(point: Point) -> Order:
-    """The runs of a point."""
+    """Return the runs that measure a point."""
     training = point.training()
     return Order(
         [[training.settings(count, k) for k in range(point.workers)] for count in PASSES],
@@ -159,7 +159,7 @@ def measure(points: Iterable[Point], progress: Progress) -> Measurements:
 
 
 def cost(group: tuple[WorkerParams, int, Schedule]) -> tuple[bool, int]:
-    """How long a simulation takes: data parallelism longest, else by what is in a cycle."""
+    """Rank a group by how long it simulates: data parallelism longest, else by its hardware."""
     hardware, workers, schedule = group
     return schedule is Schedule.DATA_PARALLEL, workers * hardware.engines
 
@@ -186,13 +186,13 @@ def simulate(simulator: Build, points: Sequence[Point], folder: Path) -> Measure
 
 
 def read(folder: Path) -> list[list[dict]]:
-    """What a simulation has written so far: of each point and run the time and all counters."""
+    """Read what a simulation has written so far: the time and all counters of points and runs."""
     path = folder / RESULTS
     lines = path.read_text().split("\n")[:-1] if path.exists() else []
     return [json.loads(line) for line in lines]
 
 
 def turnaround(point: Point, measurements: Measurements) -> float:
-    """T of the hardware, network and schedule of ``point``, from what was measured."""
+    """Return T of the hardware, network and schedule of ``point``, from what was measured."""
     small = point.turnaround
     return measurements[small].batch_cycles - small.ideal(0)

@@ -1,4 +1,4 @@
-"""The host's side of :mod:`sim.p4sgd.reproduce.points`, inside the simulator."""
+"""Does the host's part of :mod:`sim.p4sgd.reproduce.points`, inside the simulator."""
 
 import json
 import os
@@ -17,12 +17,12 @@ from sim.p4sgd.surroundings.cluster import ClusterParams
 from sim.p4sgd.surroundings.worker_system import memory_params
 from sim.p4sgd.training_job import MemorySettings, NetworkSettings
 
-MEMORY = MemorySettings(latency=4)  #: its latency is no part of the formulas
+MEMORY = MemorySettings(latency=4)  #: memory that is fast, as the formulas have no latency of it
 
 
 @cocotb.test()
 async def measure(dut: Any) -> None:
-    """One run after the other, each in a job that fits its network."""
+    """Make one run after the other, each in a job that fits its network."""
     folder = Path(os.environ[JOB])
     orders: list[Order] = pickle.loads((folder / JOB_FILE).read_bytes())
     params = params_in_simulator(ClusterParams)
@@ -57,7 +57,7 @@ async def begin(dut: Any, cluster: ClusterDriver, network: NetworkSettings) -> N
 
 
 async def run(cluster: ClusterDriver, settings: list[dict[str, int]]) -> list[dict[str, int]]:
-    """The counters of all workers of a run."""
+    """Run all workers; return their counters."""
     for worker, values in zip(cluster.workers, settings, strict=True):
         await worker.write(**values | {"join": 0})
         await worker.write(clear_counters=1)

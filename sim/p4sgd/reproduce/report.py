@@ -1,4 +1,4 @@
-"""All figures of the paper that can be reproduced."""
+"""Reproduces all figures of the paper that can be reproduced."""
 
 from collections.abc import Sequence
 
@@ -10,12 +10,12 @@ from sim.p4sgd.reproduce.scale_out import SCALE_OUT
 from sim.p4sgd.reproduce.scale_up import SCALE_UP
 from sim.reproduce.report import Progress, Report
 
-#: Figures of points: which they need, and what becomes of them.
+#: Lists the figures of points: which points they need, and what makes a figure of them.
 OF_POINTS = {
     "parallelism": (parallelism.points, parallelism.figure),
     **{sweep.name: (sweep.points, sweep.figure) for sweep in (BATCH_SIZE, SCALE_UP, SCALE_OUT)},
 }
-#: Figures that are simulated on their own.
+#: Lists the figures that are simulated on their own.
 OF_THEIR_OWN = {"allreduce": allreduce.figure, "convergence": convergence.figure}
 
 METHOD = (
@@ -29,7 +29,7 @@ METHOD = (
 def reproduce(
     names: Sequence[str], asked: P4sgdAsked, *, quick: bool, progress: Progress
 ) -> Report:
-    """The figures of these names, in the order of the paper."""
+    """Return the figures of these names, in the order of the paper."""
     link_latency = asked.link_latency
     points: list[Point] = []
     for name in names:

@@ -1,4 +1,4 @@
-"""Figure 12: throughput against workers."""
+"""Reproduces figure 12: throughput against workers."""
 
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.p4sgd.golden.formula import Machine
@@ -9,7 +9,7 @@ BATCH = 64
 
 
 def point(workers: int, features: int, link_latency: int) -> Point:
-    """A point of the figure."""
+    """Return a point of the figure."""
     return Point(
         workers=workers,
         hardware=WorkerParams(engines=1, engine=SCALING),

@@ -1,4 +1,4 @@
-"""Figure 11: throughput against the engines of a worker."""
+"""Reproduces figure 11: throughput against the engines of a worker."""
 
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.p4sgd.golden.formula import Machine
@@ -9,7 +9,7 @@ BATCH = 64
 
 
 def point(engines: int, features: int, link_latency: int) -> Point:
-    """A point of the figure."""
+    """Return a point of the figure."""
     hardware = WorkerParams(engines=engines, engine=SCALING)
     return Point(hardware=hardware, features=features, batch=BATCH, link_latency=link_latency)
 

@@ -1,4 +1,4 @@
-"""Figures in which something doubles: throughput relative to its first value, by features."""
+"""Makes figures in which something doubles: throughput relative to its first value, by features."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ MARKERS = "os^Dv"
 
 @dataclass(frozen=True)
 class Curve:
-    """Of one number of features."""
+    """Holds the curve of one number of features."""
 
     label: str
     features: int
@@ -26,34 +26,34 @@ class Curve:
 
     @property
     def gain(self) -> float:
-        """From the first value to the last."""
+        """Return the gain from the first value to the last."""
         return self.speed_up[-1]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """A figure: what doubles, and what the paper says of it."""
+    """Describes a figure: what doubles, and what the paper says of it."""
 
     name: str
     title: str
     source: str
     quote: str
     setting: str  #: what is the same in all points
-    what: str  #: that doubles
+    what: str  #: name of what doubles
     values: Sequence[int]
     quick_values: Sequence[int]
     features: Sequence[int]
     quick_features: Sequence[int]
-    point: Callable[[int, int, int], Point]  #: of value, features, latency of the links
-    paper: Callable[[int], tuple[Machine, int]]  #: of a value: the paper's machine, and B
+    point: Callable[[int, int, int], Point]  #: makes a point of value, features, links' latency
+    paper: Callable[[int], tuple[Machine, int]]  #: returns the paper's machine and B of a value
     rises: str  #: the statement that every step helps
     by_features: str  #: the statement on the number of features
-    more_features: bool  #: gain more; else less
+    more_features: bool  #: whether more features gain more; else they gain less
     near_linear: str = ""  #: the statement on the largest data set, if there is one
-    linear: bool = False  #: draw what is linear
+    linear: bool = False  #: whether the linear speed-up is drawn as well
 
     def series(self, quick: bool, link_latency: int) -> dict[int, list[Point]]:
-        """By features: a point for each value."""
+        """Return a point for each value, by features."""
         return {
             features: [
                 self.point(value, features, link_latency)
@@ -63,12 +63,12 @@ class Sweep:
         }
 
     def points(self, quick: bool, link_latency: int) -> list[Point]:
-        """All that must be measured."""
+        """Return all points that must be measured."""
         asked = [point for mine in self.series(quick, link_latency).values() for point in mine]
         return asked + [point.turnaround for point in asked]
 
     def figure(self, quick: bool, link_latency: int, measurements: Measurements) -> Figure:
-        """The numbers, two pictures, the claims."""
+        """Return the figure: the numbers, two pictures, the claims."""
         series = self.series(quick, link_latency)
         values = self.quick_values if quick else self.values
         rows = {
@@ -102,7 +102,7 @@ class Sweep:
         )
 
     def measured_curve(self, features: int, values: Sequence[int], rows: Sequence[Row]) -> Curve:
-        """Of the rows of one number of features."""
+        """Return the curve of the rows of one number of features."""
         found = [row["batch"] / row["mini_batch_cycles"] for row in rows]
         ideal = [row["batch"] / row["formula_cycles"] for row in rows]
         return Curve(f"D = {features:,}", features, values, relative(found), relative(ideal))
@@ -110,7 +110,7 @@ class Sweep:
     def extend(
         self, values: Sequence[int], turnarounds: Sequence[float]
     ) -> tuple[list[Row], list[Curve]]:
-        """The formula on the paper's data and hardware."""
+        """Return rows and curves by the formula, of the paper's data and hardware."""
         rows, curves = [], []
         for data in PAPER_DATA:
             rates = []
@@ -124,7 +124,7 @@ class Sweep:
         return rows, curves
 
     def claims(self, curves: Sequence[Curve], kind: str) -> list[Claim]:
-        """What the paper says, of these curves."""
+        """Return what the paper says, judged by these curves."""
         gains = [curve.gain for curve in sorted(curves, key=lambda curve: curve.features)]
         shown = "; ".join(f"{curve.label}: {curve.gain:.2f}" for curve in curves)
         if not self.more_features:
@@ -135,7 +135,7 @@ class Sweep:
         ]
 
     def linear_claims(self, paper: Sequence[Curve]) -> list[Claim]:
-        """At least 90 % of linear on the data with the most features."""
+        """Return whether at least 90 % of linear is reached on the data with the most features."""
         if not self.near_linear:
             return []
         most = max(paper, key=lambda curve: curve.features)
@@ -144,7 +144,7 @@ class Sweep:
         return [Claim(f"by the formula: {self.near_linear} (90 % of it)", share >= 0.9, found)]
 
     def drawing(self, curves: Sequence[Curve]) -> Callable[[Axes], None]:
-        """Measured points as markers on the formula's lines, or lines alone."""
+        """Return a function that draws measured points on the formula's lines, or lines alone."""
 
         def draw(axes: Axes) -> None:
             values = curves[0].x
@@ -165,10 +165,10 @@ class Sweep:
 
 
 def rises(values: Sequence[float]) -> bool:
-    """All the way."""
+    """Return whether each value is above the one before."""
     return all(first < second for first, second in pairwise(values))
 
 
 def relative(values: Sequence[float]) -> list[float]:
-    """To the first."""
+    """Return the values relative to the first."""
     return [value / values[0] for value in values]

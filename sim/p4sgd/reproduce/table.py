@@ -1,4 +1,4 @@
-"""Rows of the tables on throughput, measured or by the formula, and what is said of them."""
+"""Makes rows of the tables on throughput, measured or by the formula, and judges them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,13 +7,13 @@ from sim.p4sgd.golden.formula import DataSize, Machine
 from sim.p4sgd.reproduce.points import Measurements, Point, turnaround
 from sim.reproduce.figure import Claim
 
-MOST_DEVIATION = 0.03  #: from the formula
+MOST_DEVIATION = 0.03  #: most deviation from the formula, as a share of it
 
 Row = Mapping[str, Any]
 
 
 def measured(point: Point, measurements: Measurements) -> Row:
-    """Cycles of a mini-batch by the hardware's counters, and by the formula."""
+    """Return the cycles of a mini-batch by the hardware's counters, and by the formula."""
     cycles = measurements[point].batch_cycles
     found = turnaround(point, measurements)
     ideal = point.ideal(found)
@@ -37,7 +37,7 @@ def measured(point: Point, measurements: Measurements) -> Row:
 def by_formula(
     data: DataSize, machine: Machine, batch: int, schedule: str, turnaround: float, cycles: float
 ) -> Row:
-    """The same of what was not simulated, with the seconds of an epoch at 250 MHz."""
+    """Return the row of what was not simulated, with the seconds of an epoch at 250 MHz."""
     seconds = -(-data.samples // batch) * cycles / 250e6
     return {
         "source": "formula",
@@ -59,7 +59,7 @@ def by_formula(
 def follows_formula(
     rows: Sequence[Row], what: str = "cycles", most: float = MOST_DEVIATION
 ) -> Claim:
-    """Not of the paper: the cycles are those of the formula."""
+    """Return the claim, which is ours, that the cycles are those of the formula."""
     found = max(abs(row["deviation"]) for row in rows)
     text = f"(ours) {what} within {most:.0%} of the formula"
     return Claim(text, found <= most, f"at most {found:.2%} away, {len(rows)} points")

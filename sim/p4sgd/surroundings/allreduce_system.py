@@ -1,4 +1,4 @@
-"""Transports around a network, without anything to train: AllReduce alone."""
+"""Connects transports by a network, without anything to train: AllReduce alone."""
 
 from dataclasses import dataclass, field
 
@@ -14,19 +14,19 @@ from sim.p4sgd.surroundings.network import LINK_COUNTS, Network, NetworkParams
 
 @dataclass(frozen=True, kw_only=True)
 class AllReduceParams:
-    """Sizes of the system."""
+    """Sets the sizes of the system."""
 
     transport: TransportParams = field(default_factory=TransportParams)
     network: NetworkParams = field(default_factory=NetworkParams)
 
     @property
     def suffix(self) -> str:
-        """Both."""
+        """Return the end of the module's name: transport and network."""
         return f"{self.network.suffix}_{self.transport.suffix}"
 
 
 class AllReduceSystem(Component):
-    """M :class:`Transport` around a :class:`Network`; ``clear`` begins a job on all of them."""
+    """Connects M :class:`Transport` by a :class:`Network`; ``clear`` begins a job on all."""
 
     def __init__(self, params: AllReduceParams) -> None:
         count = params.network.workers

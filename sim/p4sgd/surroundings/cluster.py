@@ -1,4 +1,4 @@
-"""Workers with their memories, a switch and the links between them in one simulated design."""
+"""Connects workers with their memories, a switch and the links between them in one design."""
 
 from dataclasses import dataclass, field
 
@@ -16,7 +16,7 @@ from sim.p4sgd.surroundings.worker_system import WorkerSystem, memory_count, mem
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterParams:
-    """Sizes of a cluster."""
+    """Sets the sizes of a cluster."""
 
     worker: WorkerParams = field(default_factory=WorkerParams)
     network: NetworkParams = field(default_factory=NetworkParams)
@@ -28,17 +28,17 @@ class ClusterParams:
 
     @property
     def suffix(self) -> str:
-        """Workers, and what each is."""
+        """Return the end of the module's name: the number of workers, and what each is."""
         return f"{self.network.suffix}_{self.worker.suffix}"
 
     @property
     def workers(self) -> int:
-        """M."""
+        """Return M, the number of workers."""
         return self.network.workers
 
 
 class ClusterSystem(Component):
-    """M :class:`WorkerSystem` around a :class:`Network`.
+    """Connects M :class:`WorkerSystem` by a :class:`Network`.
 
     Worker m is at port m of the switch; its memories have the numbers from ``m * memory_count``
     on. ``memory`` and ``fail_index`` are those of every worker, ``link``, ``cut`` and ``counts``

@@ -1,4 +1,4 @@
-"""A switch and the links to it, inside the simulated design."""
+"""Connects a switch and the links to it, inside the simulated design."""
 
 from dataclasses import dataclass, field
 
@@ -19,11 +19,11 @@ LINK_COUNTS = data.StructLayout(dict.fromkeys(COUNTERS, 32))
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkParams:
-    """Sizes of a network."""
+    """Sets the sizes of a network."""
 
-    workers: int = 8  #: M, 1..32
+    workers: int = 8  #: M, number of workers, 1..32
     link: LinkParams = field(default_factory=LinkParams)
-    slots: int = 1 << 16  #: of the switch
+    slots: int = 1 << 16  #: number of slots of the switch
 
     def __post_init__(self) -> None:
         if not 1 <= self.workers <= 32:
@@ -31,22 +31,22 @@ class NetworkParams:
 
     @property
     def suffix(self) -> str:
-        """Workers and slots."""
+        """Return the end of the module's name: workers and slots."""
         return f"{self.workers}_{self.slots}_{self.link.suffix}"
 
     @property
     def switch(self) -> SwitchParams:
-        """A port for each worker."""
+        """Return the sizes of the switch, which has a port for each worker."""
         return SwitchParams(ports=max(2, self.workers), slots=self.slots)
 
     @property
     def axil(self) -> AxiLiteSignature:
-        """The switch's register bus."""
+        """Describe the switch's register bus."""
         return AxiLiteSignature(address_bits=switch_registers(self.switch).address_bits)
 
 
 class Network(Component):
-    """A :class:`Switch`, with a :class:`Link` from and to each worker.
+    """Connects a :class:`Switch` by a :class:`Link` from and to each worker.
 
     ``link`` sets all links; ``cut`` has a bit for each worker, whose links are then down.
     ``counts`` adds up the counters of all links.

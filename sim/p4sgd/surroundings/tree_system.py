@@ -1,4 +1,4 @@
-"""Switches of a tree and the links between them, inside the simulated design."""
+"""Connects switches of a tree by links, inside the simulated design."""
 
 from dataclasses import dataclass, field
 
@@ -18,27 +18,27 @@ from sim.surroundings.link import COUNTERS, Link, LinkParams
 
 @dataclass(frozen=True, kw_only=True)
 class TreeSystemParams:
-    """What a tree is made of; each switch has as many ports as the largest one needs."""
+    """Describes what a tree is made of; each switch has as many ports as the largest one needs."""
 
     plan: TreePlan
     link: LinkParams = field(default_factory=LinkParams)
-    slots: int = 64  #: of each switch
+    slots: int = 64  #: number of slots of each switch
     jobs: int = 2  #: most tenants of each switch
 
     @property
     def suffix(self) -> str:
-        """The tree and its sizes."""
+        """Return the end of the module's name: the tree and its sizes."""
         parents = "_".join(str(one.parent or 0) for one in self.plan.members)
         return f"{parents}_s{self.slots}_j{self.jobs}_{self.link.suffix}"
 
     @property
     def switch(self) -> TreeSwitchParams:
-        """One of the switches."""
+        """Return the sizes of each of the switches."""
         return TreeSwitchParams(ports=max(2, self.plan.ports), slots=self.slots, jobs=self.jobs)
 
     @property
     def axil(self) -> AxiLiteSignature:
-        """The register bus of a switch."""
+        """Describe the register bus of a switch."""
         return AxiLiteSignature(address_bits=switch_registers(self.switch).address_bits)
 
 

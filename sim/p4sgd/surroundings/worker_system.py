@@ -1,4 +1,4 @@
-"""A worker with its memories in one simulated design, so that Python may sleep while it runs."""
+"""Connects a worker and its memories in one simulated design, so that Python may sleep."""
 
 from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import data
@@ -16,17 +16,17 @@ from sim.surroundings.axi_memory import AxiMemory, AxiMemoryParams
 
 
 def memory_params(params: WorkerParams) -> AxiMemoryParams:
-    """The memory behind each port of a worker."""
+    """Return the sizes of the memory behind each port of a worker."""
     return AxiMemoryParams(address_bits=params.address_bits, data_bits=PORT_BITS)
 
 
 def memory_count(params: WorkerParams) -> int:
-    """Memories of a worker: its word ports in order, then the labels."""
+    """Return the number of memories of a worker: one for each word port, and the labels'."""
     return params.engines * params.ports + 1
 
 
 class WorkerSystem(Component):
-    """A :class:`Worker` and an :class:`AxiMemory` behind each of its memory ports.
+    """Connects a :class:`Worker` and an :class:`AxiMemory` behind each of its memory ports.
 
     Memory i (the word ports in order, then the labels, from ``first_memory`` on) holds the file
     that ``+memory_<i>=FILE`` names. ``memory`` sets the timing of all; its ``fail`` holds for
