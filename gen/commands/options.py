@@ -63,7 +63,7 @@ def shortcuts_of(params_class: type, names: list[str]) -> Iterator[inspect.Param
     """Yield an option for each of ``names``, parameters of the hardware."""
     known = {one.name: one for one in parameters(params_class)}
     for name in names:
-        text = f"{known[name].doc[:1].upper()}{known[name].doc[1:].rstrip('.')}."
+        text = f"Set a parameter of the hardware: {known[name].doc.rstrip('.')}."
         option = typer.Option(spelled(name), help=text, show_default="the preset's")
         yield parameter(name, known[name].kind | None, None, option)
 

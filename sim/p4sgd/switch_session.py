@@ -1,4 +1,4 @@
-"""A P4SGD switch by itself, driven as hard as its ports allow."""
+"""Measures a P4SGD switch by itself, driven as hard as its ports allow."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,13 +11,13 @@ from sim.harness.workload import Workload, setting
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchWorkload(Workload):
-    """Packets of all workers, as many as the ports take."""
+    """Describes the packets of all workers, as many as the ports take."""
 
-    seed: int = setting(1, "Number that decides which slots the packets use.", least=0)
+    seed: int = setting(1, "Draw by this number which slots the packets use.", least=0)
 
 
 class SwitchSession(MeasuringSession):
-    """Latency of a sum, and packets a cycle, by the switch's own counters."""
+    """Measures the latency of a sum, and packets a cycle, by the switch's own counters."""
 
     workload = SwitchWorkload
     component = Switch
@@ -31,7 +31,7 @@ class SwitchSession(MeasuringSession):
     maximise = ("packets_per_second",)
 
     def result(self, found: Any, clock_hz: float) -> Result:
-        """The sums are checked on the way."""
+        """Return the figures; the sums were checked on the way."""
         random, single = (found[name][0] / found[name][1] for name in ("random", "single"))
         return Result(
             figures={

@@ -22,95 +22,105 @@ class TrainingWorkload(Workload):
 
     data: str = setting(
         "digits",
-        "Samples to train on: digits, breast-cancer, a LIBSVM file (.gz, .bz2, .xz too), an .npz"
-        f" file, or {ZEROS}, which are as many as --samples and --features say.",
+        "Train on these samples: digits, breast-cancer, a LIBSVM file (.gz, .bz2, .xz too), an"
+        f" .npz file, or {ZEROS}, which are as many as --samples and --features say.",
     )
     test: str | None = setting(
         None,
-        "Samples to test on and not to train on: a file, or a fraction such as 0.2 of the data, the"
-        " last after shuffling.",
+        "Test on these samples, and do not train on them: a file, or a fraction such as 0.2 of the"
+        " data, the last after shuffling.",
         metavar="FILE|FRACTION",
     )
     shuffle: bool = setting(
         True,
-        "Whether the samples are trained on in an order that the seed draws.",
+        "Train on the samples in an order that the seed draws.",
         off="Train in the order of the data, not in one that the seed draws.",
     )
-    samples: int = setting(512, f"Number of samples of --data {ZEROS}.", least=1)
-    features: int = setting(4096, f"Number of features of --data {ZEROS}.", least=1)
-    loss: Loss = setting(Loss.LOGISTIC, "The loss function that is minimised.")
+    samples: int = setting(512, f"Make so many samples of --data {ZEROS}.", least=1)
+    features: int = setting(4096, f"Give samples of --data {ZEROS} so many features.", least=1)
+    loss: Loss = setting(Loss.LOGISTIC, "Minimise this loss function.")
     positive: str | None = setting(
         None,
-        "The class that is told from the rest, or a threshold such as >=5.",
+        "Tell this class from the rest, or labels apart by a threshold such as >=5.",
         metavar="CLASS",
     )
     bias: bool = setting(False, "Add a constant feature.")
-    bits: int = setting(4, "Bits of a feature that are read: the precision of training.")
+    bits: int = setting(4, "Read so many bits of a feature: the precision of training.")
     stored_bits: int | None = setting(
-        None, "Bits of a feature in memory, if they are more than are read."
+        None, "Store features with so many bits, if these are more than are read."
     )
     global_scale: bool = setting(False, "Scale all features alike, instead of each by itself.")
     center: bool = setting(
         False,
-        "Take its mean off every feature, and add a constant one: allows a larger learning rate."
-        " Codes become signed, which takes a bit of their precision.",
+        "Subtract its mean from every feature, and add a constant one: this allows a larger"
+        " learning rate. Codes become signed, which takes a bit of their precision.",
     )
-    batch: int = setting(64, "Samples of a mini-batch, after which the model is updated.", least=1)
+    batch: int = setting(64, "Update the model after so many samples, a mini-batch.", least=1)
     eta: float | None = setting(
-        None, "Learning rate.", shown="from the data: 1 / smoothness of the loss"
+        None, "Learn at this rate.", shown="from the data: 1 / smoothness of the loss"
     )
     l2_shift: int = setting(
-        0, "Weights lose 2^-N of themselves in each mini-batch; 0 is off, all else needs l2=true."
+        0,
+        "Shrink weights by 2^-N of themselves in each mini-batch; 0 is off, others need l2=true.",
     )
-    epochs: int = setting(30, "Number of times that all samples are trained on.", least=1)
+    epochs: int = setting(30, "Train so many times on all samples.", least=1)
     workers: int = setting(
         1,
-        "Workers that share the features; two or more are joined by a switch.",
+        "Share the features (data-parallel: the samples) between so many workers; a switch joins"
+        " two or more.",
         least=1,
         most=MOST_WORKERS,
     )
     schedule: Schedule = setting(
-        Schedule.PIPELINED, "The order of forward pass, communication and backward pass."
+        Schedule.PIPELINED, "Run forward pass, communication and backward pass in this order."
     )
     link_latency: int = setting(
-        100, "Cycles that a link between worker and switch takes, one way.", least=0, most=4095
+        100,
+        "Delay packets between worker and switch by so many cycles, one way.",
+        least=0,
+        most=4095,
     )
-    drop: float = setting(0.0, "Chance that a link drops a packet.", least=0, most=1)
-    duplicate: float = setting(0.0, "Chance that a link doubles a packet.", least=0, most=1)
+    drop: float = setting(0.0, "Drop a packet on a link with this chance.", least=0, most=1)
+    duplicate: float = setting(0.0, "Double a packet on a link with this chance.", least=0, most=1)
     reorder: float = setting(
-        0.0, "Chance that a link delays a packet beyond later ones.", least=0, most=1
+        0.0, "Delay a packet beyond later ones on a link with this chance.", least=0, most=1
     )
-    corrupt: float = setting(0.0, "Chance that a link flips a bit of a packet.", least=0, most=1)
+    corrupt: float = setting(
+        0.0, "Flip a bit of a packet on a link with this chance.", least=0, most=1
+    )
     displacement: int = setting(
-        64, "Most cycles by which a reordered or doubled packet is late.", least=0, most=4095
+        64, "Delay reordered and doubled packets by at most so many cycles.", least=0, most=4095
     )
     timeout: int = setting(
         0,
-        "Cycles until a worker repeats a packet; 0 takes what suits the links.",
+        "Repeat a worker's packet after so many cycles; 0 takes what suits the links.",
         least=0,
         most=(1 << 23) - 1,
     )
     retries: int = setting(
         100,
-        "Repetitions after which a worker gives a silent switch up; 0 is never.",
+        "Let a worker give a silent switch up after so many repetitions; 0 is never.",
         least=0,
         most=255,
     )
     memory_latency: int = setting(
         128,
-        "Cycles from a burst's address to its first beat in the simulated memory.",
+        "Let the simulated memory take so many cycles from a burst's address to its first beat.",
         least=0,
         most=1023,
     )
     memory_stall: int = setting(
-        0, "Chance in 256 that the simulated memory pauses, drawn every cycle.", least=0, most=250
+        0,
+        "Pause the simulated memory with this chance in 256, drawn every cycle.",
+        least=0,
+        most=250,
     )
     turnaround: float = setting(
-        0.0, "Cycles of each mini-batch that the formula of ideal cycles adds.", least=0
+        0.0, "Add so many cycles to each mini-batch in the formula of ideal cycles.", least=0
     )
     seed: int = setting(
         1,
-        "Number that decides the order of the samples, the memory's pauses and the links' faults.",
+        "Draw by this number the order of the samples, the memory's pauses and the links' faults.",
         least=0,
         most=(1 << 31) - 1,
     )
