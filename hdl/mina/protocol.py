@@ -1,4 +1,4 @@
-"""MINA's control frames between hosts and controller."""
+"""Describes MINA's control frames between hosts and controller."""
 
 # The fields of a struct are annotated with shapes, which are no types.
 # pyright: reportGeneralTypeIssues=false, reportInvalidTypeForm=false
@@ -17,7 +17,7 @@ class Kind(enum.Enum, shape=8):
     """
 
     PREPARE = 16  #: controller to host: lock, and say where you are
-    ACK = 17  #: host to controller: locked in the round, and where it is
+    ACK = 17  #: host to controller: it is locked in the round, and says where it is
     UPDATE = 18  #: controller to host: the round's grant
     ABORT = 19  #: controller to host: the round ends without a grant
     DONE = 20  #: host to controller: it has the round's grant
@@ -39,20 +39,20 @@ class AgreementHead(data.Struct):
     version: 8  #: byte 14
     kind: Kind  #: byte 15
     host: 32  #: bytes 16..19: to whom it goes, or from whom it comes
-    job: 16  #: bytes 20, 21: of the host
+    job: 16  #: bytes 20, 21: job of the host
     owner: 16  #: bytes 22, 23: the grant's job
-    round: 32  #: bytes 24..27
+    round: 32  #: bytes 24..27: number of the round
     told: 32  #: bytes 28..31: ACK, REPORT: the round that the host's grant was told in
-    index: 32  #: bytes 32..35: of the host's next operation; UPDATE, ABORT: all below are over
+    index: 32  #: bytes 32..35: next operation of the host; UPDATE, ABORT: all below are over
     epoch: 32  #: bytes 36..39: number of the grant; 0: nobody owns a tree
-    tree: 16  #: bytes 40, 41: the grant's
+    tree: 16  #: bytes 40, 41: number of the grant's tree
     busy: 1  #: byte 42, bit 0: the operation before is under way
-    ina: 1  #: bit 1: it is, with INA
-    missing: 1  #: bit 2: it is, and not all of its sums are in
-    stalled: 1  #: bit 3: it is, with INA, and makes no progress
+    ina: 1  #: bit 1: that operation is under way with INA
+    missing: 1  #: bit 2: that operation is under way, and not all of its sums are in
+    stalled: 1  #: bit 3: that operation is under way with INA, and makes no progress
     no_flags: 12  #: zero, to byte 43
     first: 32  #: bytes 44..47: first operation of the grant
-    end: 32  #: bytes 48..51: the one behind its last
+    end: 32  #: bytes 48..51: the operation behind the last of the grant
     nothing: 64  #: bytes 52..59: zero
 
 

@@ -1,4 +1,4 @@
-"""What a schedule could gain at most on its placement, by a linear program."""
+"""Computes by a linear program what a schedule could gain at most with its placement."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -16,7 +16,7 @@ Reals = NDArray[np.float64]
 
 
 def bound_of(schedule: Schedule) -> float | None:
-    """The most that the score could be, with the hosts and times of ``schedule``.
+    """Return the most that the score could be, with the hosts and times of ``schedule``.
 
     Between two starts or ends of jobs, job j uses INA for a share u_j y_j of its time and saves y_j
     of what it can. A switch (or port) adds up for one job at a time: the sum of u y of its jobs is
@@ -47,7 +47,7 @@ def bound_of(schedule: Schedule) -> float | None:
 
 
 def most_gain(gains: Reals, limits: Sequence[Any], capacity: int) -> float:
-    """The most of ``gains``, as a share of all; later columns of the early limits are missing."""
+    """Return the most of ``gains``, as a share of all; early limits lack the later columns."""
     for each in limits:
         each.resize(each.shape[0], gains.size)
     rows: Any = csr_array(vstack(limits))
@@ -58,7 +58,7 @@ def most_gain(gains: Reals, limits: Sequence[Any], capacity: int) -> float:
 
 
 def usage_of(schedule: Schedule, jobs: NDArray[np.int64]) -> Reals:
-    """By job and group of switches (or ports) that are alike: the share that a tree takes."""
+    """Return, by job and group of equal switches (or ports), the share that a tree takes of it."""
     cluster = schedule.asked.cluster
     ports = schedule.asked.unit is Unit.PORT
     groups = [np.zeros((jobs.size, 0))]
@@ -69,7 +69,7 @@ def usage_of(schedule: Schedule, jobs: NDArray[np.int64]) -> Reals:
         found = np.zeros((jobs.size, cluster.hosts // width))
         for row, hosts in enumerate(schedule.placed[job] for job in jobs):
             below = width if ports else width // cluster.down[layer - 1]
-            if np.unique(hosts // below).size > 1:  # the tree reaches these
+            if np.unique(hosts // below).size > 1:  # the tree has switches of this layer
                 share = 1 / (alike * cluster.up[layer]) if ports else 1 / alike
                 found[row, np.unique(hosts // width)] = share
         groups.append(found)

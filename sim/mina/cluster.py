@@ -1,4 +1,4 @@
-"""The fat tree that the hosts stand in."""
+"""Describes the fat tree that the hosts stand in."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ MOST_HOSTS = 1 << 16
 
 @dataclass(frozen=True)
 class FatTree:
-    """Layers from the hosts up; ``down[i]`` and ``up[i]`` are links between layers i and i + 1.
+    """Describes layers from the hosts up, with ``down[i]`` and ``up[i]`` links between i and i + 1.
 
     A node of layer i + 1 has ``down[i]`` links to layer i, a node of layer i has ``up[i]`` links to
     layer i + 1. The default has 1,024 hosts, 128 ToR, 128 pod and 64 core switches.
@@ -33,31 +33,31 @@ class FatTree:
 
     @property
     def hosts(self) -> int:
-        """Number of hosts."""
+        """Return the number of hosts."""
         return prod(self.down)
 
     @property
     def layers(self) -> int:
-        """Layers of switches."""
+        """Return the number of layers of switches."""
         return len(self.down)
 
     @property
     def switches(self) -> int:
-        """Number of switches of all layers."""
+        """Return the number of switches of all layers."""
         return sum(map(self.switches_of, range(1, self.layers + 1)))
 
     def switches_of(self, layer: int) -> int:
-        """Switches of a layer, of which 1 is the ToR's."""
+        """Return the number of switches of a layer, of which 1 is the ToR's."""
         return prod(self.up[:layer]) * prod(self.down[layer:])
 
     def name_of(self, layer: int) -> str:
-        """What switches of a layer are called."""
+        """Return what switches of a layer are called."""
         names = {1: "ToR", self.layers: "core"}
         return names.get(layer, "pod" if layer == 2 else f"layer {layer}")
 
 
 def parse_topology(text: str) -> FatTree:
-    """``8,8,16:1,8,8``: links down of each layer, then links up."""
+    """Read a fat tree from ``8,8,16:1,8,8``: links down of each layer, then links up."""
     if not re.fullmatch(r"\d+(,\d+)*:\d+(,\d+)*", text):
         raise ValueError(f"topology must be DOWN,...:UP,..., such as {FatTree()}: {text!r}")
     down, up = (tuple(map(int, part.split(","))) for part in text.split(":"))

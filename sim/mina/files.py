@@ -1,4 +1,4 @@
-"""What a schedule leaves as files: jobs, a summary, and a timeline for Perfetto."""
+"""Writes what a schedule leaves as files: jobs, a summary, and a timeline for Perfetto."""
 
 import csv
 import json
@@ -11,17 +11,17 @@ import numpy as np
 from sim.mina.schedule import Schedule
 
 JOBS, SUMMARY, TIMELINE = "jobs.csv", "summary.json", "timeline.json"
-UNDEFINED = "undefined"  #: a score where INA is of no use to anybody
-LOGGED = 20_000  #: operations that a timeline shows one by one
+UNDEFINED = "undefined"  #: stands for a score where INA is of no use to anybody
+LOGGED = 20_000  #: number of operations that a timeline shows one by one
 
 
 def shown(score: float | None) -> float | str:
-    """A score, or that there is none."""
+    """Return a score, or a word that says that there is none."""
     return UNDEFINED if score is None else score
 
 
 def write_files(folder: Path, schedule: Schedule, bound: float | None, bound_s: float) -> list[str]:
-    """Write them into ``folder``; their names."""
+    """Write all files into ``folder``; return their names."""
     with (folder / JOBS).open("w", newline="") as file:
         rows = list(job_rows(schedule))
         writer = csv.DictWriter(file, list(rows[0]))
@@ -34,12 +34,12 @@ def write_files(folder: Path, schedule: Schedule, bound: float | None, bound_s: 
 
 
 def write_json(path: Path, content: Any) -> None:
-    """``content`` as JSON, in which nothing is NaN."""
+    """Write ``content`` as JSON, in which nothing is NaN."""
     path.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 
 def job_rows(schedule: Schedule) -> Iterator[Mapping[str, Any]]:
-    """A row for each job."""
+    """Yield a row for each job."""
     for number, job in enumerate(schedule.given.jobs):
         chosen = np.arange(len(schedule.given.jobs)) == number
         yield {
@@ -63,7 +63,7 @@ def job_rows(schedule: Schedule) -> Iterator[Mapping[str, Any]]:
 
 
 def summary_of(schedule: Schedule, bound: float | None, bound_s: float) -> dict[str, Any]:
-    """The figures of all jobs together."""
+    """Return the figures of all jobs together."""
     parts = parts_of(schedule)
     return {
         "workload": schedule.asked.as_json(),
@@ -90,13 +90,13 @@ def summary_of(schedule: Schedule, bound: float | None, bound_s: float) -> dict[
 
 
 def hosts_in_use(schedule: Schedule) -> float:
-    """Share of all hosts' time until the last end."""
+    """Return the share of all hosts' time, until the last end, that jobs used."""
     whole = schedule.asked.cluster.hosts * schedule.finished.max()
     return float(schedule.hosts @ schedule.time / whole)
 
 
 def parts_of(schedule: Schedule) -> dict[tuple[str | None, int | None], float | None]:
-    """Scores by model and number of hosts; None stands for all of them."""
+    """Return scores by model and number of hosts; None stands for all of them."""
     names = np.array([job.model for job in schedule.given.jobs])
     models: list[str | None] = [*dict.fromkeys(names.tolist()), None]
     sizes: list[int | None] = [*np.unique(schedule.hosts).tolist(), None]
@@ -111,7 +111,7 @@ def parts_of(schedule: Schedule) -> dict[tuple[str | None, int | None], float | 
 
 
 def trace_events(schedule: Schedule) -> Iterator[dict[str, Any]]:
-    """Jobs and their first operations, as Chrome's and Perfetto's events; times in us.
+    """Yield jobs and their first operations, as Chrome's and Perfetto's events; times in us.
 
     A process is a group of hosts below one switch of the second layer, a thread is the first host
     of a job.
@@ -157,7 +157,7 @@ def trace_events(schedule: Schedule) -> Iterator[dict[str, Any]]:
 
 
 def in_use(schedule: Schedule) -> tuple[Any, Any]:
-    """Times at which jobs begin or end, and how many hosts are used from then on."""
+    """Return the times at which jobs begin or end, and how many hosts are used from then on."""
     times = np.concatenate([schedule.begun, schedule.finished])
     change = np.concatenate([schedule.hosts, -schedule.hosts])
     order = np.argsort(times, kind="stable")

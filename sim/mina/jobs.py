@@ -1,4 +1,4 @@
-"""Jobs: drawn as the authors' program draws them, or read from a file."""
+"""Draws jobs as the authors' program draws them, or reads them from a file."""
 
 import json
 import math
@@ -20,12 +20,12 @@ STEPS = range(10, 101, 10)
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingJob:
-    """A job as it is asked for."""
+    """Describes a job as it is asked for."""
 
     model: str
     hosts: int
     steps: int
-    arrival: float = 0.0  #: seconds
+    arrival: float = 0.0  #: time of arrival in seconds
 
     def __post_init__(self) -> None:
         if self.hosts < 1:
@@ -38,7 +38,7 @@ class TrainingJob:
 
 @dataclass(frozen=True, kw_only=True)
 class JobList:
-    """Jobs in the order of arrival, and the models that they train."""
+    """Holds jobs in the order of arrival, and the models that they train."""
 
     models: Sequence[TrainedModel]
     jobs: Sequence[TrainingJob]
@@ -46,13 +46,13 @@ class JobList:
 
 @cache
 def histogram(trace: int) -> tuple[tuple[int, int], ...]:
-    """Hosts of a job and how many jobs of the trace have so many."""
+    """Return numbers of hosts, and how many jobs of the trace have so many."""
     traces = json.loads((DATA / "hosts_per_job.json").read_text())
     return tuple((hosts, weight) for hosts, weight in traces[trace - 1])
 
 
 def drawn_jobs(trace: int, count: int, seed: int) -> JobList:
-    """``count`` jobs: model and steps uniform, hosts by the histogram of ``trace``."""
+    """Draw ``count`` jobs: model and steps uniform, hosts by the histogram of ``trace``."""
     random, names = Lehmer(seed), list(FILES)
     sizes, weights = zip(*histogram(trace), strict=True)
     until = list(accumulate(weights))
@@ -66,7 +66,7 @@ def drawn_jobs(trace: int, count: int, seed: int) -> JobList:
 
 
 def read_jobs(path: Path) -> JobList:
-    """A JSON file: a list of jobs, or an object with ``jobs`` and with ``models`` of its own."""
+    """Read jobs from JSON: a list, or an object with ``jobs`` and with ``models`` of its own."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -90,7 +90,7 @@ def read_jobs(path: Path) -> JobList:
 def job_of(
     number: int, about: Mapping[str, Any], models: Mapping[str, TrainedModel]
 ) -> TrainingJob:
-    """Job ``number`` of a file; ValueError, or UserError for an unknown model."""
+    """Return job ``number`` of a file; raise ValueError, or UserError for an unknown model."""
     try:
         name = about["model"]
         if name not in models:
@@ -108,7 +108,7 @@ def job_of(
 
 
 def whole(value: Any) -> int:
-    """An integer, not what merely could be one."""
+    """Return an integer; raise ValueError for what merely could be one."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValueError(f"hosts and steps must be integers: {value!r}")
     return value

@@ -1,4 +1,4 @@
-"""Models as the scheduler sees them: when a training step adds up gradients, and how many bytes."""
+"""Describes models to the scheduler: when a step adds up gradients, and how many bytes."""
 
 import json
 import math
@@ -10,7 +10,7 @@ from typing import Any
 
 DATA = Path(__file__).parent / "data"
 
-#: Name -> recording in ``data/``, of batches of 4; in the order of the authors' program.
+#: Maps names to recordings in ``data/``, of batches of 4, in the order of the authors' program.
 FILES = {
     "OPT-125M": "opt-125m-4",
     "OPT-350M": "opt-350m-4",
@@ -24,12 +24,12 @@ FILES = {
 
 @dataclass(frozen=True, kw_only=True)
 class TrainedModel:
-    """A training step: it computes for ``period`` seconds, and adds up gradients meanwhile."""
+    """Describes a training step, which computes for ``period`` seconds and adds gradients up."""
 
     name: str
-    period: float  #: seconds
+    period: float  #: seconds of computing
     starts: Sequence[float]  #: earliest start of each all-reduce, in seconds since the step's
-    sizes: Sequence[int]  #: bytes of each
+    sizes: Sequence[int]  #: bytes of each all-reduce
 
     def __post_init__(self) -> None:
         times = [self.period, *self.starts]
@@ -46,7 +46,7 @@ class TrainedModel:
 
 
 def model_of(name: str, recorded: Mapping[str, Any]) -> TrainedModel:
-    """A recording: ``duration``, and ``allreduces`` with ``start`` and ``size``."""
+    """Read a recording: ``duration``, and ``allreduces`` with ``start`` and ``size``."""
     try:
         operations = recorded["allreduces"]
         return TrainedModel(
@@ -62,7 +62,7 @@ def model_of(name: str, recorded: Mapping[str, Any]) -> TrainedModel:
 
 @cache
 def known_models() -> Mapping[str, TrainedModel]:
-    """The models that are recorded in ``data/``."""
+    """Return the models that are recorded in ``data/``."""
     return {
         name: model_of(name, json.loads((DATA / f"{file}.json").read_text()))
         for name, file in FILES.items()

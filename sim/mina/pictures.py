@@ -1,4 +1,4 @@
-"""Pictures of a schedule."""
+"""Draws pictures of a schedule."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,12 +14,12 @@ from matplotlib.patches import Patch
 from sim.mina.files import in_use, parts_of
 from sim.mina.schedule import Schedule
 
-COLUMNS = 600  #: of the map of the cluster
+COLUMNS = 600  #: number of columns of the map of the cluster
 SIZE = (9.0, 4.2)
 
 
 def draw_all(folder: Path, schedule: Schedule) -> Mapping[str, str]:
-    """Write every picture; its name and what it shows."""
+    """Write every picture; return its name and what it shows."""
     pictures: dict[str, tuple[str, Callable[[Any, Schedule], None]]] = {
         "cluster.png": ("Which job each host runs, over time", draw_cluster),
         "switches.png": ("Share of the time that each switch adds up", draw_switches),
@@ -36,12 +36,12 @@ def draw_all(folder: Path, schedule: Schedule) -> Mapping[str, str]:
 
 
 def models_of(schedule: Schedule) -> list[str]:
-    """The models that jobs train, in the order of the first jobs."""
+    """Return the models that jobs train, in the order of the first jobs."""
     return list(dict.fromkeys(job.model for job in schedule.given.jobs))
 
 
 def draw_cluster(figure: Figure, schedule: Schedule) -> None:
-    """A row for each host, coloured by the model of its job."""
+    """Draw a row for each host, coloured by the model of its job."""
     axes = figure.subplots()
     models = models_of(schedule)
     end = float(schedule.finished.max())
@@ -69,7 +69,7 @@ def draw_cluster(figure: Figure, schedule: Schedule) -> None:
 
 
 def draw_switches(figure: Figure, schedule: Schedule) -> None:
-    """A panel for each layer, the busiest switch first."""
+    """Draw a panel for each layer, the busiest switch first."""
     cluster = schedule.asked.cluster
     panels = figure.subplots(1, cluster.layers, sharey=True, squeeze=False)[0]
     first = 0
@@ -84,7 +84,7 @@ def draw_switches(figure: Figure, schedule: Schedule) -> None:
 
 
 def draw_timelines(figure: Figure, schedule: Schedule) -> None:
-    """Hosts above, jobs below."""
+    """Draw hosts in use above, and jobs below, against time."""
     above, below = figure.subplots(2, 1, sharex=True)
     times, used = in_use(schedule)
     above.step(times, used, where="post")
@@ -104,7 +104,7 @@ def draw_timelines(figure: Figure, schedule: Schedule) -> None:
 
 
 def draw_scores(figure: Figure, schedule: Schedule) -> None:
-    """A cell for each model and size; grey where INA is of no use."""
+    """Draw a cell for each model and size; grey where INA is of no use."""
     axes: Axes = figure.subplots()
     parts = parts_of(schedule)
     models = list(dict.fromkeys(model for model, _ in parts))

@@ -1,4 +1,4 @@
-"""A schedule: jobs run on a cluster in the compiled simulator, and what came of it."""
+"""Runs jobs on a cluster in the compiled simulator, and holds what came of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,47 +18,47 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """What came of a run; arrays are by job, in the order of arrival."""
+    """Holds what came of a run; arrays are by job, in the order of arrival."""
 
     asked: ScheduleWorkload
     given: JobList
-    hosts: Ints  #: number of them
-    begun: Reals  #: seconds since the first arrival could be
+    hosts: Ints  #: number of the job's hosts
+    begun: Reals  #: start in seconds, from the time from which on jobs can arrive
     finished: Reals
     in_ina: Reals  #: seconds of operations with INA
     none: Reals  #: seconds that the job would run without INA
-    all: Reals  #: and if it alone had it for all operations
-    root: Ints  #: of its last tree, or -1
+    all: Reals  #: seconds that the job would run with INA for all operations
+    root: Ints  #: root of its last tree, or -1
     migrations: Ints
     conflicts: Ints  #: whether it began without a tree
-    placed: Sequence[Ints]  #: its hosts
+    placed: Sequence[Ints]  #: numbers of its hosts
     busy: Reals  #: seconds of INA by switch, layer by layer
     log: NDArray[np.void]  #: the first operations that ended
     events: int
     simulated_groups: int
     simulated_events: int
     unsolved: int  #: integer programs that ended at their time limit
-    seconds: dict[str, float]  #: of the computer, by phase
+    seconds: dict[str, float]  #: seconds that the computer took, by phase
 
     @property
     def time(self) -> Reals:
-        """Seconds that each job ran."""
+        """Return the seconds that each job ran."""
         return self.finished - self.begun
 
     @property
     def score(self) -> float | None:
-        """INA efficiency score; None, which is undefined, if INA is of no use to any job."""
+        """Return the INA efficiency score; None, for undefined, if INA is of no use to any job."""
         return self.score_of(np.ones(self.hosts.size, bool))
 
     def score_of(self, some: NDArray[np.bool_]) -> float | None:
-        """The score of some of the jobs."""
+        """Return the score of some of the jobs."""
         hosts = self.hosts[some]
         most = float(hosts @ (self.none - self.all)[some])
         return float(hosts @ (self.none - self.time)[some]) / most if most > 0 else None
 
     @property
     def utilisation(self) -> float:
-        """Share of the jobs' time that they use INA for."""
+        """Return the share of the jobs' time that they use INA for."""
         return float(self.hosts @ self.in_ina / (self.hosts @ self.time))
 
 
@@ -106,7 +106,7 @@ def schedule(asked: ScheduleWorkload, given: JobList | None = None, logged: int 
 
 
 def step_seconds(asked: ScheduleWorkload, given: JobList) -> tuple[Reals, Reals]:
-    """A step of each model, with one host and with more: without INA, and with INA alone."""
+    """Return seconds of a model's step, with one host and with more: without INA, with it alone."""
     shape = len(given.models), 2
     none, all_ina = np.zeros(shape), np.zeros(shape)
     run = Run(asked, given)

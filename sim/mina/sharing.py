@@ -1,4 +1,4 @@
-"""Jobs that share one switch, simulated alone in the compiled code (figure 12)."""
+"""Simulates jobs that share one switch, alone, in the compiled code (figure 12)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,9 +15,9 @@ from sim.mina.workload import ScheduleWorkload
 def group_score(
     asked: ScheduleWorkload, members: Sequence[tuple[str, int]], steps: int
 ) -> float | None:
-    """Score of models with so many hosts each, for so many of the longest steps; None if undefined.
+    """Return the score of models with so many hosts each, for so many longest steps, or None.
 
-    The order of the members is that of events at one time.
+    None stands for undefined. The order of the members is that of events at one time.
     """
     names = list(known_models())
     given = JobList(

@@ -1,4 +1,4 @@
-"""Trees by an integer program: the most that jobs can gain if no two share a switch."""
+"""Chooses trees by an integer program: the most that jobs can gain if no two share a switch."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from scipy.sparse import csr_array, vstack
 from sim.mina.jobs import JobList
 from sim.mina.workload import ScheduleWorkload
 
-SECONDS = 10  #: that one program may take
+SECONDS = 10  #: most seconds that one program may take
 
 
 class TreeSolver:
-    """The compiled scheduler calls it for the candidates of all running jobs that could gain.
+    """Chooses among candidate trees of running jobs that could gain; compiled code calls it.
 
     A job's weight is its hosts times the share of its time that INA saves.
     """
@@ -37,12 +37,12 @@ class TreeSolver:
             self.error = error
 
     def check(self) -> None:
-        """Raise what went wrong."""
+        """Raise what went wrong in a call."""
         if self.error is not None:
             raise self.error
 
     def solve(self, job: Any, begin: Any, switches: Any) -> Any:
-        """1 for each chosen tree: at most one of a job, at most the capacity of each switch."""
+        """Return 1 for each chosen tree: at most one a job, at most the capacity a switch."""
         ones = np.ones(switches.size)
         on_switch = csr_array((ones, switches, begin)).T
         jobs, of_tree = np.unique(job, return_inverse=True)
@@ -61,7 +61,7 @@ class TreeSolver:
         return np.zeros(job.size, np.int64) if result.x is None else result.x.round()
 
     def job_weights(self) -> Any:
-        """By job."""
+        """Return the weights by job."""
         from sim.mina.schedule import step_seconds
 
         if self.weights is None:

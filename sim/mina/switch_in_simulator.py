@@ -1,4 +1,4 @@
-"""Jobs that hold a switch in turn; whatever leaves it, and all that it counts, is the model's."""
+"""Lets jobs hold a switch in turn; compares what leaves it, and what it counts, with a model."""
 
 import random
 from collections import Counter, defaultdict
@@ -20,12 +20,12 @@ from sim.p4sgd.golden.tree_switch import TreeSwitchModel, own_part
 from sim.p4sgd.tree_driver import TreeDriver
 
 ADDRESS, GROUP, CONTROLLER = (bytes([2, 0, 0, 0, 0, k]) for k in (1, 2, 3))
-QUIET = 40  #: cycles after which nothing is under way
+QUIET = 40  #: number of cycles after which nothing is under way
 TAKING = (Verdict.ADDED, Verdict.ACKNOWLEDGED)
 
 
 class TenantBench:
-    """All ports of a switch, its golden model, and jobs, of whose trees the switch is the root."""
+    """Drives all ports of a switch, the root of its jobs' trees, beside its golden model."""
 
     def __init__(self, dut: Any, params: TreeSwitchParams, asked: TenantSwitchWorkload) -> None:
         self.dut, self.params, self.asked = dut, params, asked
@@ -35,14 +35,14 @@ class TenantBench:
         self.control = params.ports - 1  # the port that the controller is behind
         self.last = [0] * params.jobs  # number of a job's last grant
         self.longest: Counter[str] = Counter()  # cycles until an answer, by what it says
-        self.expected: defaultdict[int, list[bytes]] = defaultdict(list)  # by port
+        self.expected: defaultdict[int, list[bytes]] = defaultdict(list)  # frames to come, by port
 
     def port(self, bus: str, index: int, name: str) -> Any:
-        """A signal of a port."""
+        """Return a signal of a port."""
         return getattr(self.dut, f"{bus}_{index}_{name}")
 
     async def begin(self) -> None:
-        """Every job is registered with ports and slots that others have, too."""
+        """Register every job with ports and slots that others have, too."""
         for k in range(self.params.ports):
             self.port("s_axis", k, "tvalid").value = 0
             self.port("m_axis", k, "tready").value = 1
@@ -70,7 +70,7 @@ class TenantBench:
         self.port("s_axis", port, "tuser").value = 0
 
     async def send(self, port: int, data: bytes) -> None:
-        """A frame, in a cycle of its own."""
+        """Send a frame in a cycle of its own."""
         for where, answer in self.model.take(port, data):
             self.expected[where].append(answer)
         self.offer(port, data)
@@ -78,7 +78,7 @@ class TenantBench:
         self.port("s_axis", port, "tvalid").value = 0
 
     async def cycle(self) -> None:
-        """One cycle, whatever leaves in it is what is expected next by that port."""
+        """Pass a cycle; check that what leaves a port in it is what is expected next there."""
         await self.edge
         for port in range(self.params.ports):
             if self.port("m_axis", port, "tvalid").value:
@@ -87,7 +87,7 @@ class TenantBench:
                 assert data[:BYTES] == self.expected[port].pop(0), f"port {port}"
 
     async def quiet(self) -> int:
-        """Cycles until all that is expected has left; then nothing is under way."""
+        """Pass cycles until all that is expected has left; then nothing is under way."""
         cycles, most = 0, 4 * self.params.slots + 20 * self.params.jobs + 100
         while any(self.expected.values()):
             await self.cycle()
@@ -99,7 +99,7 @@ class TenantBench:
         return cycles
 
     async def order(self, verb: Verb, job: int, epoch: int, **fields: Any) -> Command:
-        """A command of the controller, and the answer."""
+        """Give a command of the controller; return the answer."""
         command = Command(verb=verb, switch=1, job=job, epoch=epoch, **fields)
         await self.quiet()
         wire = tenancy_frames.to_bytes(command, destination=ADDRESS, source=CONTROLLER)
@@ -110,7 +110,7 @@ class TenantBench:
         return answer
 
     def frame(self, job: int) -> tuple[int, bytes]:
-        """The next frame of a job, whether it holds the switch or not: its port, its bytes."""
+        """Return the port and bytes of a job's next frame, whether it holds the switch or not."""
         tenant = self.model.tenants[job]
         assert tenant is not None
         seq = random.choice(tenant.slots)
@@ -136,7 +136,7 @@ class TenantBench:
         return port, wire.to_bytes()
 
     async def turn(self, job: int) -> None:
-        """A job tries to get the switch, or gives it back; then whoever holds it uses it."""
+        """Let a job try to get the switch, or give it back; then let its holders use it."""
         tenant = self.model.tenants[job]
         assert tenant is not None
         if tenant.holds:
@@ -150,7 +150,7 @@ class TenantBench:
         await self.quiet()
 
     def some_job(self) -> list[int]:
-        """One that holds the switch, or any; none of which it is open when its grant ends."""
+        """Return a job that holds the switch, or any, in a list; none whose grant may be ending."""
         holders = self.model.holders
         ending = {
             job
@@ -162,7 +162,7 @@ class TenantBench:
         return random.sample(sorted(jobs - ending), min(1, len(jobs - ending)))
 
     async def counters(self) -> dict[str, Any]:
-        """What the switch has counted, which is what the model has."""
+        """Return what the switch has counted, after a comparison with the model."""
         verdicts: Counter[str] = Counter()
         for port, row in (await self.host.verdicts()).items():
             golden = {v.name: n for (k, v), n in self.model.counters.items() if k == port}
@@ -182,7 +182,7 @@ class TenantBench:
 
 @cocotb.test()
 async def measure(dut: Any) -> None:
-    """All jobs take turns; at last everything is given back, and counters are read."""
+    """Let all jobs take turns, then give everything back; compare the counters."""
     params, asked = (
         params_in_simulator(TreeSwitchParams),
         workload_in_simulator(TenantSwitchWorkload),

@@ -1,4 +1,4 @@
-"""A MINA switch by itself, which jobs hold in turn."""
+"""Measures a MINA switch by itself, which jobs hold in turn."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,18 +11,20 @@ from sim.harness.workload import Workload, setting
 
 @dataclass(frozen=True, kw_only=True)
 class TenantSwitchWorkload(Workload):
-    """Jobs that acquire the switch, use its slots for a while, and release it."""
+    """Describes jobs that acquire the switch, use its slots for a while, and release it."""
 
-    turns: int = setting(12, "How often each job tries to get the switch.", least=1, most=1000)
-    frames: int = setting(40, "Frames of a job while it holds the switch.", least=1, most=10_000)
-    strays: float = setting(0.2, "Share of frames of jobs that do not hold it.", least=0, most=1)
-    most: int = setting(1, "Jobs that may hold the switch at a time.", least=1, most=32)
-    apart: bool = setting(False, "Grant ports, in place of the switch.")
-    seed: int = setting(1, "Number that decides jobs' ports, slots and frames.", least=0)
+    turns: int = setting(12, "Let a job try so often to get the switch.", least=1, most=1000)
+    frames: int = setting(
+        40, "Send so many frames of a job that has the switch.", least=1, most=10_000
+    )
+    strays: float = setting(0.2, "Send this share of frames from jobs without it.", least=0, most=1)
+    most: int = setting(1, "Let so many jobs hold the switch at a time.", least=1, most=32)
+    apart: bool = setting(False, "Grant ports in place of the switch.")
+    seed: int = setting(1, "Draw jobs' ports, slots and frames by this number.", least=0)
 
 
 class TenantSwitchSession(MeasuringSession):
-    """Grants, refusals and packets of all jobs, by the switch's own counters.
+    """Counts grants, refusals and packets of all jobs, by the switch's own counters.
 
     Every answer, to packets and to commands, and every counter is compared with the golden model.
     """
@@ -46,7 +48,7 @@ class TenantSwitchSession(MeasuringSession):
     maximise = ("operations",)
 
     def result(self, found: Any, clock_hz: float) -> Result:
-        """What the simulated switch has counted; it has been compared on the way."""
+        """Return what the simulated switch has counted; it has been compared on the way."""
         return Result(
             figures={name: found["figures"][name] for name in self.counted},
             details={"packets_by_verdict": found["verdicts"], "jobs": found["jobs"]},

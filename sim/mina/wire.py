@@ -1,5 +1,6 @@
-"""MINA's frames as bytes: of hosts and controller by the layout of the hardware, all others as the
-golden models have them.
+"""Codes MINA's frames as bytes, and reads them.
+
+Those of hosts and controller have the layout of the hardware, all others that of the golden models.
 
 A :class:`Share` stands for whatever hosts exchange without the switches and has no bytes here.
 """
@@ -16,7 +17,7 @@ from sim.mina.agreement.frames import Data, Grant, Kind, Message
 from sim.p4sgd.golden.allreduce import Packet
 from sim.p4sgd.golden.frames import LANES, WireFrame
 
-#: Fields that a head and a message have under the same name.
+#: Names the fields that a head and a message have under the same name.
 MESSAGE_FIELDS = ("host", "job", "round", "index", "busy", "ina", "missing", "stalled")
 GRANT_FIELDS = ("epoch", "tree", "first", "end")
 
@@ -24,14 +25,14 @@ Wired = Message | Command | Data
 
 
 def to_octets(frame: Wired) -> bytes:
-    """The frame on the wire, without addresses and checksum; ValueError for what does not fit."""
+    """Return the frame on the wire, without addresses and checksum; ValueError for misfits."""
     if isinstance(frame, Message):
         return message_octets(frame)
     return tenancy_frames.to_bytes(frame) if isinstance(frame, Command) else data_octets(frame)
 
 
 def message_octets(message: Message) -> bytes:
-    """A message between host and controller."""
+    """Return the bytes of a message between host and controller."""
     fields: dict[str, Any] = {name: int(getattr(message, name)) for name in MESSAGE_FIELDS}
     fields |= {name: getattr(message.grant, name) for name in GRANT_FIELDS}
     fields |= {"owner": message.grant.job, "told": message.version}
@@ -41,7 +42,7 @@ def message_octets(message: Message) -> bytes:
 
 
 def data_octets(data: Data) -> bytes:
-    """A packet of the data plane: P4SGD's frame."""
+    """Return the bytes of a packet of the data plane: P4SGD's frame."""
     packet = data.packet
     return WireFrame(
         is_agg=packet.is_agg,
@@ -57,7 +58,7 @@ def data_octets(data: Data) -> bytes:
 
 
 def from_octets(octets: bytes) -> Wired:
-    """The frame that ``octets`` are; ValueError unless they are one, to the last bit."""
+    """Return the frame that ``octets`` are; ValueError unless they are one, to the last bit."""
     if len(octets) != FRAME_BYTES:
         raise ValueError(f"a frame has {FRAME_BYTES} bytes: {len(octets)}")
     frame = decoded(octets)
@@ -67,7 +68,7 @@ def from_octets(octets: bytes) -> Wired:
 
 
 def decoded(octets: bytes) -> Wired:
-    """The fields of a frame of whichever layout its kind has."""
+    """Return the fields of a frame, by the layout that its kind has."""
     number = octets[15]
     if number < 4:
         return data_of(WireFrame.from_bytes(octets))
@@ -81,7 +82,7 @@ def decoded(octets: bytes) -> Wired:
 
 
 def message_of(head: dict[str, Any], kind: Kind) -> Message:
-    """A message between host and controller."""
+    """Return the message between host and controller of a head."""
     grant = Grant(job=head["owner"], **{name: head[name] for name in GRANT_FIELDS})
     fields = {name: head[name] for name in MESSAGE_FIELDS}
     for name in ("busy", "ina", "missing", "stalled"):
@@ -90,7 +91,7 @@ def message_of(head: dict[str, Any], kind: Kind) -> Message:
 
 
 def data_of(frame: WireFrame) -> Data:
-    """A packet of the data plane; an acknowledgement has no payload, nor has pending."""
+    """Return the packet of a data frame; an acknowledgement has no payload, nor has pending."""
     packet = frame.packet
     carries = packet.is_agg and not packet.acked
     plain = Packet(

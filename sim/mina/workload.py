@@ -1,4 +1,4 @@
-"""What a schedule is asked for: jobs, cluster, and the algorithms that share its switches."""
+"""Describes what a schedule is asked for: jobs, cluster, and algorithms that share switches."""
 
 import math
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from sim.mina.jobs import TRACES, JobList, drawn_jobs, read_jobs
 
 
 class Unit(StrEnum):
-    """What two jobs that use INA cannot share."""
+    """Names what two jobs that use INA cannot share."""
 
     SWITCH = "switch"
     PORT = "port"
 
 
 class Placement(StrEnum):
-    """Which hosts a job gets."""
+    """Names how the hosts of a job are chosen."""
 
     FIRST = "first"
     DP = "dp"
@@ -26,7 +26,7 @@ class Placement(StrEnum):
 
 
 class Trees(StrEnum):
-    """Which switches add up for a job."""
+    """Names how the switches that add up for a job are chosen."""
 
     FIRST = "first"
     MIS = "mis"
@@ -35,7 +35,7 @@ class Trees(StrEnum):
 
 
 class Sharing(StrEnum):
-    """Which of a job's all-reduces use INA."""
+    """Names how the all-reduces that use INA are chosen."""
 
     NEVER = "never"
     GREEDY = "greedy"
@@ -44,7 +44,7 @@ class Sharing(StrEnum):
 
 
 class Lock(StrEnum):
-    """Which other jobs an all-reduce with INA keeps from it."""
+    """Names which other jobs an all-reduce with INA keeps from INA."""
 
     GROUP = "group"
     TREE = "tree"
@@ -52,7 +52,7 @@ class Lock(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class ScheduleWorkload(Workload):
-    """Jobs on a shared cluster."""
+    """Describes jobs on a shared cluster."""
 
     jobs: str | None = setting(
         None,
@@ -83,7 +83,9 @@ class ScheduleWorkload(Workload):
     bandwidth: float = setting(
         12.5e9, "Let an all-reduce without INA move so many bytes a second.", least=1, most=1e15
     )
-    ratio: float = setting(2.0, "Let INA move so many times the bytes.", least=1, most=1000)
+    ratio: float = setting(
+        2.0, "Let INA move so many times the bytes a second.", least=1, most=1000
+    )
     gpu_speed: float = setting(
         1.0,
         "Let GPUs compute so many times as quickly as in the recordings.",
@@ -91,7 +93,7 @@ class ScheduleWorkload(Workload):
         most=1000,
     )
     latency: float = setting(
-        50e-6, "Let any all-reduce take so many seconds beside its bytes.", least=0, most=1
+        50e-6, "Add so many seconds to every all-reduce, whatever its bytes.", least=0, most=1
     )
     placement: Placement = setting(
         Placement.AWARE,
@@ -148,11 +150,11 @@ class ScheduleWorkload(Workload):
 
     @property
     def cluster(self) -> FatTree:
-        """The fat tree."""
+        """Return the fat tree."""
         return parse_topology(self.topology)
 
     def job_list(self) -> JobList:
-        """The jobs; ValueError for what cannot be read, or for one that cannot run here."""
+        """Return the jobs; ValueError for what cannot be read, or for one that cannot run here."""
         if self.jobs is None:
             found = drawn_jobs(self.trace, self.count, self.seed)
         else:

@@ -1,4 +1,4 @@
-"""The controller of a group as a whole, frame by frame, with its timers as ticks.
+"""Models the controller of a group as a whole, frame by frame, with its timers as ticks.
 
 The rules are those of :mod:`sim.mina.agreement.group_rule`; here is when the controller does what
 it may: which job gets the tree next, for how long it waits for hosts and switches.
@@ -18,7 +18,7 @@ from sim.mina.agreement.hold_rule import Step
 
 @dataclass(frozen=True, kw_only=True)
 class Stable:
-    """What outlives the controller: to be on disk before anything that follows from it is sent."""
+    """Holds what outlives the controller: it is on disk before anything that follows is sent."""
 
     jobs: tuple[JobHosts, ...]
     dropped: tuple[JobHosts, ...] = ()
@@ -27,20 +27,21 @@ class Stable:
 
 @dataclass(frozen=True, kw_only=True)
 class Patience:
-    """How many ticks the controller waits."""
+    """Says how many ticks the controller waits."""
 
-    host: int = 60  #: for a host, before its job is over
-    round: int = 12  #: for all hosts, before a round is given up
-    drain: int = 6  #: for slots to be finished, before a release is forced
-    switch: int = 30  #: for a switch, before its trees are out of use
-    trust: int = 60  #: before a switch that did not answer is tried again
-    interval: int = 3  #: between rounds
+    host: int = 60  #: ticks without an answer of a host until its job is over
+    round: int = 12  #: ticks without all hosts' answers until a round is given up
+    drain: int = 6  #: ticks in which slots do not finish until a release is forced
+    switch: int = 30  #: ticks without an answer of a switch until its trees are out of use
+    trust: int = 60  #: ticks until a switch that did not answer is tried again
+    interval: int = 3  #: ticks between rounds
 
 
 @dataclass
 class ControllerModel:
-    """The controller. ``turns`` are the jobs and trees that get INA in turn, ``length`` is for how
-    many operations.
+    """Models the controller.
+
+    ``turns`` are the jobs and trees that get INA in turn, ``length`` is for how many operations.
     """
 
     setup: GroupSetup
@@ -48,7 +49,7 @@ class ControllerModel:
     turns: tuple[tuple[int, int], ...]
     length: int = 2
     patience: Patience = field(default_factory=Patience)
-    anew: bool = False  #: there has been a controller before
+    anew: bool = False  #: whether there has been a controller before
     counters: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -65,11 +66,11 @@ class ControllerModel:
         self.turn = 0
 
     def restarted(self) -> "ControllerModel":
-        """The controller that takes its place, with what outlives it."""
+        """Return the controller that takes this one's place, with what outlives it."""
         return replace(self, anew=True, counters=self.counters)
 
     def on_frame(self, frame: Frame) -> Sent:
-        """A frame comes in; what is sent then."""
+        """Take a frame that comes in; return what is sent then."""
         before = self.group
         if isinstance(frame, Message):
             self.silent[frame.host] = 0
@@ -78,14 +79,14 @@ class ControllerModel:
         return (*answers, *self.became(group))
 
     def on_tick(self) -> Sent:
-        """Some time is over: what is not answered is asked again, and the next thing is done."""
+        """Let some time pass: ask again for what is not answered, and do the next thing."""
         self.watch_switches()
         ends = self.watch_hosts()
         acted = (*ends, *self.act())
         return (*acted, *grouping.sent(self.group))
 
     def became(self, group: Group) -> Sent:
-        """The group has changed: what has to be sent at once."""
+        """Take the group's new state; return what has to be sent at once."""
         before, self.group = self.group, group
         controller = group.controller
         self.stable = Stable(
@@ -101,15 +102,15 @@ class ControllerModel:
         return ()
 
     def with_controller(self, controller: Controller) -> Sent:
-        """The rounds have gone on."""
+        """Take the new state of the rounds; return what has to be sent at once."""
         return self.became(grouping.with_controller(self.setup, self.group, controller))
 
     def decide(self) -> Sent:
-        """All hosts have acknowledged."""
+        """Decide the round, as all hosts have acknowledged; return what is sent."""
         return self.end_round(control.decides(self.group.controller))
 
     def end_round(self, controller: Controller) -> Sent:
-        """The round is decided or given up: hosts are told at once."""
+        """End the round, decided or given up; return what tells the hosts so at once."""
         told = controller.phase is Phase.TELLING
         self.counters["told" if told else "given up"] += 1
         self.with_controller(controller)
@@ -117,7 +118,7 @@ class ControllerModel:
         return tuple(map(grouping.to_host, messages))
 
     def watch_hosts(self) -> Sent:
-        """Hosts that have not answered for too long are lost, and their jobs over."""
+        """Give up hosts that do not answer for too long, and their jobs; return what is sent."""
         controller = self.group.controller
         waiting = {message.host for message in control.repeated(controller)}
         for host in waiting:
@@ -129,7 +130,7 @@ class ControllerModel:
         return sent
 
     def drop(self, job: int) -> Sent:
-        """A job is over: its hosts are told."""
+        """End a job; return what tells its hosts so."""
         hosts = dict(self.group.controller.jobs)[job]
         self.counters["dropped"] += 1
         told = self.with_controller(control.drops(self.group.controller, job))
@@ -137,7 +138,7 @@ class ControllerModel:
         return (*map(grouping.to_host, ends), *told)
 
     def watch_switches(self) -> None:
-        """What drains for too long is forced, and switches that do not answer are lost."""
+        """Force what drains for too long, and give up switches that do not answer."""
         self.outages = {switch: left - 1 for switch, left in self.outages.items()}
         for switch in [switch for switch, left in self.outages.items() if left < 0]:
             del self.outages[switch]
@@ -157,7 +158,7 @@ class ControllerModel:
             self.became(grouping.loses(self.group, switch))
 
     def act(self) -> Sent:
-        """The next thing is done, if there is one."""
+        """Do the next thing, if there is one; return what is sent."""
         group = self.group
         controller, hold = group.controller, group.hold
         self.in_round += 1
@@ -166,7 +167,7 @@ class ControllerModel:
             return self.end_round(control.gives_up(controller)) if late else ()
         if controller.phase is not Phase.IDLE:
             return ()
-        # Who reports may wait for a host that is lost: a round finds out, be there a grant or not.
+        # A host that reports may wait for one that is lost: a round finds out, grant or none.
         told = hold is not None and hold.step in (Step.HELD, Step.IN_USE)
         due = told and self.in_round > self.patience.interval
         if controller.grant is None or self.stalled or due:
@@ -179,7 +180,7 @@ class ControllerModel:
         return ()
 
     def acquire(self) -> None:
-        """The next job in turn tries to get its tree."""
+        """Let the next job in turn try to get its tree."""
         live = dict(self.group.controller.jobs)
         for k in range(len(self.turns)):
             job, tree = self.turns[(self.turn + k) % len(self.turns)]

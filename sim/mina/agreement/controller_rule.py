@@ -1,4 +1,4 @@
-"""How the controller of a group runs its rounds, as pure functions over an immutable state.
+"""Specifies how the controller of a group runs its rounds, by functions of an immutable state.
 
 MINA, section IV-B, figure 9, as corrected. The jobs of a group share their trees: one grant at a
 time says which job uses INA, for which of its operations. A round asks all hosts (PREPARE), decides
@@ -13,19 +13,19 @@ from sim.mina.agreement.frames import NO_GRANT, Grant, Kind, Message
 
 
 class Phase(Enum):
-    """What the controller waits for."""
+    """Says what the controller waits for."""
 
     IDLE = 0
-    ASKING = 1  #: for the ACKs of all hosts
-    TELLING = 2  #: for DONE of all hosts
+    ASKING = 1  #: the ACKs of all hosts
+    TELLING = 2  #: DONE of all hosts
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wish:
-    """What a round is to bring."""
+    """Describes what a round is to bring."""
 
-    grant: Grant = NO_GRANT  #: for whom, if nobody owns a tree then; ``end`` counts operations
-    withdraw: bool = False  #: the owner is to stop now, not at the end of its grant
+    grant: Grant = NO_GRANT  #: next grant, if nobody owns a tree then; ``end`` counts operations
+    withdraw: bool = False  #: whether the owner is to stop now, not at the end of its grant
 
 
 JobHosts = tuple[int, tuple[int, ...]]  #: a job and its hosts
@@ -33,55 +33,55 @@ JobHosts = tuple[int, tuple[int, ...]]  #: a job and its hosts
 
 @dataclass(frozen=True, kw_only=True)
 class Controller:
-    """What the controller keeps of a group; the first three fields outlive its restart."""
+    """Holds what the controller keeps of a group; the first three fields outlive its restart."""
 
-    jobs: tuple[JobHosts, ...]  #: with all hosts alive
+    jobs: tuple[JobHosts, ...]  #: jobs with all hosts alive
     dropped: tuple[JobHosts, ...] = ()  #: jobs that are over, as a host of theirs was lost
-    number: int = 0  #: greatest of a round or a grant
+    number: int = 0  #: greatest number of a round or a grant
     phase: Phase = Phase.IDLE
-    round: int = 0  #: the last
-    wish: Wish = Wish()  #: of the round
-    acks: tuple[Message, ...] = ()  #: of the round, by host
+    round: int = 0  #: number of the last round
+    wish: Wish = Wish()  #: what the round is to bring
+    acks: tuple[Message, ...] = ()  #: ACKs of the round, by host
     done: frozenset[int] = frozenset()  #: hosts that have confirmed
-    grant: Grant | None = NO_GRANT  #: that all hosts have; None: not known since a restart
-    told: Grant = NO_GRANT  #: by the round, while TELLING
-    over: tuple[tuple[int, int], ...] = ()  #: by job: all operations below are
+    grant: Grant | None = NO_GRANT  #: grant that all hosts have; None: not known since a restart
+    told: Grant = NO_GRANT  #: grant that the round tells, while TELLING
+    over: tuple[tuple[int, int], ...] = ()  #: by job: all operations below are over
 
     @property
     def hosts(self) -> dict[int, int]:
-        """The job of each host, of all jobs that are not over."""
+        """Return the job of each host, of all jobs that are not over."""
         return {host: job for job, hosts in self.jobs for host in hosts}
 
     @property
     def lost(self) -> dict[int, int]:
-        """The job of each host, of jobs that are over."""
+        """Return the job of each host, of jobs that are over."""
         return {host: job for job, hosts in self.dropped for host in hosts}
 
     @property
     def all_asked(self) -> bool:
-        """Whether the ACKs of all hosts are in."""
+        """Return whether the ACKs of all hosts are in."""
         return len(self.acks) == len(self.hosts)
 
     def below(self, job: int) -> int:
-        """All operations of the job below this one are known to be over."""
+        """Return the operation of the job below which all are known to be over."""
         return dict(self.over).get(job, 0)
 
 
 def restarted(controller: Controller) -> Controller:
-    """The controller begins anew: it knows its jobs and its last number, nothing else."""
+    """Return a controller that begins anew: it knows its jobs and its last number, nothing else."""
     return Controller(
         jobs=controller.jobs, dropped=controller.dropped, number=controller.number, grant=None
     )
 
 
 def begins(controller: Controller, wish: Wish) -> Controller:
-    """The next round begins; the one before is over."""
+    """Return the controller as its next round begins; the one before is over."""
     number = controller.number + 1
     return replace(controller, number=number, round=number, phase=Phase.ASKING, wish=wish, acks=())
 
 
 def controller_rule(controller: Controller, message: Message) -> tuple[Controller, Message | None]:
-    """A host's message comes in; the answer to it."""
+    """Return what a host's message makes of the controller, and the answer to it."""
     if message.host in controller.lost:
         over = Message(kind=Kind.END, host=message.host, job=message.job)
         return controller, None if message.kind is Kind.ENDED else over
@@ -96,9 +96,10 @@ def controller_rule(controller: Controller, message: Message) -> tuple[Controlle
 
 
 def ack_rule(controller: Controller, message: Message) -> tuple[Controller, Message | None]:
-    """A host is locked: in this round, or in one that has been given up.
+    """Return what an ACK makes of the controller, and the answer.
 
-    A controller that has not ended its first round does not know what became of earlier ones.
+    The host is locked in this round, or in one that has been given up. A controller that has not
+    ended its first round does not know what became of earlier ones.
     """
     if controller.phase is not Phase.IDLE and message.round == controller.round:
         known = {ack.host for ack in controller.acks}
@@ -112,7 +113,7 @@ def ack_rule(controller: Controller, message: Message) -> tuple[Controller, Mess
 
 
 def abort(controller: Controller, message: Message) -> Message:
-    """The round that a host is locked in has been given up."""
+    """Return the message that the round in which a host is locked has been given up."""
     below = controller.below(message.job)
     return Message(
         kind=Kind.ABORT, host=message.host, job=message.job, round=message.round, index=below
@@ -120,38 +121,38 @@ def abort(controller: Controller, message: Message) -> Message:
 
 
 def aborts(controller: Controller) -> Iterator[Message]:
-    """The last round has been given up: all hosts are told at once."""
+    """Yield the messages to all hosts that the last round has been given up."""
     for host, job in controller.hosts.items():
         below = controller.below(job)
         yield Message(kind=Kind.ABORT, host=host, job=job, round=controller.round, index=below)
 
 
 def of_job(controller: Controller, job: int) -> list[Message]:
-    """The ACKs of a job's hosts."""
+    """Return the ACKs of a job's hosts."""
     return [ack for ack in controller.acks if ack.job == job]
 
 
 def latest(controller: Controller) -> Message:
-    """An ACK of a host that has the newest grant."""
+    """Return an ACK of a host that has the newest grant."""
     return max(controller.acks, key=lambda ack: ack.version)
 
 
 def has_ended(controller: Controller, grant: Grant) -> bool:
-    """Whether no host uses a grant any more, nor will: the round's ACKs say so."""
+    """Return whether no host uses a grant any more, nor will: the round's ACKs say so."""
     if not grant.epoch or grant.job not in dict(controller.jobs):
         return True
     return all(ack.index >= grant.end and not ack.ina for ack in of_job(controller, grant.job))
 
 
 def equal_indices(controller: Controller) -> bool:
-    """Whether the hosts of each job are at the same operation."""
+    """Return whether the hosts of each job are at the same operation."""
     return all(
         len({ack.index for ack in of_job(controller, job)}) == 1 for job, _ in controller.jobs
     )
 
 
 def decision(controller: Controller) -> Grant | None:
-    """What the round tells the hosts, whose ACKs are all in; None: nothing, it is given up.
+    """Return what the round tells the hosts, whose ACKs are all in; None if it is given up.
 
     The first round after a restart tells the newest grant to all, if some have it and some not.
     """
@@ -170,9 +171,9 @@ def decision(controller: Controller) -> Grant | None:
 
 
 def shortened(controller: Controller, grant: Grant) -> Grant | None:
-    """The grant with an earlier end, if it has to have one.
+    """Return the grant with an earlier end, if it has to have one.
 
-    An operation that is stalled and lacks sums anywhere is not of it: all repeat it without INA.
+    A stalled operation that lacks sums anywhere is behind the end: all repeat it without INA.
     """
     acks = of_job(controller, grant.job)
     index = acks[0].index
@@ -187,7 +188,7 @@ def shortened(controller: Controller, grant: Grant) -> Grant | None:
 
 
 def decides(controller: Controller) -> Controller:
-    """All hosts have acknowledged: the round's grant is told to all, or the round given up."""
+    """Return the controller after all ACKs: its round's grant is told, or the round given up."""
     assert controller.phase is Phase.ASKING
     assert controller.all_asked
     told = decision(controller)
@@ -198,12 +199,12 @@ def decides(controller: Controller) -> Controller:
 
 
 def may_give_up(controller: Controller) -> bool:
-    """Whether a round may end before all have answered: not the first one after a restart."""
+    """Return whether a round may end before all answered: not the first one after a restart."""
     return controller.grant is not None
 
 
 def gives_up(controller: Controller) -> Controller:
-    """The round ends without a grant."""
+    """Return the controller as its round ends without a grant."""
     known = controller.grant
     if known is None and controller.acks:
         known = latest(controller).grant
@@ -211,7 +212,7 @@ def gives_up(controller: Controller) -> Controller:
 
 
 def learnt(controller: Controller) -> Controller:
-    """What the ACKs of all hosts say of operations that are over.
+    """Return the controller with what the ACKs of all hosts say of operations that are over.
 
     An operation is over at all hosts if one has been freed of it, or if all have all of its sums.
     """
@@ -226,14 +227,14 @@ def learnt(controller: Controller) -> Controller:
 
 
 def told_all(controller: Controller) -> Controller:
-    """The round is over if all hosts have confirmed."""
+    """Return the controller, whose round is over if all hosts have confirmed."""
     if controller.phase is not Phase.TELLING or not controller.done >= controller.hosts.keys():
         return controller
     return replace(controller, phase=Phase.IDLE, grant=controller.told, acks=())
 
 
 def drops(controller: Controller, job: int) -> Controller:
-    """A host of the job is lost, so the job is over; its hosts have no part in rounds any more."""
+    """Return the controller without a job whose host is lost: its hosts take no part any more."""
     over = tuple(entry for entry in controller.jobs if entry[0] == job)
     left = tuple(entry for entry in controller.jobs if entry[0] != job)
     hosts = {host for _, hosts in over for host in hosts}
@@ -249,7 +250,7 @@ def drops(controller: Controller, job: int) -> Controller:
 
 
 def repeated(controller: Controller) -> Iterator[Message]:
-    """What the controller says again and again to those who have not answered."""
+    """Yield what the controller sends again and again to those who have not answered."""
     answered = {ack.host for ack in controller.acks}
     for host, job in controller.hosts.items():
         if controller.phase is Phase.ASKING and host not in answered:

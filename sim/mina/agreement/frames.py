@@ -1,4 +1,4 @@
-"""What the frames between hosts, controller and switches say, without how they lie on the wire.
+"""Describes what frames between hosts, controller and switches say, not how they are coded.
 
 `hdl/mina/protocol.py` has the layout of :class:`Message`. Commands to switches and their answers
 are those of :mod:`sim.golden.tenancy`; :class:`Data` is a frame of P4SGD's AllReduce, and
@@ -14,7 +14,7 @@ from sim.p4sgd.golden.allreduce import Packet
 
 
 class Role(Enum):
-    """What stands at a place of the network."""
+    """Says what stands at a place of the network."""
 
     CONTROLLER = "controller"
     HOST = "host"
@@ -22,7 +22,7 @@ class Role(Enum):
 
 
 class Place(NamedTuple):
-    """Where a frame goes to or comes from."""
+    """Names where a frame goes to or comes from."""
 
     role: Role
     number: int = 0
@@ -33,16 +33,16 @@ CONTROLLER = Place(Role.CONTROLLER)
 
 @dataclass(frozen=True, kw_only=True)
 class Grant:
-    """A tree is one job's for its operations from ``first`` on, below ``end``."""
+    """Gives a tree to one job for its operations from ``first`` on, below ``end``."""
 
     job: int = 0
-    epoch: int = 0  #: number of the grant, which no other has; 0: nobody owns a tree
+    epoch: int = 0  #: number of the grant, which no other grant has; 0: nobody owns a tree
     tree: int = 0
     first: int = 0
     end: int = 0
 
     def covers(self, job: int, index: int) -> bool:
-        """Whether a host of ``job`` uses INA for its operation ``index``."""
+        """Return whether a host of ``job`` uses INA for its operation ``index``."""
         return self.epoch != 0 and self.job == job and self.first <= index < self.end
 
 
@@ -50,7 +50,7 @@ NO_GRANT = Grant()
 
 
 class Kind(StrEnum):
-    """What a message between a host and the controller is (MINA, section IV-B, figure 9)."""
+    """Says what a message between host and controller is (MINA, section IV-B, figure 9)."""
 
     PREPARE = "PREPARE"  # to a host: lock, and say where you are
     ACK = "ACK"  # from a host: it is locked in the round, and says where it is
@@ -64,41 +64,41 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """A message between a host and the controller; what a kind does not use is zero."""
+    """Holds a message between a host and the controller; what a kind does not use is zero."""
 
     kind: Kind
-    host: int  #: to whom it goes, or from whom it comes
-    job: int = 0  #: of the host
+    host: int  #: number of the host that it goes to, or comes from
+    job: int = 0  #: job of the host
     round: int = 0
     version: int = 0  #: ACK: the round that the host's grant was told in
-    index: int = 0  #: ACK: of the host's next operation; UPDATE, ABORT: all below are over
-    busy: bool = False  #: ACK: the operation before is under way
-    ina: bool = False  #: ACK: it is, with INA
-    missing: bool = False  #: ACK: it is, and not all of its sums are in
-    stalled: bool = False  #: ACK: it is, with INA, and makes no progress
-    grant: Grant = NO_GRANT  #: UPDATE: what holds from now on; ACK: what the host has
+    index: int = 0  #: ACK: the host's next operation; UPDATE, ABORT: all below are over
+    busy: bool = False  #: ACK: whether the operation before is under way
+    ina: bool = False  #: ACK: whether that operation is under way with INA
+    missing: bool = False  #: ACK: whether it is under way, and not all of its sums are in
+    stalled: bool = False  #: ACK: whether it is under way with INA, and makes no progress
+    grant: Grant = NO_GRANT  #: UPDATE: grant from now on; ACK: grant that the host has
 
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """A packet of an AllReduce with INA: P4SGD's frame."""
+    """Holds a packet of an AllReduce with INA: P4SGD's frame."""
 
     job: int
-    epoch: int  #: modulo EPOCHS
+    epoch: int  #: number of the grant, modulo EPOCHS
     slot: int
     packet: Packet
 
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """A host's part of an operation without INA; ``taken`` is a peer's receipt for it."""
+    """Holds a host's part of an operation without INA; with ``taken``, a peer's receipt for it."""
 
     job: int
     index: int
-    host: int  #: whose part it is
+    host: int  #: the host whose part it is
     peer: int  #: the host that gets it
     taken: bool = False
-    parts: tuple[tuple[int, ...], ...] = ()  #: by slot and lane; none in a receipt
+    parts: tuple[tuple[int, ...], ...] = ()  #: numbers by slot and lane; none in a receipt
 
 
 Frame = Message | Command | Data | Share

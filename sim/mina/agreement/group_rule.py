@@ -1,4 +1,4 @@
-"""The controller of a group as a whole: its rounds, and the switches that it gets for a job.
+"""Specifies the controller of a group: its rounds, and the switches that it gets for a job.
 
 A job is told of a grant when all switches of the tree are its own, and they are given back when all
 hosts know that the grant is over.
@@ -26,20 +26,20 @@ NOTHING_HELD = Hold()
 
 @dataclass(frozen=True, kw_only=True)
 class GroupSetup:
-    """What the controller knows from the start."""
+    """Holds what the controller knows from the start."""
 
-    trees: tuple[tuple[int, ...], ...]  #: switches of each
-    entries: dict[tuple[int, int], Command] = field(hash=False)  #: REGISTER of a switch and job
+    trees: tuple[tuple[int, ...], ...]  #: switches of each tree
+    entries: dict[tuple[int, int], Command] = field(hash=False)  #: REGISTER by switch and job
 
     @property
     def switches(self) -> set[int]:
-        """All switches of the group's trees."""
+        """Return all switches of the group's trees."""
         return {switch for tree in self.trees for switch in tree}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """Rounds and switches; what outlives a restart is in the controller."""
+    """Holds rounds and switches of a group; what outlives a restart is in the controller."""
 
     controller: Controller
     hold: Hold | None = NOTHING_HELD  #: None: not known since a restart
@@ -47,14 +47,14 @@ class Group:
 
     @property
     def jobs(self) -> set[int]:
-        """All jobs, those that are over too."""
+        """Return all jobs, those that are over too."""
         entries = (*self.controller.jobs, *self.controller.dropped)
         return {job for job, _ in entries}
 
 
 @dataclass(frozen=True, kw_only=True)
 class GroupRules:
-    """What the controller does; the specification, or a variant of it."""
+    """Holds the rules of the controller: those of the specification, or a variant of them."""
 
     controller: Callable[[Controller, Message], tuple[Controller, Message | None]] = (
         control.controller_rule
@@ -68,27 +68,28 @@ RULES = GroupRules()
 
 
 def restarted(group: Group) -> Group:
-    """The controller begins anew."""
+    """Return the group as its controller begins anew."""
     return Group(controller=control.restarted(group.controller), hold=None)
 
 
 def may_acquire(setup: GroupSetup, group: Group, tree: int) -> bool:
-    """Whether the controller may try to get a tree: nobody owns one, and all its switches live."""
+    """Return whether the controller may try to get a tree: nobody owns one, all switches live."""
     free = group.hold is not None and group.hold.step is Step.NOTHING
     idle = group.controller.phase is Phase.IDLE and group.controller.grant == Grant()
     return free and idle and not group.lost & set(setup.trees[tree])
 
 
 def acquires(setup: GroupSetup, group: Group, job: int, tree: int) -> Group:
-    """The controller begins to get a tree for a job, by a number of its own."""
+    """Return the group as the controller begins to get a tree for a job, by a new number."""
     number = group.controller.number + 1
     hold = holding.acquires(job, number, tree, setup.trees[tree])
     return replace(group, controller=replace(group.controller, number=number), hold=hold)
 
 
 def wish(group: Group, length: int, withdraw: bool = False) -> Wish:
-    """What the next round is to bring: the grant of the tree that is held, for so many operations,
-    and the end of the one in use.
+    """Return what the next round is to bring.
+
+    It is the grant of the tree that is held, for so many operations, and the end of the one in use.
     """
     hold = group.hold
     if hold is None or hold.step is not Step.HELD:
@@ -100,14 +101,14 @@ def wish(group: Group, length: int, withdraw: bool = False) -> Wish:
 def with_controller(
     setup: GroupSetup, group: Group, controller: Controller, rules: GroupRules = RULES
 ) -> Group:
-    """The rounds have gone on."""
+    """Return the group after its rounds have gone on."""
     return rules.settled(setup, replace(group, controller=controller))
 
 
 def group_rule(
     setup: GroupSetup, group: Group, frame: Frame, rules: GroupRules = RULES
 ) -> tuple[Group, Sent]:
-    """A host's message or a switch's answer comes in."""
+    """Return what a host's message or a switch's answer makes of the group, and what is sent."""
     if isinstance(frame, Message):
         controller, answer = rules.controller(group.controller, frame)
         sent = () if answer is None else (to_host(answer),)
@@ -124,17 +125,17 @@ def group_rule(
 
 
 def to_host(message: Message) -> tuple[Place, Frame]:
-    """A message on its way."""
+    """Return a message with the place that it goes to."""
     return Place(Role.HOST, message.host), message
 
 
 def to_switch(command: Command) -> tuple[Place, Frame]:
-    """A command on its way."""
+    """Return a command with the place that it goes to."""
     return Place(Role.SWITCH, command.switch), command
 
 
 def settled(setup: GroupSetup, group: Group) -> Group:
-    """What the end of a round means for the switches."""
+    """Return the group after its switches have taken what the end of a round means for them."""
     controller, hold = group.controller, group.hold
     if controller.phase is not Phase.IDLE or controller.grant is None:
         return group
@@ -152,7 +153,7 @@ def settled(setup: GroupSetup, group: Group) -> Group:
 
 
 def given_back(group: Group, hold: Hold, force: bool) -> Group:
-    """The switches of a tree are given back; those that do not answer are not asked."""
+    """Return the group as it gives back a tree's switches; lost switches are not asked."""
     hold = holding.releases(hold, force)
     for switch in group.lost:
         hold = holding.without(hold, switch)
@@ -160,9 +161,9 @@ def given_back(group: Group, hold: Hold, force: bool) -> Group:
 
 
 def known(setup: GroupSetup, group: Group, grant: Grant) -> Hold:
-    """What a controller that has restarted holds, as the hosts have this grant.
+    """Return what a controller that has restarted holds, as the hosts have this grant.
 
-    Without one it does not know what its former self had begun, and has all given back.
+    Without a grant it does not know what its former self had begun, and has all given back.
     """
     if grant.epoch:
         return Hold(
@@ -176,24 +177,24 @@ def known(setup: GroupSetup, group: Group, grant: Grant) -> Hold:
 
 
 def loses(group: Group, switch: int) -> Group:
-    """A switch does not answer: its trees are out of use until it is trusted again."""
+    """Return the group without a switch that does not answer: its trees are out of use."""
     hold = None if group.hold is None else holding.without(group.hold, switch)
     return replace(group, hold=hold, lost=group.lost | {switch})
 
 
 def trusts(group: Group, switch: int) -> Group:
-    """A switch may be tried again."""
+    """Return the group as a switch may be tried again."""
     return replace(group, lost=group.lost - {switch})
 
 
 def forces(group: Group) -> Group:
-    """Slots do not get finished: what is given back is to be given back at once."""
+    """Return the group as all that is given back is given back at once: slots do not finish."""
     assert group.hold is not None
     return replace(group, hold=replace(group.hold, force=True))
 
 
 def sent(group: Group) -> Iterator[tuple[Place, Frame]]:
-    """What the controller sends again and again."""
+    """Yield what the controller sends again and again."""
     yield from map(to_host, control.repeated(group.controller))
     if group.hold is not None:
         yield from map(to_switch, holding.repeated(group.hold))

@@ -1,4 +1,4 @@
-"""A host of MINA as a whole, frame by frame, with its timers as ticks.
+"""Models a host of MINA as a whole, frame by frame, with its timers as ticks.
 
 The rules are those of :mod:`sim.mina.agreement.member_rule`. It knows no transport: a task of
 cocotb or a test gives it what comes in and sends what it answers.
@@ -22,7 +22,7 @@ from sim.mina.agreement.operation_rule import Parts
 
 @dataclass
 class HostModel:
-    """A host, which carries out its job's operations one after the other.
+    """Models a host, which carries out its job's operations one after the other.
 
     ``ready`` is the number of operations whose parts the host has: it may be raised at any time.
     ``patience`` is how many ticks an operation may go on without anything new before the
@@ -32,8 +32,8 @@ class HostModel:
     setup: MemberSetup
     ready: int
     patience: int = 4
-    sums: dict[int, Parts] = field(default_factory=dict)  #: of operations that are over, as last
-    ina: set[int] = field(default_factory=set)  #: operations whose sums are of switches
+    sums: dict[int, Parts] = field(default_factory=dict)  #: newest sums of operations that are over
+    ina: set[int] = field(default_factory=set)  #: operations whose sums switches have made
 
     def __post_init__(self) -> None:
         self.member: Member = at_start(self.setup)
@@ -41,12 +41,12 @@ class HostModel:
 
     @property
     def over(self) -> bool:
-        """Whether all operations are over, or the job is."""
+        """Return whether all operations are over, or the job is."""
         host = self.member.host
         return host.ended or (host.index >= self.ready and not host.busy)
 
     def on_frame(self, frame: Frame) -> Sent:
-        """A frame comes in; what is sent then."""
+        """Take a frame that comes in; return what is sent then."""
         before = self.member
         self.member, answers = member_rule(self.setup, before, frame)
         if self.member.operation != before.operation:  # a round is no progress
@@ -55,7 +55,7 @@ class HostModel:
         return (*answers, *self.advance())
 
     def on_tick(self) -> Sent:
-        """Some time is over: whatever is not answered is sent again."""
+        """Let some time pass: send again whatever is not answered."""
         first = self.advance()
         if first:
             return first
@@ -68,7 +68,7 @@ class HostModel:
         return again
 
     def advance(self) -> Sent:
-        """The next operation is started, if it may be; its first frames."""
+        """Start the next operation, if it may start; return its first frames."""
         host = self.member.host
         if not hosting.may_start(host) or host.index >= self.ready:
             return ()
@@ -78,7 +78,7 @@ class HostModel:
         return sent(self.setup, self.member)
 
     def keep(self) -> None:
-        """The sums of an operation that is over are handed on."""
+        """Hand on the sums of an operation that is over."""
         host, operation = self.member.host, self.member.operation
         if operation is None or host.busy or host.ended:
             return

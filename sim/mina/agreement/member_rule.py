@@ -1,4 +1,4 @@
-"""A host as a whole: its part in the agreement, and the operation that it has started last."""
+"""Specifies a host as a whole: its part in the agreement, and its operation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,18 +12,18 @@ from sim.mina.agreement.operation_rule import Operation, Parts, Way
 
 @dataclass(frozen=True, kw_only=True)
 class MemberSetup:
-    """What a host knows from the start."""
+    """Holds what a host knows from the start."""
 
     host: int
     job: int
     peers: frozenset[int]
-    ways: tuple[Way, ...]  #: by tree
+    ways: tuple[Way, ...]  #: way of the host's packets, by tree
     parts: Callable[[int], Parts]  #: the host's part of an operation
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemberRules:
-    """What a host does; the specification, or a variant of it."""
+    """Holds the rules of a host: those of the specification, or a variant of them."""
 
     host: Callable[[Host, Message], hosting.Reaction] = hosting.host_rule
     starts: Callable[[Host], Host] = hosting.starts
@@ -37,24 +37,24 @@ RULES = MemberRules()
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """A host, and its operation under way or the last one: peers may still need that."""
+    """Holds a host, and its operation under way or the last one: peers may still need that."""
 
     host: Host
     operation: Operation | None = None
 
 
 def at_start(setup: MemberSetup) -> Member:
-    """A host that has not started an operation."""
+    """Return a host that has not started an operation."""
     return Member(host=Host(number=setup.host, job=setup.job))
 
 
 def way_of(setup: MemberSetup, member: Member) -> Way | None:
-    """Where packets of its operation go."""
+    """Return where packets of the host's operation go."""
     return setup.ways[member.host.grant.tree] if member.host.used else None
 
 
 def starts(setup: MemberSetup, member: Member, rules: MemberRules = RULES) -> Member:
-    """The next operation is started."""
+    """Return the host as its next operation is started."""
     host = rules.starts(member.host)
     operation = Operation(
         job=setup.job,
@@ -69,7 +69,7 @@ def starts(setup: MemberSetup, member: Member, rules: MemberRules = RULES) -> Me
 
 
 def settled(member: Member) -> Member:
-    """What the host makes of how far its operation is."""
+    """Return the host after it has taken note of how far its operation is."""
     host, operation = member.host, member.operation
     if operation is None or not host.busy:
         return member
@@ -81,7 +81,7 @@ def settled(member: Member) -> Member:
 
 
 def stalls(member: Member, rules: MemberRules = RULES) -> tuple[Member, Sent]:
-    """The operation under way makes no progress: the controller is told."""
+    """Return the host as its operation makes no progress, and what tells the controller so."""
     host, operation = member.host, member.operation
     assert operation is not None
     if host.used and not host.stalled:
@@ -91,7 +91,7 @@ def stalls(member: Member, rules: MemberRules = RULES) -> tuple[Member, Sent]:
 
 
 def with_host(operation: Operation | None, host: Host) -> Member:
-    """The host has heard something, by which its operation may be one without INA now."""
+    """Return the host after it was told something, by which its operation may lose INA."""
     if operation is not None and operation.epoch and not host.used:
         operation = operations.without_ina(operation)
     return settled(Member(host=host, operation=operation))
@@ -100,7 +100,7 @@ def with_host(operation: Operation | None, host: Host) -> Member:
 def member_rule(
     setup: MemberSetup, member: Member, frame: Frame, rules: MemberRules = RULES
 ) -> tuple[Member, Sent]:
-    """A frame comes in."""
+    """Return what a frame makes of the host, and what is sent."""
     if isinstance(frame, Message):
         return message_rule(member, frame, rules)
     operation = member.operation
@@ -118,14 +118,14 @@ def member_rule(
 
 
 def message_rule(member: Member, message: Message, rules: MemberRules) -> tuple[Member, Sent]:
-    """A message of the controller comes in; it may take the operation's grant away."""
+    """Return what a controller's message makes of the host; it may take away its grant."""
     host, answer = rules.host(member.host, message)
     after = with_host(member.operation, host)
     return after, () if answer is None else ((CONTROLLER, answer),)
 
 
 def sent(setup: MemberSetup, member: Member) -> Sent:
-    """What the host sends again and again."""
+    """Return what the host sends again and again."""
     host, operation = member.host, member.operation
     asked = tuple((CONTROLLER, message) for message in hosting.repeated(host))
     if operation is None or not host.busy:

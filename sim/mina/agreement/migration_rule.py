@@ -1,4 +1,4 @@
-"""How jobs move to other trees at the same time: pure functions over an immutable state.
+"""Specifies how jobs move to other trees at the same time, by functions of an immutable state.
 
 The design's "no deadlock in migration". First all jobs that move give back what they have. Then
 each tries the switches of its new tree in ascending order; at a refusal it gives all back and goes
@@ -17,30 +17,30 @@ from sim.mina.agreement.hold_rule import Hold, Step
 
 @dataclass(frozen=True, kw_only=True)
 class Migration:
-    """Jobs that move, and what each has."""
+    """Holds the jobs that move, and what each has."""
 
-    holds: tuple[Hold, ...]  #: by job
+    holds: tuple[Hold, ...]  #: what each job has
     trees: tuple[tuple[int, ...], ...]  #: by job: the switches that it wants
     ageing: int = 0  #: how often a job may be overtaken before it is old; 0: jobs do not age
-    number: int = 0  #: greatest of a grant
+    number: int = 0  #: greatest number of a grant
     moving: frozenset[int] = frozenset()  #: jobs that wait for each other to give back
-    overtaken: tuple[int, ...]  #: how often each was since it had its tree; up to ``ageing``
+    overtaken: tuple[int, ...]  #: by job: how often since it had its tree; up to ``ageing``
     old: tuple[int, ...] = ()  #: jobs that have become old, the oldest first
 
     def meet(self, job: int, other: int) -> bool:
-        """Whether two jobs want a switch in common."""
+        """Return whether two jobs want a switch in common."""
         return not set(self.trees[job]).isdisjoint(self.trees[other])
 
 
 def at_start(trees: Iterable[Iterable[int]], ageing: int = 0) -> Migration:
-    """Nobody has anything; each job may try its tree."""
+    """Return the state in which nobody has anything, and each job may try its tree."""
     wanted = tuple(tuple(sorted(tree)) for tree in trees)
     count = len(wanted)
     return Migration(holds=(Hold(),) * count, trees=wanted, ageing=ageing, overtaken=(0,) * count)
 
 
 def moves(migration: Migration, trees: Mapping[int, Iterable[int]]) -> Migration:
-    """Some jobs move to other trees: they give back what they have, and wait until all have.
+    """Return the state as some jobs move: they give back what they have, and wait for each other.
 
     The jobs that moved before have all given back by then.
     """
@@ -53,14 +53,14 @@ def moves(migration: Migration, trees: Mapping[int, Iterable[int]]) -> Migration
 
 
 def gives_back(migration: Migration, job: int) -> Migration:
-    """A job gives back its tree, or what it has of it."""
+    """Return the state as a job gives back its tree, or what it has of it."""
     hold = migration.holds[job]
     busy = hold.step in (Step.ACQUIRING, Step.HELD, Step.IN_USE)
     return with_hold(migration, job, holding.releases(hold) if busy else hold)
 
 
 def may_try(migration: Migration, job: int) -> bool:
-    """Whether a job may try to get its tree."""
+    """Return whether a job may try to get its tree."""
     if migration.holds[job].step is not Step.NOTHING or job in migration.moving:
         return False
     old = migration.old
@@ -69,14 +69,14 @@ def may_try(migration: Migration, job: int) -> bool:
 
 
 def tries(migration: Migration, job: int) -> Migration:
-    """A job begins to try, by a number of its own."""
+    """Return the state as a job begins to try, by a number of its own."""
     number = migration.number + 1
     hold = holding.acquires(job, number, 0, migration.trees[job])
     return with_hold(replace(migration, number=number), job, hold)
 
 
 def migration_rule(migration: Migration, answer: Command) -> Migration:
-    """A switch's answer comes in."""
+    """Return what a switch's answer makes of the state."""
     before = migration.holds[answer.job]
     after = holding.hold_rule(before, answer, ())
     migration = with_hold(migration, answer.job, after)
@@ -86,7 +86,10 @@ def migration_rule(migration: Migration, answer: Command) -> Migration:
 
 
 def served(migration: Migration, job: int) -> Migration:
-    """A job has its tree: it is young again, and those who wait for a switch of it get older."""
+    """Return the state as a job has its tree: it is young again, and others get older.
+
+    Those get older who wait for a switch of its tree.
+    """
     old = [one for one in migration.old if one != job]
     overtaken = list(migration.overtaken)
     overtaken[job] = 0
@@ -99,18 +102,18 @@ def served(migration: Migration, job: int) -> Migration:
 
 
 def settled(migration: Migration) -> Migration:
-    """The jobs that move wait no longer if all of them have given back."""
+    """Return the state, in which jobs that move wait no longer if all have given back."""
     waits = any(migration.holds[job].step is Step.RELEASING for job in migration.moving)
     return migration if waits else replace(migration, moving=frozenset())
 
 
 def with_hold(migration: Migration, job: int, hold: Hold) -> Migration:
-    """The migration with another hold of a job."""
+    """Return the state with another hold of a job."""
     holds = (*migration.holds[:job], hold, *migration.holds[job + 1 :])
     return replace(migration, holds=holds)
 
 
 def repeated(migration: Migration) -> Iterable[Command]:
-    """What the switches are asked again and again."""
+    """Return what the switches are asked again and again."""
     for hold in migration.holds:
         yield from holding.repeated(hold)

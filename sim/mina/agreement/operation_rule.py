@@ -1,4 +1,4 @@
-"""One AllReduce of a host: with INA by P4SGD's rule, or by exchanging parts with its peers.
+"""Specifies an AllReduce of a host: with INA by P4SGD's rule, or by exchange with its peers.
 
 Pure functions over an immutable state. Both ways give the same bits: sums are exact whole numbers,
 clamped to 32 bits once. An operation uses each of its slots once; with INA its use is counted from
@@ -19,12 +19,12 @@ from sim.p4sgd.golden.allreduce import (
     worker_rule,
 )
 
-Parts = tuple[tuple[int, ...], ...]  #: by slot and lane
+Parts = tuple[tuple[int, ...], ...]  #: numbers to add up, by slot and lane
 
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
-    """How a host's packets of a tree go: the switch that adds up, the host's port there, slots."""
+    """Describes how a host's packets of a tree go: to which switch and port, by which slots."""
 
     switch: int
     port: int
@@ -33,36 +33,36 @@ class Way:
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """An AllReduce that has been started, be it over or not."""
+    """Holds an AllReduce that has been started, whether it is over or not."""
 
     job: int
     host: int
     peers: frozenset[int]
     index: int
-    parts: Parts  #: the host's own
-    epoch: int = 0  #: of the grant that it uses INA by; 0: it does without
-    slots: tuple[WorkerSlot, ...] = ()  #: with INA
-    sums: tuple[tuple[int, ...] | None, ...] = ()  #: with INA, that are in
+    parts: Parts  #: the host's own parts
+    epoch: int = 0  #: number of the grant by which it uses INA; 0: it does without
+    slots: tuple[WorkerSlot, ...] = ()  #: its slots, with INA
+    sums: tuple[tuple[int, ...] | None, ...] = ()  #: sums that are in, with INA
     heard: tuple[tuple[int, Parts], ...] = ()  #: peers' parts that have come
     taken: frozenset[int] = frozenset()  #: peers that have the host's part
 
     @property
     def complete(self) -> bool:
-        """Whether all that makes its sums is in."""
+        """Return whether all that makes its sums is in."""
         if self.epoch:
             return None not in self.sums
         return {host for host, _ in self.heard} == self.peers
 
     @property
     def over(self) -> bool:
-        """Whether nobody needs it any more."""
+        """Return whether nobody needs it any more."""
         if self.epoch:
             return all(slot.phase is Phase.FREE for slot in self.slots)
         return self.complete and self.taken == self.peers
 
     @property
     def result(self) -> Parts:
-        """Its sums; it is complete."""
+        """Return its sums; it is complete."""
         assert self.complete
         if self.epoch:
             return tuple(one for one in self.sums if one is not None)
@@ -72,19 +72,19 @@ class Operation:
 
 
 def with_ina(operation: Operation, grant: Grant) -> Operation:
-    """The operation as it starts by a grant."""
+    """Return the operation as it starts by a grant."""
     slot = WorkerSlot((operation.index - grant.first) % USES, Phase.PARTIAL)
     count = len(operation.parts)
     return replace(operation, epoch=grant.epoch, slots=(slot,) * count, sums=(None,) * count)
 
 
 def without_ina(operation: Operation) -> Operation:
-    """The operation as it is repeated by exchanging parts: those that have come are kept."""
+    """Return the operation as it is repeated by exchange: parts that have come are kept."""
     return replace(operation, epoch=0, slots=(), sums=())
 
 
 def sent(operation: Operation, way: Way | None) -> Sent:
-    """What the host sends again and again: for slots that are not freed, or to its peers."""
+    """Return what the host sends again: for slots that are not freed, or to its peers."""
     if not operation.epoch:
         waiting = sorted(operation.peers - operation.taken)
         return tuple((Place(Role.HOST, peer), share(operation, peer)) for peer in waiting)
@@ -106,7 +106,7 @@ def sent(operation: Operation, way: Way | None) -> Sent:
 
 
 def share(operation: Operation, peer: int) -> Share:
-    """The host's part, for a peer."""
+    """Return the frame with the host's part for a peer."""
     return Share(
         job=operation.job,
         index=operation.index,
@@ -117,7 +117,7 @@ def share(operation: Operation, peer: int) -> Share:
 
 
 def data_rule(operation: Operation, data: Data, base: int) -> Operation:
-    """A packet of the switch comes in: one of another grant or slot changes nothing."""
+    """Return what a switch's packet makes of the operation; another grant's or slot's: nothing."""
     k = data.slot - base
     mine = operation.epoch % EPOCHS == data.epoch and operation.job == data.job
     if not operation.epoch or not mine or not 0 <= k < len(operation.slots):
@@ -131,7 +131,7 @@ def data_rule(operation: Operation, data: Data, base: int) -> Operation:
 
 
 def share_rule(operation: Operation, frame: Share) -> tuple[Operation, Sent]:
-    """A peer's part or receipt comes in.
+    """Return what a peer's part or receipt makes of the operation, and what is sent.
 
     A part of an operation that the host has not started yet is not kept: it will come again. One
     of an operation that is over has been added, so it is confirmed.

@@ -1,4 +1,4 @@
-"""A switch of MINA as a whole, frame by frame, with counters: what the hardware has to equal."""
+"""Models a switch of MINA, frame by frame, with counters, which the hardware has to equal."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -11,8 +11,10 @@ from sim.p4sgd.golden.allreduce import Verdict
 
 @dataclass
 class SwitchModel:
-    """A switch; ``counters`` are of commands by their answer and job, of packets by what became
-    of them, job and port.
+    """Models a switch.
+
+    ``counters`` are of commands by their answer and job, of packets by what became of them, job and
+    port.
     """
 
     setup: SwitchSetup
@@ -22,11 +24,11 @@ class SwitchModel:
         self.state = at_start(self.setup)
 
     def restart(self) -> None:
-        """The switch starts anew, and has forgotten everything."""
+        """Start the switch anew, so that it has forgotten everything."""
         self.state = at_start(self.setup)
 
     def on_frame(self, port: int, frame: Frame) -> Sent:
-        """A frame comes in by a port, a command by whichever; what is sent then."""
+        """Take a frame that comes in by a port, a command by any; return what is sent then."""
         if isinstance(frame, Command):
             self.state, sent = command_rule(self.setup, self.state, frame)
             ((_, answer),) = sent

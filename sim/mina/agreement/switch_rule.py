@@ -1,4 +1,4 @@
-"""A switch as a whole: whose it is, and P4SGD's slots, which the design's two systems share."""
+"""Specifies a switch as a whole: its tenants, and P4SGD's slots, which two systems share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,15 +12,18 @@ from sim.p4sgd.golden.allreduce import switch_rule as slot_rule
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchSetup:
-    """A switch, and the host behind each of its ports."""
+    """Describes a switch, and the host behind each of its ports."""
 
     sizes: Sizes
     lanes: int
-    hosts: tuple[int, ...]  #: by port
+    hosts: tuple[int, ...]  #: host behind each port
 
 
 def data_rule(tenants: Tenants, port: int, data: Data, slot: SwitchSlot) -> Tenant | Refused:
-    """The tenant whose packet it is, which came by ``port`` for a slot that holds ``slot``."""
+    """Return the tenant of a packet that came by ``port``, or why it is refused.
+
+    Its slot holds ``slot``.
+    """
     packet = data.packet
     entry = tenancy.packet_rule(
         tenants, port, job=data.job, bm=packet.bm, epoch=data.epoch, slot=data.slot
@@ -33,11 +36,11 @@ def data_rule(tenants: Tenants, port: int, data: Data, slot: SwitchSlot) -> Tena
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchRules:
-    """What a switch does; the specification, or a variant of it."""
+    """Holds the rules of a switch: those of the specification, or a variant of them."""
 
     command: Callable[[Sizes, Tenants, Command, bool], Outcome] = tenancy.tenancy_rule
     data: Callable[[Tenants, int, Data, SwitchSlot], Tenant | Refused] = data_rule
-    clears: bool = True  #: the slots of a job that is granted
+    clears: bool = True  #: whether the slots of a job that is granted are cleared
 
 
 RULES = SwitchRules()
@@ -45,24 +48,24 @@ RULES = SwitchRules()
 
 @dataclass(frozen=True, kw_only=True)
 class Switch:
-    """What a switch keeps."""
+    """Holds what a switch keeps."""
 
     tenants: Tenants
     slots: tuple[SwitchSlot, ...]
 
 
 def at_start(setup: SwitchSetup) -> Switch:
-    """A switch that has just started, or started anew."""
+    """Return a switch that has just started, or started anew."""
     return Switch(tenants=tenancy.at_start(setup.sizes), slots=(empty(setup),) * setup.sizes.slots)
 
 
 def empty(setup: SwitchSetup) -> SwitchSlot:
-    """A slot of a switch that has just started."""
+    """Return a slot of a switch that has just started."""
     return SwitchSlot(0, (0,) * setup.lanes, 0, 0)
 
 
 def finished(switch: Switch, job: int) -> bool:
-    """Whether no slot of a job has a use under way."""
+    """Return whether no slot of a job has a use under way."""
     entry = switch.tenants[job] if job < len(switch.tenants) else None
     if entry is None:
         return True
@@ -71,7 +74,7 @@ def finished(switch: Switch, job: int) -> bool:
 
 
 def cleared(setup: SwitchSetup, switch: Switch, entry: Tenant) -> Switch:
-    """The slots of a job as a grant leaves them."""
+    """Return the switch with the slots of a job as a grant leaves them."""
     slot = SwitchSlot.at_start(entry.ports, setup.lanes)
     slots = (
         *switch.slots[: entry.base],
@@ -84,7 +87,7 @@ def cleared(setup: SwitchSetup, switch: Switch, entry: Tenant) -> Switch:
 def command_rule(
     setup: SwitchSetup, switch: Switch, command: Command, rules: SwitchRules = RULES
 ) -> tuple[Switch, Sent]:
-    """The controller's command comes in."""
+    """Return what the controller's command makes of the switch, and the answer."""
     outcome = rules.command(setup.sizes, switch.tenants, command, finished(switch, command.job))
     switch = replace(switch, tenants=outcome.tenants)
     if outcome.cleared is not None and rules.clears:
@@ -97,7 +100,7 @@ def command_rule(
 def packet_rule(
     setup: SwitchSetup, switch: Switch, port: int, data: Data, rules: SwitchRules = RULES
 ) -> tuple[Switch, Verdict | Refused, Sent]:
-    """A packet comes in by a port: what is refused changes nothing and is not answered."""
+    """Return what a packet makes of the switch; a refused one changes nothing, unanswered."""
     slot = switch.slots[data.slot] if data.slot < len(switch.slots) else empty(setup)
     entry = rules.data(switch.tenants, port, data, slot)
     if isinstance(entry, Refused):

@@ -1,4 +1,4 @@
-"""Schedules of 1,000 jobs: their scores, and how long they take."""
+"""Measures schedules of 1,000 jobs: their scores, and how long they take."""
 
 import time
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from sim.mina.workload import Unit
 
 SLOW = {"gpu_speed": 1.5, "ratio": 1.5}
 SEEDS = range(42, 47)
-#: What is run -> its most seconds of CPU, and its least score.
+#: Maps what is run to its most seconds of CPU, and its least score.
 RUNS = {
     "baseline": (BASELINE, 3, None),
     "the paper's": (MINA, 60, None),
@@ -27,7 +27,7 @@ RUNS = {
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
-    """All of one machine, one after the other."""
+    """Run all schedules of one machine, one after the other; return the rows."""
     load()
     made: list[Row] = []
     for name, (asked, seconds, least) in RUNS.items():

@@ -1,4 +1,4 @@
-"""The compiled scheduler and simulator: built once of the C++ beside this file."""
+"""Builds the compiled scheduler and simulator, once, of the C++ beside this file."""
 
 import ctypes
 from functools import lru_cache
@@ -23,7 +23,7 @@ LIBRARY = Library(
 
 @lru_cache
 def load() -> Any:
-    """The library as its functions."""
+    """Return the library with its functions."""
     library = LIBRARY.load()
     if library.mina_setup_bytes() != ctypes.sizeof(Setup):
         raise AssertionError("setup.h and setup.py differ")

@@ -1,4 +1,4 @@
-"""What the compiled scheduler is told and what it leaves: the fields of ``setup.h``."""
+"""Describes what the compiled scheduler is told and what it leaves: the fields of ``setup.h``."""
 
 import ctypes
 from collections.abc import Callable, Sequence
@@ -16,25 +16,25 @@ REAL = ctypes.c_double
 SOLVER = ctypes.CFUNCTYPE(
     None, INT, ctypes.POINTER(INT), ctypes.POINTER(INT), ctypes.POINTER(INT), ctypes.POINTER(INT)
 )
-MOST_SHARED = 30  #: jobs of a sharing group that was merged
-SHARED_STEPS = 3  #: longest steps that a group is simulated for, before it is merged
+MOST_SHARED = 30  #: most jobs of a sharing group that was merged
+SHARED_STEPS = 3  #: number of longest steps that a group is simulated for, before it is merged
 
-#: An operation that has ended: ``LoggedOp``.
+#: Describes an operation that has ended: ``LoggedOp``.
 LOGGED = np.dtype(
     [("job", "i8"), ("op", "i8"), ("ina", "i8"), ("start", "f8"), ("end", "f8")], align=True
 )
 
-#: Choice -> its number in the enumerations of setup.h, which have the same order.
+#: Maps a choice to its number in the enumerations of setup.h, which have the same order.
 NUMBER = {each: i for kind in (Placement, Trees, Sharing) for i, each in enumerate(kind)}
 
 
 def fields(kind: Any, names: str) -> list[tuple[str, Any]]:
-    """Fields of one kind."""
+    """Return fields of one kind, with these names."""
     return [(name, kind) for name in names.split()]
 
 
 class Setup(ctypes.Structure):
-    """``struct Setup``."""
+    """Lays out ``struct Setup`` of ``setup.h``."""
 
     _fields_ = [
         *fields(INT, "layers ports capacity"),
@@ -57,7 +57,7 @@ class Setup(ctypes.Structure):
 
 
 class Run:
-    """A setup with the arrays that it points to: those that it reads, and room for results."""
+    """Holds a setup with the arrays that it points to: what it reads, and room for results."""
 
     def __init__(
         self,
@@ -98,32 +98,32 @@ class Run:
 
     @property
     def pointer(self) -> Any:
-        """For a function of the library."""
+        """Return the setup's pointer for a function of the library."""
         return ctypes.byref(self.setup)
 
 
 def no_solver(*_: Any) -> None:
-    """Trees that need no solver call none."""
+    """Do nothing: trees that need no solver call none."""
     raise AssertionError("there is no solver")
 
 
 def ints(values: Sequence[int]) -> NDArray[np.int64]:
-    """An array of integers."""
+    """Return an array of integers."""
     return np.array(values, np.int64)
 
 
 def reals(values: Sequence[float]) -> NDArray[np.float64]:
-    """An array of numbers."""
+    """Return an array of floating-point numbers."""
     return np.array(values, np.float64)
 
 
 def numbers_of_cluster(cluster: FatTree) -> dict[str, NDArray[Any]]:
-    """The fat tree."""
+    """Return the arrays that describe the fat tree."""
     return {"down": ints(cluster.down), "up": ints(cluster.up)}
 
 
 def numbers_of_models(given: JobList, speed: float) -> dict[str, NDArray[Any]]:
-    """Operations of all models in a row; a fast GPU makes all times of computing shorter."""
+    """Return the operations of all models in a row; a fast GPU shortens all times of computing."""
     return {
         "begin": ints(np.cumsum([0, *(len(model.starts) for model in given.models)]).tolist()),
         "period": reals([model.period / speed for model in given.models]),
@@ -133,7 +133,7 @@ def numbers_of_models(given: JobList, speed: float) -> dict[str, NDArray[Any]]:
 
 
 def numbers_of_jobs(given: JobList) -> dict[str, NDArray[Any]]:
-    """Jobs; a model is its place in the list."""
+    """Return the arrays of the jobs, in which a model is its place in the list."""
     place = {model.name: i for i, model in enumerate(given.models)}
     return {
         "model": ints([place[job.model] for job in given.jobs]),
@@ -144,7 +144,7 @@ def numbers_of_jobs(given: JobList) -> dict[str, NDArray[Any]]:
 
 
 def room(given: JobList, cluster: FatTree, logged: int) -> dict[str, NDArray[Any]]:
-    """Room for what a run leaves."""
+    """Return empty arrays for what a run leaves."""
     jobs = len(given.jobs)
     return {
         **{name: np.zeros(jobs) for name in ("begun", "finished", "in_ina")},

@@ -1,4 +1,4 @@
-"""Which hosts a job gets: algorithm 1 of the paper, in words of its section III-B."""
+"""Specifies which hosts a job gets: algorithm 1 of the paper, in words of its section III-B."""
 
 from collections.abc import Callable, Sequence
 from math import inf, prod
@@ -7,13 +7,13 @@ Pod = Sequence[int]
 
 
 def children(pod: Pod, down: Sequence[int]) -> list[Pod]:
-    """The pods inside a pod of ``len(down)`` layers."""
+    """Return the pods inside a pod of ``len(down)`` layers."""
     each = prod(down[:-1])
     return [pod[first : first + each] for first in range(0, len(pod), each)]
 
 
 def fragments(chosen: set[int], pod: Pod, down: Sequence[int]) -> int:
-    """1 if all hosts of the pod are chosen, 0 if none is, else the sum of its pods inside."""
+    """Return 1 if all hosts of the pod are chosen, 0 if none is, else the sum of its inner pods."""
     count = len(chosen.intersection(pod))
     if count in (0, len(pod)):
         return min(count, 1)
@@ -21,13 +21,13 @@ def fragments(chosen: set[int], pod: Pod, down: Sequence[int]) -> int:
 
 
 def score(taken: set[int], free: set[int], down: Sequence[int], alpha: float) -> float:
-    """A + alpha B: fragments of the job, and of what stays free."""
+    """Return A + alpha B: fragments of the job, and of what stays free."""
     pod = range(prod(down))
     return fragments(taken, pod, down) + alpha * fragments(free - taken, pod, down)
 
 
 def first(free: set[int], wanted: int) -> list[int]:
-    """The first free hosts; none if they are too few."""
+    """Return the first free hosts; none if they are too few."""
     return sorted(free)[:wanted] if len(free) >= wanted else []
 
 
@@ -39,9 +39,9 @@ def allocate(
     alpha: float,
     penalty: Callable[[int], float] = lambda leaf: 0,
 ) -> tuple[float, list[int]]:
-    """Least score of so many hosts of a pod, and these; infinite if there are too few.
+    """Return the least score of so many hosts of a pod, and these; infinite if there are too few.
 
-    Of equal scores the one that takes the fewest hosts of the later pods. ``penalty`` is for the
+    Of equal scores it takes the one with the fewest hosts of the later pods. ``penalty`` is for the
     pods of the first layer, by their number, if any host is taken there.
     """
     available = free.intersection(pod)

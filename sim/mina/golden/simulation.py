@@ -1,4 +1,4 @@
-"""A cluster and its jobs, event by event, in plain Python: what the compiled simulator must do."""
+"""Simulates a cluster and its jobs, event by event, in plain Python, as the compiled one must."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,12 +8,12 @@ from sim.mina.golden.placement import allocate, first
 from sim.mina.golden.training import Step, Training
 from sim.mina.golden.trees import Tree, all_trees
 
-FINE = 1 << 20  #: needs are in parts of this, so that sums of them are exact
+FINE = 1 << 20  #: denominator of needs, so that sums of them are exact
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cluster:
-    """The fat tree, and the algorithms that share it; words as of the command."""
+    """Describes the fat tree, and the algorithms that share it, by the words of the command."""
 
     down: Sequence[int]
     up: Sequence[int]
@@ -28,7 +28,7 @@ class Cluster:
 
 @dataclass(kw_only=True, eq=False)
 class GoldenJob:
-    """A job, and what becomes of it."""
+    """Describes a job, and what becomes of it."""
 
     step: Step
     hosts: int
@@ -41,13 +41,13 @@ class GoldenJob:
 
     @property
     def training(self) -> Training:
-        """It runs, or has run."""
+        """Return the job's training, which runs or has run."""
         assert self.run is not None
         return self.run
 
 
 class Simulation:
-    """Jobs on a cluster."""
+    """Simulates jobs on a cluster."""
 
     def __init__(self, cluster: Cluster, jobs: Sequence[GoldenJob]) -> None:
         self.cluster, self.waiting = cluster, list(jobs)
@@ -55,17 +55,17 @@ class Simulation:
         self.free = set(range(prod(cluster.down)))
 
     def need(self, job: GoldenJob) -> float:
-        """Least share of its time on INA for the whole gain."""
+        """Return the least share of a job's time on INA for the whole gain."""
         step = job.step
         need = (step.none - step.all) / ((self.cluster.ratio - 1) * step.all)
         return round(need * FINE) / FINE
 
     def load(self, one: object) -> float:
-        """Sum of the needs of those whose trees have a switch or port."""
+        """Return the sum of the needs of the jobs whose trees have a switch or port."""
         return sum(self.need(job) for job in self.running if job.tree and one in job.tree)
 
     def place(self, job: GoldenJob) -> list[int]:
-        """Hosts for a job."""
+        """Return hosts for a job; none if they are too few."""
         cluster = self.cluster
         if cluster.placement == "first":
             return first(self.free, job.hosts)
@@ -85,7 +85,7 @@ class Simulation:
         return allocate(pod, cluster.down, job.hosts, self.free, cluster.alpha, penalty)[1]
 
     def give_tree(self, job: GoldenJob) -> None:
-        """Its tree, for good."""
+        """Choose a job's tree, for good."""
         cluster = self.cluster
         trees = all_trees(job.placed, cluster.down, cluster.up, cluster.ports)
         others = [other.tree for other in self.running if other.tree]
@@ -103,7 +103,7 @@ class Simulation:
         job.tree = trees[job.root] if job.root >= 0 else None
 
     def start(self, now: float) -> None:
-        """First come, first served."""
+        """Start waiting jobs: first come, first served."""
         while self.waiting and self.waiting[0].arrival <= now:
             job = self.waiting[0]
             job.placed = self.place(job)
@@ -116,24 +116,24 @@ class Simulation:
             self.running.append(job)
 
     def group(self, job: GoldenJob) -> list[GoldenJob]:
-        """Jobs whose trees meet its own, or those of others in the group."""
+        """Return the jobs whose trees meet the job's, or those of others in the group."""
         found = [job]
         for member in found:
             found += [other for other in self.meeting(member) if other not in found]
         return [other for other in self.running if other in found]
 
     def meeting(self, job: GoldenJob) -> list[GoldenJob]:
-        """Other jobs whose trees meet its own."""
+        """Return the other jobs whose trees meet the job's."""
         mine = job.tree or frozenset()
         return [each for each in self.running if each is not job and mine & (each.tree or set())]
 
     def rivals(self, job: GoldenJob) -> list[GoldenJob]:
-        """Whom a lock keeps from INA while the job uses it."""
+        """Return the jobs that a lock keeps from INA while the job uses it."""
         group = self.meeting(job) if self.cluster.lock == "tree" else self.group(job)
         return [other for other in group if other is not job]
 
     def decide(self, job: GoldenJob, now: float) -> bool:
-        """Whether the operation that begins now uses INA."""
+        """Return whether the operation that begins now uses INA."""
         rivals, sharing = self.rivals(job), self.cluster.sharing
         if sharing == "never" or job.tree is None:
             return False
@@ -157,7 +157,7 @@ class Simulation:
         return True
 
     def run(self) -> None:
-        """Until all jobs have ended."""
+        """Simulate until all jobs have ended."""
         now = 0.0
         self.start(now)
         while self.running or self.waiting:
@@ -180,7 +180,7 @@ class Simulation:
 
 
 def simulate_group(step_hosts: Sequence[tuple[Step, int]], steps: int) -> float:
-    """Score by R of jobs on one switch, for so many of the longest steps; nan if undefined."""
+    """Return the score by R of jobs on one switch, for so many longest steps; nan if undefined."""
     jobs = [Training(step, hosts, None, 0.0) for step, hosts in step_hosts]
     limit, now = steps * max(step.none for step, _ in step_hosts), 0.0
     while now <= limit:

@@ -1,4 +1,4 @@
-"""A job that trains, op by op, and what INA for its next all-reduce is worth (section III-D)."""
+"""Specifies a job that trains, op by op, and what INA is worth for it (section III-D)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """A training step: when its all-reduces can start, and how long they take both ways."""
+    """Describes a step: when its all-reduces can start, and how long they take both ways."""
 
     period: float
     start: Sequence[float]
@@ -14,35 +14,38 @@ class Step:
     ina: Sequence[float]
 
     def end(self, k: int, now: float, durations: Sequence[float]) -> float:
-        """End of a step in which ``now`` is when op k - 1 has ended, since the step began."""
+        """Return the end of a step in which op k - 1 has ended ``now``, since the step began."""
         for op in range(k, len(self.start)):
             now = max(now, self.start[op]) + durations[op]
         return max(now, self.period)
 
     def gain(self, k: int, now: float) -> float:
-        """Seconds that INA for op k at ``now`` saves, if the later ones do without."""
+        """Return the seconds that INA for op k at ``now`` saves, if the later ones do without."""
         without, with_ina = (now + duration[k] for duration in (self.plain, self.ina))
         return self.end(k + 1, without, self.plain) - self.end(k + 1, with_ina, self.plain)
 
     def useless(self, k: int, now: float) -> bool:
-        """Whether INA for op k saves nothing even if all later ones have it, but for rounding."""
+        """Return whether INA for op k saves nothing, even if all later ones have it too.
+
+        A saving that may be due to rounding alone counts as nothing.
+        """
         without, with_ina = (now + duration[k] for duration in (self.plain, self.ina))
         saved = self.end(k + 1, without, self.ina) - self.end(k + 1, with_ina, self.ina)
         return saved <= 1e-12
 
     @property
     def none(self) -> float:
-        """Seconds without INA."""
+        """Return the seconds of a step without INA."""
         return self.end(0, 0, self.plain)
 
     @property
     def all(self) -> float:
-        """Seconds with INA for all."""
+        """Return the seconds of a step with INA for all of its operations."""
         return self.end(0, 0, self.ina)
 
 
 class Training:
-    """A job under way."""
+    """Describes a job under way."""
 
     def __init__(self, step: Step, hosts: int, steps: int | None, now: float) -> None:
         self.step, self.hosts, self.steps = step, hosts, steps
@@ -53,16 +56,16 @@ class Training:
 
     @property
     def decides(self) -> bool:
-        """Whether its next event is the start of an all-reduce."""
+        """Return whether its next event is the start of an all-reduce."""
         return self.started and not self.busy and self.op < len(self.step.start)
 
     @property
     def uses(self) -> bool:
-        """Whether it adds up in switches now."""
+        """Return whether it adds up in switches now."""
         return self.busy and self.ina
 
     def advance(self, ina: bool) -> None:
-        """Its next event happens."""
+        """Let its next event happen."""
         now, step = self.next, self.step
         if not self.started:
             self.started, self.began, self.step_began = True, now, now
@@ -81,7 +84,7 @@ class Training:
             self.next = max(now, self.step_began + (step.period if last else step.start[self.op]))
 
     def coming(self) -> tuple[int, float, float] | None:
-        """Its next all-reduce: which, when its step begins, and when itself; None if it is over."""
+        """Return its next all-reduce: which, its step's begin, its own; None if the job is over."""
         op, began, now = self.op + self.busy, self.step_began, self.next
         if not self.started:
             began = now
@@ -93,7 +96,7 @@ class Training:
         return op, began, max(now, began + self.step.start[op])
 
     def worth(self, now: float) -> tuple[float, float, float, bool]:
-        """Its next all-reduce: start, R, end with INA, and whether INA is useless for it."""
+        """Return its next all-reduce's start, R, end with INA, and whether INA is useless."""
         coming = self.coming()
         if coming is None:
             return float("inf"), 0, float("inf"), True

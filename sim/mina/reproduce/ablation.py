@@ -1,4 +1,4 @@
-"""Table I and figure 11: what each algorithm is worth, and on which trace."""
+"""Reproduces table I and figure 11: what each algorithm is worth, and on which trace."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,8 +15,9 @@ from sim.mina.schedule import Schedule
 from sim.mina.workload import ScheduleWorkload, Unit
 from sim.reproduce.figure import Claim, Figure, Panel
 
-NEAR, NEAR_UTILISATION = 0.03, 0.005  #: of the binary's, where its solver of trees is not ours
-EQUAL = 5e-5  #: four digits
+#: most distance from the binary's score and utilisation, where its solver of trees is not ours
+NEAR, NEAR_UTILISATION = 0.03, 0.005
+EQUAL = 5e-5  #: most distance of what is equal in four digits
 REGIMES = {
     "HDR": {},
     "NDR": {"unit": Unit.PORT},
@@ -28,14 +29,14 @@ Runs = Mapping[str, Schedule]
 
 
 def ablation_runs(seeds: int) -> list[ScheduleWorkload]:
-    """Every row with every order of ties, and our schedulers in several regimes."""
+    """Return runs of every row with every order of ties, and of our schedulers by regime."""
     rows = [replace(rows_of(name), ties=ties) for name in paper.TABLE for ties in range(seeds)]
     ours = [replace(OURS, **regime) for regime in REGIMES.values()]
     return [*rows, *(replace(OURS, ties=ties) for ties in range(seeds)), *ours]
 
 
 def ablation(found: Found, seeds: int) -> Figure:
-    """Table I."""
+    """Return table I."""
     rows = [table_row(found, name, seeds) for name in paper.TABLE]
     best = score(found[OURS])
     regimes = {name: found[replace(OURS, **regime)] for name, regime in REGIMES.items()}
@@ -71,7 +72,7 @@ def ablation(found: Found, seeds: int) -> Figure:
 
 
 def table_row(found: Found, name: str, seeds: int) -> dict[str, Any]:
-    """A row of table I; in its name a letter stands for each algorithm that is on."""
+    """Return a row of table I; in its name a letter stands for each algorithm that is on."""
     runs = [found[replace(rows_of(name), ties=ties)] for ties in range(seeds)]
     scores = [score(each) for each in runs]
     return {
@@ -114,13 +115,13 @@ def draw_regimes(axes: Axes, regimes: Runs, bounds: Mapping[str, float | None]) 
 
 
 def is_near(run: Schedule, name: str, of_score: float, of_utilisation: float) -> bool:
-    """Whether a row's score and utilisation are as far from the binary's at most."""
+    """Return whether a row's score and utilisation are at most so far from the binary's."""
     expected, used = paper.BINARY_TABLE[name]
     return abs(score(run) - expected) <= of_score and abs(run.utilisation - used) <= of_utilisation
 
 
 def table_claims(first: Runs) -> list[Claim]:
-    """What is said of table I, of runs with the binary's order of events."""
+    """Return what is said of table I, of runs with the binary's order of events."""
     exact, near, steps = ("---", "P--"), ("PT-", "PTS"), ("---", "P--", "PT-", "PTS")
     scores = {name: score(run) for name, run in first.items()}
     return [
@@ -149,7 +150,7 @@ def table_claims(first: Runs) -> list[Claim]:
 
 
 def regime_claim(regimes: Runs, bounds: Mapping[str, float | None]) -> Claim:
-    """What is said of our best."""
+    """Return what is said of our best."""
     return Claim(
         "our best is at least 0.99 in HDR and NDR",
         all(score(regimes[name]) >= 0.99 for name in ("HDR", "NDR")),
@@ -160,7 +161,7 @@ def regime_claim(regimes: Runs, bounds: Mapping[str, float | None]) -> Claim:
 
 
 def trace_runs(traces: Sequence[int]) -> list[ScheduleWorkload]:
-    """Baselines of all ten traces; MINA's of some, as they take long; ours of all."""
+    """Return runs of baselines on all traces, of MINA on some (it takes long), of ours on all."""
     return [
         *(replace(each, trace=trace) for each in (BASELINE, OURS) for trace in range(1, 11)),
         *(replace(MINA, trace=trace) for trace in traces),
@@ -168,7 +169,7 @@ def trace_runs(traces: Sequence[int]) -> list[ScheduleWorkload]:
 
 
 def traces(found: Found, chosen: Sequence[int]) -> Figure:
-    """Figure 11."""
+    """Return figure 11."""
     every = range(1, 11)
     baseline = [score(found[replace(BASELINE, trace=trace)]) for trace in every]
     best = [score(found[replace(OURS, trace=trace)]) for trace in every]

@@ -1,10 +1,10 @@
-"""What a reproduction of MINA may be asked for."""
+"""Describes what a reproduction of MINA may be asked for."""
 
 from dataclasses import dataclass
 
 from sim.harness.workload import Workload, setting
 
-#: In the order of the paper.
+#: Lists the figures, in the order of the paper.
 FIGURES = (
     "fragments",
     "timeline",
@@ -19,7 +19,7 @@ FIGURES = (
 
 @dataclass(frozen=True, kw_only=True)
 class MinaAsked(Workload):
-    """The settings of all figures."""
+    """Holds the settings of all figures."""
 
     seeds: int = setting(
         5, "Run the ablation with so many orders of events at one time.", least=1, most=100

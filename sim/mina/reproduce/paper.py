@@ -1,4 +1,4 @@
-"""What the paper says, and what its authors' program says ("binary"), whose defaults differ.
+"""Holds what the paper says, and what its authors' program ("binary") says of other defaults.
 
 The binary's numbers are those of its result files (github.com/ClubieDong/MinaSimulator, MIT), or of
 a run of it where the two differ.
@@ -6,7 +6,7 @@ a run of it where the two differ.
 
 from types import MappingProxyType
 
-#: Table I: placement, trees, sharing -> score and utilisation of the paper.
+#: Maps the rows of table I (placement, trees, sharing) to score and utilisation of the paper.
 TABLE = MappingProxyType(
     {
         "---": (0.263, 0.080),
@@ -47,7 +47,7 @@ BINARY_CANDIDATES = (0.915, 0.933, 0.940, 0.938, 0.939, 0.932, 0.958, 0.940, 0.9
 BINARY_SECONDS = (39, 64, 139, 141, 199, 196, 277, 270, 305, 229, 526)
 MIGRATIONS, BINARY_MIGRATIONS = 5.02, 2.0  #: of a job
 BINARY_CONFLICTS = 0.78  #: figure 2: share of 5,000 jobs without a tree
-#: Turning points in GB/s (figure 5), from the recordings.
+#: Holds turning points in GB/s (figure 5), from the recordings.
 TURNING_POINTS = MappingProxyType(
     {
         "OPT-125M": 17.2,

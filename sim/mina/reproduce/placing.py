@@ -1,4 +1,4 @@
-"""Figures 2, 13 and 14: fragments and conflicts, links upwards, candidates."""
+"""Reproduces figures 2, 13 and 14: fragments and conflicts, links upwards, candidates."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,17 +17,17 @@ from sim.mina.workload import Placement, ScheduleWorkload
 from sim.reproduce.figure import Claim, Figure, Panel
 
 LINKS = range(1, 9)
-ALL = 64  #: candidates: every root of the default cluster
-CONFLICT_JOBS, WINDOW = 5000, 250  #: of figure 2; of a running mean
+ALL = 64  #: number of candidates that is every root of the default cluster
+CONFLICT_JOBS, WINDOW = 5000, 250  #: numbers of jobs of figure 2, and of its running mean
 
 
 def candidate_runs(candidates: Sequence[int]) -> list[ScheduleWorkload]:
-    """MINA with so many candidates."""
+    """Return runs of MINA with so many candidates."""
     return [replace(MINA, candidates=k) for k in candidates]
 
 
 def candidates(found: Found, chosen: Sequence[int]) -> Figure:
-    """Figure 14."""
+    """Return figure 14."""
     runs = [found[replace(MINA, candidates=k)] for k in chosen]
     scores = [score(each) for each in runs]
     seconds = [each.seconds["trees"] for each in runs]
@@ -90,17 +90,17 @@ def candidates(found: Found, chosen: Sequence[int]) -> Figure:
 
 
 def link_runs() -> list[ScheduleWorkload]:
-    """Both placements, by links upwards."""
+    """Return runs of both placements, by links upwards."""
     return [with_links(links, each) for links in LINKS for each in (Placement.FIRST, Placement.DP)]
 
 
 def with_links(links: int, placement: Placement) -> ScheduleWorkload:
-    """ToR and pod switches with so many links upwards."""
+    """Return a run in which ToR and pod switches have so many links upwards."""
     return replace(BASELINE, placement=placement, topology=f"8,8,16:1,{links},{links}")
 
 
 def oversubscription(found: Found) -> Figure:
-    """Figure 13."""
+    """Return figure 13."""
     scores = {
         placement: [score(found[with_links(links, placement)]) for links in LINKS]
         for placement in (Placement.FIRST, Placement.DP)
@@ -154,7 +154,7 @@ def oversubscription(found: Found) -> Figure:
 
 
 def fragment_jobs(count: int) -> JobList:
-    """Jobs of 1 to 16 hosts, as in the binary's figure 2."""
+    """Draw jobs of 1 to 16 hosts, as in the binary's figure 2."""
     random = Lehmer(42)
 
     def one() -> TrainingJob:
@@ -165,7 +165,7 @@ def fragment_jobs(count: int) -> JobList:
 
 
 def fragments() -> Figure:
-    """Figure 2."""
+    """Return figure 2."""
     asked = replace(BASELINE, bandwidth=2e9, ratio=1.0)
     found = schedule(asked, fragment_jobs(CONFLICT_JOBS))
     kernel = np.ones(WINDOW) / WINDOW

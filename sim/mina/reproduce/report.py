@@ -1,4 +1,4 @@
-"""All figures of the paper that its simulator makes."""
+"""Reproduces all figures of the paper that its simulator makes."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,7 +21,7 @@ QUICK = "\n\nMade with `--quick`: one order of events, fewer traces and candidat
 
 
 def reproduce(names: Sequence[str], asked: MinaAsked, *, quick: bool, progress: Progress) -> Report:
-    """The figures of these names, in the order of the paper."""
+    """Return the figures of these names, in the order of the paper."""
     seeds = 1 if quick else asked.seeds
     traces = (1, 9, 10) if quick else range(1, 11)
     candidates = (1, 5) if quick else (*range(1, 11), placing.ALL)

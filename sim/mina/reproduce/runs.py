@@ -1,4 +1,4 @@
-"""The schedules that figures need, each run once, as many at a time as there are processors."""
+"""Runs the schedules that figures need, each once, as many at a time as there are processors."""
 
 import os
 from collections.abc import Iterable
@@ -11,16 +11,16 @@ from sim.reproduce.report import Progress
 
 Found = dict[ScheduleWorkload, Schedule]
 
-#: The paper's baseline: first hosts, first tree that is free, INA when it is free.
+#: Asks for the paper's baseline: first hosts, first tree that is free, INA when it is free.
 BASELINE = ScheduleWorkload(
     placement=Placement.FIRST, trees=Trees.FIRST, sharing=Sharing.GREEDY, lock=Lock.GROUP
 )
 MINA = replace(BASELINE, placement=Placement.DP, trees=Trees.MIS, sharing=Sharing.R)
-OURS = ScheduleWorkload()  #: the defaults of the command
+OURS = ScheduleWorkload()  #: run with the defaults of the command
 
 
 def rows_of(name: str) -> ScheduleWorkload:
-    """A row of table I: P, T and S say what is MINA's, - what is the baseline's."""
+    """Return a row of table I: P, T and S say what is MINA's, - what is the baseline's."""
     placement, trees, sharing = (letter != "-" for letter in name)
     return replace(
         BASELINE,
@@ -31,7 +31,7 @@ def rows_of(name: str) -> ScheduleWorkload:
 
 
 def run_all(wanted: Iterable[ScheduleWorkload], progress: Progress) -> Found:
-    """Run each; the compiled code lets go of Python's lock."""
+    """Run each schedule, in threads: the compiled code lets go of Python's lock."""
     todo = list(dict.fromkeys(wanted))
     found: Found = {}
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
@@ -43,6 +43,6 @@ def run_all(wanted: Iterable[ScheduleWorkload], progress: Progress) -> Found:
 
 
 def score(schedule: Schedule) -> float:
-    """The score of a run in which some job can gain."""
+    """Return the score of a run in which some job can gain."""
     assert schedule.score is not None
     return schedule.score

@@ -1,4 +1,4 @@
-"""Figures 3, 5 and 12: a training step, its turning point, and jobs that share one switch."""
+"""Reproduces figures 3, 5 and 12: a step, its turning point, and jobs that share a switch."""
 
 from dataclasses import replace
 from itertools import product
@@ -19,7 +19,7 @@ BANDWIDTHS = np.arange(1, 201) * 1e8
 
 
 def step_of(name: str, asked: ScheduleWorkload, latency: float | None = None) -> Step:
-    """A step of a job with several hosts."""
+    """Return a step of a job with several hosts."""
     model = known_models()[name]
     wait = asked.latency if latency is None else latency
     return Step(
@@ -31,7 +31,7 @@ def step_of(name: str, asked: ScheduleWorkload, latency: float | None = None) ->
 
 
 def spans(step: Step, durations: list[float]) -> list[tuple[float, float]]:
-    """Begin and duration of each all-reduce."""
+    """Return begin and duration of each all-reduce."""
     found, now = [], 0.0
     for start, duration in zip(step.start, durations, strict=True):
         begin = max(now, start)
@@ -41,7 +41,7 @@ def spans(step: Step, durations: list[float]) -> list[tuple[float, float]]:
 
 
 def timeline() -> Figure:
-    """Figure 3."""
+    """Return figure 3."""
     step = step_of("OPT-350M", SLOW)
     without, with_ina = spans(step, list(step.plain)), spans(step, list(step.ina))
 
@@ -88,7 +88,7 @@ def timeline() -> Figure:
 
 
 def bandwidth() -> Figure:
-    """Figure 5."""
+    """Return figure 5."""
     curves, points = {}, {}
     for name in known_models():
         steps = [step_of(name, replace(SLOW, gpu_speed=1.0, bandwidth=b), 0.0) for b in BANDWIDTHS]
@@ -132,7 +132,7 @@ def bandwidth() -> Figure:
 
 
 def sharing(most: int) -> Figure:
-    """Figure 12, for groups of 2 to ``most`` jobs."""
+    """Return figure 12, for groups of 2 to ``most`` jobs."""
     names = list(known_models())
     scores = {
         count: np.array(
