@@ -1,4 +1,4 @@
-"""``make bench``: whether every design, inside its top for its card, is fit for its clock."""
+"""Judges for ``make bench`` whether every design, in its card's top, is fit for its clock."""
 
 import tempfile
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
 
 
 def judged(name: str, figures: dict[str, Any]) -> list[Row]:
-    """The rows of a design of the ``figures`` that ``synth --card`` gives."""
+    """Return the rows of a design, from the ``figures`` that ``synth --card`` gives."""
     depth = figures["depth"]
     nets = [net | {"module": m["name"]} for m in figures["modules"] for net in m["crowded"]]
     worst = max(nets, key=lambda net: net["loads"], default=None)

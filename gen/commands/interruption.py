@@ -128,7 +128,7 @@ def end_all() -> None:
 
 
 def below(process: int) -> list[int]:
-    """The processes that were started by ``process`` or below it, and have not ended."""
+    """Return the processes that ``process``, or any below it, has started and that still run."""
     children: dict[int, list[tuple[int, str]]] = {}
     for entry in Path("/proc").glob("[0-9]*"):
         try:

@@ -113,7 +113,7 @@ def synth(
 def crossings_of(
     emission: Any, chosen: Design | BoardDesign, board: str, synthesis: Any
 ) -> list[str] | None:
-    """What hinders a floorplan, such as wires between dies without registers; None without a card.
+    """Return what hinders a floorplan, such as unregistered wires between dies; None if no card.
 
     A wire between dies has a register at both ends: a floorplan is one only if all have.
     """
@@ -126,7 +126,7 @@ def crossings_of(
 
 
 def crossing_lines(crossings: list[str]) -> list[str]:
-    """What a reader is told of the floorplan."""
+    """Return the lines that tell a reader about the floorplan."""
     kept = "every wire between dies has a register at both ends"
     return [f"warning: {line}" for line in crossings] or [kept]
 

@@ -150,7 +150,7 @@ class ScheduleWorkload(Workload):
 
     @property
     def cluster(self) -> FatTree:
-        """Return the fat tree."""
+        """Return the fat tree that ``topology`` describes."""
         return parse_topology(self.topology)
 
     def job_list(self) -> JobList:

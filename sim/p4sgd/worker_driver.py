@@ -37,7 +37,7 @@ class WorkerDriver(RegisterDriver):
         self.busy = getattr(dut, f"busy{suffix}")
 
     async def counters(self) -> dict[str, int]:
-        """Read all counters."""
+        """Read all counters of the worker, by their names."""
         return {name: await self.read(name) for name in COUNTERS}
 
     async def start_job(self, **settings: int) -> None:

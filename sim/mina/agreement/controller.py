@@ -39,7 +39,7 @@ class Patience:
 
 @dataclass
 class ControllerModel:
-    """Models the controller.
+    """Models the controller of a group of jobs, frame by frame.
 
     ``turns`` are the jobs and trees that get INA in turn, ``length`` is for how many operations.
     """

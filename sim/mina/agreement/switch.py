@@ -11,7 +11,7 @@ from sim.p4sgd.golden.allreduce import Verdict
 
 @dataclass
 class SwitchModel:
-    """Models a switch.
+    """Models a switch that takes frames and answers them, with counters.
 
     ``counters`` are of commands by their answer and job, of packets by what became of them, job and
     port.

@@ -36,7 +36,7 @@ def ablation_runs(seeds: int) -> list[ScheduleWorkload]:
 
 
 def ablation(found: Found, seeds: int) -> Figure:
-    """Return table I."""
+    """Return table I: the score of each combination of algorithms."""
     rows = [table_row(found, name, seeds) for name in paper.TABLE]
     best = score(found[OURS])
     regimes = {name: found[replace(OURS, **regime)] for name, regime in REGIMES.items()}
@@ -169,7 +169,7 @@ def trace_runs(traces: Sequence[int]) -> list[ScheduleWorkload]:
 
 
 def traces(found: Found, chosen: Sequence[int]) -> Figure:
-    """Return figure 11."""
+    """Return figure 11: baselines, MINA and our best on ten traces."""
     every = range(1, 11)
     baseline = [score(found[replace(BASELINE, trace=trace)]) for trace in every]
     best = [score(found[replace(OURS, trace=trace)]) for trace in every]

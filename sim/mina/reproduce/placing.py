@@ -27,7 +27,7 @@ def candidate_runs(candidates: Sequence[int]) -> list[ScheduleWorkload]:
 
 
 def candidates(found: Found, chosen: Sequence[int]) -> Figure:
-    """Return figure 14."""
+    """Return figure 14: what the number of candidate trees is worth."""
     runs = [found[replace(MINA, candidates=k)] for k in chosen]
     scores = [score(each) for each in runs]
     seconds = [each.seconds["trees"] for each in runs]
@@ -100,7 +100,7 @@ def with_links(links: int, placement: Placement) -> ScheduleWorkload:
 
 
 def oversubscription(found: Found) -> Figure:
-    """Return figure 13."""
+    """Return figure 13: placements with few links upwards."""
     scores = {
         placement: [score(found[with_links(links, placement)]) for links in LINKS]
         for placement in (Placement.FIRST, Placement.DP)
@@ -165,7 +165,7 @@ def fragment_jobs(count: int) -> JobList:
 
 
 def fragments() -> Figure:
-    """Return figure 2."""
+    """Return figure 2: fragments of the cluster, and jobs that find no tree."""
     asked = replace(BASELINE, bandwidth=2e9, ratio=1.0)
     found = schedule(asked, fragment_jobs(CONFLICT_JOBS))
     kernel = np.ones(WINDOW) / WINDOW

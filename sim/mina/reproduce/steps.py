@@ -41,7 +41,7 @@ def spans(step: Step, durations: list[float]) -> list[tuple[float, float]]:
 
 
 def timeline() -> Figure:
-    """Return figure 3."""
+    """Return figure 3: a training step with INA and without."""
     step = step_of("OPT-350M", SLOW)
     without, with_ina = spans(step, list(step.plain)), spans(step, list(step.ina))
 
@@ -88,7 +88,7 @@ def timeline() -> Figure:
 
 
 def bandwidth() -> Figure:
-    """Return figure 5."""
+    """Return figure 5: turning points, where the network is no longer the limit."""
     curves, points = {}, {}
     for name in known_models():
         steps = [step_of(name, replace(SLOW, gpu_speed=1.0, bandwidth=b), 0.0) for b in BANDWIDTHS]
@@ -132,7 +132,7 @@ def bandwidth() -> Figure:
 
 
 def sharing(most: int) -> Figure:
-    """Return figure 12, for groups of 2 to ``most`` jobs."""
+    """Return figure 12: jobs that share one switch, in groups of 2 to ``most``."""
     names = list(known_models())
     scores = {
         count: np.array(

@@ -41,7 +41,7 @@ class SwitchModel:
 
     @property
     def active(self) -> dict[int, Job]:
-        """Return the active jobs."""
+        """Return the active jobs, by their numbers."""
         return self.table.active
 
     def start_job(
