@@ -16,7 +16,7 @@ def state_register(*more: Field) -> Register:
     """Make the register that tells what became of a command, with ``more`` fields at its end."""
     return Register(
         "state",
-        "What became of the last command.",
+        "Tells what became of the last command.",
         (
             ro("busy", 1, "a job is being started; its registers must hold still"),
             ro("refused", 1, "the last command had no effect"),

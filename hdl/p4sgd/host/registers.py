@@ -135,7 +135,7 @@ def setting_registers() -> tuple[Register, ...]:
                 rw("join", 1, "full activations are the partial ones: a single worker", init=1),
                 rw("vanilla", 1, "backward waits for the whole mini-batch; not with join"),
                 rw("data_parallel", 1, "workers share samples and exchange models; not with join"),
-                rw("from_zero", 1, "with data_parallel, on all workers but one"),
+                rw("from_zero", 1, "updates begin at zero: data_parallel, all workers but one"),
             ),
         ),
         Register(

@@ -29,7 +29,7 @@ PARENT_REGISTERS = (
     *address_registers("parent_address", "address of the switches above, one for all of them"),
     single(
         rw("place_at_parents", 5, "number of their port to this switch, its bit in their bitmaps"),
-        "Which child of the switches above this switch is.",
+        "Tells which child of the switches above this switch is.",
     ),
 )
 
@@ -44,12 +44,12 @@ PLACE_REGISTERS = (
 def identity_registers_of(params: SwitchParams) -> tuple[Register, ...]:
     """Return the registers that identify the design and tell its sizes."""
     return identity_registers(
-        "What this is.",
+        "Identifies the design as a switch, and tells its sizes.",
         identity(params),
         VERSION,
-        ro("ports", 6, "workers, one each"),
-        ro("jobs", 6, "side by side"),
-        ro("slots", 17, "AllReduces under way, of all jobs together"),
+        ro("ports", 6, "number of ports, a worker at each"),
+        ro("jobs", 6, "most jobs side by side"),
+        ro("slots", 17, "most AllReduces under way, of all jobs together"),
     )
 
 

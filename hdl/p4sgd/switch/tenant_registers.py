@@ -18,7 +18,7 @@ COMMANDS: tuple[Field, ...] = (
 )
 STATE = Register(
     "state",
-    "What became of the last command, with owner and owner_epoch.",
+    "Tells what became of the last command, with owner and owner_epoch.",
     (
         ro("busy", 1, "a command is being carried out"),
         ro("refused", 1, "the last command had no effect"),
@@ -32,11 +32,11 @@ JOB = (
     single(rw("job_number", 16, "number of the job"), "The job that commands are for."),
     single(
         rw("job_epoch", 32, "number of a grant; to register, release: of the last that is over"),
-        "The number that commands name.",
+        "The number of a grant that commands name.",
     ),
 )
 JOB_RELEASE = single(
-    rw("job_force", 1, "whatever its slots hold"), "Releases the job at once, by force."
+    rw("job_force", 1, "end the grant whatever its slots hold"), "Releases the job at once."
 )
 JOB_PARENT = Register(
     "job_parent",
@@ -58,10 +58,10 @@ GRANT_REGISTERS: tuple[Register, ...] = (
     ),
     Register(
         "sharing",
-        "Who may hold the switch at a time. Jobs never share slots.",
+        "Sets who may hold the switch at a time. Jobs never share slots.",
         (
-            rw("most_granted", 6, "so many jobs at most, if ports are not held apart", init=1),
-            rw("ports_apart", 1, "as many jobs as have no port in common"),
+            rw("most_granted", 6, "most jobs that hold it, if ports are not held apart", init=1),
+            rw("ports_apart", 1, "let all jobs hold it that have no port in common"),
         ),
     ),
     single(

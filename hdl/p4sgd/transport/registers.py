@@ -19,15 +19,20 @@ def network_registers() -> tuple[Register, ...]:
         *address_registers("group_address", "the address that the switch answers to"),
         Register(
             "worker",
-            "Which worker this is, and how long it waits.",
+            "Sets which worker this is, and how long it waits.",
             (
                 rw("worker", 5, "index: the bit in bitmaps, the port of the switch"),
-                rw("retries", 8, "repetitions in a row without an answer; 0: for ever", init=100),
+                rw("retries", 8, "unanswered repetitions in a row, at most; 0: for ever", init=100),
             ),
         ),
         single(
-            rw("peer_retries", PEER_BITS, "repetitions in all; 0: for ever", init=PEER_RETRIES),
-            "How long it waits for other workers, while the switch answers.",
+            rw(
+                "peer_retries",
+                PEER_BITS,
+                "repetitions in all, at most; 0: for ever",
+                init=PEER_RETRIES,
+            ),
+            "Sets how long a worker waits for others while the switch answers.",
         ),
         single(
             rw("workers", 32, "bitmap of the workers, the bit of each at its index", init=1),
