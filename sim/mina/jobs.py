@@ -108,7 +108,7 @@ def job_of(
 
 
 def whole(value: Any) -> int:
-    """Return an integer; raise ValueError for what merely could be one."""
+    """Return ``value`` if it is an integer; raise ValueError otherwise, for True and 1.0 too."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValueError(f"hosts and steps must be integers: {value!r}")
     return value

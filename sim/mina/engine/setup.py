@@ -144,7 +144,7 @@ def numbers_of_jobs(given: JobList) -> dict[str, NDArray[Any]]:
 
 
 def room(given: JobList, cluster: FatTree, logged: int) -> dict[str, NDArray[Any]]:
-    """Return empty arrays for what a run leaves."""
+    """Return arrays of zeros, which are the room for what a run leaves."""
     jobs = len(given.jobs)
     return {
         **{name: np.zeros(jobs) for name in ("begun", "finished", "in_ina")},

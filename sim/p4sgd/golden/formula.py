@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 LOOP_CYCLES = 5  #: cycles of the update loop: the least that a micro-batch takes
-LOAD_CYCLES = 5.5  #: cycles to move eight weights out of an engine and into it; measured
+LOAD_CYCLES = 5.5  #: cycles of eight weights out of an engine and in: measured, 44 a chunk of 64
 GROUP = 8  #: number of activations or weights in a packet
 SLOTS = 256  #: most AllReduces that a worker has under way
 
