@@ -1,0 +1,110 @@
+"""Counts bytes on a PCI Express link: what headers and the order of reads leave of its bandwidth.
+
+After "Large Graph Convolutional Network Training with GPU-Oriented Data Communication
+Architecture", 3.2.1 and 4.2. The link is Gen3 x16, 8 GT/s a lane with 128b/130b coding.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+LINK_BYTES = 15.75e9  #: bytes a second in one direction, headers and framing included
+FRAMING = 8  #: bytes around each packet: framing and sequence number 4, link CRC 4
+COMPLETION_HEADER = 12
+READ_HEADER = WRITE_HEADER = 16  #: with an address of 64 bits
+LINE, SECTOR = 128, 32  #: bytes of a GPU's cache line, and of what it reads of one
+MOST_PAYLOAD = 256  #: bytes of data of the largest completion of most root complexes
+MOST_READ = 512  #: bytes that a read asks for at most, as most hosts set it
+
+Span = tuple[int, int]  #: where bytes begin, and where those behind them do
+
+
+def completion_bytes(payload: int) -> int:
+    """Return what a completion with so many bytes of data takes of the link."""
+    return payload + COMPLETION_HEADER + FRAMING
+
+
+def read_bytes() -> int:
+    """Return what a read request takes of the link, in the other direction."""
+    return READ_HEADER + FRAMING
+
+
+def write_bytes(payload: int) -> int:
+    """Return what a write with so many bytes of data takes of the link."""
+    return payload + WRITE_HEADER + FRAMING
+
+
+#: share of the link that is data if all completions are of the largest size
+BEST_CASE = Fraction(MOST_PAYLOAD, completion_bytes(MOST_PAYLOAD))
+
+
+def cut_at(start: int, end: int, size: int) -> Iterator[Span]:
+    """Yield the parts of [start, end) that no multiple of ``size`` divides."""
+    while start < end:
+        border = min(end, start - start % size + size)
+        yield start, border
+        start = border
+
+
+def naive(start: int, end: int) -> Iterator[Span]:
+    """Yield a GPU's reads of a row, whose warps take 128 bytes each from the row's start on.
+
+    Each is cut at lines and widened to sectors; a sector that the warp before has read is not
+    read again.
+    """
+    known = start - start % SECTOR
+    for warp in range(start, end, LINE):
+        for first, last in cut_at(warp, min(end, warp + LINE), LINE):
+            first = max(known, first - first % SECTOR)
+            known = last + -last % SECTOR
+            if first < known:
+                yield first, known
+
+
+def aligned(start: int, end: int) -> Iterator[Span]:
+    """Yield a GPU's reads of a row after the paper's circular shift: a warp takes a whole line."""
+    yield from cut_at(start - start % SECTOR, end + -end % SECTOR, LINE)
+
+
+def merged(start: int, end: int) -> Iterator[Span]:
+    """Yield the reads of a row in dwords, cut where an address is a multiple of the largest read.
+
+    So all completions but the outer ones are of the largest size. Reads that are cut from the
+    row's start on are as many, but each but the first begins inside a completion's borders: 7
+    completions in place of 5 for a row of 1,028 bytes.
+    """
+    yield from cut_at(start, end, MOST_READ)
+
+
+Order = Callable[[int, int], Iterator[Span]]
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Sums up how rows of one size are read, over all places where one can begin."""
+
+    requests: float  #: a row
+    completions: float  #: a row
+    share: float  #: of the best case, of what is data of rows on the link
+
+
+def traffic(order: Order, row_bytes: int, stride: int | None = None) -> Traffic:
+    """Return the traffic of rows of ``row_bytes``, ``stride`` apart (packed), picked at random."""
+    stride = row_bytes if stride is None else stride
+    if row_bytes < 4 or row_bytes % 4 or stride % 4 or stride < row_bytes:
+        raise ValueError(f"a row is of whole dwords, and none overlap: {row_bytes}, {stride}")
+    period = MOST_READ // 4  # rows behind which all begins anew
+    requests = completions = wire = 0
+    for row in range(period):
+        for start, end in order(row * stride, row * stride + row_bytes):
+            requests += 1
+            for first, last in cut_at(start, end, MOST_PAYLOAD):
+                completions += 1
+                wire += completion_bytes(last - first)
+    share = Fraction(period * row_bytes, wire) / BEST_CASE
+    return Traffic(requests / period, completions / period, float(share))
+
+
+def under_way(request_bytes: int, round_trip: float) -> float:
+    """Return how many reads of that size must be under way at the best case; seconds."""
+    return LINK_BYTES * float(BEST_CASE) * round_trip / request_bytes
