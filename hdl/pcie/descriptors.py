@@ -1,0 +1,99 @@
+"""Declares what AMD's block for PCI Express calls descriptors, and codes in them.
+
+After PG213, "Requester Request Descriptor Formats" and "Requester Completion Descriptor Format".
+The lowest bits are those of the first dword.
+"""
+
+from amaranth.lib import data, enum
+
+DWORD_BITS = 32
+REQUEST_DWORDS = 4  #: of the descriptor of a request, in front of its data
+COMPLETION_DWORDS = 3  #: of the descriptor of a completion
+
+
+class RequestType(enum.Enum, shape=4):
+    """Names what a request asks for."""
+
+    MEMORY_READ = 0
+    MEMORY_WRITE = 1
+
+
+class ErrorCode(enum.Enum, shape=4):
+    """Names what the block has found of a completion."""
+
+    GOOD = 0
+    POISONED = 1
+    BAD_STATUS = 2
+    LENGTH = 3
+    MISMATCH = 4
+    ADDRESS = 5
+    INVALID_TAG = 6
+    FLR = 8
+    TIMEOUT = 9
+
+
+class Status(enum.Enum, shape=3):
+    """Names how a completer answers."""
+
+    SUCCESS = 0
+    UNSUPPORTED = 1
+    RETRY = 2
+    ABORTED = 4
+
+
+class Cause(enum.Enum, shape=4):
+    """Says why a read has failed; ``NONE`` if it has not."""
+
+    NONE = 0
+    POISONED = 1  #: the completer marked its data as wrong
+    UNSUPPORTED = 2  #: status UR: nobody answers for that address
+    ABORTED = 3  #: status CA
+    LENGTH = 4  #: more or fewer bytes than were to come
+    MISMATCH = 5  #: requester, class or attributes of another request
+    ADDRESS = 6  #: bytes of another place than the next
+    TIMEOUT = 7  #: not answered, or not to the end
+    RESET = 8  #: the function was reset meanwhile
+    CORRUPT = 9  #: the block lost the data to an error of its memory
+    STOPPED = 10  #: the requester was stopped meanwhile
+
+
+#: Describes a read or write of memory on RQ, with an address that is not translated.
+REQUEST = data.StructLayout(
+    {
+        "address_type": 2,
+        "address": 62,  # of a dword
+        "dwords": 11,
+        "kind": RequestType,
+        "poisoned": 1,
+        "requester": 16,  # function, which the block completes by its bus
+        "tag": 8,
+        "completer": 16,
+        "requester_enable": 1,  # ``requester`` is taken as it is
+        "traffic_class": 3,
+        "attributes": 3,
+        "force_ecrc": 1,
+    }
+)
+
+#: Describes a completion on RC.
+COMPLETION = data.StructLayout(
+    {
+        "address": 12,  # lowest bits of that of the first byte
+        "code": ErrorCode,
+        "remaining": 13,  # bytes that are to come, those of this completion included
+        "locked": 1,
+        "completed": 1,  # the block expects no more for the request
+        "reserved_1": 1,
+        "dwords": 11,
+        "status": Status,
+        "poisoned": 1,
+        "reserved_2": 1,
+        "requester": 16,
+        "tag": 8,
+        "completer": 16,
+        "reserved_3": 1,
+        "traffic_class": 3,
+        "attributes": 3,
+        "reserved_4": 1,
+    }
+)
