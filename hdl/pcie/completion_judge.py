@@ -1,0 +1,142 @@
+"""Finds what each completion is of, where its data belongs, and whether it is what is to come."""
+
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, memory, stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import data_register
+from hdl.common.component import Component
+from hdl.pcie.descriptors import ErrorCode
+from hdl.pcie.params import ReadRequesterParams
+
+
+class CompletionJudge(Component):
+    """Adds to ``steps`` what is known of the reads that their completions are of.
+
+    ``given`` enters a read as it is sent. The completions of a read come in the order of addresses,
+    so the next one must begin behind those before, by address and by the bytes that remain: a
+    counter of dwords for each tag says where that is. ``expects`` is the tags of which the block
+    has not announced the last completion (``params.tags`` bits); a completion of another tag, or
+    whose tag the block did not know, is not ``known``, changes nothing, and is shown for a cycle
+    as ``stranger``.
+
+    ``ready`` is low for ``params.tags`` cycles behind a reset, until the counters are cleared.
+    Throughput: a step a cycle. Latency: :attr:`latency`. Stalls: a step waits.
+    """
+
+    latency = 1
+
+    def __init__(self, params: ReadRequesterParams) -> None:
+        super().__init__(
+            params,
+            {
+                "given": In(params.of_tag),
+                "read": In(params.piece),
+                "ready": Out(1),
+                "steps": In(stream.Signature(params.step)),
+                "judged": Out(stream.Signature(params.judged)),
+                "expects": Out(params.tags),
+                "stranger": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        step, head = self.steps.payload, self.steps.payload.head
+        found = head.descriptor
+        judged = data_register(m, self.judged.payload)
+        tag = found.tag[: params.tag_bits]
+        goes = Signal()
+        known = Signal()  # the head is of a read
+        offset, fits = self.look_up(m, tag, goes & known)
+        tail_offset = Signal(params.offset_bits, reset_less=True)
+        m.d.comb += [
+            self.steps.ready.eq(~self.judged.valid | self.judged.ready),
+            goes.eq(self.steps.valid & self.steps.ready),
+            known.eq(
+                head.valid
+                & ~found.tag[params.tag_bits :].any()
+                & (found.code != ErrorCode.INVALID_TAG)
+                & Array(self.expects)[tag]
+            ),
+        ]
+        m.d.sync += self.stranger.eq(goes & head.valid & ~known)
+        after = Mux(head.valid, offset + head.count, tail_offset + step.tail.count)
+        with m.If(goes):
+            m.d.sync += tail_offset.eq(after[: len(tail_offset)])
+        with m.If(self.steps.ready):
+            m.d.sync += [
+                self.judged.valid.eq(self.steps.valid),
+                judged.step.eq(step),
+                judged.apart.eq(self.apart(tail_offset, offset)),
+                judged.tail_offset.eq(tail_offset),
+                judged.head_offset.eq(offset),
+                judged.known.eq(known),
+                judged.address_fits.eq(fits[0]),
+                judged.size_fits.eq(fits[1]),
+            ]
+        one = Const(1, params.tags)
+        last = goes & known & found.completed
+        set_bit = Mux(self.given.valid, one << self.given.tag, 0)
+        clear_bit = Mux(last, one << tag, 0)
+        m.d.sync += self.expects.eq((self.expects | set_bit) & ~clear_bit)
+        return m
+
+    def look_up(self, m: Module, tag: Value, counts: Value) -> tuple[Value, tuple[Value, Value]]:
+        """Return the dwords that have come of a read; whether address and size are the next ones.
+
+        Counts those of the head if ``counts`` is high, or begins anew behind the last.
+        """
+        params = self.params
+        found = self.steps.payload.head.descriptor
+        layout = data.StructLayout({"address": 10, "bytes": params.size_bits})
+        read, write = self.memory(m, "reads", layout, tag)
+        m.d.comb += [
+            write.en.eq(self.given.valid),
+            write.addr.eq(self.given.tag),
+            write.data.address.eq(self.read.address[:10]),
+            write.data.bytes.eq(self.read.bytes),
+        ]
+        come, count = self.memory(m, "come", data.StructLayout({"dwords": params.offset_bits}), tag)
+        so_far = (come.dwords + found.dwords)[: params.offset_bits]
+        cleared = Signal(range(params.tags + 1))
+        m.d.comb += [
+            self.ready.eq(cleared[-1]),
+            count.en.eq(counts | ~self.ready),
+            count.addr.eq(Mux(self.ready, tag, cleared[:-1])),
+            count.data.dwords.eq(Mux(self.ready & ~found.completed, so_far, 0)),
+        ]
+        with m.If(~self.ready):
+            m.d.sync += cleared.eq(cleared + 1)
+        address = (read.address + come.dwords)[:10]
+        left = read.bytes[2:] - come.dwords  # whole dwords
+        dwords = (found.remaining + 3) >> 2  # of this read from here on
+        return come.dwords, (
+            Cat(Const(0, 2), address) == found.address,
+            (Cat(read.bytes[:2], left) == found.remaining)
+            & found.dwords.any()
+            & (found.dwords <= dwords)
+            & (found.completed == (found.dwords == dwords)),
+        )
+
+    def memory(self, m: Module, name: str, layout: Any, tag: Value) -> tuple[Any, Any]:
+        """Return the entry of ``tag`` of a memory with one for each tag, and its write port."""
+        m.submodules[name] = words = memory.Memory(
+            shape=layout, depth=self.params.tags, init=[], attrs={"ram_style": "distributed"}
+        )
+        read, write = words.read_port(domain="comb"), words.write_port()
+        m.d.comb += read.addr.eq(tag)
+        return read.data, write
+
+    def apart(self, tail_offset: Value, offset: Value) -> Value:
+        """Return whether tail and head cannot be taken in one cycle."""
+        tail, head = self.steps.payload.tail, self.steps.payload.head
+        bits = self.params.lane_bits
+        ahead = (offset - tail_offset)[:bits]  # lanes from the tail's first to the head's
+        behind = (tail_offset - offset)[:bits]
+        meet = (ahead < tail.count) | (behind < head.count)
+        both = tail.count.any() & head.count.any()
+        return (both & meet) | (tail.ends & head.ends)

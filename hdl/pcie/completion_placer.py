@@ -1,0 +1,142 @@
+"""Tells each lane of the buffer what to take of a beat of completions, and what became of reads."""
+
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import data_register
+from hdl.common.component import Component
+from hdl.pcie.descriptors import COMPLETION_DWORDS, Cause, ErrorCode, Status
+from hdl.pcie.params import ReadRequesterParams
+
+
+class CompletionPlacer(Component):
+    """Dword k of a read goes to lane k of the buffer, modulo lanes, and behind the last a line on.
+
+    A completion's begin decides about all of it: the data of a read whose ``open`` bit is low, or
+    of a completion with an error, is not written. The first error of a read is shown at once as
+    ``failure``, and its ``open`` bit must be low from the next cycle on. When the last completion
+    of a read, by the block's word, has come to its end, ``end`` shows its tag for a cycle; with
+    ``rests`` if the block has given it up, so that data may still come. The last data is
+    ``placed`` in that cycle, in the lanes of ``writes``.
+
+    Throughput: a step a cycle, or in two where tail and head are to be taken apart. Latency:
+    :attr:`latency` to ``placed`` and ``end``. Stalls: never.
+    """
+
+    latency = 1
+
+    def __init__(self, params: ReadRequesterParams) -> None:
+        super().__init__(
+            params,
+            {
+                "judged": In(stream.Signature(params.judged)),
+                "open": In(params.tags),
+                "writes": Out(params.lanes),
+                "placed": Out(params.placed),
+                "failure": Out(params.failure),
+                "end": Out(params.end),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params, judged = self.params, self.judged.payload
+        step, head = judged.step, judged.step.head
+        tail_goes, head_goes = self.take_apart(m)
+        own = Signal(params.end)  # what the end of the head's completion says
+        kept = Signal(params.end)  # the same of the completion that goes on
+        writes = Signal()  # the head's data is its read's
+        kept_writes = Signal()
+        cause = self.cause_of_head(m)
+        tag = head.descriptor.tag[: params.tag_bits]
+        takes = judged.known & Array(self.open)[tag]  # somebody waits for it
+        spoilt = step.corrupt & tail_goes & step.tail.ends & kept_writes
+        m.d.comb += [
+            own.valid.eq(judged.known & head.descriptor.completed),
+            own.tag.eq(tag),
+            own.rests.eq(head.descriptor.code == ErrorCode.TIMEOUT),
+            writes.eq(takes & (cause == Cause.NONE)),
+            self.failure.valid.eq(spoilt | (head_goes & takes & (cause != Cause.NONE))),
+            self.failure.tag.eq(Mux(spoilt, kept.tag, tag)),
+            self.failure.cause.eq(Mux(spoilt, Cause.CORRUPT, cause)),
+        ]
+        with m.If(head_goes):
+            m.d.sync += [kept.eq(own), kept_writes.eq(writes)]
+        ended = Mux(tail_goes & step.tail.ends, kept, own)
+        ends = (tail_goes & step.tail.ends) | (head_goes & head.ends)
+        m.d.sync += [self.end.eq(ended), self.end.valid.eq(ends & params.end(ended).valid)]
+        self.place(m, tail_goes & kept_writes, kept.tag, head_goes & writes, tag)
+        return m
+
+    def take_apart(self, m: Module) -> tuple[Signal, Signal]:
+        """Return whether the tail, and whether the head is taken in this cycle."""
+        judged, second = self.judged.payload, Signal()  # the tail has been taken
+        tail_goes, head_goes = Signal(), Signal()
+        m.d.comb += [
+            self.judged.ready.eq(~judged.apart | second),
+            tail_goes.eq(self.judged.valid & judged.step.tail.valid & ~second),
+            head_goes.eq(self.judged.valid & judged.step.head.valid & self.judged.ready),
+        ]
+        with m.If(self.judged.valid):
+            m.d.sync += second.eq(judged.apart & ~second)
+        return tail_goes, head_goes
+
+    def cause_of_head(self, m: Module) -> Any:
+        """Return what is wrong with the completion that begins."""
+        judged, cause = self.judged.payload, Signal(Cause)
+        found = judged.step.head.descriptor
+        with m.Switch(found.code):
+            with m.Case(ErrorCode.GOOD):
+                with m.If(found.poisoned):
+                    m.d.comb += cause.eq(Cause.POISONED)
+                with m.Elif(~judged.address_fits):
+                    m.d.comb += cause.eq(Cause.ADDRESS)
+                with m.Elif(~judged.size_fits):
+                    m.d.comb += cause.eq(Cause.LENGTH)
+                with m.Elif(judged.step.corrupt & judged.step.head.ends):
+                    m.d.comb += cause.eq(Cause.CORRUPT)
+            with m.Case(ErrorCode.BAD_STATUS):
+                aborted = found.status == Status.ABORTED
+                m.d.comb += cause.eq(Mux(aborted, Cause.ABORTED, Cause.UNSUPPORTED))
+            for code, said in CAUSES.items():
+                with m.Case(code):
+                    m.d.comb += cause.eq(said)
+            with m.Default():
+                m.d.comb += cause.eq(Cause.MISMATCH)
+        return cause
+
+    def place(self, m: Module, tail: Value, tail_tag: Value, head: Value, head_tag: Value) -> None:
+        """Let each lane take the dword that belongs to it, of the tail, of the head, or none."""
+        params, judged = self.params, self.judged.payload
+        bits, step = params.lane_bits, judged.step
+        first = Signal(bits)  # dword of the beat with which the head's data begins
+        m.d.comb += first.eq((step.head.segment << 2) + COMPLETION_DWORDS)
+        placed = data_register(m, self.placed)
+        m.d.sync += placed.data.eq(step.data)
+        for k in range(params.lanes):
+            behind_tail = (k - judged.tail_offset)[:bits]  # lanes from the tail's first
+            behind_head = (k - judged.head_offset)[:bits]
+            of_tail = tail & (behind_tail < step.tail.count)
+            of_head = head & (behind_head < step.head.count)
+            offset = Mux(of_tail, judged.tail_offset, judged.head_offset)
+            line = offset[bits:] + (k < offset[:bits])  # a lane before the first: one line on
+            m.d.sync += [
+                self.writes[k].eq(of_tail | of_head),
+                placed.lanes[k].dword.eq(Mux(of_tail, behind_tail, (behind_head + first)[:bits])),
+                placed.lanes[k].at.eq(
+                    Cat(line[: params.line_bits], Mux(of_tail, tail_tag, head_tag))
+                ),
+            ]
+
+
+#: causes of what the block has found
+CAUSES = {
+    ErrorCode.POISONED: Cause.POISONED,
+    ErrorCode.LENGTH: Cause.LENGTH,
+    ErrorCode.ADDRESS: Cause.ADDRESS,
+    ErrorCode.FLR: Cause.RESET,
+    ErrorCode.TIMEOUT: Cause.TIMEOUT,
+}

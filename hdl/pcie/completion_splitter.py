@@ -1,0 +1,112 @@
+"""Takes beats of completions apart, of which several begin and end in one."""
+
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import data_register
+from hdl.common.component import Component
+from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.pcie.axis import PcieStreamSignature, beat_layout, rc_user
+from hdl.pcie.descriptors import COMPLETION_DWORDS
+from hdl.pcie.params import ReadRequesterParams
+
+
+class CompletionSplitter(Component):
+    """Each of ``steps`` is the rest of a completion, and the begin of one, of a beat of ``rc``.
+
+    A beat in which several begin takes a step for each. A completion of 10 dwords or more fills a
+    beat of 512 bits with its descriptor, so of those at most one begins in a beat.
+
+    Throughput: a step a cycle. Latency: :attr:`latency`. Stalls: ``rc`` waits; ``rc.tready`` is a
+    register.
+    """
+
+    latency = 2
+
+    def __init__(self, params: ReadRequesterParams) -> None:
+        user = rc_user(params.data_bits)
+        super().__init__(
+            params,
+            {
+                "rc": In(PcieStreamSignature(data_bits=params.data_bits, user=user)),
+                "steps": Out(stream.Signature(params.step)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params, count = self.params, self.params.packets
+        inside = Signal()  # a completion goes on from the beat before
+        index = Signal(range(count))  # which of those that begin is next
+        valid, beat, ready = self.take(m, inside)
+        step, steps = Signal(params.step), data_register(m, self.steps.payload)
+        ends = Array(beat.ends[k] if k < count else 0 for k in range(count + 1))
+        end_dwords = Array(beat.end_dword[k] if k < count else 0 for k in range(count + 1))
+        own = index + inside  # the number of the end of the head, if it ends
+        last = Mux(step.head.ends, end_dwords[own], params.lanes - 1)
+        segment = Array(beat.start_segment[k] for k in range(count))[index]
+        m.d.comb += [
+            step.data.eq(beat.data),
+            step.corrupt.eq(beat.discontinue),
+            step.tail.valid.eq(inside & (index == 0)),
+            step.tail.ends.eq(step.tail.valid & beat.ends[0]),
+            step.tail.count.eq(
+                Mux(step.tail.valid, Mux(beat.ends[0], beat.end_dword[0] + 1, params.lanes), 0)
+            ),
+            step.head.valid.eq(Array(beat.starts)[index]),
+            step.head.segment.eq(segment),
+            step.head.ends.eq(step.head.valid & ends[own]),
+            step.head.count.eq(
+                Mux(step.head.valid, last - Cat(Const(COMPLETION_DWORDS - 1, 2), segment), 0)
+            ),
+            step.head.descriptor.eq(
+                Array(Cat(beat.data[4 * k : 4 * k + COMPLETION_DWORDS]) for k in range(count))[
+                    segment
+                ]
+            ),
+        ]
+        more = Array(beat.starts[k] if k < count else 0 for k in range(count + 1))[index + 1]
+        m.d.comb += ready.eq((~self.steps.valid | self.steps.ready) & ~(valid & more))
+        with m.If(~self.steps.valid | self.steps.ready):
+            m.d.sync += [self.steps.valid.eq(valid), steps.eq(step)]
+            with m.If(valid):
+                m.d.sync += index.eq(Mux(more, index + 1, 0))
+                with m.If(~more):
+                    m.d.sync += inside.eq(
+                        Mux(step.head.valid, ~step.head.ends, step.tail.valid & ~step.tail.ends)
+                    )
+        return m
+
+    def take(self, m: Module, inside: Value) -> tuple[Value, Any, Signal]:
+        """Return whether a beat is there, the beat in the form of both widths, and its ready."""
+        data_bits = self.params.data_bits
+        rc, layout = self.rc, rc_user(data_bits)
+        width = data_bits + layout.size
+        m.submodules.register = register = StreamRegister(StreamRegisterParams(width=width))
+        beat = Signal(beat_layout(data_bits))
+        user = layout(register.o.payload[data_bits:])
+        m.d.comb += [
+            register.i.payload.eq(Cat(rc.tdata, rc.tuser)),
+            register.i.valid.eq(rc.tvalid),
+            rc.tready.eq(register.i.ready),
+            beat.data.eq(register.o.payload[:data_bits]),
+            beat.starts.eq(user.starts),
+            beat.discontinue.eq(user.discontinue),
+        ]
+        if data_bits == 256:
+            m.d.comb += [
+                beat.start_segment[0].eq(inside),
+                beat.start_segment[1].eq(1),
+                beat.ends.eq(Cat(end.valid for end in user.ends)),
+                *(beat.end_dword[k].eq(user.ends[k].dword) for k in range(self.params.packets)),
+            ]
+        else:
+            m.d.comb += [
+                beat.start_segment.eq(user.start_segment),
+                beat.ends.eq(user.ends),
+                beat.end_dword.eq(user.end_dword),
+            ]
+        return register.o.valid, beat, register.o.ready

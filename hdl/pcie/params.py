@@ -1,0 +1,182 @@
+"""Sets the sizes of a requester of reads, and the bundles between its parts."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import unsigned
+from amaranth.lib import data
+from amaranth.utils import bits_for, ceil_log2
+
+from hdl.common.axi import FOUR_KB
+from hdl.common.checks import check_range, is_power_of_two
+from hdl.pcie.axis import SEGMENT_DWORDS, check_data_bits
+from hdl.pcie.descriptors import COMPLETION, DWORD_BITS, Cause
+
+READ_SIZES = (128, 256, 512, 1024, 2048, 4096)  #: bytes that a host may allow for a read
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadRequesterParams:
+    """Sets how many reads are under way, and how large they are."""
+
+    data_bits: int = 512  #: width of the block's interfaces and of a beat, 256 or 512
+    tags: int = 256  #: reads under way, a power of two, 4..256
+    max_read: int = 512  #: bytes of the largest read, 128, 256, ... 4096
+    user_bits: int = 8  #: width of what the user wants back with a request's data, 1..32
+
+    def __post_init__(self) -> None:
+        check_data_bits(self.data_bits)
+        if not is_power_of_two(self.tags) or not 4 <= self.tags <= 256:
+            raise ValueError(f"tags must be a power of two from 4 to 256: {self.tags!r}")
+        if self.max_read not in READ_SIZES:
+            raise ValueError(f"max_read must be one of {READ_SIZES}: {self.max_read!r}")
+        check_range("user_bits", self.user_bits, 1, 32)
+
+    @property
+    def suffix(self) -> str:
+        """Return the end of the module's name: all sizes."""
+        return f"{self.data_bits}_{self.tags}x{self.max_read}_u{self.user_bits}"
+
+    @property
+    def lanes(self) -> int:
+        """Return the dwords of a beat."""
+        return self.data_bits // DWORD_BITS
+
+    @property
+    def lane_bits(self) -> int:
+        """Return the width of a dword's number in a beat."""
+        return ceil_log2(self.lanes)
+
+    @property
+    def packets(self) -> int:
+        """Return how many completions may begin in a beat: one in each segment."""
+        return self.lanes // SEGMENT_DWORDS
+
+    @property
+    def tag_bits(self) -> int:
+        """Return the width of a tag's number."""
+        return ceil_log2(self.tags)
+
+    @property
+    def offset_bits(self) -> int:
+        """Return the width of a dword's place in its read."""
+        return ceil_log2(self.max_read * 8 // DWORD_BITS)
+
+    @property
+    def line_bits(self) -> int:
+        """Return the width of the number of a beat in its read."""
+        return self.offset_bits - self.lane_bits
+
+    @property
+    def size_bits(self) -> int:
+        """Return the width of a number of bytes of a read."""
+        return bits_for(self.max_read)
+
+    @property
+    def request(self) -> data.StructLayout:
+        """Describe a request: 1 to 4,096 bytes from the byte address of a dword on."""
+        return data.StructLayout(
+            {"address": 64, "bytes": bits_for(FOUR_KB), "user": self.user_bits}
+        )
+
+    @property
+    def piece(self) -> data.StructLayout:
+        """Describe a read that a request is cut into; ``address`` is of a dword."""
+        return data.StructLayout(
+            {"address": 62, "bytes": self.size_bits, "last": 1, "user": self.user_bits}
+        )
+
+    @property
+    def beat(self) -> data.StructLayout:
+        """Describe a beat of a request's data: ``bytes`` of it count, from the lowest on."""
+        return data.StructLayout(
+            {
+                "data": self.data_bits,
+                "bytes": bits_for(self.data_bits // 8),
+                "last": 1,
+                "user": self.user_bits,
+                "cause": Cause,
+            }
+        )
+
+    @property
+    def step(self) -> data.StructLayout:
+        """Describe what is done with a beat of completions at a time.
+
+        ``tail``: its first ``count`` dwords go on with the completion that has begun before;
+        ``head``: a completion begins in ``segment``, with ``count`` dwords of data in this beat.
+        """
+        count = bits_for(self.lanes)
+        return data.StructLayout(
+            {
+                "data": data.ArrayLayout(DWORD_BITS, self.lanes),
+                "corrupt": 1,
+                "tail": data.StructLayout({"valid": 1, "count": count, "ends": 1}),
+                "head": data.StructLayout(
+                    {
+                        "valid": 1,
+                        "segment": ceil_log2(self.packets),
+                        "count": count,
+                        "ends": 1,
+                        "descriptor": COMPLETION,
+                    }
+                ),
+            }
+        )
+
+    @property
+    def judged(self) -> data.StructLayout:
+        """Describe a step of which is known where its dwords belong, and whether they fit.
+
+        ``apart``: tail and head want the same lane, or both end, and take a cycle each.
+        """
+        return data.StructLayout(
+            {
+                "step": self.step,
+                "apart": 1,
+                "tail_offset": self.offset_bits,
+                "head_offset": self.offset_bits,
+                "known": 1,
+                "address_fits": 1,
+                "size_fits": 1,
+            }
+        )
+
+    @property
+    def placed(self) -> data.StructLayout:
+        """Describe a beat, and for each lane of the buffer which dword of it goes where."""
+        lane = {"dword": self.lane_bits, "at": self.tag_bits + self.line_bits}
+        return data.StructLayout(
+            {
+                "data": data.ArrayLayout(DWORD_BITS, self.lanes),
+                "lanes": data.ArrayLayout(data.StructLayout(lane), self.lanes),
+            }
+        )
+
+    @property
+    def of_tag(self) -> data.StructLayout:
+        """Describe something that happens to a tag."""
+        return data.StructLayout({"valid": 1, "tag": self.tag_bits})
+
+    @property
+    def end(self) -> data.StructLayout:
+        """Describe a tag for which the block expects no more; ``rests``: late data may come."""
+        return data.StructLayout({"valid": 1, "tag": self.tag_bits, "rests": 1})
+
+    @property
+    def failure(self) -> data.StructLayout:
+        """Describe the first error of a read."""
+        return data.StructLayout({"valid": 1, "tag": self.tag_bits, "cause": Cause})
+
+    @property
+    def waiting(self) -> data.StructLayout:
+        """Describe a read in the order of requests; ``skipped``: its tag was not free, no read."""
+        return data.StructLayout(
+            {
+                "tag": self.tag_bits,
+                "skipped": 1,
+                "epoch": unsigned(2),
+                "bytes": self.size_bits,
+                "last": 1,
+                "user": self.user_bits,
+            }
+        )

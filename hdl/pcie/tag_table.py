@@ -1,0 +1,57 @@
+"""Keeps what is known of each tag: who waits for it, and whether it may be given again."""
+
+from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.pcie.params import ReadRequesterParams
+
+
+class TagTable(Component):
+    """Has bits for each tag, which change a cycle after what they are told.
+
+    ``taken``: from ``given`` on until the block expects no completion for the tag any more
+    (``end``). If it has given the read up (``end.rests``), a completion may still be on its way
+    and would be taken for that of a later read; so the tag is taken until a whole time-out from
+    ``tick`` to ``tick`` has passed. ``done``: the read has ended. ``open``: it has not failed
+    (``failed``), and nobody has given it up (``abandoned``). Those of a tag that is not taken, and
+    not the user's, mean nothing.
+    """
+
+    latency = 1
+
+    def __init__(self, params: ReadRequesterParams) -> None:
+        super().__init__(
+            params,
+            {
+                "tick": In(1),
+                "given": In(params.of_tag),
+                "failed": In(params.of_tag),
+                "abandoned": In(params.of_tag),
+                "end": In(params.end),
+                "taken": Out(params.tags),
+                "done": Out(params.tags),
+                "open": Out(params.tags),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        given, end = self.bit(self.given), self.bit(self.end)
+        rests = Mux(self.end.rests, end, 0)
+        resting = Signal(self.params.tags)  # the block has given their reads up
+        rested = Signal(self.params.tags)  # since before the last tick
+        over = Mux(self.tick, rested, 0)
+        m.d.sync += [
+            self.taken.eq((self.taken | given) & ~(end & ~rests) & ~over),
+            self.done.eq((self.done | end) & ~given),
+            self.open.eq((self.open | given) & ~self.bit(self.failed) & ~self.bit(self.abandoned)),
+            resting.eq((resting | rests) & ~over),
+        ]
+        with m.If(self.tick):
+            m.d.sync += rested.eq(resting & ~rested)
+        return m
+
+    def bit(self, happens: Value) -> Value:
+        """Return the bit of the tag of what happens, or none."""
+        return Mux(happens.valid, Const(1, self.params.tags) << happens.tag, 0)

@@ -1,0 +1,270 @@
+"""Stands around a requester of reads: takes RQ apart, and makes RC of the golden model's answers.
+
+Every packet of RC is placed as the block may place it: behind the one before, at a dword where
+packets may begin; with pauses between beats, but none within one.
+"""
+
+import random
+from collections import deque
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.pcie.axis import rc_user, rq_user
+from hdl.pcie.descriptors import COMPLETION, REQUEST
+from hdl.pcie.params import ReadRequesterParams
+from hdl.pcie.read_requester import EVENTS
+from sim.golden.pcie_requester import Cause, Outstanding, Read, cut, some_split
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import Sink, Source, cycle, never
+from sim.harness.verilator import params_in_simulator
+
+CAUGHT = 2000  #: cycles within which whatever a test waits for happens
+
+
+def content(address):
+    """The dword at an address of the host's memory."""
+    return (address * 2654435761 + (address >> 20)) & 0xFFFFFFFF
+
+
+def packet(tag, completion):
+    """The dwords of a completion on RC; data is the host's."""
+    c = completion
+    descriptor = pack(
+        COMPLETION,
+        {
+            "address": c.address % 4096,
+            "code": int(c.code),
+            "remaining": c.remaining,
+            "completed": c.completed,
+            "dwords": c.dwords,
+            "status": int(c.status),
+            "poisoned": c.poisoned,
+            "tag": tag,
+        },
+    )
+    data = [content(c.address + 4 * k) for k in range(c.dwords)]
+    return [descriptor >> 32 * k & 0xFFFFFFFF for k in range(3)] + data, c.discontinued
+
+
+class ReadBench:
+    """A block and a host whose answers the test decides; what the user asks and gets."""
+
+    def __init__(self, dut, stalls=(never, never), straddle=4):
+        self.dut, self.params = dut, params_in_simulator(ReadRequesterParams)
+        params = self.params
+        self.rq_user, self.rc_user = rq_user(params.data_bits), rc_user(params.data_bits)
+        # One, two or four packets of 512 bits; of 256 as many as there are segments.
+        straddle = min(straddle, params.packets)
+        self.begins = set(range(0, params.packets, params.packets // straddle))
+        self.stall = stalls[0]  # of RC and RQ
+        self.takes = True  # RQ
+        self.limit = 512
+        self.wanted = []  # requests: (reads, user)
+        self.sent = []  # (tag, Outstanding), in the order of RQ
+        self.under_way = {}  # tag -> Outstanding
+        self.sent_cycles = []
+        self.packets = deque()  # (dwords, discontinued) that are to come
+        self.last_beat = None  # cycle of the newest beat of RC
+        self.events = dict.fromkeys(EVENTS.members, 0)
+        self.requests = Source(dut, "requests", stall=stalls[0])
+        self.beats = Sink(dut, "beats", stall=stalls[1])
+        dut.limit.value, dut.tick.value, dut.stop.value = 2, 0, 0
+        dut.rq_tready.value = dut.rc_tvalid.value = 0
+        cocotb.start_soon(self.take_requests())
+        cocotb.start_soon(self.give_completions())
+
+    # What the user does.
+
+    def ask(self, address, size):
+        user = random.getrandbits(self.params.user_bits)
+        self.wanted.append((cut(address, size, min(self.limit, self.params.max_read)), user))
+        self.requests.append({"address": address, "bytes": size, "user": user})
+
+    def expected(self):
+        """The beats of all requests: bytes, last, user, cause, and data where there is no cause."""
+        step, sent, found = self.params.data_bits // 8, iter(self.sent), []
+        for reads, user in self.wanted:
+            cause = Cause.NONE
+            for read in reads:
+                _, outstanding = next(sent)
+                assert outstanding.read == read
+                cause = cause or outstanding.cause
+                for start in range(read.address, read.end, step):
+                    count = min(step, read.end - start)
+                    last = start + count == reads[-1].end
+                    data = [content(start + 4 * k) for k in range(-(-count // 4))]
+                    found.append((count, last, user, cause, None if cause else data))
+        return found
+
+    def received(self):
+        """The same of what has come."""
+        return [
+            (
+                beat["bytes"],
+                bool(beat["last"]),
+                beat["user"],
+                Cause(int(beat["cause"].value)),
+                None
+                if beat["cause"].value
+                else [beat["data"] >> 32 * k & 0xFFFFFFFF for k in range(-(-beat["bytes"] // 4))],
+            )
+            for beat in self.beats.beats
+        ]
+
+    async def finish(self):
+        """Wait until all requests have all their beats; they are right."""
+        await self.until(lambda: sum(beat["last"] for beat in self.beats.beats) >= len(self.wanted))
+        await self.cycles(20)
+        received, expected = self.received(), self.expected()
+        for k, (got, wanted) in enumerate(zip(received, expected, strict=True)):
+            assert got == wanted, f"beat {k}"
+        assert self.events["sent"] == len(self.sent)
+
+    async def until(self, happens, cycles=CAUGHT):
+        for _ in range(cycles):
+            if happens():
+                return
+            await RisingEdge(self.dut.clk)
+        raise AssertionError(f"this has not happened in {cycles} cycles")
+
+    async def cycles(self, count):
+        for _ in range(count):
+            await RisingEdge(self.dut.clk)
+
+    async def tick(self, count=1):
+        for _ in range(count):
+            self.dut.tick.value = 1
+            await RisingEdge(self.dut.clk)
+            self.dut.tick.value = 0
+            await self.cycles(30)
+
+    # What the block does.
+
+    async def take_requests(self):
+        dut, edge, waiting = self.dut, RisingEdge(self.dut.clk), None
+        while True:
+            await edge
+            events = unpack(EVENTS, int(dut.events.value))
+            if not dut.rst.value:
+                for name, value in events.items():
+                    self.events[name] += value
+            now = None
+            if dut.rq_tvalid.value and not dut.rst.value:
+                now = int(dut.rq_tdata.value), int(dut.rq_tuser.value)
+                assert int(dut.rq_tkeep.value) == 0xF
+                assert dut.rq_tlast.value
+            assert waiting in (None, now), "a waiting request changed or went away"
+            waiting = now
+            if now and dut.rq_tready.value:
+                waiting = None
+                self.sent_cycles.append(cycle())
+                self.enter(*now)
+            dut.rq_tready.value = self.takes and not self.stall()
+
+    def enter(self, bits, user_bits):
+        """Check a request, and await its completions."""
+        found = unpack(REQUEST, bits & (1 << 128) - 1)
+        assert bits >> 128 == 0
+        user, wide = unpack(self.rq_user, user_bits), self.params.data_bits == 512
+        first, last = user["first_enable"], user["last_enable"]
+        enables = (first[0], last[0]) if wide else (first, last)
+        if wide:
+            assert (user["starts"], user["start_segment"][0]) == (1, 0)
+            assert (user["ends"], user["end_dword"][0]) == (1, 3)
+        assert not user["discontinue"]
+        size = 4 * found["dwords"] - (4 - (enables[1] or enables[0]).bit_count())
+        outstanding = Outstanding(Read(4 * found["address"], size))
+        assert outstanding.read.byte_enables == enables
+        tag = found["tag"]
+        assert tag < self.params.tags
+        assert tag not in self.under_way, "a tag was given twice"
+        rest = {"address", "dwords", "kind", "tag"}
+        assert not found["kind"].value
+        assert not any(value for name, value in found.items() if name not in rest)
+        self.sent.append((tag, outstanding))
+        self.under_way[tag] = outstanding
+
+    def answer(self, tag, completion):
+        """Send a completion; the model knows what becomes of it."""
+        outstanding = self.under_way[tag]
+        outstanding.take(completion)
+        if outstanding.ended:
+            del self.under_way[tag]
+        self.packets.append(packet(tag, completion))
+
+    async def give_completions(self):
+        dut, edge, rest = self.dut, RisingEdge(self.dut.clk), None
+        while True:
+            await edge
+            if dut.rc_tvalid.value and not dut.rc_tready.value:
+                continue
+            beat = None
+            if (rest or self.packets) and not self.stall():
+                beat, user, rest = self.make_beat(rest)
+                dut.rc_tdata.value, dut.rc_tuser.value = beat, user
+                self.last_beat = cycle()
+            dut.rc_tvalid.value = beat is not None
+            if beat is None:
+                dut.rc_tdata.value = random.getrandbits(self.params.data_bits)
+                dut.rc_tuser.value = random.getrandbits(self.rc_user.size)
+
+    def make_beat(self, rest):
+        """A beat that goes on with ``rest`` and begins what there is; what is left of the last."""
+        lanes, count = self.params.lanes, self.params.packets
+        dwords, starts, ends, discontinue = [random.getrandbits(32)] * lanes, [], [], 0
+        for segment in range(count):
+            if rest is None:
+                if segment not in self.begins or not self.packets or discontinue:
+                    continue
+                if ends and self.packets[0][1]:  # the bit would be of both
+                    continue
+                rest = self.packets.popleft()
+                starts.append(segment)
+            data, discontinued = rest
+            here = data[:4]
+            dwords[4 * segment : 4 * segment + len(here)] = here
+            rest = (data[4:], discontinued) if data[4:] else None
+            if rest is None:
+                ends.append(4 * segment + len(here) - 1)
+                discontinue |= discontinued
+        user = {"discontinue": discontinue}
+        fill = [0] * (count - len(starts)), [0] * (count - len(ends))
+        if self.params.data_bits == 512:
+            user |= {
+                "starts": (1 << len(starts)) - 1,
+                "start_segment": starts + fill[0],
+                "ends": (1 << len(ends)) - 1,
+                "end_dword": ends + fill[1],
+            }
+        else:
+            user |= {
+                "starts": (1 << len(starts)) - 1,
+                "ends": [{"valid": 1, "dword": end} for end in ends]
+                + [{"valid": 0, "dword": 0} for _ in fill[1]],
+            }
+        bits = sum(dword << 32 * k for k, dword in enumerate(dwords))
+        return bits, pack(self.rc_user, user), rest
+
+    # What a host does.
+
+    async def host(self, payload=256, boundary=64, change=None, delay=0):
+        """Answer all reads, those under way in any order, each in parts; ``change`` spoils some."""
+        edge, at, open_reads = RisingEdge(self.dut.clk), 0, []
+        while True:
+            await edge
+            for tag, outstanding in self.sent[at:]:
+                parts = some_split(outstanding.read, payload, boundary, random.choice)
+                open_reads.append((tag, deque(change(parts) if change else parts)))
+                at += 1
+            enough = len(open_reads) > delay or random.random() < 0.1
+            while open_reads and enough and len(self.packets) < 8:
+                tag, parts = chosen = random.choice(open_reads)
+                self.answer(tag, parts.popleft())
+                if not parts:
+                    open_reads.remove(chosen)
+
+
+def in_order(read, payload=256, boundary=64):
+    """The answer of as few completions as may be."""
+    return some_split(read, payload, boundary, max)

@@ -1,0 +1,354 @@
+"""Reads whose answers come in any order and parts, late, wrong, or not at all."""
+
+import random
+from collections import deque
+from dataclasses import replace
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.pcie import descriptors
+from hdl.pcie.params import ReadRequesterParams
+from hdl.pcie.read_requester import ReadRequester
+from sim.golden import pcie_requester
+from sim.golden.pcie_requester import Cause, Code, Completion, Status
+from sim.harness.streams import STALLS, cycle, start
+from sim.harness.verilator import simulate
+from tests.hdl.pcie.read_bench import ReadBench, in_order, packet
+
+SIZES = [
+    ReadRequesterParams(tags=8, max_read=256),
+    ReadRequesterParams(data_bits=256, tags=4, max_read=128),
+]
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_read_requester(params):
+    simulate(ReadRequester(params), __name__)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"data_bits": 128}, "data_bits must be 256 or 512: 128"),
+        ({"tags": 48}, "tags must be a power of two from 4 to 256: 48"),
+        ({"tags": 512}, "tags must be a power of two from 4 to 256: 512"),
+        ({"max_read": 64}, "max_read must be one of .*: 64"),
+        ({"user_bits": 0}, "user_bits must be a whole number from 1 to 32: 0"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        ReadRequesterParams(**sizes)
+
+
+@pytest.mark.parametrize(
+    ("ours", "golden"),
+    [
+        (descriptors.Cause, pcie_requester.Cause),
+        (descriptors.ErrorCode, pcie_requester.Code),
+        (descriptors.Status, pcie_requester.Status),
+    ],
+)
+def test_codes_are_the_golden_model_s(ours, golden):
+    assert {one.name: one.value for one in ours} == {one.name: one.value for one in golden}
+
+
+def ask_some(bench, count):
+    """Requests at all places of a line, of sizes around those of lines, reads and pages."""
+    most = bench.params.max_read
+    for _ in range(count):
+        size = random.choice(
+            [random.randrange(1, 9), random.randrange(1, 3 * most), 64, 128, most, most + 4]
+        )
+        near = random.choice([4096, most, 64, 4])
+        address = near * random.randrange(1, 1 << 20) + random.choice([0, -4, 4, -128, 60])
+        bench.ask(address + (random.getrandbits(30) << 32), size)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS, straddle=[1, 2, 4])
+async def every_byte_in_the_order_of_requests(dut, stalls, straddle):
+    bench = ReadBench(dut, stalls.value, straddle)
+    payload, boundary = random.choice([128, 256, 512]), random.choice([64, 128])
+    cocotb.start_soon(bench.host(payload, boundary, delay=random.choice([0, 2, 6])))
+    await start(dut)
+    ask_some(bench, 50)
+    await bench.finish()
+    await bench.until(lambda: not dut.owes.value and dut.idle.value)
+    assert bench.events["stranger"] == bench.events["failed"] == bench.events["abandoned"] == 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_host_may_allow_smaller_reads(dut):
+    """Codes of limits that the hardware has no room for, or that are reserved, are smaller ones."""
+    bench = ReadBench(dut)
+    cocotb.start_soon(bench.host())
+    await start(dut)
+    for code, bench.limit in ((0, 128), (1, 256), (5, 4096), (7, 128)):
+        dut.limit.value = code
+        await bench.cycles(2)
+        ask_some(bench, 4)
+        await bench.finish()
+
+
+CHANGES = [
+    {"poisoned": True},
+    {"code": Code.POISONED},
+    {"code": Code.BAD_STATUS, "status": Status.UNSUPPORTED, "dwords": 0, "completed": True},
+    {"code": Code.BAD_STATUS, "status": Status.ABORTED, "dwords": 0, "completed": True},
+    {"code": Code.LENGTH, "dwords": 0, "completed": True},
+    {"code": Code.MISMATCH},
+    {"code": Code.ADDRESS},
+    {"code": Code.FLR, "dwords": 0, "completed": True},
+    {"discontinued": True},
+    {"poisoned": True, "discontinued": True},
+    "address",
+    "remaining",
+    "longer",
+    "too long",
+    "early end",
+    "no end",
+]
+
+
+def spoil(parts, kind, at):
+    """Change a completion of a read; what comes behind it comes as the block lets it."""
+    at %= len(parts)
+    good = parts[at]
+    changed = {
+        "address": {"address": good.address ^ 4 * random.choice([1, 16, 512])},
+        "remaining": {"remaining": good.remaining ^ random.choice([1, 4, 64, 2048])},
+        "longer": {"dwords": good.dwords + 1},
+        "too long": {"dwords": -(-good.remaining // 4) + 1, "completed": False},
+        "early end": {"completed": True},
+        "no end": {"completed": False},
+    }
+    bad = replace(good, **(changed[kind] if isinstance(kind, str) else kind))
+    if bad == good:  # an early end of the last, or none of another
+        bad = replace(good, poisoned=True)
+    rest = [bad, *parts[at + 1 :]]
+    if not rest[-1].completed:  # a reset of the function ends it; what was found before counts
+        rest.append(replace(good, dwords=0, completed=True, code=Code.FLR))
+    done = next(k for k, one in enumerate(rest) if one.completed)
+    return [*parts[:at], *rest[: done + 1]]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def errors_end_the_request_that_they_belong_to(dut, stalls):
+    """Whether the first completion of several is wrong, or the last one of some."""
+    bench = ReadBench(dut, stalls.value)
+    kinds = deque(
+        random.sample([(kind, at) for kind in CHANGES for at in (0, -1)], 2 * len(CHANGES))
+    )
+
+    def change(parts):
+        if not kinds or random.random() < 0.5 or (kinds[0][1] == 0 and len(parts) == 1):
+            return parts
+        return spoil(parts, *kinds.popleft())
+
+    cocotb.start_soon(bench.host(128, change=change))
+    await start(dut)
+    while kinds:
+        ask_some(bench, 10)
+        await bench.finish()
+    failed = [outstanding for _, outstanding in bench.sent if outstanding.cause]
+    assert bench.events["failed"] == len(failed) == 2 * len(CHANGES)
+    causes = {outstanding.cause for outstanding in failed}
+    assert causes == set(Cause) - {Cause.NONE, Cause.TIMEOUT, Cause.STOPPED}
+    await bench.until(lambda: not dut.owes.value)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def strangers_change_nothing(dut):
+    """Completions of tags that are free, that there are not, or that the block does not know."""
+    bench = ReadBench(dut)
+    await start(dut)
+    tags, count = bench.params.tags, 0
+    for _ in range(3):
+        bench.ask(0x1000, 128)
+        bench.ask(0x2004, 60)
+        await bench.until(lambda: len(bench.under_way) == 2)
+        busy = list(bench.under_way)
+        free = [tag for tag in range(tags) if tag not in busy]
+        good = Completion(0x1000, 64, 16, completed=True)
+        strangers = [(tag, good) for tag in (*free, tags, 255)]
+        strangers += [(tag, replace(good, code=Code.INVALID_TAG)) for tag in busy]
+        for tag, completion in strangers:
+            bench.packets.append(packet(tag, completion))
+        await bench.until(lambda: not bench.packets)
+        for tag in busy:
+            for part in in_order(bench.under_way[tag].read):
+                bench.answer(tag, part)
+        await bench.finish()
+        count += len(strangers)
+        assert bench.events["stranger"] == count
+    assert bench.events["failed"] == 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def what_does_not_come_is_given_up(dut):
+    """One of two reads is silent, or stops in the middle; its tag is not given again."""
+    bench = ReadBench(dut)
+    await start(dut)
+    most = bench.params.max_read
+    silent = {}
+    for _ in range(bench.params.tags - 1):
+        bench.ask(most, most)
+        bench.ask(2 * most, 4)
+        await bench.until(lambda: len(bench.under_way) == len(silent) + 2)
+        lost, good = [tag for tag in bench.under_way if tag not in silent]
+        parts = in_order(bench.under_way[lost].read, 128)
+        if len(parts) > 1 and len(silent) % 2:
+            bench.answer(lost, parts.pop(0))
+        silent[lost] = parts
+        for part in in_order(bench.under_way[good].read):
+            bench.answer(good, part)
+        await bench.tick()
+        await bench.cycles(50)
+        assert bench.events["abandoned"] == len(silent) - 1
+        bench.under_way[lost].cause = Cause.TIMEOUT
+        await bench.tick()
+        await bench.finish()
+        assert bench.events["abandoned"] == len(silent)
+        assert dut.owes.value
+        if len(silent) == bench.params.tags - 2:
+            break
+    # They come after all, and wrong: nobody gets them, and their tags are free again.
+    for tag, parts in silent.items():
+        for part in parts:
+            bench.answer(tag, replace(part, poisoned=True))
+    await bench.until(lambda: not dut.owes.value)
+    assert bench.events["failed"] == 0
+    at = len(bench.sent)
+    cocotb.start_soon(answer_new(bench))
+    for _ in range(2 * bench.params.tags):
+        bench.ask(4 * most, 4)
+    await bench.finish()
+    assert {tag for tag, _ in bench.sent[at:]} == set(range(bench.params.tags))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_tag_rests_when_the_block_has_given_its_read_up(dut):
+    """From the second tick on it is given again: a whole time-out has passed."""
+    bench = ReadBench(dut)
+    await start(dut)
+    bench.ask(0x40, 16)
+    await bench.until(lambda: bench.under_way)
+    (tag,) = bench.under_way
+    bench.answer(tag, Completion(0x40, 16, 0, completed=True, code=Code.TIMEOUT))
+    await bench.finish()
+    assert bench.received()[-1][3] == Cause.TIMEOUT
+    await bench.tick()
+    assert dut.owes.value
+    cocotb.start_soon(answer_new(bench))
+    for _ in range(3 * bench.params.tags):
+        bench.ask(0x80, 4)
+    await bench.finish()
+    assert tag not in [used for used, _ in bench.sent[1:]]
+    await bench.tick()
+    await bench.until(lambda: not dut.owes.value)
+    for _ in range(3 * bench.params.tags):
+        bench.ask(0x80, 4)
+    await bench.finish()
+    assert tag in [used for used, _ in bench.sent[1:]]
+
+
+async def answer_new(bench):
+    """Answer what is sent from now on, in order."""
+    at = len(bench.sent)
+    while True:
+        await RisingEdge(bench.dut.clk)
+        for tag, outstanding in bench.sent[at:]:
+            for part in in_order(outstanding.read):
+                bench.answer(tag, part)
+            at += 1
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def stopped_under_traffic(dut, stalls):
+    """Everything under way is given up at once; what still comes is nobody's; then as before."""
+    bench = ReadBench(dut, stalls.value)
+    await start(dut)
+    for _ in range(3):
+        ask_some(bench, 6)
+        await bench.until(lambda: len(bench.under_way) >= 3)
+        owed = {tag: in_order(one.read) for tag, one in bench.under_way.items()}
+        dut.stop.value = 1
+        await bench.until(lambda: dut.idle.value, 200)
+        await bench.cycles(10)
+        for tag, outstanding in bench.under_way.items():
+            outstanding.cause = Cause.STOPPED
+            owed[tag] = in_order(outstanding.read)
+        assert dut.owes.value
+        sent = len(bench.sent)
+        for tag, parts in owed.items():
+            for part in parts:
+                bench.answer(tag, part)
+        await bench.until(lambda: not dut.owes.value)
+        assert len(bench.sent) == sent
+        answers = cocotb.start_soon(answer_new(bench))
+        dut.stop.value = 0
+        await bench.finish()
+        answers.cancel()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_beat_a_cycle_and_no_longer_than_stated(dut):
+    """From the last completion to the first beat; full beats without a gap; a read a cycle."""
+    bench = ReadBench(dut)
+    component = ReadRequester(bench.params)
+    await start(dut)
+    await bench.cycles(bench.params.tags + 2)
+    most = bench.params.max_read
+    for _ in range(3):
+        bench.ask(most, most)
+        await bench.until(lambda: bench.under_way)
+        assert bench.sent_cycles[-1] - bench.requests.cycles[-1] == component.request_latency
+        ((tag, outstanding),) = bench.under_way.items()
+        before = len(bench.beats.beats)
+        for part in in_order(outstanding.read):
+            bench.answer(tag, part)
+        await bench.finish()
+        # A beat of RC is written in the cycle after the one that ``last_beat`` counts.
+        assert bench.beats.cycles[before] - (bench.last_beat + 1) == component.latency <= 10
+    # Small reads and large ones, all answered before the first of them: no gap between beats.
+    for size in (64, most):
+        bench.takes = False
+        for k in range(bench.params.tags):
+            bench.ask(most * (k + 1), size)
+        await bench.cycles(bench.params.tags + 10)
+        bench.takes = True
+        await bench.until(lambda: len(bench.under_way) == bench.params.tags)
+        cycles = bench.sent_cycles[-bench.params.tags :]
+        assert cycles[-1] - cycles[0] == bench.params.tags - 1
+        before = len(bench.beats.beats)
+        tags = list(bench.under_way)
+        for tag in [*tags[1:], tags[0]]:
+            for part in in_order(bench.under_way[tag].read):
+                bench.answer(tag, part)
+        await bench.finish()
+        cycles = bench.beats.cycles[before:]
+        assert cycles[-1] - cycles[0] == len(cycles) - 1
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def rc_takes_a_completion_of_64_bytes_in_its_own_time(dut):
+    """In 19 dwords of which each begins at a segment: 5 segments, whatever is straddled."""
+    bench = ReadBench(dut)
+    await start(dut)
+    await bench.cycles(bench.params.tags + 2)
+    tags = bench.params.tags
+    for k in range(tags):
+        bench.ask(64 * k, 64)
+    await bench.until(lambda: len(bench.under_way) == tags)
+    begin = cycle()
+    for tag in list(bench.under_way):
+        for part in in_order(bench.under_way[tag].read):
+            bench.answer(tag, part)
+    await bench.finish()
+    beats = -(-5 * tags // bench.params.packets)
+    assert bench.last_beat - begin <= beats + 1

@@ -1,0 +1,60 @@
+"""Tags, proven at a small size for all time; broken RTL is found."""
+
+import pytest
+
+from hdl.pcie.params import ReadRequesterParams
+from tests.formal.sby import prove
+from tests.hdl.pcie.tag_proof import TagProof
+from tests.long import short_and_long
+from tests.mutants import Mutant, every_claim_has_one, find
+
+PARAMS = ReadRequesterParams(data_bits=256, tags=4, max_read=128, user_bits=1)
+INDUCTION = 2  #: cycles
+REACHED = 16  #: cycles within which everything has happened
+
+
+def sender(old, new, claim):
+    """A broken ReadSender."""
+    places = ("tests.hdl.pcie.tag_proof.ReadSender",)
+    return Mutant("hdl.pcie.read_sender", old, new, places, TagProof, claim)
+
+
+def table(old, new, claim):
+    """A broken TagTable."""
+    places = ("tests.hdl.pcie.tag_proof.TagTable",)
+    return Mutant("hdl.pcie.tag_table", old, new, places, TagProof, claim)
+
+
+MUTANTS = {
+    "gives what is taken": sender(
+        "room & free & ~self.hold),", "room & ~self.hold),", "nothing_is_owed_for_it"
+    ),
+    "rests no time": table("(end & ~rests)", "end", "nothing_may_come_late"),
+    "rests up to a tick": table(
+        "over = Mux(self.tick, rested, 0)",
+        "over = Mux(self.tick, resting, 0)",
+        "nothing_may_come_late",
+    ),
+    "gives what is to be read": sender(
+        "room = ~places[-1]",
+        "room = ~places[-1] | ~self.pieces.valid | free",
+        "its_data_has_been_read",
+    ),
+    "one place too many": sender("moves - self.left", "(moves & free) - self.left", "in_turn"),
+}
+SAMPLES = ["rests up to a tick"]
+
+
+@pytest.mark.parametrize(("mode", "depth"), [("prove", INDUCTION), ("cover", REACHED)])
+def test_tags_for_all_time(mode, depth):
+    proof = prove(TagProof(PARAMS), mode=mode, depth=depth)
+    assert proof.holds, (proof.failed, proof.log)
+
+
+def test_every_claim_finds_broken_rtl():
+    every_claim_has_one(MUTANTS, [TagProof(PARAMS)])
+
+
+@pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))
+def test_broken_rtl_is_found(name, monkeypatch):
+    find(MUTANTS[name], PARAMS, monkeypatch)
