@@ -16,14 +16,14 @@ class CompletionPlacer(Component):
     """Dword k of a read goes to lane k of the buffer, modulo lanes, and behind the last a line on.
 
     A completion's begin decides about all of it: the data of a read whose ``open`` bit is low, or
-    of a completion with an error, is not written. The first error of a read is shown at once as
+    of a completion with an error, is not written. The first error of a read is shown as
     ``failure``, and its ``open`` bit must be low from the next cycle on. When the last completion
     of a read, by the block's word, has come to its end, ``end`` shows its tag for a cycle; with
     ``rests`` if the block has given it up, so that data may still come. The last data is
     ``placed`` in that cycle, in the lanes of ``writes``.
 
     Throughput: a step a cycle, or in two where tail and head are to be taken apart. Latency:
-    :attr:`latency` to ``placed`` and ``end``. Stalls: never.
+    :attr:`latency` to ``placed``, ``failure`` and ``end``. Stalls: never.
     """
 
     latency = 1
@@ -52,13 +52,16 @@ class CompletionPlacer(Component):
         kept_writes = Signal()
         cause = self.cause_of_head(m)
         tag = head.descriptor.tag[: params.tag_bits]
-        takes = judged.known & Array(self.open)[tag]  # somebody waits for it
+        failed = self.failure.valid & (self.failure.tag == tag)  # in the step before
+        takes = judged.known & Array(self.open)[tag] & ~failed  # somebody waits for it
         spoilt = step.corrupt & tail_goes & step.tail.ends & kept_writes
         m.d.comb += [
             own.valid.eq(judged.known & head.descriptor.completed),
             own.tag.eq(tag),
             own.rests.eq(head.descriptor.code == ErrorCode.TIMEOUT),
             writes.eq(takes & (cause == Cause.NONE)),
+        ]
+        m.d.sync += [
             self.failure.valid.eq(spoilt | (head_goes & takes & (cause != Cause.NONE))),
             self.failure.tag.eq(Mux(spoilt, kept.tag, tag)),
             self.failure.cause.eq(Mux(spoilt, Cause.CORRUPT, cause)),
