@@ -42,19 +42,10 @@ class Status(enum.Enum, shape=3):
 
 
 class Cause(enum.Enum, shape=4):
-    """Says why a read has failed; ``NONE`` if it has not."""
+    """Says why a read has failed, as ``sim/golden/pcie_requester.py`` explains each."""
 
-    NONE = 0
-    POISONED = 1  #: the completer marked its data as wrong
-    UNSUPPORTED = 2  #: status UR: nobody answers for that address
-    ABORTED = 3  #: status CA
-    LENGTH = 4  #: more or fewer bytes than were to come
-    MISMATCH = 5  #: requester, class or attributes of another request
-    ADDRESS = 6  #: bytes of another place than the next
-    TIMEOUT = 7  #: not answered, or not to the end
-    RESET = 8  #: the function was reset meanwhile
-    CORRUPT = 9  #: the block lost the data to an error of its memory
-    STOPPED = 10  #: the requester was stopped meanwhile
+    NONE, POISONED, UNSUPPORTED, ABORTED, LENGTH, MISMATCH = range(6)
+    ADDRESS, TIMEOUT, RESET, CORRUPT, STOPPED = range(6, 11)
 
 
 #: Describes a read or write of memory on RQ, with an address that is not translated.

@@ -37,7 +37,6 @@ ELSEWHERE = {
     "hdl/p4sgd/switch/tree_rule.py": ("hdl/p4sgd/switch/test_tree_aggregator.py",),
     "hdl/pcie/completion_judge.py": ("hdl/pcie/test_read_requester.py",),
     "hdl/pcie/completion_placer.py": ("hdl/pcie/test_read_requester.py",),
-    "hdl/pcie/completion_splitter.py": ("hdl/pcie/test_read_requester.py",),
     "hdl/pcie/read_buffer.py": ("hdl/pcie/test_read_requester.py",),
     "hdl/pcie/read_return.py": ("hdl/pcie/test_read_requester.py",),
     "hdl/pcie/read_sender.py": ("hdl/pcie/test_read_requester.py",),

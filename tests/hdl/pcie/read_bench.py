@@ -47,16 +47,65 @@ def packet(tag, completion):
     return [descriptor >> 32 * k & 0xFFFFFFFF for k in range(3)] + data, c.discontinued
 
 
+class RcPacker:
+    """Lays ``packets``, each of dwords and whether it is discontinued, into beats of RC."""
+
+    def __init__(self, params, straddle=4):
+        self.params, self.user = params, rc_user(params.data_bits)
+        # One, two or four packets of 512 bits; of 256 as many as there are segments.
+        straddle = min(straddle, params.packets)
+        self.begins = set(range(0, params.packets, params.packets // straddle))
+        self.packets = deque()
+        self.rest = None  # of the packet that goes on
+
+    def beat(self):
+        """The data and ``tuser`` of a beat that goes on with the last packet and begins others."""
+        rest = self.rest
+        lanes, count = self.params.lanes, self.params.packets
+        dwords, starts, ends, discontinue = [random.getrandbits(32)] * lanes, [], [], 0
+        for segment in range(count):
+            if rest is None:
+                if segment not in self.begins or not self.packets or discontinue:
+                    continue
+                if ends and self.packets[0][1]:  # the bit would be of both
+                    continue
+                rest = self.packets.popleft()
+                starts.append(segment)
+            data, discontinued = rest
+            here = data[:4]
+            dwords[4 * segment : 4 * segment + len(here)] = here
+            rest = (data[4:], discontinued) if data[4:] else None
+            if rest is None:
+                ends.append(4 * segment + len(here) - 1)
+                discontinue |= discontinued
+        user = {"discontinue": discontinue}
+        fill = [0] * (count - len(starts)), [0] * (count - len(ends))
+        if self.params.data_bits == 512:
+            user |= {
+                "starts": (1 << len(starts)) - 1,
+                "start_segment": starts + fill[0],
+                "ends": (1 << len(ends)) - 1,
+                "end_dword": ends + fill[1],
+            }
+        else:
+            user |= {
+                "starts": (1 << len(starts)) - 1,
+                "ends": [{"valid": 1, "dword": end} for end in ends]
+                + [{"valid": 0, "dword": 0} for _ in fill[1]],
+            }
+        bits = sum(dword << 32 * k for k, dword in enumerate(dwords))
+        self.rest = rest
+        return bits, pack(self.user, user)
+
+
 class ReadBench:
     """A block and a host whose answers the test decides; what the user asks and gets."""
 
     def __init__(self, dut, stalls=(never, never), straddle=4):
         self.dut, self.params = dut, params_in_simulator(ReadRequesterParams)
-        params = self.params
-        self.rq_user, self.rc_user = rq_user(params.data_bits), rc_user(params.data_bits)
-        # One, two or four packets of 512 bits; of 256 as many as there are segments.
-        straddle = min(straddle, params.packets)
-        self.begins = set(range(0, params.packets, params.packets // straddle))
+        self.rq_user = rq_user(self.params.data_bits)
+        self.rc = RcPacker(self.params, straddle)
+        self.packets = self.rc.packets  # (dwords, discontinued) that are to come
         self.stall = stalls[0]  # of RC and RQ
         self.takes = True  # RQ
         self.limit = 512
@@ -64,7 +113,6 @@ class ReadBench:
         self.sent = []  # (tag, Outstanding), in the order of RQ
         self.under_way = {}  # tag -> Outstanding
         self.sent_cycles = []
-        self.packets = deque()  # (dwords, discontinued) that are to come
         self.last_beat = None  # cycle of the newest beat of RC
         self.events = dict.fromkeys(EVENTS.members, 0)
         self.requests = Source(dut, "requests", stall=stalls[0])
@@ -139,6 +187,12 @@ class ReadBench:
             self.dut.tick.value = 0
             await self.cycles(30)
 
+    def forget(self):
+        """Of what was asked and sent, nothing is awaited any more: there was a reset."""
+        for one in (self.wanted, self.sent, self.under_way, self.beats.beats, self.beats.cycles):
+            one.clear()
+        self.events = dict.fromkeys(EVENTS.members, 0)
+
     # What the block does.
 
     async def take_requests(self):
@@ -194,57 +248,20 @@ class ReadBench:
         self.packets.append(packet(tag, completion))
 
     async def give_completions(self):
-        dut, edge, rest = self.dut, RisingEdge(self.dut.clk), None
+        dut, edge, rc = self.dut, RisingEdge(self.dut.clk), self.rc
         while True:
             await edge
             if dut.rc_tvalid.value and not dut.rc_tready.value:
                 continue
             beat = None
-            if (rest or self.packets) and not self.stall():
-                beat, user, rest = self.make_beat(rest)
+            if (rc.rest or rc.packets) and not self.stall():
+                beat, user = rc.beat()
                 dut.rc_tdata.value, dut.rc_tuser.value = beat, user
                 self.last_beat = cycle()
             dut.rc_tvalid.value = beat is not None
             if beat is None:
                 dut.rc_tdata.value = random.getrandbits(self.params.data_bits)
-                dut.rc_tuser.value = random.getrandbits(self.rc_user.size)
-
-    def make_beat(self, rest):
-        """A beat that goes on with ``rest`` and begins what there is; what is left of the last."""
-        lanes, count = self.params.lanes, self.params.packets
-        dwords, starts, ends, discontinue = [random.getrandbits(32)] * lanes, [], [], 0
-        for segment in range(count):
-            if rest is None:
-                if segment not in self.begins or not self.packets or discontinue:
-                    continue
-                if ends and self.packets[0][1]:  # the bit would be of both
-                    continue
-                rest = self.packets.popleft()
-                starts.append(segment)
-            data, discontinued = rest
-            here = data[:4]
-            dwords[4 * segment : 4 * segment + len(here)] = here
-            rest = (data[4:], discontinued) if data[4:] else None
-            if rest is None:
-                ends.append(4 * segment + len(here) - 1)
-                discontinue |= discontinued
-        user = {"discontinue": discontinue}
-        fill = [0] * (count - len(starts)), [0] * (count - len(ends))
-        if self.params.data_bits == 512:
-            user |= {
-                "starts": (1 << len(starts)) - 1,
-                "start_segment": starts + fill[0],
-                "ends": (1 << len(ends)) - 1,
-                "end_dword": ends + fill[1],
-            }
-        else:
-            user |= {
-                "starts": (1 << len(starts)) - 1,
-                "ends": [{"valid": 1, "dword": end} for end in ends]
-                + [{"valid": 0, "dword": 0} for _ in fill[1]],
-            }
-        bits = sum(dword << 32 * k for k, dword in enumerate(dwords))
-        return bits, pack(self.rc_user, user), rest
+                dut.rc_tuser.value = random.getrandbits(rc.user.size)
 
     # What a host does.
 

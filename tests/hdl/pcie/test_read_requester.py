@@ -297,6 +297,33 @@ async def stopped_under_traffic(dut, stalls):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_reset_forgets_what_was_under_way(dut):
+    """With the block, which knows no tag any more: reads are answered as if they were the first."""
+    bench = ReadBench(dut)
+    await start(dut)
+    most = bench.params.max_read
+    for _ in range(3):
+        for k in range(bench.params.tags):
+            bench.ask(k * most, most)
+        await bench.until(lambda: len(bench.under_way) == bench.params.tags)
+        for tag, outstanding in list(bench.under_way.items()):
+            for part in in_order(outstanding.read, 128)[:-1]:
+                bench.answer(tag, part)
+        await bench.until(lambda: not bench.packets)
+        await bench.cycles(random.randrange(20))
+        dut.rst.value = 1
+        await bench.cycles(20)
+        bench.forget()
+        dut.rst.value = 0
+        for k in range(bench.params.tags):
+            bench.ask(k * most + 4, most)
+        answers = cocotb.start_soon(answer_new(bench))
+        await bench.finish()
+        answers.cancel()
+        await bench.until(lambda: not dut.owes.value)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_beat_a_cycle_and_no_longer_than_stated(dut):
     """From the last completion to the first beat; full beats without a gap; a read a cycle."""
     bench = ReadBench(dut)

@@ -1,0 +1,94 @@
+"""Beats with any number of completions that begin, end and go on, as steps."""
+
+import random
+
+import cocotb
+import pytest
+from amaranth.lib import data
+from cocotb.triggers import RisingEdge
+
+from hdl.pcie.completion_splitter import CompletionSplitter
+from hdl.pcie.params import ReadRequesterParams
+from sim.harness.streams import STALLS, Sink, start
+from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.pcie.read_bench import RcPacker
+
+
+@pytest.mark.parametrize("data_bits", [256, 512])
+def test_completion_splitter(data_bits):
+    params = ReadRequesterParams(data_bits=data_bits, tags=4, max_read=128)
+    simulate(CompletionSplitter(params), __name__)
+
+
+def some_packet(number, longest):
+    """A descriptor with a number, and up to so many dwords of data."""
+    return [number, *(random.getrandbits(32) for _ in range(2 + random.randrange(longest + 1)))]
+
+
+def steps_of(rest, packets):
+    """What the dwords of a packet that goes on, and of those that begin, are in one beat.
+
+    ``rest`` and ``packets`` are of (first dword in the beat, dwords here, whether it ends, whole).
+    """
+    none = {"valid": 0, "count": 0, "ends": 0}
+    tails = [{"valid": 1, "count": rest[1], "ends": rest[2]}] if rest else [none]
+    heads = [
+        {
+            "valid": 1,
+            "segment": first // 4,
+            "count": count - 3,
+            "ends": ends,
+            "descriptor": sum(whole[k] << 32 * k for k in range(3)),
+        }
+        for first, count, ends, whole in packets
+    ]
+    if not heads:
+        return [(tails[0], None)]
+    return [(tails[0], heads[0]), *((none, head) for head in heads[1:])]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS, longest=[2, 12, 40])
+async def each_begin_has_a_step(dut, stalls, longest):
+    params = params_in_simulator(ReadRequesterParams)
+    packer, (source, sink) = RcPacker(params), stalls
+    head = data.StructLayout(params.step["head"].shape.members | {"descriptor": 96})
+    shape = data.StructLayout(params.step.members | {"head": head})  # any bits in a descriptor
+    steps = Sink(dut, "steps", stall=sink, shape=shape)
+    dut.rc_tvalid.value = 0
+    await start(dut)
+    packer.packets.extend((some_packet(k, longest), 0) for k in range(60))
+    wholes = [dwords for dwords, _ in packer.packets]
+    beats, wanted, at, left = [], [], 0, 0  # dwords of the packet before ``at`` that are left
+    while packer.packets or packer.rest:
+        beats.append(packer.beat())
+        rest, begins, place = None, [], 0
+        if left:
+            count = min(left, params.lanes)
+            rest, left = (0, count, count == left), left - count
+            place = count
+        place = -(-place // 4) * 4
+        while place < params.lanes and not left and at < len(wholes):
+            whole = wholes[at]
+            count = min(len(whole), params.lanes - place)
+            begins.append((place, count, count == len(whole), whole))
+            at, left = at + 1, len(whole) - count
+            place += -(-count // 4) * 4
+        wanted += steps_of(rest, begins)
+    for dwords, user in beats:
+        while source():
+            dut.rc_tvalid.value = 0
+            await RisingEdge(dut.clk)
+        dut.rc_tdata.value, dut.rc_tuser.value, dut.rc_tvalid.value = dwords, user, 1
+        await RisingEdge(dut.clk)
+        while not dut.rc_tready.value:
+            await RisingEdge(dut.clk)
+    dut.rc_tvalid.value = 0
+    await steps.wait_for(len(wanted))
+    for k, (step, (tail, head)) in enumerate(zip(steps.beats, wanted, strict=True)):
+        assert step["tail"] == tail, k
+        assert step["head"]["valid"] == (head is not None), k
+        if head is not None:
+            assert step["head"] == head, k
+    if stalls.none:
+        assert steps.cycles[-1] - steps.cycles[0] == len(wanted) - 1

@@ -1,0 +1,36 @@
+"""The read requester as it is built by default, against the limits that it was built to."""
+
+import pytest
+
+from gen.emission.emit import emit
+from gen.synth.synthesis import synthesise
+from hdl.pcie.params import ReadRequesterParams
+from hdl.pcie.read_requester import ReadRequester
+from sim.harness.cache import cached_folder
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module")
+def synthesis():
+    return synthesise(emit(ReadRequester(ReadRequesterParams())), cache=cached_folder)
+
+
+def test_depth(synthesis):
+    """On any path at most eight LUTs, and two carry chains."""
+    print(synthesis.depth)
+    assert 0 < synthesis.depth.levels <= synthesis.depth.most_levels <= 8
+    assert synthesis.depth.most_chains <= 2
+
+
+@pytest.mark.parametrize(("kind", "most"), [("lut", 10_000), ("ff", 8_000), ("bram18", 66)])
+def test_resources(synthesis, kind, most):
+    print(kind, synthesis.total)
+    assert getattr(synthesis.total, kind) <= most
+
+
+def test_memories_are_as_intended(synthesis):
+    """A lane of the buffer is block RAM, and so is the order of reads; tags are in LUTs."""
+    assert synthesis.strayed == []
+    found = {memory.became for module in synthesis.modules.values() for memory in module.memories}
+    assert found == {"bram", "lutram"}
