@@ -12,14 +12,15 @@ from hdl.pcie import descriptors
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.read_requester import ReadRequester
 from sim.golden import pcie_requester
-from sim.golden.pcie_requester import Cause, Code, Completion, Status
-from sim.harness.streams import STALLS, cycle, start
+from sim.golden.pcie_link import LINK_BYTES, completion_bytes
+from sim.golden.pcie_requester import Cause, Code, Completion, Status, cut
+from sim.harness.streams import STALLS, cycle, never, start
 from sim.harness.verilator import simulate
 from tests.hdl.pcie.read_bench import ReadBench, in_order, packet
 
 SIZES = [
-    ReadRequesterParams(tags=8, max_read=256),
-    ReadRequesterParams(data_bits=256, tags=4, max_read=128),
+    ReadRequesterParams(tags=16, max_read=256),
+    ReadRequesterParams(data_bits=256, tags=16, max_read=128),
 ]
 
 
@@ -360,6 +361,54 @@ async def a_beat_a_cycle_and_no_longer_than_stated(dut):
         await bench.finish()
         cycles = bench.beats.cycles[before:]
         assert cycles[-1] - cycles[0] == len(cycles) - 1
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def completions_never_wait_for_who_takes_the_beats(dut):
+    """All that is under way has a place: RC is taken whole while no beat is."""
+    waits = [True]
+    bench = ReadBench(dut, (never, lambda: waits[0]))
+    await start(dut)
+    most, tags = bench.params.max_read, bench.params.tags
+    for k in range(tags + 4):
+        bench.ask(most * k, most)
+    await bench.until(lambda: len(bench.under_way) == tags)
+    answers = cocotb.start_soon(answer_new(bench))
+    for tag in list(bench.under_way):
+        for part in in_order(bench.under_way[tag].read):
+            bench.answer(tag, part)
+    await bench.until(lambda: not bench.packets and not dut.rc_tvalid.value)
+    assert not bench.beats.beats
+    waits[0] = False
+    await bench.finish()
+    answers.cancel()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(row=[64, 128, 1028])
+async def rc_keeps_up_with_the_link(dut, row):
+    """Rows at random places of a table, packed; completions back to back, as large as may be."""
+    bench = ReadBench(dut)
+    params = bench.params
+    await start(dut)
+    cycles = wire = 0
+    for _ in range(8):
+        reads = 0
+        while reads + row // params.max_read + 2 <= params.tags:
+            address = row * random.randrange(1 << 20)
+            reads += len(cut(address, row, params.max_read))
+            bench.ask(address, row)
+        await bench.until(lambda reads=reads: len(bench.under_way) == reads)
+        begin = cycle()
+        for tag in list(bench.under_way):
+            for part in in_order(bench.under_way[tag].read):
+                wire += completion_bytes(4 * part.dwords)
+                bench.answer(tag, part)
+        await bench.finish()
+        cycles += bench.last_beat - begin
+    link = wire / (LINK_BYTES * params.data_bits / 512 / 250e6)  # x16 for 512 bits, else x8
+    dut._log.info("RC: %d cycles, link: %.0f", cycles, link)
+    assert cycles <= link + 2 * 8
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -17,7 +17,7 @@ from sim.harness.streams import Sink, Source, never, often
 from sim.harness.verilator import params_in_simulator, simulate
 
 SIZES = [
-    ReadRequesterParams(tags=64, max_read=512),
+    ReadRequesterParams(),
     ReadRequesterParams(data_bits=256, tags=32, max_read=256),
 ]
 MEMORY = 1 << 16  #: bytes
