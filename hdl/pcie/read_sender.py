@@ -7,6 +7,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.common.streams import StreamRegister, StreamRegisterParams
 from hdl.pcie.axis import PcieStreamSignature, rq_user
 from hdl.pcie.descriptors import DWORD_BITS, REQUEST, REQUEST_DWORDS, RequestType
@@ -79,6 +80,7 @@ class ReadSender(Component):
         ]
         with m.If(moves):
             m.d.sync += after.eq(after + 1)
+        expect(m, self, leaves_what_has_entered=lambda: ~self.left | places.any())
         return m
 
     def send(self, m: Module, tag: Signal) -> Any:

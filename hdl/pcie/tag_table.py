@@ -4,6 +4,7 @@ from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.pcie.params import ReadRequesterParams
 
 
@@ -50,6 +51,11 @@ class TagTable(Component):
         ]
         with m.If(self.tick):
             m.d.sync += rested.eq(resting & ~rested)
+        expect(
+            m,
+            self,
+            ends_what_the_block_owes=lambda: (end & ~(self.taken & ~resting)) == 0,
+        )
         return m
 
     def bit(self, happens: Value) -> Value:
