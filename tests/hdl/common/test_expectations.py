@@ -26,6 +26,8 @@ PROVEN = {
     "output_room_proof.py": 1,
     # Two copies are asked the same of one slot, first that it is cleared; as JobTable asks.
     "slots_proof.py": 5,
+    # A job of two tables sends and commands the same, and its slots tell the same (slots_proof.py).
+    "isolation_proof.py": 9,
     "waiting_proof.py": 1,  # a port that asks goes on until its turn comes
 }
 

@@ -1,16 +1,38 @@
-"""A slot finds no difference whatever others are asked, and waiting is bounded: proven of RTL."""
+"""A job finds no difference whatever others send, proven of the RTL at two of everything."""
 
 import pytest
 
 from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
-from tests.formal.sby import prove
+from tests.formal.sby import claims_of, prove
+from tests.hdl.p4sgd.switch.isolation_proof import IsolationProof
 from tests.hdl.p4sgd.switch.slots_proof import SlotsProof
+from tests.hdl.p4sgd.switch.tenant_table_proof import TenantTableProof
 from tests.hdl.p4sgd.switch.waiting_proof import WaitingProof
 from tests.long import short_and_long
 from tests.mutants import Mutant, every_claim_has_one, find
 
 PARAMS = TenantSwitchParams(ports=2, slots=2, jobs=2, lanes=1, value_bits=4)
 PARTS = "hdl.switch"
+ANY_SLOT = ("(slot < job.base) | (slot >= job.end)", "0")
+ANY_EPOCH = ("header.epoch != low_bits(job.epoch, len(header.epoch))", "0")
+
+
+def table(old, new, claim, **options):
+    """A broken JobTable."""
+    places = ("tests.hdl.p4sgd.switch.job_table_proof.JobTable",)
+    return Mutant(f"{PARTS}.job_table", old, new, places, IsolationProof, claim, **options)
+
+
+def control(old, new, claim, **options):
+    """A broken TenantControl."""
+    places = (f"{PARTS}.job_table.TenantControl",)
+    return Mutant(f"{PARTS}.tenant_control", old, new, places, IsolationProof, claim, **options)
+
+
+def judge(old, new, claim, **options):
+    """A broken TenantJudge."""
+    places = (f"{PARTS}.tenant_control.TenantJudge",)
+    return Mutant(f"{PARTS}.tenant_judge", old, new, places, IsolationProof, claim, **options)
 
 
 def memory(claim):
@@ -26,6 +48,28 @@ def waits(module, place, old, new, claim, **options):
 
 
 MUTANTS = {
+    # packets that are not rightful
+    "no grant asked": table("m.Elif(~job.active)", "m.Elif(0)", "asked_alike", depth=16),
+    "any slot": table(*ANY_SLOT, "asked_alike", depth=28),
+    "any epoch": table(*ANY_EPOCH, "asked_alike", depth=28),
+    "any port": table(" | ~(ports & sender).any()", "", "asked_alike", depth=28),
+    "any worker": table("m.Elif(~own)", "m.Elif(0)", "asked_alike", depth=28),
+    "the corrupt": table("packet.quality == Quality.CORRUPT", "0", "asked_alike", depth=28),
+    "drains with another": table(
+        "request.draining.eq(job.draining)",
+        "request.draining.eq(self.packet_valid)",
+        "requests_the_same",
+        depth=28,
+    ),
+    # commands of others
+    "a number too large": judge("command.job >= self.params.jobs", "0", "entry_the_same"),
+    "ends any grant": judge("command.job >= self.params.jobs", "0", "grant_ends_alike", depth=32),
+    "grants what it likes": control(
+        "tenant.epoch.eq(command.epoch),\n                ]",
+        "tenant.epoch.eq(self.progress.job),\n                ]",
+        "grant_the_same",
+        depth=28,
+    ),
     # what other slots are asked
     "keeps another's change": memory("slot_the_same"),
     "judges by another's": memory("verdict_the_same"),
@@ -50,14 +94,15 @@ MUTANTS = {
     ),
 }
 
-SAMPLES = ["keeps another's change", "the lowest port first"]
+SAMPLES = ["a number too large", "keeps another's change", "the lowest port first"]
 
 PROOFS = {
     # Induction over so many cycles, and so many for what is to be reached.
+    IsolationProof: (11, 48),
     SlotsProof: (7, 12),
     WaitingProof: (10, 28),
 }
-kinds = pytest.mark.parametrize("kind", PROOFS, ids=lambda kind: kind.__name__)
+kinds = pytest.mark.parametrize("kind", short_and_long(PROOFS, [SlotsProof, WaitingProof]))
 
 
 @kinds
@@ -73,7 +118,9 @@ def test_what_is_proven_can_happen(kind):
 
 
 def test_every_claim_finds_broken_rtl():
-    every_claim_has_one(MUTANTS, [kind(PARAMS) for kind in PROOFS])
+    """Those of each copy by itself are tested with the proof of the table."""
+    inherited = claims_of(TenantTableProof(PARAMS))
+    every_claim_has_one(MUTANTS, [kind(PARAMS) for kind in PROOFS], but=inherited)
 
 
 @pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))

@@ -1,0 +1,191 @@
+"""What is proven of isolation: whatever others send, a job's slots and answers are the same."""
+
+from typing import Any
+
+from amaranth.asserts import AnyConst
+from amaranth.hdl import Array, Cat, Module, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import delay
+from hdl.common.component import Component
+from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
+from hdl.switch.frame_filter import Quality
+from hdl.switch.job_table import JobTable
+from hdl.switch.tenant_control import State
+from hdl.switch.tenant_uses import SETTLING
+from tests.formal.claims import assume, check, claim, reach
+from tests.formal.promises import RequestPromises
+from tests.hdl.p4sgd.switch.tenant_table_proof import TenantTableProof
+
+COPIES = ("first", "second")
+
+
+class Copy(TenantTableProof):
+    """A job table with free packets, commands and progress; what leaves it for the slots."""
+
+    def more_inputs(self, params: TenantSwitchParams) -> dict[str, Any]:
+        """What else is free, what is shown of the inside, and what comes out."""
+        return super().more_inputs(params) | {"valid": Out(1), "request": Out(params.request)}
+
+    def happenings(self, m: Module, dut: JobTable, asked: RequestPromises) -> None:
+        """The requests for the slots are shown."""
+        m.d.comb += [self.valid.eq(dut.valid), self.request.eq(dut.request)]
+
+
+class IsolationProof(Component):
+    """Two copies of the job table; job ``mine``, any of them, finds no difference.
+
+    The same in both are its rightful packets, its commands, and what its requests do to its slots
+    (``progress``), of which there is nothing before it is granted in both. All else is free in each
+    copy: the packets and commands of the other job, and packets that only pretend to be rightful,
+    by a foreign port, of another epoch, of slots outside. Proven is that the job's entry of the
+    table is the same, and that so are its requests for the slots. :class:`SlotsProof` goes on from
+    there: what these do is the same whatever else is asked.
+
+    Waiting is apart: a rightful packet comes to both copies in the same cycle, after the job was
+    granted in both; its commands are taken by both in the same cycle; and both grant or both
+    refuse an acquire, as a refused one is to be tried again. :class:`WaitingProof` has the bounds.
+    """
+
+    def __init__(self, params: TenantSwitchParams) -> None:
+        inside = {
+            **Copy.peeks,
+            **{f"closed_{k}": f"dut.control.closed_{k}" for k in range(params.jobs)},
+            **{f"uses_{k}": f"dut.control.uses.uses_{k}" for k in range(params.jobs)},
+            **{f"settling_{k}": f"dut.control.uses.settling_{k}" for k in range(params.jobs)},
+        }
+        shown = {
+            **{f"closed_{k}": In(32) for k in range(params.jobs)},
+            **{f"uses_{k}": In(params.slot_bits + 1) for k in range(params.jobs)},
+            **{f"settling_{k}": In(range(SETTLING + 1)) for k in range(params.jobs)},
+        }
+        #: Inputs that are wired to what is inside of a copy instead.
+        self.peeks = {f"{copy}_{k}": f"{copy}.{v}" for copy in COPIES for k, v in inside.items()}
+        free = Copy(params).signature.members
+        members = {name: member for name, member in free.items() if member.flow == In} | shown
+        super().__init__(params, {f"{c}_{k}": v for c in COPIES for k, v in members.items()})
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        mine = Signal(self.params.job_bits)
+        m.d.comb += mine.eq(AnyConst(self.params.job_bits))
+        sides = []
+        for name in COPIES:
+            m.submodules[name] = copy = Copy(self.params)
+            inputs = [k for k, member in copy.signature.members.items() if member.flow == In]
+            m.d.comb += [getattr(copy, k).eq(getattr(self, f"{name}_{k}")) for k in inputs]
+            sides.append(Side(self, name, copy, mine))
+        self.send(m, sides)
+        self.command(m, sides)
+        both = sides[0].entry.active & sides[1].entry.active
+        self.compare_tables(m, sides, both)
+        self.compare_requests(m, sides)
+        self.happenings(m, sides, both)
+        return m
+
+    def send(self, m: Module, sides: list["Side"]) -> None:
+        """The job's rightful packets come to both copies alike, or to none."""
+        one, other = sides
+        assume(m, one.rightful == other.rightful)
+        with m.If(one.rightful):
+            assume(m, one.copy.sender == other.copy.sender)
+            assume(m, one.copy.packet == other.copy.packet)
+
+    def command(self, m: Module, sides: list["Side"]) -> None:
+        """The job's commands are taken by both copies alike, and acquire ends alike."""
+        one, other = sides
+        assume(m, one.copy.sharing == other.copy.sharing)
+        assume(m, one.commanded == other.commanded)
+        with m.If(one.commanded):
+            assume(m, one.copy.offered == other.copy.offered)
+        check(m, "obeyed_at_once", one.obeyed == other.obeyed)
+        with m.If(one.obeyed):
+            check(m, "obeyed_alike", one.state == other.state)
+            check(m, "told_alike", one.copy.command == other.copy.command)
+        counting = [one.state == state for state in (State.COMPARE, State.END)]
+        with m.If(one.obeyed & Cat(counting).any()):
+            check(m, "counted_alike", one.step == other.step)
+        deciding = one.obeyed & (one.state == State.DECIDE)
+        with m.If(delay(m, deciding, 1, "decided", reset_less=False)):
+            assume(m, one.clearing == other.clearing)
+
+    def compare_tables(self, m: Module, sides: list["Side"], both: Value) -> None:
+        """The job has the same entry in both copies, from its grant to the end of it."""
+        one, other = sides
+        for name in ("registered", "ports", "parent", "base", "end"):
+            claim(m, "entry_the_same", one.entry[name] == other.entry[name])
+        check(m, "over_alike", one.closed == other.closed)
+        had = delay(m, both, 1, "both", reset_less=False)
+        with m.If(had):
+            claim(m, "grant_ends_alike", one.entry.active == other.entry.active)
+        with m.If(one.entry.active == other.entry.active):
+            alike = (one.entry.epoch == other.entry.epoch) & (
+                one.entry.draining == other.entry.draining
+            )
+            claim(m, "grant_the_same", alike)
+            check(m, "progress_the_same", one.uses == other.uses)
+            check(m, "drains_alike", one.settling == other.settling)
+        for this, that in (sides, sides[::-1]):
+            with m.If(this.entry.active & ~that.entry.active):
+                check(m, "granted_before_the_other", that.clearing)
+                check(m, "granted_by_the_same", that.copy.command.epoch == this.entry.epoch)
+                check(m, "does_not_drain_yet", ~this.entry.draining)
+                check(m, "has_begun_nothing", this.uses == 0)
+            with m.If(this.clearing & ~that.clearing):
+                check(m, "granted_after_the_other", that.entry.active)
+        with m.If(one.clearing & other.clearing):
+            check(m, "same_epoch_to_come", one.copy.command.epoch == other.copy.command.epoch)
+
+    def compare_requests(self, m: Module, sides: list["Side"]) -> None:
+        """The job's requests are the same in both copies."""
+        one, other = sides
+        assume(m, one.progress == other.progress)
+        assume(m, (one.entry.active & other.entry.active) | (one.progress == 0))
+        claim(m, "asked_alike", one.asks == other.asks)
+        with m.If(one.asks):
+            claim(m, "requests_the_same", one.copy.request == other.copy.request)
+
+    def happenings(self, m: Module, sides: list["Side"], both: Value) -> None:
+        """The job asks in both copies after the other one has sent in one of them alone."""
+        one, other = sides
+        met = Signal()
+        with m.If(both & one.foreign & ~other.foreign):
+            m.d.sync += met.eq(1)
+        reach(m, "a_request_beside_another_job", one.asks & met)
+
+
+class Side:
+    """What is seen of a copy from outside, for job ``mine``."""
+
+    def __init__(self, proof: IsolationProof, name: str, copy: Copy, mine: Value) -> None:
+        self.name, self.copy = name, copy
+        jobs = range(proof.params.jobs)
+        self.entry: Any = Array(copy.table)[mine]
+        self.state, self.step = copy.state, copy.step
+        self.uses = Array(getattr(proof, f"{name}_uses_{k}") for k in jobs)[mine]
+        self.settling = Array(getattr(proof, f"{name}_settling_{k}") for k in jobs)[mine]
+        packet, entry = copy.packet, self.entry
+        self.closed = Array(getattr(proof, f"{name}_closed_{k}") for k in jobs)[mine]
+        takes = (self.state == State.TAKE) & copy.offers
+        self.commanded = takes & (copy.offered.job == mine)
+        named = copy.command.job == mine
+        self.clearing = named & (self.state == State.CLEAR)
+        rests = (self.state == State.TAKE) | (self.state == State.ANSWER)
+        self.obeyed = named & ~rests & ~self.clearing
+        self.asks = copy.valid & (copy.request.header.job == mine)
+        mine_moves = copy.progress.job == mine
+        self.progress = Cat(copy.progress.began, copy.progress.ended) & mine_moves.replicate(2)
+        self.foreign = copy.packet_valid & packet.known & (packet.header.job != mine)
+        slot = packet.header.seq
+        self.rightful = (
+            copy.packet_valid
+            & (packet.quality == Quality.GOOD)
+            & packet.known
+            & packet.own
+            & (packet.header.job == mine)
+            & ((copy.sender & entry.ports) != 0)
+            & entry.active
+            & (packet.header.epoch == entry.epoch[:16])
+            & (slot >= entry.base)
+            & (slot < entry.end)
+        )
