@@ -1,6 +1,7 @@
 """Implements ``ingather schedule``, which schedules jobs that share switches."""
 
 import base64
+import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +19,7 @@ from gen.page.page import Section, environment, render
 from sim.mina.workload import ScheduleWorkload
 
 HERE = Path(__file__).parent
-PAGE = "index.html"
+PAGE, RTL = "index.html", "rtl.json"
 
 
 def command() -> Any:
@@ -40,6 +41,7 @@ def execute(values: Mapping[str, Any]) -> None:
     try:
         asked = ScheduleWorkload(**asked_of(ScheduleWorkload, values))
         given = asked.job_list()
+        on_switches = scaled_of(asked, given)
     except ValueError as error:
         raise UserError(str(error)) from error
     from sim.mina.bound import bound_of
@@ -61,6 +63,10 @@ def execute(values: Mapping[str, Any]) -> None:
             page = page_of(summary, list(job_rows(found)), folder, pictures)
             (folder / PAGE).write_text(page, encoding="utf-8")
         files = [PAGE, *files, *pictures]
+        agreement = compare_with_switches(on_switches, console) if asked.rtl else None
+        if agreement is not None:
+            write_json(folder / RTL, agreement.as_json())
+            files.append(RTL)
         write_json(folder / MANIFEST, {"made_by": MADE_BY, "command": "schedule", "files": files})
     for name, value in tiles_of(summary).items():
         console.print(f"{name:28} {value}")
@@ -69,6 +75,44 @@ def execute(values: Mapping[str, Any]) -> None:
     if found.score is None:
         console.print(f"the score is {UNDEFINED}: INA is of no use to any of these jobs")
     console.print(f"wrote {output}: {', '.join(files)}")
+    if agreement is not None:
+        console.print(line_of(agreement), soft_wrap=True)
+        if not agreement.holds:
+            raise typer.Exit(1)
+
+
+def scaled_of(asked: ScheduleWorkload, given: Any) -> Any:
+    """Return the jobs at the scale of switches in hardware, if these are asked for.
+
+    ValueError for jobs or a cluster that are not simulated in hardware.
+    """
+    if not asked.rtl:
+        return None
+    from sim.mina.rtl.comparison import scaled
+
+    return scaled(asked, given)
+
+
+def compare_with_switches(on_switches: Any, console: Console) -> Any:
+    """Return how switches in hardware and the simulator agree on the jobs."""
+    from sim.mina.rtl.comparison import compare
+
+    waiting = "running the jobs on switches in hardware, which are built once (minutes)"
+    with console.status(waiting), tempfile.TemporaryDirectory(prefix="ingather-rtl-") as scratch:
+        return compare(on_switches, Path(scratch))
+
+
+def line_of(agreement: Any) -> str:
+    """Return what came of the comparison with switches in hardware."""
+    order = "in the same order"
+    if agreement.differs_at is not None:
+        order = f"NOT in the same order, from grant {agreement.differs_at + 1} on"
+    return (
+        f"on switches in hardware: {agreement.grants:,} grants {order};"
+        f" {agreement.steps:,} steps differ by at most {agreement.worst_step:.2%}"
+        f" ({agreement.cycles:,} cycles; INA takes {agreement.latency_cycles:.0f} cycles and"
+        f" {agreement.frame_cycles:.2f} for each frame)"
+    )
 
 
 def tiles_of(summary: Mapping[str, Any]) -> dict[str, str]:

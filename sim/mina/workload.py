@@ -135,6 +135,11 @@ class ScheduleWorkload(Workload):
         least=0,
         most=1 << 20,
     )
+    rtl: bool = setting(
+        False,
+        "Run the jobs, at the hardware's scale, on a small cluster of switches in hardware as well,"
+        " and compare grants and times of steps.",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,13 +2,22 @@
 
 import csv
 import json
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from gen.cli import main
 from sim.mina.files import JOBS, SUMMARY, TIMELINE
+from sim.mina.rtl import comparison
+from sim.mina.rtl.comparison import Agreement
 
+FOUR_JOBS = [
+    *("--rtl", "--jobs", Path(comparison.__file__).with_name("four_jobs.json")),
+    *("--topology", "2,2,2:1,1,2", "--placement", "first", "--ratio", 1.5, "--bandwidth", 8e9),
+]
+RTL = ["--rtl", "--count", "1", "--topology", "2,2,2:1,1,2"]
 FEW = ["--count", "40", "--topology", "4,4,16:1,4,4"]
 
 
@@ -74,6 +83,43 @@ def test_a_score_that_is_undefined_says_so(ingather, tmp_path):
         assert "nan" not in text.split("base64")[0].lower().split(">")
 
 
+AGREEMENT = Agreement(
+    latency_cycles=335.0,
+    frame_cycles=8.0,
+    cycles=1000,
+    grants=12,
+    differs_at=None,
+    steps=17,
+    worst_step=0.0018,
+)
+
+
+@pytest.mark.parametrize(
+    ("agreement", "status", "says"),
+    [
+        (AGREEMENT, 0, "12 grants in the same order; 17 steps differ by at most 0.18%"),
+        (replace(AGREEMENT, differs_at=3), 1, "NOT in the same order, from grant 4 on"),
+        (replace(AGREEMENT, worst_step=0.021), 1, "17 steps differ by at most 2.10%"),
+    ],
+)
+def test_switches_that_do_otherwise_are_status_1(
+    ingather, tmp_path, monkeypatch, agreement, status, says
+):
+    monkeypatch.setattr(comparison, "compare", lambda asked, folder: agreement)
+    found, out, _ = ingather(*FOUR_JOBS, "-o", "made")
+    assert found == status
+    assert says in " ".join(out.split())
+    assert strict(tmp_path / "made" / "rtl.json")["holds"] == (status == 0)
+    assert "rtl.json" in strict(tmp_path / "made" / "manifest.json")["files"]
+
+
+@pytest.mark.long
+def test_runs_the_jobs_on_switches_in_hardware(ingather, tmp_path):
+    status, _, err = ingather(*FOUR_JOBS, "-o", "made")
+    assert (status, err) == (0, "")
+    assert strict(tmp_path / "made" / "rtl.json")["grants"] > 15
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -88,11 +134,20 @@ def test_a_score_that_is_undefined_says_so(ingather, tmp_path):
         (["--trace", "11"], "--trace"),
         (["--trees", "oak"], "--trees"),
         (["--capacity", "2", "--lock", "group"], "--lock tree"),
+        (["--rtl"], "--rtl simulates at most 32 hosts: 1024"),
+        ([*RTL, "--trees", "exact"], "--rtl knows trees first and spread: exact"),
+        ([*RTL, "--capacity", "2"], "--rtl knows a capacity of 1: 2"),
+        ([*RTL, "--sharing", "never"], "--rtl needs jobs that use INA"),
+        ([*RTL, "--topology", "2,2,2:1,8,2"], "--rtl simulates at most 16 switches: 36"),
+        (["--rtl", "--count", "1", "--topology", "2,2:2,1"], "--rtl knows hosts with one link up"),
+        (["--rtl", "--jobs", "long.json", "--topology", "4:1"], "2,000,000 cycles"),
         (["-o", "taken"], "taken"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(ingather, tmp_path, arguments, says):
     (tmp_path / "bad.json").write_text('[{"model": "GPT", "hosts": 2, "steps": 3}]')
+    long = '[{"model": "OPT-125M", "hosts": 2, "steps": 1000}]'
+    (tmp_path / "long.json").write_text(long)
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "precious.txt").write_text("mine")
     extra = [] if "-o" in arguments else ["-o", "made"]
@@ -100,4 +155,4 @@ def test_bad_input_is_one_line_and_status_2(ingather, tmp_path, arguments, says)
     assert status == 2
     assert len(err.strip().splitlines()) == 1, err
     assert says in err
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.json", "taken"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.json", "long.json", "taken"]

@@ -2,11 +2,8 @@
 
 import numpy as np
 
-from sim.mina.golden.simulation import Cluster, GoldenJob
-from sim.mina.golden.training import Step
 from sim.mina.jobs import JobList, TrainingJob
 from sim.mina.models import TrainedModel
-from sim.mina.workload import ScheduleWorkload
 
 TOPOLOGIES = ("2,2,2:1,2,2", "4,2:1,2", "2,3,2:1,1,3", "3,2,2:2,2,1", "4:1")
 
@@ -42,44 +39,3 @@ def drawn_list(random, hosts, count=20, late=False):
         for arrival in arrivals
     ]
     return JobList(models=models, jobs=jobs)
-
-
-def golden_step(model, asked, hosts):
-    """A step as the golden model has it: durations by the formula of the paper's model."""
-
-    def seconds(size, ratio):
-        return asked.latency + (size / (asked.bandwidth * ratio) if hosts > 1 else 0)
-
-    return Step(
-        period=model.period / asked.gpu_speed,
-        start=[start / asked.gpu_speed for start in model.starts],
-        plain=[seconds(size, 1) for size in model.sizes],
-        ina=[seconds(size, asked.ratio) for size in model.sizes],
-    )
-
-
-def golden_jobs(given, asked):
-    models = {model.name: model for model in given.models}
-    return [
-        GoldenJob(
-            step=golden_step(models[job.model], asked, job.hosts),
-            hosts=job.hosts,
-            steps=job.steps,
-            arrival=job.arrival,
-        )
-        for job in given.jobs
-    ]
-
-
-def golden_cluster(asked: ScheduleWorkload) -> Cluster:
-    return Cluster(
-        down=asked.cluster.down,
-        up=asked.cluster.up,
-        ratio=asked.ratio,
-        ports=asked.unit.value == "port",
-        placement=asked.placement.value,
-        trees=asked.trees.value,
-        sharing=asked.sharing.value,
-        lock=asked.lock.value,
-        alpha=asked.alpha,
-    )

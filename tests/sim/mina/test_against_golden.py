@@ -5,6 +5,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+from sim.mina.as_golden import golden_cluster, golden_jobs, golden_step
 from sim.mina.engine.library import load
 from sim.mina.engine.setup import Run
 from sim.mina.golden import placement as golden_placement
@@ -14,13 +15,7 @@ from sim.mina.models import known_models
 from sim.mina.schedule import schedule
 from sim.mina.sharing import group_score
 from sim.mina.workload import Lock, Placement, ScheduleWorkload, Sharing, Trees, Unit
-from tests.sim.mina.cases import (
-    TOPOLOGIES,
-    drawn_list,
-    golden_cluster,
-    golden_jobs,
-    golden_step,
-)
+from tests.sim.mina.cases import TOPOLOGIES, drawn_list
 
 SEEDS = range(12)
 

@@ -1,0 +1,195 @@
+"""The same jobs in the simulator and on switches in hardware: grants, and times of steps."""
+
+import json
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gen.emission.emit import module_name
+from hdl.p4sgd.switch.switch import Switch
+from sim.golden.tree_plan import MOST_WORKERS
+from sim.harness.clock import PERIOD_NS
+from sim.harness.in_simulator import FOUND, WORKLOAD, to_text
+from sim.harness.verilator import Simulation, build, emission_of, run
+from sim.mina.jobs import JobList
+from sim.mina.schedule import Schedule, schedule
+from sim.mina.surroundings.cluster_system import ClusterParams, ClusterSystem
+from sim.mina.workload import ScheduleWorkload, Trees
+
+SECONDS = PERIOD_NS * 1e-9  #: of a cycle
+FRAME_BYTES = 32  #: that a frame adds up
+LARGEST = 240  #: frames of the largest all-reduce
+#: about what one with INA takes, to begin with: cycles beside its frames, and for each of them,
+#: which a host sends and acknowledges
+ROUGHLY = 340, 8
+MOST_SWITCHES, MOST_JOBS = 16, 16
+MOST_CYCLES = 2_000_000
+MOST_OPERATIONS = 100_000
+STEPS_WITHIN = 0.02  #: share of a step's time by which it may differ
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwitchRun:
+    """Jobs at the scale of the hardware, whose all-reduces are whole frames."""
+
+    asked: ScheduleWorkload
+    given: JobList
+
+    @cached_property
+    def frames(self) -> list[list[int]]:
+        """Return the frames of each job's all-reduces."""
+        frames = {
+            model.name: [size // FRAME_BYTES for size in model.sizes] for model in self.given.models
+        }
+        return [frames[job.model] for job in self.given.jobs]
+
+    def timed(self, latency: float, frame: float) -> ScheduleWorkload:
+        """Return what is asked if INA takes so many seconds, and so many for each frame."""
+        bandwidth = FRAME_BYTES / frame / self.asked.ratio
+        return replace(self.asked, latency=latency, bandwidth=bandwidth)
+
+    def simulated(self, latency: float, frame: float) -> Schedule:
+        """Return the schedule of the simulator for these times."""
+        return schedule(self.timed(latency, frame), self.given, MOST_OPERATIONS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """Says how the switches in hardware and the simulator agree."""
+
+    latency_cycles: float  #: that an all-reduce with INA takes beside its frames
+    frame_cycles: float  #: and for each of them
+    cycles: int  #: of the whole run
+    grants: int  #: of the simulator
+    differs_at: int | None  #: the first grant that is of another all-reduce; None: all are the same
+    steps: int
+    worst_step: float  #: share by which a step's time differs, at most
+
+    @property
+    def holds(self) -> bool:
+        """Return whether grants are the same and steps take as long, to 2 %."""
+        return self.differs_at is None and self.worst_step <= STEPS_WITHIN
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all figures."""
+        return {**asdict(self), "holds": self.holds}
+
+
+def scaled(asked: ScheduleWorkload, given: JobList) -> SwitchRun:
+    """Return the jobs with time slowed down until their largest all-reduce has LARGEST frames.
+
+    What it takes with INA is to its frames on the hardware as all other times are to theirs.
+    ValueError for what does not fit into a simulation of the hardware.
+    """
+    check(asked, given)
+    used = {job.model for job in given.jobs}
+    models = [model for model in given.models if model.name in used]
+    largest = max(size for model in models for size in model.sizes)
+    factor = LARGEST * ROUGHLY[1] * SECONDS * asked.bandwidth * asked.ratio / largest
+    small = JobList(
+        models=[
+            replace(
+                model,
+                period=model.period * factor,
+                starts=[start * factor for start in model.starts],
+                sizes=[FRAME_BYTES * max(1, round(LARGEST * s / largest)) for s in model.sizes],
+            )
+            for model in models
+        ],
+        jobs=[replace(job, arrival=job.arrival * factor) for job in given.jobs],
+    )
+    found = SwitchRun(asked=asked, given=small)
+    check_run(found)
+    return found
+
+
+def check(asked: ScheduleWorkload, given: JobList) -> None:
+    """Raise ValueError for what the hardware, or the golden model that decides there, has not."""
+    cluster, jobs = asked.cluster, len(given.jobs)
+    for name, count, most in (
+        ("hosts", cluster.hosts, MOST_WORKERS),
+        ("switches", cluster.switches, MOST_SWITCHES),
+        ("jobs", jobs, MOST_JOBS),
+    ):
+        if count > most:
+            raise ValueError(f"--rtl simulates at most {most} {name}: {count}")
+    if asked.trees not in (Trees.FIRST, Trees.SPREAD):
+        raise ValueError(f"--rtl knows trees first and spread: {asked.trees}")
+    if asked.capacity > 1:
+        raise ValueError(f"--rtl knows a capacity of 1: {asked.capacity}")
+    if cluster.up[0] > 1:
+        raise ValueError(f"--rtl knows hosts with one link up: {cluster}")
+
+
+def check_run(asked: SwitchRun) -> None:
+    """Raise ValueError unless INA is used, from the beginning on, and the run is not too long."""
+    found = asked.simulated(*(cycles * SECONDS for cycles in ROUGHLY))
+    if not found.in_ina.any() or not ((found.begun == 0) & (found.root >= 0)).any():
+        raise ValueError("--rtl needs jobs that use INA, one of them from the beginning: none does")
+    cycles = round(found.finished.max() / SECONDS)
+    if cycles > MOST_CYCLES:
+        raise ValueError(
+            f"--rtl simulates at most {MOST_CYCLES:,} cycles: {cycles:,}; ask for fewer steps"
+        )
+
+
+def compare(asked: SwitchRun, folder: Path) -> Agreement:
+    """Run the jobs on switches in hardware and in the simulator; the former's log is in ``folder``.
+
+    SimulationError if a sum is wrong, or the switches do not answer in time.
+    """
+    params = ClusterParams(cluster=asked.asked.cluster, jobs=len(asked.given.jobs))
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "found.json"
+    simulation = Simulation(
+        test_module="sim.mina.rtl.in_simulator",
+        params=params,
+        component=ClusterSystem,
+        env={FOUND: str(file.absolute()), WORKLOAD: to_text(asked)},
+    )
+    blocks = [module_name(Switch(params.switch))]  # compiled once, however many there are
+    simulator = build(emission_of(ClusterSystem(params)), hier_blocks=blocks)
+    run(simulator, simulation, seed=asked.asked.seed, folder=folder)
+    found = json.loads(file.read_text())
+    grants, begins = in_order(asked, asked.simulated(found["latency"], found["frame"]))
+    return Agreement(
+        latency_cycles=found["latency"] / SECONDS,
+        frame_cycles=found["frame"] / SECONDS,
+        cycles=found["cycles"],
+        grants=len(grants),
+        differs_at=first_difference(grants, [(job, op) for job, op in found["grants"]]),
+        steps=sum(len(each) - 1 for each in begins),
+        worst_step=max(
+            float(abs(np.diff(ours) / np.diff(theirs) - 1).max())
+            for ours, theirs in zip(found["begins"], begins, strict=True)
+        ),
+    )
+
+
+def in_order(asked: SwitchRun, found: Schedule) -> tuple[list[tuple[int, int]], list[list[float]]]:
+    """Return all-reduces with INA in the order of their starts, and the begins of jobs' steps."""
+    models = {model.name: model for model in asked.given.models}
+    grants: list[tuple[int, int]] = []
+    begins = [[float(begun)] for begun in found.begun]
+    done = [0] * len(begins)
+    for op in np.sort(found.log, order="start"):
+        job = int(op["job"])
+        if op["ina"]:
+            grants.append((job, done[job]))
+        done[job] += 1
+        model = models[asked.given.jobs[job].model]
+        if op["op"] + 1 == len(model.starts):
+            period = model.period / asked.asked.gpu_speed
+            begins[job].append(max(float(op["end"]), begins[job][-1] + period))
+    return grants, begins
+
+
+def first_difference(one: list[Any], other: list[Any]) -> int | None:
+    """Return where two lists differ first; None if they are the same."""
+    differ = [k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
+    if differ or len(one) != len(other):
+        return min([*differ, min(len(one), len(other))])
+    return None

@@ -1,0 +1,81 @@
+"""Inside the simulator: jobs on switches in hardware, which have measured what INA takes there."""
+
+from typing import Any
+
+import cocotb
+
+from sim.harness.clock import cycle
+from sim.harness.in_simulator import params_in_simulator, tell, workload_in_simulator
+from sim.harness.streams import start
+from sim.mina.as_golden import golden_cluster, golden_jobs
+from sim.mina.rtl.comparison import SwitchRun
+from sim.mina.rtl.ends import Ends
+from sim.mina.rtl.jobs import SECONDS, RtlJobs
+from sim.mina.surroundings.cluster_system import ClusterParams
+from sim.mina.workload import Unit
+from sim.p4sgd.tree_driver import TreeDriver
+
+TRIED = (240, 80)  #: frames of the all-reduces that are measured
+
+
+async def configure(dut: Any, params: ClusterParams, unit: Unit) -> None:
+    """Switches know their addresses and places, and take the controller's commands."""
+    wiring = params.wiring
+    for number in range(params.cluster.switches):
+        driver = TreeDriver(dut, params.switch, bus=f"s_axil_{number}")
+        own, below, above = wiring.addresses(number)
+        await driver.set_addresses(own, below)
+        await driver.set_parents(above, wiring.place(number))
+        await driver.share(most=1, apart=unit is Unit.PORT)
+        await driver.open_ports(1 << wiring.ports - 1)
+        await driver.settled()
+
+
+async def measured(jobs: RtlJobs) -> tuple[float, float]:
+    """Seconds that an all-reduce with INA takes alone, beside its frames and for each of them.
+
+    It is one of the largest tree of those that begin first.
+    """
+    jobs.start(0.0)
+    job = max(
+        (one for one in jobs.running if one.tree and one.hosts > 1),
+        key=lambda one: len(one.tree or ()),
+    )
+    members = await jobs.enter(job, jobs.numbers[id(job)])
+    seconds = []
+    for count in TRIED:
+        first = cycle()
+        await jobs.add_up(job, members, 0, count)
+        seconds.append((cycle() - first) * SECONDS)
+    frame = (seconds[0] - seconds[1]) / (TRIED[0] - TRIED[1])
+    return seconds[0] - TRIED[0] * frame, frame
+
+
+@cocotb.test()
+async def compare(dut: Any) -> None:
+    """The jobs to their end, whose decisions go by what INA has been measured to take."""
+    params, run = params_in_simulator(ClusterParams), workload_in_simulator(SwitchRun)
+    ends = Ends(dut, params)
+    await start(dut)
+    await configure(dut, params, run.asked.unit)
+    cocotb.start_soon(ends.move())
+
+    def jobs_by(latency: float, frame: float) -> RtlJobs:
+        asked = run.timed(latency, frame)
+        golden = golden_jobs(run.given, asked)
+        return RtlJobs(golden_cluster(asked), golden, run.frames, params, ends)
+
+    alone = jobs_by(run.asked.latency, SECONDS)
+    latency, frame = await measured(alone)
+    jobs = jobs_by(latency, frame)
+    jobs.epoch = alone.epoch
+    await jobs.train()
+    tell(
+        {
+            "latency": latency,
+            "frame": frame,
+            "grants": jobs.grants,
+            "begins": jobs.begins,
+            "cycles": cycle() - jobs.zero,
+        }
+    )

@@ -1,0 +1,192 @@
+"""Jobs whose all-reduces with INA are frames through switches in hardware; all else is timed."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import cocotb
+from cocotb.triggers import ClockCycles, Event, with_timeout
+
+from sim.golden.tenancy import Command, Verb
+from sim.harness.clock import PERIOD_NS, cycle
+from sim.mina.agreement import operation_rule as operations
+from sim.mina.agreement.frames import Data, Grant
+from sim.mina.agreement.operation_rule import Operation, Parts, Way
+from sim.mina.golden.simulation import Cluster, GoldenJob, Simulation
+from sim.mina.rtl.ends import PACE, Controller, Ends
+from sim.mina.surroundings.cluster_system import MOST_FRAMES, ClusterParams
+from sim.p4sgd.golden.allreduce import saturated
+from sim.p4sgd.golden.frames import LANES
+
+SECONDS = PERIOD_NS * 1e-9  #: of a cycle
+PATIENCE = 100 * PACE  #: most cycles for each frame of an all-reduce
+
+
+class Host:
+    """A host that does an all-reduce with INA at a time, by the agreement's rules of hosts."""
+
+    def __init__(self, ends: Ends, host: int, job: int, way: Way, peers: frozenset[int]) -> None:
+        self.ends, self.host, self.job, self.way, self.peers = ends, host, job, way, peers
+        self.operation: Operation | None = None
+        self.over = Event()
+        ends.takes[host] = self.take
+
+    def begins(self, grant: Grant, parts: Parts) -> None:
+        """All its frames are sent; ``over`` is set when the all-reduce is."""
+        plain = Operation(
+            job=self.job, host=self.host, peers=self.peers, index=grant.first, parts=parts
+        )
+        self.operation = operations.with_ina(plain, grant)
+        self.over.clear()
+        self.send(self.operation, self.way)
+
+    def send(self, operation: Operation, way: Way) -> None:
+        """What the operation has to say goes to the switch."""
+        frames = [frame for _, frame in operations.sent(operation, way)]
+        self.ends.send(self.host, *(frame for frame in frames if isinstance(frame, Data)))
+
+    def take(self, frame: Data) -> None:
+        """An answer of the switch comes in: the sum of a slot is acknowledged at once."""
+        before = self.operation
+        assert before is not None
+        self.operation = after = operations.data_rule(before, frame, self.way.base)
+        if after.over:
+            self.over.set()
+        k = frame.slot - self.way.base
+        if after.slots[k] != before.slots[k]:
+            alone = replace(after, slots=after.slots[k : k + 1], parts=after.parts[k : k + 1])
+            self.send(alone, replace(self.way, base=frame.slot))
+
+
+class RtlJobs(Simulation):
+    """The golden model's jobs and decisions, in cycles of the hardware.
+
+    What a job computes and its all-reduces without INA take the seconds that the model gives them.
+    One with INA takes as long as all switches of its tree are acquired, add up and are given back.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        jobs: Sequence[GoldenJob],
+        frames: Sequence[Sequence[int]],
+        params: ClusterParams,
+        ends: Ends,
+    ) -> None:
+        super().__init__(cluster, jobs)
+        self.params, self.ends, self.controller = params, ends, Controller(ends, params)
+        self.wiring = params.wiring
+        self.numbers = {id(job): number for number, job in enumerate(jobs)}
+        self.frames = frames  #: by job, of each all-reduce of a step
+        self.epoch = 0  #: of the last grant
+        self.grants: list[tuple[int, int]] = []  #: job, and its all-reduce from its first on
+        self.begins: list[list[float]] = [[] for _ in jobs]  #: by job: of steps, and the end
+        self.tasks: list[Any] = []
+        self.zero = 0
+
+    @property
+    def now(self) -> float:
+        """Seconds since the jobs began."""
+        return (cycle() - self.zero) * SECONDS
+
+    async def train(self) -> None:
+        """All jobs that are there from the beginning, and those that come later, to their end."""
+        self.zero = cycle()
+        arrivals = sorted({job.arrival for job in self.waiting if job.arrival > 0})
+        self.begin(0.0)
+        for arrival in arrivals:
+            await self.until(arrival)
+            self.begin(arrival)
+        for task in self.tasks:  # which grow meanwhile
+            await task
+
+    def begin(self, now: float) -> None:
+        """Jobs that find room are started."""
+        before = list(self.running)
+        self.start(now)
+        new = [job for job in self.running if job not in before]
+        self.tasks += [cocotb.start_soon(self.live(job)) for job in new]
+
+    async def until(self, time: float) -> None:
+        """It is so many seconds since the jobs began, or later."""
+        ahead = round((time - self.now) / SECONDS)
+        if ahead > 0:
+            await ClockCycles(self.ends.dut.clk, ahead)
+
+    async def live(self, job: GoldenJob) -> None:
+        """A job's events, one after the other."""
+        number, training = self.numbers[id(job)], job.training
+        members = await self.enter(job, number)
+        begins = self.begins[number]
+        while not training.finished:
+            await self.until(training.next)
+            training.next = self.now
+            index = training.done * len(job.step.start) + training.op
+            training.advance(training.decides and self.decide(job, self.now))
+            if training.started and training.step_began not in begins:
+                begins.append(training.step_began)
+            if training.uses:
+                self.grants.append((number, index))
+                await self.add_up(job, members, index, self.frames[number][training.op])
+                training.next = self.now
+        self.running.remove(job)
+        self.free |= set(job.placed)
+        self.begin(self.now)
+
+    async def enter(self, job: GoldenJob, number: int) -> list[Host]:
+        """The switches of a job's tree know it; its hosts, if it has a tree."""
+        if job.tree is None or job.hosts == 1:
+            return []
+        base = number * MOST_FRAMES
+        entries = {
+            switch: Command(
+                verb=Verb.REGISTER,
+                switch=switch,
+                job=number,
+                epoch=self.epoch,
+                ports=ports,
+                parent=parent,
+                base=base,
+                count=MOST_FRAMES,
+            )
+            for switch, (ports, parent) in self.wiring.tree(job.placed, job.root).items()
+        }
+        await self.controller.ask_all(entries, Verb.REGISTERED)
+        hosts = []
+        for host in job.placed:
+            switch, port = self.wiring.host_port(host)
+            way = Way(switch=switch, port=port, base=base)
+            hosts.append(Host(self.ends, host, number, way, frozenset(job.placed) - {host}))
+        return hosts
+
+    async def add_up(self, job: GoldenJob, members: list[Host], index: int, count: int) -> None:
+        """An all-reduce with INA: switches are acquired, add up, and are given back."""
+        self.epoch += 1
+        number = self.numbers[id(job)]
+        grant = Grant(job=number, epoch=self.epoch, first=index, end=index + 1)
+        acquire = {
+            switch: Command(verb=Verb.ACQUIRE, switch=switch, job=number, epoch=grant.epoch)
+            for switch in self.wiring.tree(job.placed, job.root)
+        }
+        await self.controller.ask_all(acquire, Verb.GRANTED)
+        parts = [drawn_parts(count) for _ in members]
+        for host, part in zip(members, parts, strict=True):
+            host.begins(grant, part)
+        for host in members:
+            await with_timeout(host.over.wait(), PATIENCE * count * PERIOD_NS, "ns")
+        release = {switch: replace(one, verb=Verb.RELEASE) for switch, one in acquire.items()}
+        await self.controller.ask_all(release, Verb.RELEASED)
+        right = tuple(
+            saturated([sum(lane) for lane in zip(*slot, strict=True)])
+            for slot in zip(*parts, strict=True)
+        )
+        for host in members:
+            assert host.operation is not None
+            assert host.operation.result == right, (number, index)
+
+
+def drawn_parts(count: int) -> Parts:
+    """A host's part of an all-reduce; some sums of two are clamped."""
+    low, high = -(1 << 31), (1 << 31) - 1
+    return tuple(tuple(random.randint(low, high) for _ in range(LANES)) for _ in range(count))

@@ -1,0 +1,94 @@
+"""The switches of a cluster in one simulation, with hosts and controller outside."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Module
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import ceil_log2
+
+from hdl.common.axi import AxiLiteSignature
+from hdl.common.component import Component
+from hdl.common.packets import AXIS
+from hdl.p4sgd.switch.registers import switch_registers
+from hdl.p4sgd.switch.switch import Switch
+from hdl.p4sgd.switch.tree_params import TreeSwitchParams
+from sim.golden.tree_plan import MOST_WORKERS
+from sim.mina.cluster import FatTree
+from sim.mina.surroundings.wiring import Wiring
+
+MOST_FRAMES = 256  #: of an all-reduce, one a slot
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterParams:
+    """A cluster of switches in hardware, each with slots of its own for every job.
+
+    ValueError for more hosts than a tree's sums are exact for.
+    """
+
+    cluster: FatTree
+    jobs: int  #: most of them, 1..32
+
+    def __post_init__(self) -> None:
+        if self.cluster.hosts > MOST_WORKERS:
+            raise ValueError(f"a tree has at most {MOST_WORKERS} hosts: {self.cluster.hosts}")
+
+    @property
+    def suffix(self) -> str:
+        """The tree and its jobs."""
+        links = (*self.cluster.down, *self.cluster.up)
+        return f"{'_'.join(map(str, links))}_j{self.jobs}"
+
+    @property
+    def wiring(self) -> Wiring:
+        """What is connected to what."""
+        return Wiring(self.cluster)
+
+    @property
+    def switch(self) -> TreeSwitchParams:
+        """One of the switches."""
+        return TreeSwitchParams(
+            ports=self.wiring.ports,
+            slots=MOST_FRAMES << ceil_log2(self.jobs),
+            jobs=max(2, self.jobs),
+            ingress_depth=64,
+        )
+
+
+class ClusterSystem(Component):
+    """All switches of a cluster, connected by cables of no length.
+
+    Ends are numbered: those of hosts first, then the controller's at each switch. ``leaving`` has a
+    bit for each end: a frame leaves the switches there in this cycle.
+    """
+
+    def __init__(self, params: ClusterParams) -> None:
+        ends = params.cluster.hosts + params.cluster.switches
+        axil = AxiLiteSignature(address_bits=switch_registers(params.switch).address_bits)
+        super().__init__(
+            params,
+            {
+                "s_axis": In(AXIS).array(ends),
+                "m_axis": Out(AXIS).array(ends),
+                "s_axil": In(axil).array(params.cluster.switches),
+                "leaving": Out(ends),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        wiring = self.params.wiring
+        switches = [Switch(self.params.switch) for _ in wiring.nodes]
+        for number, switch in enumerate(switches):
+            m.submodules[f"switch_{number}"] = switch
+            connect(m, flipped(self.s_axil[number]), switch.s_axil)
+        for low, its, high, port in wiring.cables:
+            connect(m, switches[low].m_axis[its], switches[high].s_axis[port])
+            connect(m, switches[high].m_axis[port], switches[low].s_axis[its])
+        hosts = map(wiring.host_port, range(self.params.cluster.hosts))
+        control = ((number, wiring.ports - 1) for number in range(len(switches)))
+        for end, (number, port) in enumerate([*hosts, *control]):
+            connect(m, flipped(self.s_axis[end]), switches[number].s_axis[port])
+            connect(m, switches[number].m_axis[port], flipped(self.m_axis[end]))
+        m.d.comb += self.leaving.eq(Cat(axis.tvalid for axis in self.m_axis))
+        return m
