@@ -24,7 +24,8 @@ from tests.hdl.switch.test_control_port import (
     some_command,
 )
 
-PARAMS = TenantSwitchParams(ports=3, jobs=2)
+PARAMS = TenantSwitchParams(ports=6, jobs=2)  #: more than commands are under way at a time
+AHEAD = 2  #: commands that have had their turn and wait to be taken, in the arbiter's register
 NAMES = [name for name, _ in CONTROL_COUNTERS.counters]
 
 
@@ -117,7 +118,9 @@ class PlaneBench:
             host.asked = host.asked if ignored else inputs["host"]
 
     def decides(self, found):
-        """A command is taken, of one who waits; nobody waits for more than all others once."""
+        """A command is taken, of one who waits; nobody waits for more than those who have had
+        their turn, and all others once.
+        """
         waiting = {k: one.asked[0] for k, one in enumerate(self.models) if one.asks}
         if self.host.asked is not None and self.host.asked is not self.host.taken:
             waiting["host"] = self.host.asked
@@ -129,7 +132,7 @@ class PlaneBench:
             self.models[who].asks = False
         self.passed_over.pop(who, None)
         self.passed_over.update(k for k in waiting if k != who)
-        assert all(turns <= len(self.models) for turns in self.passed_over.values())
+        assert max(self.passed_over.values(), default=0) <= AHEAD + len(self.models)
 
     def answers(self, answer):
         """Whoever has asked is answered."""
@@ -158,7 +161,7 @@ class PlaneBench:
 async def answers_whoever_has_asked(dut):
     bench = PlaneBench(dut)
     await bench.begin()
-    for k in range(8000):
+    for k in range(6000):
         bench.drive((0.02, 0.5)[k // 1000 % 2], (0.9, 0.3)[k // 500 % 2])
         await RisingEdge(dut.clk)
         bench.check()
