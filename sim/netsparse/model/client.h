@@ -13,7 +13,8 @@ constexpr Int NO_FILTER = 2;  // from a lookup to its answer, without a filter
 constexpr Int MATCH = 7;      // from a response to its write
 constexpr Int SET = 2;        // from a property in host memory to its set
 constexpr Int FREE = 2;       // from a set bit to a free entry
-constexpr Int SHOWN = 6;      // from a request's end to its completion
+constexpr Int SHOWN = 4;      // from a request's end to its completion
+constexpr Int ENTRY = 16;     // bytes of an entry of the completion ring
 
 inline void free_entry(State &s, Client &client, Int pr) {
     client.pending[pr % s.k.entries] = NONE;
@@ -144,7 +145,11 @@ inline bool set_next(State &s, Int n, Client &client, Int t) {
 inline void end_oldest(State &s, Node &node, Client &client, Int t) {
     Request &request = s.requests[client.oldest];
     if (!request.given || request.open) return;
-    request.time = t + SHOWN + s.k.complete_after;
+    request.time = t + SHOWN;
+    if (s.k.rings) {
+        host_memory::write(s, node, request.time, 0, ENTRY);
+        request.time = node.writes.data;
+    }
     node.completed.push(s.requests, client.oldest++);
     ++client.counts.commands;
 }

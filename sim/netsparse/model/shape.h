@@ -26,8 +26,8 @@ struct Shape {
     Int pipe_beats;  // that wait in front of a pipe, of each class
     Int output_beats, read_packet, read_from, response_packet, response_from, response_cost, item_from;
     Int cache, sets, segments, together, ways, cache_latency, cache_room;
-    // A host: cycles that it takes for a request and for a completion, and until they are there.
-    Int submit, submit_after, complete, complete_after;
+    // A host: does it use rings? Descriptors that a SNIC reads at a time.
+    Int rings, descriptors;
     // Chances in 256 that a beat waits: at a link's beginning and end, on AR, R, AW, W, B.
     Int in_stall, out_stall, ar_stall, r_stall, aw_stall, w_stall, b_stall;
     Int seed;

@@ -16,6 +16,7 @@ from hdl.netsparse.idx_filter.params import LINE_BYTES as FILTER_LINE_BYTES
 from hdl.netsparse.middle_pipe.cost import response_beats
 from hdl.netsparse.property_cache.params import SEGMENT_BYTES
 from hdl.netsparse.protocol import PR_BYTES
+from hdl.netsparse.queue.descriptor_fetch import AHEAD
 from hdl.netsparse.rig.idx_fetch import CHUNKS
 from sim.netsparse.driver import WorkRequest
 from sim.netsparse.gather import Gather
@@ -26,11 +27,6 @@ from sim.netsparse.topology import End, LeafSpine
 NEVER = 1 << 60
 NONE = -1
 PORT_BEATS = 16  #: that a switch's port holds
-
-#: Cycles that a simulated host takes for a request and for a completion, through registers and
-#: through rings, whose entries then go by host memory.
-HOST_CYCLES = {False: (36, 18), True: (6, 6)}
-RING_CYCLES = 9  #: beside the memory's latency, for an entry
 
 #: Names of the fields of ``struct Shape``, in their order.
 SHAPE_FIELDS = tuple(
@@ -97,8 +93,6 @@ def shape_of(gather: Gather, params: ClusterParams) -> dict[str, int]:
 def unit_shape(gather: Gather, params: ClusterParams) -> dict[str, int]:
     """A node's units."""
     rig = params.snic.rig
-    rings = gather.rings is not None
-    submit, complete = HOST_CYCLES[rings]
     return {
         "clients": len(gather.idxs[0]),
         "servers": gather.servers if isinstance(gather.servers, int) else gather.servers[0],
@@ -113,10 +107,8 @@ def unit_shape(gather: Gather, params: ClusterParams) -> dict[str, int]:
         "buffer_beats": rig.property_beats,
         "filter": gather.mechanisms.get("filter", 1),
         "coalesce": gather.mechanisms.get("coalesce", 1),
-        "submit": submit,
-        "complete": complete,
-        "submit_after": rings * (gather.host.get("read_latency", 0) + RING_CYCLES),
-        "complete_after": rings * (gather.host.get("write_latency", 0) + RING_CYCLES),
+        "rings": int(gather.rings is not None),
+        "descriptors": AHEAD,
     }
 
 

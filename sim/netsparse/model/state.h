@@ -90,6 +90,10 @@ struct Node {
     std::vector<Int> bank_free, line_ready;  // of the idx filter
     List asking;                             // reads that wait for a server
     List completed;                          // requests whose end the host has yet to see
+    // With rings: requests to be written, those written and those asked for; when the next one is
+    // asked for, and whether the host has found a completion since it submitted.
+    List due, told, coming;
+    Int ask_time = 1, found = 0;
     Int uplink;                              // its link; the next one leads back
 };
 

@@ -9,9 +9,10 @@ import pytest
 
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.rig.idx_fetch import IdxFetch
-from sim.netsparse.gather import GatherError, build_gather, check, simulate_gather
+from sim.netsparse.gather import GatherError, build_gather, check, one_rack, simulate_gather
 from sim.netsparse.golden.line_requests import line_requests
 from tests.long import short_and_long, short_products
+from tests.sim.netsparse.calibration import check_calibrated
 from tests.sim.netsparse.cases import (
     EIGHT,
     FAMILIES,
@@ -24,6 +25,7 @@ from tests.sim.netsparse.cases import (
 )
 
 SIZES = [4, 16, 64, 512]
+MOST_OFF = 0.02  #: of the cycles that the RTL takes, by the model
 
 
 # Each size once; the long form has each of them with every family.
@@ -170,3 +172,27 @@ def test_as_large_as_the_paper(tmp_path, rng):
     gather = make_gather(rng, family("uk"), 2, 64, 16, 16, **surroundings(rng))
     gathered = run_gather(gather, snic, tmp_path, rng)
     assert all(unit["consumed"] for unit in gathered.result.nodes[0].units[:16])
+
+
+@pytest.mark.parametrize("rings", [None, 5], ids=["registers", "rings"])
+def test_the_model_knows_when_requests_of_four_clients_begin(tmp_path, rng, rings):
+    """A host submits short requests in turn, or by rings all that are due at once."""
+    gather = make_gather(
+        rng,
+        family("uk"),
+        2,
+        32,
+        4,
+        4,
+        batch=40,
+        rings=rings,
+        mechanisms={"read_delay": 30, "response_delay": 30},
+        host={"read_latency": 20, "write_latency": 20},
+        dram={"read_latency": 10},
+        link={"latency": 5},
+    )
+    gathered = run_gather(gather, EIGHT, tmp_path, rng)
+    modelled = check_calibrated(gather, one_rack(EIGHT, 2), gathered.result, prs=0.03)
+    # A SNIC looks in every second cycle at how many descriptors there are.
+    assert abs(modelled.first_packet - gathered.result.first_packet) <= 1
+    assert abs(modelled.cycles / gathered.result.cycles - 1) <= MOST_OFF
