@@ -34,7 +34,7 @@ class NetSparseAsked(Workload):
     )
     scale: float = setting(
         1.0,
-        "Generate matrices of so many times the rows that their recipes have.",
+        "Generate matrices of so many times a 32nd of the rows that the paper's have.",
         least=0.01,
         most=100,
     )

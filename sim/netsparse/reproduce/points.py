@@ -6,10 +6,14 @@ bytes, stand still in 165 of 256 cycles. A pipe of the paper's switch carries th
 ports, so that ToRs have a pipe for each port.
 
 A matrix of ours has a small part of the paper's nonzeros; batch, cache and latencies are scaled by
-it, so that they are as large against the whole run. So are the entries of the Pending PR Tables,
-which hold what comes in the latency: with all of them, as many PRs would wait in queues of the
-network as a node of ours sends in all, and idxs be asked for anew meanwhile. DelayCycles are not
-scaled: how many PRs meet in a queue depends on how fast they come, not on how many there are.
+it, so that they are as large against the whole run. DelayCycles are not scaled: how many PRs meet
+in a queue depends on how fast they come, not on how many there are. Pending PR Tables have as many
+entries for each cycle of a PR's way there and back as the paper's, so that a node asks as fast
+against its line, and the same nodes take longest. Scaled as the nonzeros are, as if DelayCycles
+were too, they would let units ask at a fraction of the line's pace; with all of them, as many PRs
+would wait in queues of the network as a node of ours sends in all. The way is still longer against
+the run than the paper's, so that more idxs are asked for again meanwhile, most of all queen's:
+units run along neighbouring lines of its points.
 Unscaled, all of these are the numbers of table 5, but for links, whose latency has 255 cycles at
 most. Work requests are in rings, because a small batch has little time for registers.
 """
@@ -35,8 +39,14 @@ SOFTWARE_CYCLES = 1e3 * paper.SOFTWARE_US / CYCLE_NS  #: of SAOpt, a PR and core
 OUR_CYCLE_NS = 1e3 / CORE_MHZ
 OUR_SOFTWARE_CYCLES = 1e3 * paper.SOFTWARE_US / OUR_CYCLE_NS  #: of such cores at our line
 MOST_DELAY = 32768  #: DelayCycles that hardware can have
-LEAST_ENTRIES = 4  #: of a Pending PR Table
+LINKS = 8  #: that a PR passes on its way there and back, between racks
+DELAYS = 2 * (paper.NIC_DELAY + 2 * paper.SWITCH_DELAY)  #: DelayCycles on that way
 PATIENCE = 10_000_000  #: cycles without progress, of the watchdog
+
+
+def round_trip(scale: float) -> float:
+    """Cycles of a PR to another rack and of its response, by latencies that are scaled so much."""
+    return scale * (LINKS * paper.LINK_NS + paper.HOST_NS) / CYCLE_NS + DELAYS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +137,7 @@ class Point:
     subject: Subject
     cluster: Cluster = PAPER
     elements: int = 16  #: K
-    scaled: bool = True  #: batch, cache, latencies and Pending PR Tables
+    scaled: bool = True  #: batch, cache and latencies, and Pending PR Tables with a PR's way
     filter: bool = True
     coalesce: bool = True
     concatenate: bool = True
@@ -139,7 +149,7 @@ class Point:
 
     @property
     def scale(self) -> float:
-        """By which batch, cache, latencies and tables are multiplied."""
+        """By which batch, cache and latencies are multiplied."""
         return self.subject.scale if self.scaled else 1.0
 
     @property
@@ -170,12 +180,15 @@ class Point:
 
     @property
     def snic(self) -> SnicParams:
-        """SNICs whose Pending PR Tables are as large as asked."""
+        """SNICs with as many pending entries for each cycle of a PR's way as the paper's.
+
+        Of the legal numbers, the powers of two, it is the nearest one.
+        """
         snic = self.cluster.snic
         if not self.cluster.sizes_as_asked:
             return snic
-        entries = max(LEAST_ENTRIES, round(self.scale * snic.rig.pending_entries))
-        entries = min(entries, snic.rig.pending_entries)
+        part = min(1.0, round_trip(self.scale) / round_trip(1.0))
+        entries = 2 ** round(log2(snic.rig.pending_entries * part))
         return replace(snic, rig=replace(snic.rig, pending_entries=entries))
 
     @property

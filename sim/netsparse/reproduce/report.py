@@ -8,7 +8,7 @@ from sim.netsparse.reproduce.points import Point
 from sim.netsparse.reproduce.runs import measure
 from sim.netsparse.reproduce.sensitivity import SENSITIVITIES
 from sim.netsparse.reproduce.structure import OF_MATRICES
-from sim.netsparse.reproduce.subjects import subjects
+from sim.netsparse.reproduce.subjects import part_of_the_paper, subjects
 from sim.reproduce.figure import Figure
 from sim.reproduce.report import Progress, Report
 
@@ -33,12 +33,12 @@ METHOD = (
     " model beside the RTL on a cluster of 8. Cycles are those of"
     " the paper's SNIC, of 2.2 GHz, in which a client takes an idx and a line of 400 Gb/s brings"
     " 22.7 bytes: links of ours, of 64 bytes, stand still for the rest of the time. *Scaled* runs"
-    " have batch, cache, latencies and the entries of Pending PR Tables multiplied by our nonzeros"
-    " for each one of the paper's, and a middle pipe for each port, because a pipe of the paper's"
-    " switch carries four lines; *unscaled* ones have the numbers of table 5, but for links, of 255"
-    " cycles of latency at most. The hardware's own pipelines, and DelayCycles, do not"
-    " shrink, so that latencies weigh more in short runs than in the paper's: traffic is judged"
-    " before time."
+    " have batch, cache and latencies multiplied by our nonzeros for each one of the paper's, as"
+    " many pending entries for each cycle of a PR's way as there, and a middle pipe for each port,"
+    " because a pipe of the paper's switch carries four lines; *unscaled* ones have the numbers of"
+    " table 5, but for links, of 255 cycles of latency at most. The hardware's own pipelines, and"
+    " DelayCycles, do not shrink, so that latencies weigh more in short runs than in the paper's:"
+    " traffic is judged before time."
 )
 QUICK = (
     "\n\nMade with `--quick`: clusters multiply generated matrices of a quarter of the rows, fewer"
@@ -53,8 +53,9 @@ def reproduce(
     """The figures of these names, in the order of the paper."""
     if quick and set(names) == set(FIGURES):
         names = [name for name in names if name != "calibration"]
-    whole = subjects(asked.matrix or (), scale=asked.scale)
-    small = subjects(asked.matrix or (), scale=asked.scale * (QUICK_SCALE if quick else 1))
+    part, rows = QUICK_SCALE if quick else 1, part_of_the_paper()
+    whole = subjects(asked.matrix or (), scale=asked.scale, rows_of_node=rows)
+    small = subjects(asked.matrix or (), scale=asked.scale * part, rows_of_node=rows)
     made: dict[str, Figure] = {}
     of_matrices = [name for name in names if name in OF_MATRICES]
     for done, name in enumerate(of_matrices):

@@ -77,8 +77,9 @@ class Sensitivity:
             title=self.title,
             source=self.source,
             quote=self.quote,
-            setting=f"K = 16; {PAPER.what}, on the model. Values are the paper's; batch, cache,"
-            f" latencies and Pending PR Tables are scaled with the nonzeros: {sizes}.",
+            setting=f"K = 16; {PAPER.what}, on the model. Values are the paper's; batch, cache"
+            " and latencies are scaled with the nonzeros, Pending PR Tables with a PR's way:"
+            f" {sizes}.",
             rows=[self.row(family, one) for family, mine in lines.items() for one in mine],
             shown=[self.words(family, mine) for family, mine in lines.items()],
             panels=[

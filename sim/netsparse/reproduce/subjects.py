@@ -1,6 +1,6 @@
 """The five matrices: generated ones of their families, or real ones; and their scale."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -15,6 +15,7 @@ from sim.workloads.matrix_families import ROWS_OF_NODE
 from sim.workloads.partition import Partition
 
 SEED = 1  #: of the families
+PART = 32  #: rows of the paper's matrix for each row of ours
 LEAST_ROWS = 2  #: of a node
 
 
@@ -69,11 +70,17 @@ class Subject:
 
 
 def subjects(
-    given: Sequence[str] = (), *, scale: float = 1.0, nodes: int = paper.NODES
+    given: Sequence[str] = (),
+    *,
+    scale: float = 1.0,
+    nodes: int = paper.NODES,
+    rows_of_node: Mapping[str, float] = ROWS_OF_NODE,
 ) -> tuple[Subject, ...]:
-    """A subject of each family: generated at ``scale`` times its rows, or the file given for it.
+    """A subject of each family: generated with ``scale`` times its rows, or the file given for it.
 
-    UserError for what names no family, names one twice, or cannot be read.
+    The rows of a node are those of the recipes; with :func:`part_of_the_paper` they are the same
+    part of the paper's for all families. UserError for what names no family, names one twice, or
+    cannot be read.
     """
     paths: dict[str, str] = {}
     for text in given:
@@ -89,7 +96,7 @@ def subjects(
         paths[family] = path
     found = []
     for family in FAMILIES:
-        text = paths.get(family) or at_scale(family, scale, nodes)
+        text = paths.get(family) or at_scale(family, scale * rows_of_node[family], nodes)
         found.append(Subject(family=family, text=text, nodes=nodes))
     for subject in found:
         if not subject.generated:
@@ -110,12 +117,19 @@ def check(subject: Subject) -> None:
         )
 
 
-def at_scale(family: str, scale: float, nodes: int) -> str:
-    """The family with ``scale`` times the rows of its recipe."""
-    if scale == 1:
+def part_of_the_paper() -> dict[str, float]:
+    """Rows of a node for each family, all the same part of table 6.
+
+    So what does not shrink with a matrix, the pipelines and DelayCycles, weighs the same in all.
+    """
+    return {name: one.rows / PART / paper.NODES for name, one in paper.MATRICES.items()}
+
+
+def at_scale(family: str, rows_of_node: float, nodes: int) -> str:
+    """The family with so many rows for each of the ``nodes``, by its name alone if it has them."""
+    if rows_of_node == ROWS_OF_NODE[family]:
         return family
-    rows = max(LEAST_ROWS, round(scale * ROWS_OF_NODE[family])) * nodes
-    return f"{family}:rows={rows}"
+    return f"{family}:rows={max(LEAST_ROWS, round(rows_of_node)) * nodes}"
 
 
 @cache

@@ -7,8 +7,9 @@ import pytest
 
 from sim.netsparse.golden.redundancy import redundancy
 from sim.netsparse.reproduce import paper, structure
-from sim.netsparse.reproduce.subjects import Subject, at_scale, subjects
+from sim.netsparse.reproduce.subjects import Subject, at_scale, part_of_the_paper, subjects
 from sim.reproduce.report import Report
+from sim.workloads.matrix_families import ROWS_OF_NODE
 
 FEW = subjects(scale=0.02, nodes=128)
 
@@ -84,7 +85,13 @@ def test_runs_to_one_owner(tmp_path):
 
 def test_scaled_families_have_so_many_rows():
     for family in paper.MATRICES:
-        whole = Subject(family=family, text=at_scale(family, 1, 8), nodes=8)
-        half = Subject(family=family, text=at_scale(family, 0.5, 8), nodes=8)
+        whole = Subject(family=family, text=at_scale(family, ROWS_OF_NODE[family], 8), nodes=8)
+        half = Subject(family=family, text=at_scale(family, 0.5 * ROWS_OF_NODE[family], 8), nodes=8)
         assert whole.text == family
         assert half.rows == pytest.approx(whole.rows / 2, rel=0.1)
+
+
+def test_all_matrices_are_the_same_part_of_the_papers():
+    """So what does not shrink with a matrix weighs the same in all; boxes have whole planes."""
+    for one in subjects(scale=0.25, rows_of_node=part_of_the_paper()):
+        assert one.scale == pytest.approx(0.25 / 32, rel=0.25), one.what
