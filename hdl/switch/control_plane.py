@@ -22,7 +22,8 @@ class ControlPlane(Component):
     between its ``packets`` and its ``axis``; ``start``, ``command``, ``busy``, ``ignored`` and
     ``told`` are those of :class:`HostCommand`. They take turns at ``commands``, so that a command
     waits for at most one of every other source, behind the two that have had their turn before.
-    ``value`` is counter ``select`` of port ``part`` (:class:`hdl.common.counter_banks.CounterBanks`).
+    ``value`` is counter ``select`` of port ``part``
+    (:class:`hdl.common.counter_banks.CounterBanks`).
 
     Only a port that the host has opened takes commands: whoever is behind it may end the grants of
     all jobs, and workers are not trusted.

@@ -25,6 +25,7 @@ from tests.hdl.switch.test_control_port import (
 )
 
 PARAMS = TenantSwitchParams(ports=6, jobs=2)  #: more than commands are under way at a time
+PATIENCE = 40  #: cycles in which an answer has left, at a port that is mostly ready
 AHEAD = 2  #: commands that have had their turn and wait to be taken, in the arbiter's register
 NAMES = [name for name, _ in CONTROL_COUNTERS.counters]
 
@@ -53,6 +54,7 @@ class PlaneBench:
         self.address = random.randbytes(6)
         self.deciding = None  # the command, and who has asked
         self.decided = 0
+        self.late = Counter()  # cycles that an answer has not left, by port
         self.passed_over = Counter()  # turns of others since each has asked
         self.inputs = {}
 
@@ -111,6 +113,10 @@ class PlaneBench:
         for k, model in enumerate(self.models):
             if inputs["comes"][k]:
                 model.comes(*inputs["heads"][k], inputs["open"][k])
+            self.late[k] += 1
+            if left[k] or model.answer is None:
+                self.late[k] = 0
+            assert self.late[k] < PATIENCE, "an answer is lost"
             if left[k]:
                 model.sent()
         if inputs["start"]:
