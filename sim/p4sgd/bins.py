@@ -130,6 +130,32 @@ AGGREGATOR = UnitGroup(
     },
 )
 
+#: what a switch in a tree meets; these verdicts are on what its parent says
+TREE = UnitGroup(
+    name="in a tree",
+    ports=("verdict", "answered", "answer"),
+    bins={
+        **{
+            f"parent: {name}": lambda now, before, name=name: now["verdict"].name == name
+            for name in ("FULL", "FREED", "PENDING", "REPEATED", "UNASKED")
+        },
+        "a sum goes up": lambda now, before: goes_up(now) and now["answer"]["partial"],
+        "an acknowledgement goes up": lambda now, before: (
+            goes_up(now) and not now["answer"]["partial"]
+        ),
+        "it goes up again": lambda now, before: (
+            goes_up(now) and now["verdict"].name in ("REPEATED_PARTIAL", "REPEATED_ACK")
+        ),
+        "a new use while a job drains": lambda now, before: now["verdict"].name == "DRAINING",
+    },
+)
+
+
+def goes_up(now: PortValues) -> bool:
+    """Return whether a switch says something to its parent."""
+    return now["answered"] and bool(now["answer"].get("up"))
+
+
 #: ``refused`` has a meaning of its own, also in cycles without ``valid``
 JOB_TABLE = UnitGroup(
     name="refusals",
@@ -144,6 +170,8 @@ JOB_TABLE = UnitGroup(
             "WRONG_WORKER",
             "WRONG_RUN",
             "WRONG_SLOT",
+            "NOT_GRANTED",  # of tenants
+            "WRONG_WAY",  # of tenants in a tree
         )
     },
 )
@@ -168,7 +196,7 @@ GROUPS = {
     "hdl.p4sgd.transport.timers.Timers": (TIMERS,),
     "hdl.p4sgd.transport.transmitter.Transmitter": (TRANSMITTER,),
     "hdl.p4sgd.transport.transport.Transport": (TRANSPORT,),
-    "hdl.p4sgd.switch.aggregator.Aggregator": (AGGREGATOR,),
+    "hdl.p4sgd.switch.aggregator.Aggregator": (AGGREGATOR, TREE),
     "hdl.switch.job_table.JobTable": (JOB_TABLE,),
     "hdl.p4sgd.host.control.Control": (CONTROL,),
 }
