@@ -1,11 +1,12 @@
 """Implements client mode of a RIG unit: from idxs to the PRs that are left of them."""
 
-from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
+from hdl.common.streams import StreamRegisterParams, StreamSkid
 from hdl.netsparse.idx_filter.params import answer_layout, answer_signature, request_layout
 from hdl.netsparse.idx_filter.port import FilterPort, FilterPortParams
 from hdl.netsparse.protocol import LENGTH_BITS, READ_PR
@@ -118,7 +119,6 @@ class Client(Component):
         m.submodules.generator = generator = PrGenerator(self.params)
         m.submodules.entry_slots = slots = SlotTable(self.params)
         m.submodules.tally = tally = CommandTally(self.params)
-        connect(m, check.o, table.lookups)
         connect(m, solver.o, generator.i)
         connect(m, generator.prs, flipped(self.prs))
         connect(m, port.requests, flipped(self.filter_requests))
@@ -129,7 +129,6 @@ class Client(Component):
             self.idxs.ready.eq(check.i.ready),
             check.tag.eq(self.idxs.payload.slot),
             self.given.eq(self.idxs.valid & self.idxs.ready & self.idxs.payload.last),
-            table.tag.eq(check.judged_tag),
             port.sets.valid.eq(self.sets.valid),
             port.sets.payload.idx.eq(self.sets.payload.idx),
             port.sets.payload.entry.eq(self.sets.payload.entry),
@@ -149,6 +148,7 @@ class Client(Component):
             self.issued_entry.eq(generator.issued_entry),
             self.filter_idle.eq(port.idle),
         ]
+        self.look_up(m, check, table)
         self.ask_filter(m, table, port)
         self.heed_filter(m, table, port, solver)
         self.give_back(m, table, port)
@@ -156,6 +156,21 @@ class Client(Component):
         self.keep_slots(m, slots, table, port, solver)
         self.tell(m, slots, tally, check, table, port, generator)
         return m
+
+    def look_up(self, m: Module, check: IdxCheck, table: PendingTable) -> None:
+        """Look idxs up in the table, whose ``ready`` comes too late for the check to wait for."""
+        lookup = data.StructLayout({"idx": self.params.idx_bits, "tag": self.params.slot_bits})
+        m.submodules.skid = skid = StreamSkid(StreamRegisterParams(width=lookup.size))
+        looked = lookup(skid.o.payload)
+        m.d.comb += [
+            skid.i.payload.eq(Cat(check.o.payload, check.judged_tag)),
+            skid.i.valid.eq(check.o.valid),
+            check.o.ready.eq(skid.i.ready),
+            table.lookups.payload.eq(looked.idx),
+            table.tag.eq(looked.tag),
+            table.lookups.valid.eq(skid.o.valid),
+            skid.o.ready.eq(table.lookups.ready),
+        ]
 
     def ask_filter(self, m: Module, table: PendingTable, port: FilterPort) -> None:
         """Look new entries up in the filter; the others have been coalesced."""
@@ -225,21 +240,17 @@ class Client(Component):
         events = self.events
         inside = Signal(10)  # more than all stages and the LSQ hold
         rejected_late = port.results.valid & (self.cancel | port.results.payload.failed)
-        settled = (
-            count_ones([events.local, events.coalesced, events.filtered, events.prs])
-            + events.rejected
-        )
+        rejected = [check.events.rejected, rejected_late, generator.rejected]
+        ends = [events.local, events.coalesced, events.filtered, events.prs]
         m.d.comb += [
             events.consumed.eq(check.events.consumed),
             events.local.eq(check.events.local),
-            events.rejected.eq(
-                count_ones([check.events.rejected, rejected_late, generator.rejected])
-            ),
+            events.rejected.eq(count_ones(rejected)),
             events.prs.eq(generator.issued),
             events.transmit_stall.eq(generator.stall),
             self.in_flight.eq(inside != 0),
         ]
-        m.d.sync += inside.eq(inside + events.consumed - settled)
+        m.d.sync += inside.eq(inside + events.consumed - count_ones([*ends, *rejected]))
 
     def keep_slots(
         self,

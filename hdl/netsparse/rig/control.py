@@ -13,7 +13,8 @@ class State(enum.Enum, shape=2):
 
     RUN = 0  #: it is under way, or there is none
     DRAIN = 1  #: it failed: all that is under way comes to its end
-    REPORT = 2  #: the host has yet to be told
+    FORGET = 2  #: all has come to its end: the pending table is emptied
+    REPORT = 3  #: the host has yet to be told
 
 
 class RigControl(Component):
@@ -29,7 +30,7 @@ class RigControl(Component):
 
     What has ``failed`` of a command ends it with its first ``cause`` when it is the oldest, or
     ``watchdog`` cycles in which nothing of it ``moves``. Then ``cancel`` is high until the parts
-    have ``drained``, with ``forget`` in its last cycle, which empties the pending table. The
+    have ``drained`` and a cycle more, with ``forget``, which empties the pending table. The
     commands behind it begin anew: neither takes another with it. ``generations`` has another
     number for every start, so that what comes late is known (NetSparse, section 7, 1).
 
@@ -89,7 +90,8 @@ class RigControl(Component):
             oldest.addr.eq(slot),
             self.oldest.eq(slot),
             self.running.eq(started != ended),
-            self.cancel.eq(state == State.DRAIN),
+            # A state of its own: what tells that all have drained comes late.
+            self.forget.eq(state == State.FORGET),
             self.quiet.eq(taken == given),
             self.busy.eq((taken != ended) | (state != State.RUN)),
             self.completions.payload.tag.eq(oldest.data.tag),
@@ -108,6 +110,7 @@ class RigControl(Component):
             with m.Case(State.RUN):
                 with m.If(self.running & (Array(self.failed)[slot] | expired)):
                     m.d.sync += [state.eq(State.DRAIN), cause.eq(Cause.WATCHDOG)]
+                    m.d.sync += self.cancel.eq(1)
                     with m.If(Array(self.failed)[slot]):
                         m.d.sync += cause.eq(Array(self.cause)[slot])
                 with m.Elif(done):
@@ -120,8 +123,10 @@ class RigControl(Component):
                         given.eq(given + 1),
                     ]
             with m.Case(State.DRAIN), m.If(self.drained):
-                m.d.comb += self.forget.eq(1)
+                m.d.sync += state.eq(State.FORGET)
+            with m.Case(State.FORGET):
                 m.d.sync += [
+                    self.cancel.eq(0),
                     state.eq(State.REPORT),
                     started.eq((ended + 1)[: len(ended)]),
                     given.eq((ended + 1)[: len(ended)]),

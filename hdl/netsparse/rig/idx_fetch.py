@@ -92,7 +92,7 @@ class IdxFetch(Component):
         next_address = Signal(self.params.address_bits, reset_less=True)
         left = Signal(BYTES_BITS, reset_less=True)
         asked = Signal(self.chunk, reset_less=True)  # of which chunks are made
-        span = Signal(inside_bits + 1)  # to where a whole chunk ends
+        span = Signal(inside_bits + 1, reset_less=True)  # to where a whole chunk ends
         request = Signal(self.params.host_read, reset_less=True)
         sent = Signal(self.chunk, reset_less=True)  # that of request, but for its end
         chunk = Signal(self.chunk)
@@ -100,7 +100,6 @@ class IdxFetch(Component):
         step = Signal()
         m.d.comb += [
             self.arrays.ready.eq(~asking & ~self.stop),
-            span.eq(self.chunk_bytes - next_address[:inside_bits]),
             step.eq(asking & (room != 0) & ~self.requests.valid & ~self.stop & ~broken),
             self.requests.payload.eq(request),
             chunk.eq(sent),
@@ -121,12 +120,14 @@ class IdxFetch(Component):
                 sent.eq(asked),
                 sent.last.eq(left <= span),
                 next_address.eq(next_address + span),
+                span.eq(self.chunk_bytes),  # where it ends, a whole one begins
                 left.eq(left - span),
                 asking.eq(left > span),
             ]
         with m.If(self.arrays.valid & self.arrays.ready):
             m.d.sync += [
                 next_address.eq(array.address),
+                span.eq(self.chunk_bytes - array.address[:inside_bits]),
                 left.eq(array.count << Mux(array.wide, 3, 2)),
                 asked.wide.eq(array.wide),
                 asked.slot.eq(array.slot),

@@ -7,6 +7,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.streams import StreamRegister, StreamRegisterParams
 from hdl.netsparse.protocol import LENGTH_BITS
 
 
@@ -38,11 +39,12 @@ class PropertyAddress(Component):
     """Computes ``base + idx * bytes`` for every idx, modulo the address space, in DSPs.
 
     ``base`` and ``bytes`` hold still while anything is inside (``busy``). Throughput: one a cycle.
-    Latency: ``latency``. Stalls: all stages stand still; ``i.ready`` follows ``o.ready``
-    combinationally.
+    Latency: ``latency``. Stalls: it holds ``capacity`` idxs; ``i.ready`` is a register.
     """
 
-    latency = 4  # operands, product, its second register, sum: a DSP's own pipeline, and an adder
+    stages = 3  #: operands, product, its second register: a DSP's own pipeline
+    latency = stages + StreamRegister.latency  #: the sum is registered as it leaves
+    capacity = stages + StreamRegister.capacity
 
     def __init__(self, params: PropertyAddressParams) -> None:
         super().__init__(
@@ -63,19 +65,25 @@ class PropertyAddress(Component):
         size = Signal(LENGTH_BITS, reset_less=True)
         product = Signal(params.idx_bits + LENGTH_BITS, reset_less=True)
         offset = Signal.like(product, reset_less=True)
-        address = Signal(params.address_bits, reset_less=True)
-        valid = [Signal(name=f"valid_{k}") for k in range(self.latency)]
+        valid = [Signal(name=f"valid_{k}") for k in range(self.stages)]
         tags = [
-            Signal(params.tag_bits, name=f"tag_{k}", reset_less=True) for k in range(self.latency)
+            Signal(params.tag_bits, name=f"tag_{k}", reset_less=True) for k in range(self.stages)
         ]
+        m.submodules.output = output = StreamRegister(StreamRegisterParams(width=params.found.size))
+        found = Signal(params.found)
+        advance = output.i.ready
         m.d.comb += [
-            self.i.ready.eq(~valid[-1] | self.o.ready),
-            self.o.valid.eq(valid[-1]),
-            self.o.payload.address.eq(address),
-            self.o.payload.tag.eq(tags[-1]),
-            self.busy.eq(Cat(valid).any()),
+            found.address.eq((self.base + offset)[: params.address_bits]),
+            found.tag.eq(tags[-1]),
+            output.i.payload.eq(found),
+            output.i.valid.eq(valid[-1]),
+            self.i.ready.eq(advance),
+            self.o.valid.eq(output.o.valid),
+            self.o.payload.eq(output.o.payload),
+            output.o.ready.eq(self.o.ready),
+            self.busy.eq(Cat(valid, output.o.valid).any()),
         ]
-        with m.If(self.i.ready):
+        with m.If(advance):
             m.d.sync += [
                 valid[0].eq(self.i.valid),
                 tags[0].eq(self.i.payload.tag),
@@ -83,8 +91,7 @@ class PropertyAddress(Component):
                 size.eq(self.bytes),
                 product.eq(idx * size),
                 offset.eq(product),
-                address.eq((self.base + offset)[: params.address_bits]),
-                *(valid[k].eq(valid[k - 1]) for k in range(1, self.latency)),
-                *(tags[k].eq(tags[k - 1]) for k in range(1, self.latency)),
+                *(valid[k].eq(valid[k - 1]) for k in range(1, self.stages)),
+                *(tags[k].eq(tags[k - 1]) for k in range(1, self.stages)),
             ]
         return m

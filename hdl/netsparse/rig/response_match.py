@@ -25,7 +25,8 @@ class ResponseMatch(Component):
     raises the event ``remote``. What no entry waits for is ``stale``: one event a response.
     ``clear`` ends all waiting; a response that has begun to pass goes through to its end, one that
     has not is dropped even if it was offered. A head is valid only while ``beats`` are taken, and
-    the first beat only while ``heads`` are: the two move together.
+    the first beat only while ``heads`` are: the two move together. ``busy`` while a response has
+    begun to pass and has not ended.
 
     Throughput: a beat a cycle. Latency: ``latency`` to ``beats``. Stalls: holds.
     """
@@ -60,17 +61,22 @@ class ResponseMatch(Component):
         judged = Signal(RESPONSE_BEAT, reset_less=True)
         judged_valid = Signal()
         matches = Signal(reset_less=True)
+        waits = Signal()  # the judged beat's entry, until now
         fits = Signal(reset_less=True)
         first = Signal(init=1)  # the judged beat begins a response
         passing = Signal()  # of the response that it goes on with
         awaited = Signal(params.pending_entries)
         entry = judged.pr.id[: params.entry_bits]
         found = Signal()
+        answered = Signal()  # the judged beat is what its entry waits for
+        ends = Signal()  # it moves
         good = Signal()
         move = Signal()
         m.d.comb += [
             self.entry.eq(beat.pr.id[: params.entry_bits]),
-            found.eq(matches & Array(awaited)[entry]),
+            found.eq(matches & waits),
+            answered.eq(judged_valid & first & found),
+            ends.eq(answered & move),
             good.eq(Mux(first, found & fits & ~judged.error & ~self.clear, passing)),
             self.heads.payload.idx.eq(judged.pr.idx[: params.idx_bits]),
             self.heads.payload.entry.eq(entry),
@@ -80,10 +86,10 @@ class ResponseMatch(Component):
             self.beats.valid.eq(judged_valid & good & (~first | self.heads.ready)),
             move.eq(~judged_valid | ~good | (self.beats.ready & (~first | self.heads.ready))),
             self.responses.ready.eq(~waiting | move),
-            self.events.response.eq(judged_valid & move & first & found),
+            self.events.response.eq(ends),
             self.events.stale.eq(judged_valid & move & first & ~found),
-            self.events.remote.eq(judged_valid & move & first & found & (judged.error | ~fits)),
-            self.busy.eq(passing | self.beats.valid),
+            self.events.remote.eq(ends & (judged.error | ~fits)),
+            self.busy.eq(passing),
         ]
         with m.If(self.responses.ready):
             m.d.sync += [waiting.eq(self.responses.valid), beat.eq(self.responses.payload)]
@@ -97,13 +103,14 @@ class ResponseMatch(Component):
                     & (beat.pr.idx == self.known_idx)
                 ),
                 fits.eq(beat.length == self.bytes),
+                waits.eq(Array(awaited)[self.entry] & ~(answered & (entry == self.entry))),
             ]
         with m.If(self.issued):
             m.d.sync += awaited.bit_select(self.issued_entry, 1).eq(1)
         with m.If(judged_valid & move):
             m.d.sync += [first.eq(judged.last), passing.eq(good & ~judged.last)]
-            with m.If(first & found):
-                m.d.sync += awaited.bit_select(entry, 1).eq(0)
+        with m.If(ends):
+            m.d.sync += awaited.bit_select(entry, 1).eq(0)
         with m.If(self.clear):
-            m.d.sync += awaited.eq(0)
+            m.d.sync += [awaited.eq(0), waits.eq(0)]
         return m

@@ -52,13 +52,13 @@ async def finds_addresses(dut, stalls, size):
 
 @cocotb.test()
 async def holds_what_its_stages_hold(dut):
-    """While nothing is taken: as many as there are stages."""
+    """While nothing is taken: as many as there are stages, and one on its way into the last."""
     params = params_in_simulator(PropertyAddressParams)
     dut.base.value, dut.bytes.value = 0, 4
     await start(dut)
     source, sink = Source(dut, "i"), Sink(dut, "o", stall=lambda: True)
-    for idx in range(2 * PropertyAddress.latency):
+    for idx in range(2 * PropertyAddress.capacity):
         source.append({"idx": idx, "tag": idx % (1 << params.tag_bits)})
     await ClockCycles(dut.clk, 20)
-    assert len(source.cycles) == PropertyAddress.latency
+    assert len(source.cycles) == PropertyAddress.capacity
     assert not sink.beats
