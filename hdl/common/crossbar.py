@@ -10,7 +10,13 @@ from amaranth.utils import ceil_log2
 
 from hdl.common.component import Component
 from hdl.common.expectations import expect
-from hdl.common.round_robin import RoundRobin, RoundRobinParams, next_above
+from hdl.common.round_robin import (
+    FEW,
+    RoundRobin,
+    RoundRobinParams,
+    choose_in_turn,
+    next_above,
+)
 from hdl.common.streams import StreamRegister, StreamRegisterParams
 
 
@@ -18,6 +24,8 @@ def add_choice(m: Module, name: str, asking: Value, take: Value) -> Value:
     """Return the bit of ``asking`` whose turn it is (:class:`RoundRobin`); one alone needs none."""
     if len(asking) == 1:
         return asking
+    if len(asking) <= FEW:
+        return choose_in_turn(m, asking, take)
     turn = RoundRobin(RoundRobinParams(count=len(asking)))
     m.submodules[name] = turn
     m.d.comb += [turn.asking.eq(asking), turn.take.eq(take)]

@@ -10,6 +10,8 @@ from amaranth.utils import ceil_log2
 from hdl.common.arithmetic import index_of
 from hdl.common.component import Component
 
+FEW = 8  #: most who ask of whom each two may have a register that says whose turn is first
+
 
 @dataclass(frozen=True, kw_only=True)
 class RoundRobinParams:
@@ -48,23 +50,28 @@ def first_of(ahead: Value, asking: Value) -> Value:
     return Mux(ahead.any(), lowest(ahead), lowest(asking))
 
 
-def pick_in_turn(m: Module, asking: Value, may: Value) -> Signal:
+def choose_in_turn(m: Module, asking: Value, take: Value) -> Signal:
     """Return the bit of ``asking`` whose turn it is, as :class:`RoundRobin` does.
 
-    In cycles without ``may`` there is none. A register for each pair says which of the two comes
-    first, which takes fewer levels than a look around the end. For a few: eight have 28 pairs.
+    A register for each pair says which of the two comes first, which takes fewer levels than a
+    look around the end. For a few (:data:`FEW`): eight have 28 pairs.
     """
     count = len(asking)
-    picked = Signal(count)
+    grant = Signal(count)
     first: list[list[Value]] = [[] for _ in range(count)]  # those who go before each
     for lower, upper in combinations(range(count), 2):
         upper_first = Signal(name=f"{upper}_before_{lower}")  # the last one was between them
-        with m.If(picked.any()):
-            m.d.sync += upper_first.eq(picked[lower:upper].any())
+        with m.If(take & asking.any()):
+            m.d.sync += upper_first.eq(grant[lower:upper].any())
         first[lower].append(asking[upper] & upper_first)
         first[upper].append(asking[lower] & ~upper_first)
-    m.d.comb += picked.eq(Cat(asking[k] & may & ~Cat(first[k]).any() for k in range(count)))
-    return picked
+    m.d.comb += grant.eq(Cat(asking[k] & ~Cat(first[k]).any() for k in range(count)))
+    return grant
+
+
+def pick_in_turn(m: Module, asking: Value, may: Value) -> Value:
+    """Return what :func:`choose_in_turn` does in cycles with ``may``, and none in others."""
+    return choose_in_turn(m, asking, may) & may.replicate(len(asking))
 
 
 class RoundRobin(Component):

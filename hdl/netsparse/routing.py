@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.common.round_robin import RoundRobin, RoundRobinParams
+from hdl.common.crossbar import add_choice
 from hdl.netsparse.protocol import READ_PR, RESPONSE_BEAT
 
 
@@ -48,14 +48,14 @@ class ReadDispatch(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.turns = turns = RoundRobin(RoundRobinParams(count=max(2, self.params.units)))
+        asking = Cat(o.ready & self.servers[k] for k, o in enumerate(self.o))
+        turn = add_choice(m, "turns", asking, self.reads.valid)
         for k, o in enumerate(self.o):
             m.d.comb += [
-                turns.asking[k].eq(o.ready & self.servers[k]),
                 o.payload.eq(self.reads.payload),
-                o.valid.eq(self.reads.valid & turns.grant[k]),
+                o.valid.eq(self.reads.valid & turn[k]),
             ]
-        m.d.comb += [turns.take.eq(self.reads.valid), self.reads.ready.eq(turns.asking.any())]
+        m.d.comb += self.reads.ready.eq(asking.any())
         return m
 
 
@@ -79,14 +79,13 @@ class ResponseRoute(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        response = self.responses
-        nobody = response.payload.pr.tid >= self.params.units
+        response, tid = self.responses, self.responses.payload.pr.tid
+        asked = Cat(tid == k for k in range(self.params.units))
         m.d.comb += [
-            self.responses.ready.eq(nobody),
-            self.lost.eq(response.valid & nobody & response.payload.last),
+            # Ready comes late, so that it meets one gate and no chain of choices.
+            response.ready.eq(Cat(o.ready | ~asked[k] for k, o in enumerate(self.o)).all()),
+            self.lost.eq(response.valid & ~asked.any() & response.payload.last),
         ]
         for k, o in enumerate(self.o):
-            m.d.comb += o.payload.eq(response.payload)
-            with m.If(response.payload.pr.tid == k):
-                m.d.comb += [o.valid.eq(response.valid), response.ready.eq(o.ready)]
+            m.d.comb += [o.payload.eq(response.payload), o.valid.eq(response.valid & asked[k])]
         return m

@@ -15,7 +15,7 @@ from sim.harness.verilator import params_in_simulator, simulate
 
 @pytest.mark.parametrize("units", [1, 3])
 def test_read_dispatch(units):
-    simulate(ReadDispatch(UnitsParams(units=units)), __name__, test_filter="[.]read_")
+    simulate(ClockedDispatch(UnitsParams(units=units)), __name__, test_filter="[.]read_")
 
 
 @pytest.mark.parametrize("units", [1, 3])
@@ -23,22 +23,39 @@ def test_response_route(units):
     simulate(ClockedRoute(UnitsParams(units=units)), __name__, test_filter="[.]response_")
 
 
-class ClockedRoute(Component):
-    """The route, which has no register and so no clock of its own."""
+class Clocked(Component):
+    """A part that may have no register, and so no clock of its own."""
+
+    kind: type
 
     def __init__(self, params):
-        self.route = ResponseRoute(params)
-        super().__init__(params, {**self.route.signature.members, "ticks": Out(1)})
+        self.part = self.kind(params)
+        super().__init__(params, {**self.part.signature.members, "ticks": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.route = self.route
-        for name in self.route.signature.members:
-            for inside, outside in pairs(getattr(self.route, name), getattr(self, name)):
-                connect(m, inside, flipped(outside))
-        m.d.comb += self.lost.eq(self.route.lost)
+        m.submodules.part = self.part
+        for name, member in self.part.signature.members.items():
+            inside, outside = getattr(self.part, name), getattr(self, name)
+            for one, other in pairs(inside, outside):
+                connect(m, one, flipped(other))
+            if isinstance(inside, Signal):
+                out = member.flow == Out
+                m.d.comb += outside.eq(inside) if out else inside.eq(outside)
         m.d.sync += self.ticks.eq(~self.ticks)
         return m
+
+
+class ClockedDispatch(Clocked):
+    """The dispatch, which has no register if there is one unit."""
+
+    kind = ReadDispatch
+
+
+class ClockedRoute(Clocked):
+    """The route, which has no register."""
+
+    kind = ResponseRoute
 
 
 def pairs(inside, outside):
