@@ -1,9 +1,10 @@
 """Clamps, rounds, delays and selects: the small arithmetic that every data path shares."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import product
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike, signed
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, ValueLike, signed
 from amaranth.lib import data
 from amaranth.utils import ceil_log2
 
@@ -76,6 +77,24 @@ def data_register(m: Module, port: Any) -> Any:
     register = Signal(port.shape(), name=name, reset_less=True)
     m.d.comb += port.eq(register)
     return register
+
+
+def looked_up(function: Callable[..., int], *values: ValueLike, bits: int = 1) -> Value:
+    """Return ``function`` of ``values``, in ``bits`` bits, from a table of all cases.
+
+    Up to six bits of values take a LUT for each bit of the result, and no carry chain, which every
+    sum and comparison takes however narrow it is.
+    """
+    cast = [Value.cast(value) for value in values]
+    ranges = [range(1 << len(value)) for value in reversed(cast)]  # the first is the lowest
+    results = [function(*reversed(case)) & (1 << bits) - 1 for case in product(*ranges)]
+    return Array(Const(result, bits) for result in results)[Cat(cast)]
+
+
+def over(value: Value, limit: int) -> Value:
+    """Return whether ``value`` is more than ``limit``, a power of two, without a carry chain."""
+    bit = ceil_log2(limit)
+    return value[bit + 1 :].any() | (value[bit] & value[:bit].any())
 
 
 def signed_array(bits: int, length: int) -> data.ArrayLayout:

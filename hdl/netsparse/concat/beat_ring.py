@@ -5,6 +5,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hdl.common.arithmetic import looked_up
 from hdl.common.component import Component
 from hdl.common.packets import AXIS, BEAT_BYTES
 from hdl.netsparse.concat.deconcatenator_params import LANES, PR_LANES, DeconcatenatorParams
@@ -50,7 +51,10 @@ class BeatRing(Component):
         depth = 1 << ceil_log2(self.params.places)
         head = Signal(range(depth))
         tail = Signal(range(depth))
-        m.d.sync += [head.eq(head + self.drops), tail.eq(tail + self.push)]
+        m.d.sync += [
+            head.eq(looked_up(added, head, self.drops, bits=len(head))),
+            tail.eq(tail + self.push),
+        ]
         lanes = []
         for k in range(LANES):
             m.submodules[f"lane_{k}"] = lane = Memory(
@@ -93,9 +97,14 @@ class BeatRing(Component):
         for k, lane in enumerate(lanes):
             read = lane.read_port(domain="comb")
             later = below[k] if k < len(below) else 0
-            m.d.comb += read.addr.eq((head + beyond + later)[: len(head)])
+            m.d.comb += read.addr.eq(looked_up(added, head, beyond, later, bits=len(head)))
             taken.append(read.data)
         m.d.comb += window.eq(Cat(turned(taken, at)[:count]))
+
+
+def added(*numbers: int) -> int:
+    """Return the sum of ``numbers``."""
+    return sum(numbers)
 
 
 def turned(lanes: list[Value], by: Value) -> list[Value]:

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from hdl.common.arithmetic import low_bits
+from hdl.common.arithmetic import low_bits, over
 from hdl.common.component import Component
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 
@@ -55,7 +55,7 @@ class Concatenation(Component):
             self.offset.eq(low_bits(used, offset_bits)),
             # Both packets are looked at at once, as it is late when the choice is known.
             end.eq(low_bits(before.mark.used, offset_bits) + arrival.bytes),
-            grows.eq((before.mark.used[:offset_bits] == 0) | (end > LINE_BYTES)),
+            grows.eq((before.mark.used[:offset_bits] == 0) | over(end, LINE_BYTES)),
             self.grows.eq(self.opens | grows),
             self.closes_new.eq(arrival.last & (ends | (self.demand.most < 0))),
             self.closes_joined.eq(arrival.last & (ends | (before.mark.used > self.demand.most))),

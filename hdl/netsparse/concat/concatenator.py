@@ -5,7 +5,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
 
-from hdl.common.arithmetic import delay, low_bits
+from hdl.common.arithmetic import delay, looked_up, low_bits
 from hdl.common.component import Component
 from hdl.common.packets import AXIS, BEAT_BYTES
 from hdl.common.streams import StreamRegister, StreamRegisterParams
@@ -246,12 +246,18 @@ class Concatenator(Component):
         header = Signal(reset_less=True)
         step = Signal(2, reset_less=True)  # beats
         grows = Signal.like(self.events.grows, reset_less=True)
-        begun = end[len(start) :] + end[: len(start)].any()  # beats, that of ``start`` too
+        whole, part = end[len(start) :], end[: len(start)].any()  # beats that the bytes begin
         m.d.sync += [
             start.eq(used),
             added.eq(beat.bytes),
             header.eq(queues.opens),
-            step.eq(low_bits(begun - start.any() + header, len(step))),
+            step.eq(
+                looked_up(
+                    lambda whole, part, begun, first: whole + part - begun + first,
+                    *(whole, part, start.any(), header),
+                    bits=len(step),
+                )
+            ),
         ]
         first = delay(m, beat.first, 2, "first")
         with m.If(delay(m, queues.moves, 2, "moves", reset_less=False)):

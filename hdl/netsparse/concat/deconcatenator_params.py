@@ -196,7 +196,12 @@ class DeconcatenatorParams:
         """Describe what the unpacker needs of a packet's first beat."""
         fields = {"length": LENGTH_BITS, "prs": bits_for(self.most_prs)}
         if self.payload:
-            fields |= {"error": 1, "lanes": bits_for(self.most_lanes)}  # of a PR's first beat
+            fields |= {
+                "error": 1,
+                "lanes": bits_for(self.most_lanes),  # of a PR's first beat
+                "single": 1,  # a PR has no other beat
+                "step": bits_for(self.most_lanes),  # lanes of what follows a PR's first beat
+            }
         if self.any_dest:
             fields["dest"] = bits_for(self.nodes - 1)
         if self.tag_bits:

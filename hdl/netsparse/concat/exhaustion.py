@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
@@ -14,6 +14,8 @@ from hdl.netsparse.concat.concatenator_params import (
     ConcatenatorParams,
 )
 
+#: by how many the open packets become more if one opens (bit 0), closes, expires (bit 2)
+CHANGES = tuple(opens - closes - expires for expires, closes, opens in product((0, 1), repeat=3))
 SETTLING = 6  #: cycles until the lines of a packet that is marked count as marked
 
 
@@ -44,7 +46,7 @@ class Exhaustion(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        packets = Signal(bits_for(params.queues))  # that are open
+        packets = Signal(bits_for(params.queues))  # that were open a cycle ago
         lines = Signal(bits_for(params.lines))  # of open packets
         taken = Signal()
         enters = Signal()
@@ -54,15 +56,20 @@ class Exhaustion(Component):
         few_lines = Signal()
         few_queues = Signal()
         marks = Signal()  # a packet, because of lines
-        # All sums are there and compared before it is known what happens, which is late.
-        sums = [Signal.like(packets, name=f"after_{case}") for case in range(8)]
-        for after, (expires, closes, opens) in zip(sums, product((0, 1), repeat=3), strict=True):
-            m.d.comb += after.eq((packets + (opens - closes - expires))[: len(packets)])
-        with m.Switch(Cat(self.opens, self.closes, self.expires_now)):
-            for case, after in enumerate(sums):
+        # Nothing is added to what happens in this cycle, which is late: it is counted in the next
+        # one, and meanwhile chooses between comparisons that are there.
+        now, before = Cat(self.opens, self.closes, self.expires_now), Signal(3)
+        m.d.sync += [
+            before.eq(now),
+            packets.eq((packets + before[0] - before[1] - before[2])[: len(packets)]),
+        ]
+        few = {more: packets > params.queues - SPARE_QUEUES - more for more in range(-4, 3)}
+        few_after = Signal(8)  # in each case of what happens now
+        with m.Switch(before):
+            for case, more in enumerate(CHANGES):
                 with m.Case(case):
-                    m.d.sync += packets.eq(after)
-                    m.d.comb += few_queues.eq(after > params.queues - SPARE_QUEUES)
+                    m.d.comb += few_after.eq(Cat(few[more + other] for other in CHANGES))
+        m.d.comb += few_queues.eq(Array(few_after)[now])
         given = (used + LINE_BYTES - 1) >> 7
         short = (lines > params.lines - params.reserve) & (settling == 0) & ~marks
         m.d.comb += marks.eq(few_lines & self.forced)

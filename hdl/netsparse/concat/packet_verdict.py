@@ -214,13 +214,19 @@ class PacketVerdict(Component):
             return Cat(at == lane % PR_LANES for lane in range(LANES))
         stride = step2[1:]
         at = Signal(len(stride) + 1, reset_less=True)  # of the first, from this beat's first lane
-        places = [Signal(len(stride) + 3, name=f"place_{k}") for k in range(4)]
-        m.d.comb += [place.eq(at + stride * Const(k)) for k, place in enumerate(places)]
-        after = places[-1]  # three PRs of the least size fill a beat
-        for place in reversed(places[:-1]):
-            after = Mux(place[5:].any(), place, after)
+
+        def multiple(k: int, less: int) -> Value:
+            # It is there before a packet's second beat, so that one sum is left.
+            name = f"multiple_{k}_less_{less}"
+            return delay(m, stride * Const(k) - less, 1, name) if k else Const(-less)
+
+        places = [at + multiple(k, 0) for k in range(4)]
+        later = [at + multiple(k, LANES) for k in range(4)]  # from the next beat's first lane
+        after = later[-1]  # three PRs of the least size fill a beat
+        for place, behind in reversed(list(zip(places[:-1], later[:-1], strict=True))):
+            after = Mux(place[5:].any(), behind, after)
         with m.If(valid2):
-            m.d.sync += at.eq(low_bits(Mux(first2, 0, after - LANES), len(at)))
+            m.d.sync += at.eq(low_bits(Mux(first2, 0, after), len(at)))
         here = [Mux(p[5:].any(), 0, Const(1, LANES) << p[:5])[:LANES] for p in places[:-1]]
         return here[0] | here[1] | here[2]
 

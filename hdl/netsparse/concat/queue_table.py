@@ -1,11 +1,11 @@
 """Tracks the queues: which packets are open, and which beat joins, opens or marks one."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
-from hdl.common.arithmetic import low_bits
+from hdl.common.arithmetic import looked_up, low_bits
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.netsparse.concat.concatenation import Concatenation
@@ -98,7 +98,7 @@ class QueueTable(Component):
             decision.inside.eq(inside),
             decision.here.eq(here),
             decision.able.eq(beat_valid & ~(beat.first & lacks)),
-            decision.enough.eq(self.free >= demand.lines),
+            decision.enough.eq(self.covers(self.free, demand.lines)),
             decision.first.eq(beat.first),
             decision.last.eq(beat.last),
             decision.fresh.eq(~(was_open & fits)),
@@ -188,11 +188,10 @@ class QueueTable(Component):
             Cat(of[name] == arrival[name] for name in compared).all()
             for of in (beat, own.data.mark)
         )
-        size = PR_BYTES
-        lines = 1
-        if params.payload:
-            size = Mux(arrival.error, PR_BYTES, arrival.length + PR_BYTES)
-            lines = (size + LINE_BYTES - 1) >> 7
+        # Of the PR's bytes the constant ones are added last, so that each sum is one of registers.
+        size = Mux(arrival.error, 0, arrival.length) if params.payload else Const(0)
+        lines = (size + (PR_BYTES + LINE_BYTES - 1)) >> 7
+        most = Const(params.room - PR_BYTES) - size - arrival.bytes
         with m.If(self.follows):
             queue = Mux(loads, self.oldest == arrival.queue, self.oldest == beat.queue)
             m.d.sync += here.eq(queue)
@@ -205,8 +204,14 @@ class QueueTable(Component):
                 was_open.eq(Mux(same, ~closes, left)),
                 fits.eq(Mux(same, like_beat, like_own) & ~arrival.alone),
                 demand.lines.eq(low_bits(Mux(arrival.first, lines, 0), len(demand.lines))),
-                demand.most.eq(low_bits(params.room - size - arrival.bytes, len(demand.most))),
+                demand.most.eq(low_bits(most, len(demand.most))),
             ]
+
+    def covers(self, free: Value, needed: Value) -> Value:
+        """Return whether ``free`` lines are as many as ``needed``: by look-up if they are few."""
+        if len(free) + len(needed) > 6:
+            return free >= needed
+        return looked_up(int.__ge__, free, needed)
 
     def entries(self, m: Module, queue) -> None:
         """Keep which entry of the EQ every packet has."""

@@ -8,7 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
-from hdl.common.arithmetic import low_bits
+from hdl.common.arithmetic import looked_up, low_bits, over
 from hdl.common.component import Component
 from hdl.common.packets import AXIS, BEAT_BYTES, in_lanes
 from hdl.netsparse.concat.beat_ring import BeatRing
@@ -54,7 +54,9 @@ class Unpacker(Component):
         passed = Signal(range(params.span + 1))  # beats that are used up by the next beat of a PR
         leaves = Signal()
         m.d.comb += ring.drops.eq(Mux(leaves, passed, 0))
-        m.d.sync += count.eq(count - ring.drops + ring.push)
+        m.d.sync += count.eq(
+            looked_up(lambda c, d, p: c - d + p, count, ring.drops, ring.push, bits=len(count))
+        )
         free = Signal()
         begins = Signal(reset_less=True)  # the beat is its PR's first
         beat = Signal(params.beat, reset_less=True)
@@ -103,12 +105,14 @@ class Unpacker(Component):
             m.d.comb += write.data.tag.eq(self.words.payload[AXIS.data_bits + 1 :])
         if params.payload:
             error = header.concatenation.type == Kind.ERROR.value
-            least = Mux(length > BEAT_BYTES, BEAT_BYTES, length)[1:]
+            lanes = Signal.like(write.data.lanes)
+            single = error | ~over(length, BEAT_BYTES)
             m.d.comb += [
+                lanes.eq(low_bits(PR_LANES + Mux(error, 0, lanes_of(length, 0)), len(lanes))),
                 write.data.error.eq(error),
-                write.data.lanes.eq(
-                    low_bits(PR_LANES + Mux(error, 0, least), len(write.data.lanes))
-                ),
+                write.data.lanes.eq(lanes),
+                write.data.single.eq(single),
+                write.data.step.eq(Mux(single, lanes, lanes_of(length, BEAT_BYTES))),
             ]
         with m.If(self.words.valid & room):
             m.d.sync += is_first.eq(self.words.payload[AXIS.data_bits])
@@ -127,28 +131,25 @@ class Unpacker(Component):
         active = Signal()  # the front beat's packet is the context's
         left = Signal(len(context.prs), reset_less=True)  # PRs, this one included
         end = Signal(range(LANES + params.most_lanes), reset_less=True)  # lane behind it
-        # Bytes of the property, from this beat on.
-        rest = Signal(range(params.most_property_bytes + 1), reset_less=True)
-        last = Signal()  # beat of its PR
+        last = Signal(init=not payload)  # beat of its PR
         done = Signal()  # packet
-        over = Signal()  # lanes of it are in the beat where it ends
+        within = end[:5].any()  # lanes of it are in the beat where it ends
         touched = Signal(range(params.span + 1))  # beats
         turns = Signal()  # to another packet
         m.d.comb += [
-            over.eq(end[:5].any()),
-            touched.eq(low_bits(end[5:] + over, len(touched))),
-            last.eq(rest <= BEAT_BYTES if payload else 1),
+            touched.eq(looked_up(lambda e, w: e + w, end[5:], within, bits=len(touched))),
             done.eq(last & (left == 1)),
             passed.eq(Mux(done, touched, end[5:])),
-            leaves.eq(active & free & (count >= touched)),
+            leaves.eq(active & free & looked_up(lambda c, t: c >= t, count, touched)),
             # The packet behind, if it is here already, otherwise when it comes.
             turns.eq(Mux(active, leaves & done, count != 0)),
-            begins_packet.eq(turns & (~active | (count > passed))),
+            begins_packet.eq(turns & (~active | looked_up(lambda c, p: c > p, count, passed))),
             ring.turns.eq(turns | leaves),
             ring.restarts.eq(turns),
             ring.lane.eq(end[:5]),
             ring.with_header.eq(last),
         ]
+        step = self.steps(m, context, follows, turns, leaves, last) if payload else PR_LANES
         with m.If(ring.turns):
             m.d.sync += begins.eq(turns | last)
         with m.If(turns):
@@ -158,20 +159,8 @@ class Unpacker(Component):
                 left.eq(follows.prs),
                 end.eq(follows.lanes if payload else PR_LANES),
             ]
-            if payload:
-                m.d.sync += rest.eq(low_bits(Mux(follows.error, 0, follows.length), len(rest)))
         with m.Elif(leaves):
-            if not payload:
-                m.d.sync += [end.eq(end[:5] + PR_LANES), left.eq(left - 1)]
-            else:
-                further = Signal.like(rest)
-                lanes = Mux(further > BEAT_BYTES, BEAT_BYTES, further)[1:]
-                m.d.comb += further.eq(low_bits(rest - BEAT_BYTES, len(rest)))
-                m.d.sync += [
-                    end.eq(low_bits(end[:5] + Mux(last, context.lanes, lanes), len(end))),
-                    rest.eq(Mux(last, low_bits(context.length, len(rest)), further)),
-                    left.eq(left - last),
-                ]
+            m.d.sync += [end.eq(low_bits(end[:5] + step, len(end))), left.eq(left - last)]
         with m.If(leaves):
             m.d.sync += beat.length.eq(context.length)
             if params.any_dest:
@@ -186,3 +175,48 @@ class Unpacker(Component):
                 m.d.sync += starts.eq(turns)
             with m.If(leaves):
                 m.d.sync += beat.starts.eq(starts)
+
+    def steps(self, m: Module, context, follows, turns, leaves, last: Signal) -> Signal:
+        """Count the bytes of each property down; set ``last`` with the last beat of a PR.
+
+        Returns the lanes by which the beat behind the current one ends behind it. Both are known
+        with the current beat: they would come too late if they were found from what is left.
+        """
+        # Bytes of the property, from this beat on.
+        rest = Signal.like(context.length, reset_less=True)
+        step = Signal.like(context.step, reset_less=True)
+        ending = Signal()  # the beat behind this one is its PR's last
+        m.d.comb += ending.eq(~over(rest, 2 * BEAT_BYTES))
+        with m.If(turns):
+            m.d.sync += [
+                rest.eq(follows.length),
+                last.eq(follows.single),
+                step.eq(follows.step),
+            ]
+        with m.Elif(leaves & last):
+            m.d.sync += [
+                rest.eq(context.length),
+                last.eq(context.single),
+                step.eq(context.step),
+            ]
+        with m.Elif(leaves):
+            m.d.sync += [
+                rest.eq(rest - BEAT_BYTES),
+                last.eq(ending),
+                step.eq(Mux(ending, context.lanes, lanes_of(rest, 2 * BEAT_BYTES))),
+            ]
+        return step
+
+
+def lanes_of(length: Value, offset: int) -> Value:
+    """Return the lanes of the beat of a property of ``length`` that begins at byte ``offset``.
+
+    That is 0, 64 or 128, and ``length`` is more: either the beat is whole, or the bits below 64
+    tell its bytes.
+    """
+    whole = {
+        0: length[6:].any(),
+        BEAT_BYTES: length[7:].any(),
+        2 * BEAT_BYTES: length[8:].any() | length[6:8].all(),
+    }
+    return Mux(whole[offset], BEAT_BYTES // 2, length[1:6])
