@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import cast
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -77,9 +77,10 @@ class EventCounters(Component):
             event = Signal(bits, name=f"{name}_event")
             counter = Signal(self.params.bits, name=name)
             m.d.sync += event.eq(self.events[name])
-            with m.If(self.clear if self.params.clears else 0):
-                m.d.sync += counter.eq(0)
-            with m.Elif(event.any()):
-                m.d.sync += counter.eq(counter + event)
+            # Cleared by the sum: a reset of its own would be a gate that drives all counters.
+            clear = self.clear if self.params.clears else Const(0)
+            with m.If(event.any() | clear):
+                total = Mux(clear, 0, counter) + Mux(clear, 0, event)
+                m.d.sync += counter.eq(total[: len(counter)])
             m.d.comb += self.counts[name].eq(counter)
         return m

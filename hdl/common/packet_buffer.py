@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import memory, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -103,7 +103,7 @@ class PacketBuffer(Component):
         ]
         # Words under way: those of the cycles since ``used`` was known.
         m.d.sync += [
-            self.room.eq(used <= params.words - params.behind - 2),
+            self.room.eq(~self.nearly_full(used)),
             self.used.eq(used),
             write_at.eq(written),
         ]
@@ -115,6 +115,13 @@ class PacketBuffer(Component):
         filled = read_at != (write_at if params.ahead else kept)
         self.read_words(m, words, read_at, filled, kept)
         return m
+
+    def nearly_full(self, used: Value) -> Value:
+        """Return whether ``used`` words leave no more than ``behind`` free, without a second carry
+        chain behind the one of ``used``: all but its lowest four bits are ones.
+        """
+        least = 16 - self.params.behind - 1
+        return used[-1] | (Cat(used[4:-1], 1).all() & (used[:4] >= least))
 
     def read_words(
         self, m: Module, words: memory.Memory, read_at: Signal, filled: Value, kept: Signal

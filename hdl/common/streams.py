@@ -100,22 +100,22 @@ class StreamRegister(Component):
         front = Signal(self.params.width, reset_less=True)
         spare = Signal(self.params.width, reset_less=True)
         valid = Signal()  # of front
-        waiting = Signal()  # of spare
+        ready = Signal(init=1)  # nothing is in spare; a register without a gate drives many
         m.d.comb += [
-            self.i.ready.eq(~waiting),
+            self.i.ready.eq(ready),
             self.o.valid.eq(valid),
             self.o.payload.eq(front),
         ]
-        with m.If(~waiting):
+        with m.If(ready):
             m.d.sync += spare.eq(self.i.payload)
         with m.If(self.o.ready | ~valid):
             m.d.sync += [
-                front.eq(Mux(waiting, spare, self.i.payload)),
-                valid.eq(waiting | self.i.valid),
-                waiting.eq(0),
+                front.eq(Mux(ready, self.i.payload, spare)),
+                valid.eq(self.i.valid | ~ready),
+                ready.eq(1),
             ]
         with m.Elif(self.i.valid):
-            m.d.sync += waiting.eq(1)
+            m.d.sync += ready.eq(0)
         return m
 
 

@@ -94,7 +94,7 @@ MUTANTS = {
     ),
     "forgets the spare": below(
         "StreamRegister",
-        "Mux(waiting, spare, self.i.payload)",
+        "Mux(ready, self.i.payload, spare)",
         "self.i.payload",
         "leaves_unchanged_in_its_turn",
     ),
@@ -102,7 +102,7 @@ MUTANTS = {
         "StreamRegister", "m.If(self.o.ready | ~valid)", "m.If(1)", "waits_unchanged"
     ),
     "makes one": below(
-        "StreamRegister", "waiting.eq(0),", "waiting.eq(waiting),", "none_leaves_from_nothing"
+        "StreamRegister", "ready.eq(1),", "ready.eq(ready),", "none_leaves_from_nothing"
     ),
 }
 SAMPLES = ["full for ever", "two at once"]
