@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hdl.common.arithmetic import count_ones
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.common.crossbar import Crossbar, CrossbarParams
@@ -84,7 +85,11 @@ class FilterCache(Component):
         units = [self.add_unit(m, k, to_banks, to_units) for k in range(params.units)]
         for name in ("hit", "miss", "write_back", "fill_error"):
             source = "failed" if name == "fill_error" else name
-            m.d.sync += self.events[name].eq(sum(getattr(bank, source) for bank in banks))
+            told = Signal(params.banks, name=f"{name}_told")  # it comes too late to be counted
+            m.d.sync += [
+                told.eq(Cat(getattr(bank, source) for bank in banks)),
+                self.events[name].eq(count_ones(list(told))),
+            ]
         m.d.sync += [
             self.events.near.eq(sum(unit.answered for unit in units)),
             self.events.write_error.eq(memory.write_error),
