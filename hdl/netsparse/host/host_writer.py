@@ -10,6 +10,7 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.packets import BEAT_BYTES
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.common.streams import cut_ready
 from hdl.netsparse.host.params import (
     BEAT_WORDS,
     EVENTS,
@@ -140,13 +141,12 @@ class HostWriter(Component):
         port, spans = m.submodules.port, m.submodules.spans
         m.submodules.lanes = lanes = RequestBeats(self.params)
         m.submodules.spreader = spreader = Spreader(self.params)
+        # Else one path of ready reaches from the host's W to the requests that wait.
+        cut_ready(m, "lanes_skid", lanes.beats, spreader.lanes)
         m.d.comb += [
             lanes.requests.payload.eq(spans.o.payload),
             lanes.requests.valid.eq(spans.o.valid),
             spans.o.ready.eq(lanes.requests.ready),
-            spreader.lanes.payload.eq(lanes.beats.payload),
-            spreader.lanes.valid.eq(lanes.beats.valid),
-            lanes.beats.ready.eq(spreader.lanes.ready),
             spreader.properties.payload.eq(waiting.o.payload),
             spreader.properties.valid.eq(waiting.o.valid),
             waiting.o.ready.eq(spreader.properties.ready),

@@ -304,7 +304,7 @@ async def alone_neither_channel_waits_for_the_other(dut, first, size):
     await channels.wait()
     if first == "aw":
         # As many beats as can wait, of four a property, or requests; and what is on the way.
-        assert AHEAD // 2 <= len(channels.bursts) <= AHEAD + 2
+        assert AHEAD // 2 <= len(channels.bursts) <= AHEAD + 3  # a skid holds one
         assert channels.beats == []
     else:
         assert channels.bursts == []
