@@ -11,6 +11,8 @@ from amaranth.utils import ceil_log2
 
 from hdl.common.component import Component
 
+MOST_CLEARED = 1000  #: bits of counters that one gate resets
+
 
 @dataclass(frozen=True, kw_only=True)
 class CountersParams:
@@ -44,6 +46,14 @@ class CountersParams:
         return data.StructLayout(dict.fromkeys(self.events.members, self.bits))
 
     @property
+    def many(self) -> bool:
+        """Return whether a gate that resets all counters drives too much.
+
+        Then each is cleared by its sum, which takes a LUT for each of its bits.
+        """
+        return self.clears and self.bits * len(self.counters) > MOST_CLEARED
+
+    @property
     def index_bits(self) -> int:
         """Return the width of a counter's place in the order of their names."""
         return ceil_log2(max(2, len(self.counters)))
@@ -73,14 +83,19 @@ class EventCounters(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
+        clear = self.clear if self.params.clears else Const(0)
         for name, bits in self.params.counters:
             event = Signal(bits, name=f"{name}_event")
             counter = Signal(self.params.bits, name=name)
             m.d.sync += event.eq(self.events[name])
-            # Cleared by the sum: a reset of its own would be a gate that drives all counters.
-            clear = self.clear if self.params.clears else Const(0)
-            with m.If(event.any() | clear):
-                total = Mux(clear, 0, counter) + Mux(clear, 0, event)
-                m.d.sync += counter.eq(total[: len(counter)])
+            if self.params.many:
+                with m.If(event.any() | clear):
+                    total = Mux(clear, 0, counter) + Mux(clear, 0, event)
+                    m.d.sync += counter.eq(total[: len(counter)])
+            else:
+                with m.If(clear):
+                    m.d.sync += counter.eq(0)
+                with m.Elif(event.any()):
+                    m.d.sync += counter.eq(counter + event)
             m.d.comb += self.counts[name].eq(counter)
         return m
