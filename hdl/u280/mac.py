@@ -145,6 +145,12 @@ class Mac(Component):
         incoming = AXIS.create(path=("incoming",))
         clock = Signal()
         m.d.comb += [transmitting.clk.eq(clock), receiving.clk.eq(clock)]
+        stopped = Signal(2)
+        # Resets by registers of their own, which can be copied: a pin of the MAC has a fixed place.
+        for domain, reset in zip((transmitting, receiving), stopped, strict=True):
+            held = Signal(name=f"{domain.name}_held", init=1, reset_less=True)
+            m.d[domain.name] += held.eq(reset)
+            m.d.comb += domain.rst.eq(held)
         events = Signal(3)  # of RS-FEC, the last of EVENTS
         m.submodules.cmac = self.cmac.place(
             gt_ref_clk_p=self.refclk_p,
@@ -156,8 +162,8 @@ class Mac(Component):
             init_clk=ClockSignal("apb"),
             gt_txusrclk2=clock,
             rx_clk=clock,
-            usr_tx_reset=transmitting.rst,
-            usr_rx_reset=receiving.rst,
+            usr_tx_reset=stopped[0],
+            usr_rx_reset=stopped[1],
             stat_rx_rsfec_corrected_cw_inc=events[0],
             stat_rx_rsfec_uncorrected_cw_inc=events[1],
             stat_rx_rsfec_hi_ser=events[2],
