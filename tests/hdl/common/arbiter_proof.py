@@ -25,7 +25,7 @@ class ArbiterProof(Component):
         hidden = {  # inputs that are wired to what is inside instead
             "chosen": (count, "dut.chosen"),
             "spare": (params.output, "dut.out.spare"),
-            "spare_valid": (1, "dut.out.waiting"),
+            "spare_free": (1, "dut.out.ready"),
         }
         if params.last_bit is not None:
             hidden["inside"] = 1, "dut.inside"
@@ -58,12 +58,12 @@ class ArbiterProof(Component):
         m.d.comb += dut.o.ready.eq(self.o_ready)
         claim(m, "one_at_a_time", count_ones(list(taken)) <= 1)
         # The registered stage at the output, whose front is the output.
-        behind = [(dut.o.valid, dut.o.payload), (self.spare_valid, self.spare)]
+        behind = [(dut.o.valid, dut.o.payload), (~self.spare_free, self.spare)]
         comes = taken.any(), beat.as_value()
         leaves = dut.o.valid & dut.o.ready, Value.cast(dut.o.payload)
         follow_beats(m, self.mark, comes, leaves, [(v, Value.cast(b)) for v, b in behind])
         keeps_waiting(m, dut.o)
-        check(m, "spare_behind_front", ~self.spare_valid | dut.o.valid)
+        check(m, "spare_behind_front", self.spare_free | dut.o.valid)
         inside = self.packets(m, dut, behind, taken, beat)
         self.turns(m, taken, inside)
         return m
@@ -100,18 +100,18 @@ class ArbiterProof(Component):
         owner = Cat(entered_index == k for k in range(self.params.count))
         check(m, "held_for_its_owner", ~entered | (self.chosen == owner))
         self.progress(m, taken, Mux(entered, (asking & owner).any(), asking.any()))
-        reach(m, "waits_for_a_packet", entered & asking.any() & ~taken.any() & ~self.spare_valid)
+        reach(m, "waits_for_a_packet", entered & asking.any() & ~taken.any() & self.spare_free)
         reach(m, "packet_behind_packet", left & entered & (left_index != entered_index))
         return entered
 
     def progress(self, m: Module, taken, may) -> None:
         """Who may go and has room goes, at the latest a cycle later."""
         idle = Signal()
-        idles = may & ~taken.any() & ~self.spare_valid
+        idles = may & ~taken.any() & self.spare_free
         m.d.sync += idle.eq(idles)
         claim(m, "none_idle_twice", ~(idle & idles))
         reach(m, "idle_once", idle & taken.any())
-        reach(m, "waits_for_room", may & self.spare_valid)
+        reach(m, "waits_for_room", may & ~self.spare_free)
 
     def turns(self, m: Module, taken, inside) -> None:
         """Whose turn it is: the one that comes first behind the last one that was chosen."""
