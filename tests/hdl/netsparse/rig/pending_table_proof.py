@@ -45,7 +45,7 @@ class PendingTableProof(Component):
             "contents": (data.ArrayLayout(params.idx_bits, entries), "dut.contents[*]"),
             "front": (params.result, "dut.out.front"),
             "spare": (params.result, "dut.out.spare"),
-            "spare_valid": (1, "dut.out.waiting"),
+            "spare_free": (1, "dut.out.ready"),
         }
         for way in range(params.used_ways):
             idxs = data.ArrayLayout(params.idx_bits, params.rows)
@@ -125,7 +125,7 @@ class PendingTableProof(Component):
     def places(self, m: Module, dut: PendingTable, owned, early) -> None:
         """An entry is taken exactly while a result says so, and holds what that says."""
         params = self.params
-        check(m, "spare_result_behind_front", ~self.spare_valid | dut.results.valid)
+        check(m, "spare_result_behind_front", self.spare_free | dut.results.valid)
         check(m, "placed_for_a_miss", ~self.place | self.missed)
         for entry in range(params.entries):
             placing = self.place & (self.placed.entry == entry)
@@ -133,7 +133,7 @@ class PendingTableProof(Component):
             used = self.valid[entry] + placing
             inside = [
                 (dut.results.valid, self.front),
-                (self.spare_valid, self.spare),
+                (~self.spare_free, self.spare),
             ]
             unseen = [
                 there & ~result.coalesced & (result.entry == entry) for there, result in inside
@@ -213,7 +213,7 @@ class PendingTableProof(Component):
         """Results are in order, of their idxs, and true when they are given."""
         inside = [
             (dut.results.valid, self.front.idx),
-            (self.spare_valid, self.spare.idx),
+            (~self.spare_free, self.spare.idx),
             (self.judged_valid, self.judged),
             (self.asked_valid, self.asked),
         ]
@@ -223,9 +223,9 @@ class PendingTableProof(Component):
         self.hits(m, dut)
         # A hit that finds the table full looks twice.
         looked = Signal()
-        m.d.sync += looked.eq(self.judged_valid & self.hit & ~self.judges & ~self.spare_valid)
+        m.d.sync += looked.eq(self.judged_valid & self.hit & ~self.judges & self.spare_free)
         check(m, "looked_and_known", ~looked | self.known)
-        reason = self.spare_valid | dut.full | (self.hit & ~looked)
+        reason = ~self.spare_free | dut.full | (self.hit & ~looked)
         claim(m, "waits_for_a_reason", ~self.judged_valid | self.judges | reason)
         # A lookup that is judged a miss in this cycle has no valid entry, and none on its way.
         with m.If(self.coalesce & self.judged_valid & ~self.hit):
@@ -272,7 +272,7 @@ class PendingTableProof(Component):
         reach(m, "a_row_of_another_way", self.place & self.placed.entry[-1] & ~self.valid.all())
         reach(m, "empty_behind_full", was_full & dut.empty)
         both_new = ~self.spare.coalesced & ~self.front.coalesced
-        twice = self.spare_valid & both_new & (self.spare.entry == self.front.entry)
+        twice = ~self.spare_free & both_new & (self.spare.entry == self.front.entry)
         reach(m, "one_entry_in_two_results", twice)
         reach(m, "cleared_when_used", self.clear & (self.valid != 0))
         reach(m, "found_just_after", moves & self.judged_valid & self.near & self.missed)

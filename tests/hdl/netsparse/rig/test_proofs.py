@@ -85,8 +85,8 @@ MUTANTS = {
     ),
     "a result changes": Mutant(
         "hdl.common.streams",
-        "waiting = Signal()  # of spare\n",
-        "waiting = Signal()\n        m.d.sync += front.eq(self.i.payload)\n",
+        "ready = Signal(init=1)  #",
+        "ready = Signal(init=1)\n        m.d.sync += front.eq(self.i.payload)  #",
         (f"{TABLE}.StreamRegister",),
         PendingTableProof,
         "waits_unchanged",
