@@ -96,8 +96,8 @@ class BeatRing(Component):
         taken = []
         for k, lane in enumerate(lanes):
             read = lane.read_port(domain="comb")
-            later = below[k] if k < len(below) else 0
-            m.d.comb += read.addr.eq(looked_up(added, head, beyond, later, bits=len(head)))
+            later = below[k : k + 1]  # no bit, of lanes that are never of it
+            m.d.comb += read.addr.eq(looked_up(added, head, beyond, *later, bits=len(head)))
             taken.append(read.data)
         m.d.comb += window.eq(Cat(turned(taken, at)[:count]))
 

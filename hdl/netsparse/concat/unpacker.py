@@ -112,7 +112,9 @@ class Unpacker(Component):
                 write.data.error.eq(error),
                 write.data.lanes.eq(lanes),
                 write.data.single.eq(single),
-                write.data.step.eq(Mux(single, lanes, lanes_of(length, BEAT_BYTES))),
+                write.data.step.eq(
+                    Mux(single, lanes, low_bits(lanes_of(length, BEAT_BYTES), len(lanes)))
+                ),
             ]
         with m.If(self.words.valid & room):
             m.d.sync += is_first.eq(self.words.payload[AXIS.data_bits])
@@ -203,7 +205,9 @@ class Unpacker(Component):
             m.d.sync += [
                 rest.eq(rest - BEAT_BYTES),
                 last.eq(ending),
-                step.eq(Mux(ending, context.lanes, lanes_of(rest, 2 * BEAT_BYTES))),
+                step.eq(
+                    Mux(ending, context.lanes, low_bits(lanes_of(rest, 2 * BEAT_BYTES), len(step)))
+                ),
             ]
         return step
 

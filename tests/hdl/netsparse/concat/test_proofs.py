@@ -126,19 +126,19 @@ MUTANTS = {
         "only_a_first_beat_waits",
     ),
     "a full list of lines looks empty": table(
-        "self.free >= demand.lines",
-        "self.free[:-1] >= demand.lines",
+        "self.covers(self.free, demand.lines)",
+        "self.covers(self.free[:-1], demand.lines)",
         ExpirationProof,
         "waits_for_a_reason",
     ),
     "wants a line more": table(
-        "self.free >= demand.lines",
-        "self.free > demand.lines",
+        "self.covers(self.free, demand.lines)",
+        "~self.covers(demand.lines, self.free)",
         ExpirationProof,
         "waits_for_a_reason",
     ),
     "takes without a line": table(
-        "(self.free >= demand.lines)", "(1)", ConcatenatorProof, "there_is_a_line"
+        "self.covers(self.free, demand.lines)", "1", ConcatenatorProof, "there_is_a_line"
     ),
     "splits a PR that is late": decision(
         "self.expires & ~(self.inside & self.here)",
