@@ -33,6 +33,9 @@ HARDWARE = SnicParams(
     dram_address_bits=30,
 )
 ROWS = 16_384
+EXCHANGED = (
+    4 * ROWS
+)  #: rows of an exchange: its 1,100 cycles of start and end are few beside the rest
 CLIENTS = 7  #: clients that share the idx filter; the eighth unit serves
 BATCH = 1024  #: idxs that clients are dealt in turn
 SHORT_DELAYS = {"read_delay": 30, "response_delay": 30}  #: longer ones fill tables of pending PRs
@@ -151,10 +154,11 @@ def roads() -> tuple[int, Ints]:
 
 def exchange_rows(rng: np.random.Generator, size: int) -> list[Row]:
     """Measure both nodes asking for half of all that the other has, with four units."""
-    half = ROWS // 2
+    half = EXCHANGED // 2
     each = half // 2 // max(1, size // 64)
     idxs = [np.array_split(base + rng.permutation(half)[:each], 4) for base in (half, 0)]
-    gathered = measure([[[part] for part in parts] for parts in idxs], size, servers=4)
+    requests = [[[part] for part in parts] for parts in idxs]
+    gathered = measure(requests, size, servers=4, rows=EXCHANGED)
     nodes = gathered.result.nodes
     cycles = max(node.snic["cycles"] for node in nodes)
     prs = sum(node.totals["prs"] for node in nodes)
