@@ -32,8 +32,8 @@ def rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Row]:
 def overhead_rows(progress: Callable[[str], None]) -> list[Row]:
     """Verify the subset twice: the first time builds what is not in the cache."""
     for turn in ("to build", "to measure"):
-        progress(f"verifying {SUBSET} {turn}")
-        found = verify(SUBSET)
+        progress(f"verifying {', '.join(SUBSET)} {turn}")
+        found = verify(*SUBSET)
     return judge_overhead(found)
 
 
