@@ -278,7 +278,7 @@ async def frames_are_judged_as_the_rule_says(dut, loads, gaps):
         await bench.step(None, None)
         dut.clear.value = 0
         request = None
-        left = 2000
+        left = 5000
         while left:
             following = Request(bench) if random.random() >= gaps else None
             await bench.step(request, following)
