@@ -124,10 +124,10 @@ def files_beside(module: Path) -> frozenset[Path]:
 
 @cache
 def place_of(package: str) -> Path:
-    """Return where a user's package or module is, without .py."""
+    """Return where a user's package or module is, without .py; its own name if it is nowhere."""
     found = find_spec(package)
-    places = (found.submodule_search_locations or [found.origin or ""]) if found else [""]
-    return Path(next(iter(places))).with_suffix("")
+    places = [*(found.submodule_search_locations or ()), found.origin] if found else []
+    return Path(next(filter(None, places), package)).with_suffix("")
 
 
 SOURCES = Sources()

@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from math import isnan
 from typing import Any
 
+from hdl.common.core_clock import CORE_MHZ
 from sim.netsparse.network_figures import NetworkFigures
-from sim.netsparse.spmm_report import CLOCK_MHZ, LINE_GBPS, SpmmReport, together
+from sim.netsparse.spmm_report import LINE_GBPS, SpmmReport, together
 
 LABEL = 32  #: columns of a line's name
 COLUMN = 11
@@ -154,7 +155,7 @@ def end_lines(report: SpmmReport) -> list[str]:
     speed = result.cycles / max(result.seconds, 1e-9)
     made = "modelled" if asked.model else "simulated"
     time = (
-        f"{result.cycles:,} cycles, {result.cycles / CLOCK_MHZ:,.1f} us at {CLOCK_MHZ} MHz, where"
+        f"{result.cycles:,} cycles, {result.cycles / CORE_MHZ:,.1f} us at {CORE_MHZ} MHz, where"
         f" the line has {LINE_GBPS:.0f} Gb/s; {made} at {speed:,.0f} cycles/s"
     )
     if report.difference:

@@ -13,8 +13,6 @@ from sim.p4sgd.golden.sgd import Saturations
 from sim.p4sgd.train import Epoch
 from sim.p4sgd.training import TrainingRun
 
-CLOCK_MHZ = CORE_MHZ
-
 
 @dataclass(frozen=True)
 class Row:
@@ -133,7 +131,8 @@ class Comparison:
             },
             "signed_features": training.quantiser.signed,
             "cycles": self.cycles,
-            "milliseconds_at_250_mhz": self.cycles / CLOCK_MHZ / 1e3,
+            "milliseconds": self.cycles / CORE_MHZ / 1e3,
+            "clock_mhz": CORE_MHZ,
             "simulated_cycles": last.simulated_cycles if last else 0,
             "simulated_cycles_per_second": self.simulated_per_second,
             "epochs": [asdict(row) for row in self.rows],

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
+from hdl.common.core_clock import CORE_MHZ
 from sim.p4sgd.training import TrainingRun
-from sim.p4sgd.training_report import CLOCK_MHZ, Comparison, Row
+from sim.p4sgd.training_report import Comparison, Row
 from sim.workloads.step_size import CURVATURE
 
 WORTH_CENTERING = 100  #: gain in learning rate from which on centring is worth a hint
@@ -88,7 +89,7 @@ def results(comparison: Comparison) -> Iterator[str]:
         yield f"{samples} {what}: {', '.join(figures)}"
 
 
-def summary(comparison: Comparison, clock_mhz: float = CLOCK_MHZ) -> Iterator[str]:
+def summary(comparison: Comparison, clock_mhz: float = CORE_MHZ) -> Iterator[str]:
     """Yield lines on how good the weights are, and where the cycles went."""
     total = added(row.counters for row in comparison.rows)
     engines = comparison.training.params.engines * comparison.training.workers

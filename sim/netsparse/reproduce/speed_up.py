@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from hdl.common.core_clock import CORE_MHZ
 from hdl.common.packets import BEAT_BYTES
 from sim.netsparse.reproduce import paper
 from sim.netsparse.reproduce.judging import FACTOR, geometric_mean, ranked, words
@@ -82,9 +83,9 @@ def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
         setting=f"{PAPER.what}, on the model. SUOpt and SAOpt by"
         f" section 8.1: no latency; {paper.CORES} cores that spend {paper.SOFTWARE_US} us on a PR,"
         f" {SOFTWARE_CYCLES:.0f} cycles of {paper.CLOCK_GHZ} GHz beside the paper's line of"
-        f" {paper.LINE_GBPS} Gb/s, {OUR_SOFTWARE_CYCLES:.0f} of 250 MHz beside ours of 128 Gb/s;"
-        " SAOpt here means the former, the latter stands beside it. No time is shorter than the"
-        " line's.",
+        f" {paper.LINE_GBPS} Gb/s, {OUR_SOFTWARE_CYCLES:.0f} of {CORE_MHZ} MHz beside ours of 128"
+        " Gb/s; SAOpt here means the former, the latter stands beside it. No time is shorter than"
+        " the line's.",
         rows=rows,
         shown=[shown(key, one, ours[False][key]) for key, one in ours[True].items()],
         panels=[

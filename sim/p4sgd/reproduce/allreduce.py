@@ -20,7 +20,6 @@ from sim.surroundings.link import Link
 
 ORDERS, RESULTS = "INGATHER_ALLREDUCE_ORDERS", "INGATHER_ALLREDUCE_RESULTS"
 WORKERS = 8
-CLOCK_MHZ = CORE_MHZ
 PAPER_MICROSECONDS = 1.2
 SPREAD = 64  #: cycles within which workers send at random
 
@@ -49,7 +48,7 @@ class Latencies:
     @property
     def microseconds(self) -> float:
         """Return the mean in microseconds."""
-        return self.mean / CLOCK_MHZ
+        return self.mean / CORE_MHZ
 
 
 def build_allreduce(workers: int = WORKERS) -> tuple[AllReduceParams, Build]:
@@ -110,7 +109,7 @@ def figure(link_latency: int, quick: bool, progress: Callable[[str], None]) -> F
         quote="P4SGD is able to reach average latency of 1.2 us [...] the latency fluctuation of"
         " P4SGD is significantly smaller [...] offering deterministic latency.",
         setting=f"{WORKERS} workers with 8 activations of 32 bits each, {count} AllReduces a line;"
-        f" our transports and switch in RTL at {CLOCK_MHZ} MHz, links that delay by 0 or"
+        f" our transports and switch in RTL at {CORE_MHZ} MHz, links that delay by 0 or"
         f" {link_latency} cycles each way. From the last partial activation into a transport to the"
         " full one out of it, of every worker.",
         rows=rows,
@@ -144,8 +143,8 @@ def claims(found: Sequence[Latencies]) -> list[Claim]:
         ),
         Claim(
             "little fluctuation when workers send at random times (within 10 % of 1.2 us)",
-            max(widths) <= 0.1 * PAPER_MICROSECONDS * CLOCK_MHZ,
-            f"most - least = {max(widths)} cycles, {max(widths) / CLOCK_MHZ:.3f} us",
+            max(widths) <= 0.1 * PAPER_MICROSECONDS * CORE_MHZ,
+            f"most - least = {max(widths)} cycles, {max(widths) / CORE_MHZ:.3f} us",
         ),
     ]
 
@@ -153,7 +152,7 @@ def claims(found: Sequence[Latencies]) -> list[Claim]:
 def draw(axes: Axes, found: Sequence[Latencies]) -> None:
     """Draw bars of the mean, from least to most."""
     for index, each in enumerate(found):
-        micro = [cycles / CLOCK_MHZ for cycles in each.cycles]
+        micro = [cycles / CORE_MHZ for cycles in each.cycles]
         spread = [[mean(micro) - min(micro)], [max(micro) - mean(micro)]]
         color = "tab:orange" if each.order.spread else "tab:blue"
         axes.bar([index], [mean(micro)], yerr=spread, capsize=6, color=color)
@@ -165,4 +164,4 @@ def draw(axes: Axes, found: Sequence[Latencies]) -> None:
             for each in found
         ],
     )
-    axes.set_ylabel("us at 250 MHz")
+    axes.set_ylabel(f"us at {CORE_MHZ} MHz")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hdl.common.core_clock import CORE_MHZ
 from sim.p4sgd.golden.formula import DataSize, Machine
 from sim.p4sgd.reproduce.points import Measurements, Point, turnaround
 from sim.reproduce.figure import Claim
@@ -37,8 +38,8 @@ def measured(point: Point, measurements: Measurements) -> Row:
 def by_formula(
     data: DataSize, machine: Machine, batch: int, schedule: str, turnaround: float, cycles: float
 ) -> Row:
-    """Return the row of what was not simulated, with the seconds of an epoch at 250 MHz."""
-    seconds = -(-data.samples // batch) * cycles / 250e6
+    """Return the row of what was not simulated, with an epoch's seconds at the core's clock."""
+    seconds = -(-data.samples // batch) * cycles / (CORE_MHZ * 1e6)
     return {
         "source": "formula",
         "data": data.name,

@@ -20,7 +20,6 @@ ADDERS = {
     Adder.GOLDEN: ", golden switch",
     Adder.EXACT: ", no network",
 }
-CLOCK_MHZ = CORE_MHZ  #: of times
 
 
 def title(run: GcnRun) -> str:
@@ -88,6 +87,6 @@ def summary(comparison: Comparison) -> Iterator[str]:
         each = total["cycles"] / done
         yield (
             f"{done:,} aggregations took {total['cycles']:,} cycles of the hardware,"
-            f" {each:,.0f} each: {each / CLOCK_MHZ:.2f} us at {CLOCK_MHZ:g} MHz"
+            f" {each:,.0f} each: {each / CORE_MHZ:.2f} us at {CORE_MHZ:g} MHz"
         )
     yield comparison.difference or "sums equal A X, weights those of one worker, bit for bit"

@@ -94,8 +94,9 @@ def test_a_users_package_is_followed(tmp_path, monkeypatch):
     files = SOURCES.files(["closure_of_a_user.design"])
     assert {package / name for name in ("design.py", "parts.py", "table.toml")} <= files
     assert CHECKOUT / "hdl/common/fifo.py" in files
-    with pytest.raises(LookupError, match=r"no file is of module closure_of_a_user.none"):
-        digest_of(["closure_of_a_user.none"])
+    for module in ("closure_of_a_user.none", "closure_of_nobody"):
+        with pytest.raises(LookupError, match=rf"no file is of module {module}"):
+            digest_of([module])
 
 
 def test_names():
