@@ -1,10 +1,12 @@
 """Implements the command ``ingather``: it finds the subcommands and reports users' mistakes."""
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib.metadata import version
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -23,14 +25,20 @@ class Command:
     """Describes a command that is not the run of a design."""
 
     path: str  #: where its function or its Typer is
+    about: str  #: what it does, in the few words that the list of commands has room for
     examples: Sequence[str] = ()  #: command lines for its help
     needs: Sequence[str] = ()  #: modules that not every installation has
 
 
 COMMANDS = {
-    "list": Command("gen.commands.list_designs:list_designs", ["ingather list --params"]),
+    "list": Command(
+        "gen.commands.list_designs:list_designs",
+        "List the designs, their presets and parameters.",
+        ["ingather list --params"],
+    ),
     "generate": Command(
         "gen.commands.generate:generate",
+        "Write a design's Verilog, or all that a card needs.",
         [
             "ingather generate p4sgd-worker --preset tiny --set lanes=64 -o build/tiny",
             "ingather generate p4sgd-worker --board u280 -o build/card",
@@ -38,10 +46,12 @@ COMMANDS = {
     ),
     "first-epoch": Command(
         "gen.commands.first_epoch:first_epoch",
+        "Train an epoch on a card, and check its weights.",
         ["ingather first-epoch build/card --device /dev/xdma0"],
     ),
     "reproduce": Command(
         "gen.commands.reproduce:reproduce",
+        "Make a paper's tables and figures anew.",
         [
             "ingather reproduce p4sgd --quick -o build/p4sgd",
             "ingather reproduce netsparse --only redundancy --matrix arabic=arabic-2005.mtx",
@@ -49,6 +59,7 @@ COMMANDS = {
     ),
     "schedule": Command(
         "gen.commands.schedule:schedule",
+        "Schedule jobs on a cluster whose switches add up.",
         [
             "ingather schedule --trace 1 --gpu-speed 1.5 --ratio 1.5 -o build/schedule",
             "ingather schedule --placement first --trees first --sharing greedy --lock group",
@@ -57,6 +68,7 @@ COMMANDS = {
     ),
     "synth": Command(
         "gen.commands.synth:synth",
+        "Estimate what a design takes of a card.",
         [
             "ingather synth p4sgd-engine --json build/engine.json",
             "ingather synth p4sgd-worker --card",
@@ -64,21 +76,36 @@ COMMANDS = {
     ),
     "import-reports": Command(
         "gen.commands.import_reports:import_reports",
+        "Put Vivado's figures beside the estimate.",
         ["ingather import-reports p4sgd-worker --utilization utilization.rpt --timing timing.rpt"],
     ),
-    "verify": Command("gen.commands.verify:verify", ["ingather verify p4sgd-engine --seeds 3"]),
-    "mutate": Command("gen.commands.mutate:mutate", ["ingather mutate hdl.common.fifo"]),
-    "sweep": Command("gen.commands.sweep:sweep_app"),
+    "verify": Command(
+        "gen.commands.verify:verify",
+        "Run the tests of designs or components, on seeds.",
+        ["ingather verify p4sgd-engine --seeds 3"],
+    ),
+    "mutate": Command(
+        "gen.commands.mutate:mutate",
+        "Break the RTL, and see whether its tests notice.",
+        ["ingather mutate hdl.common.fifo"],
+    ),
+    "sweep": Command(
+        "gen.commands.sweep:sweep_app", "Measure many points of a design, and compare them."
+    ),
     "report": Command(
         "gen.commands.report:report",
+        "Put all kinds of results on one page.",
         ["ingather report build/verify build/p4sgd-scaling.sqlite -o build/report.html"],
         needs=["plotly"],
     ),
     "cache": Command(
         "gen.commands.cache:cache",
+        "Show what the cache holds, and prune it.",
         ["ingather cache --prune --older-than 30d", "ingather cache --prune --most 5GB"],
     ),
-    "doctor": Command("gen.commands.doctor:doctor", ["ingather doctor"]),
+    "doctor": Command(
+        "gen.commands.doctor:doctor", "Tell what this machine has and lacks.", ["ingather doctor"]
+    ),
 }
 
 
@@ -103,31 +130,51 @@ def make_app(only: str = "") -> typer.Typer:
 
     Nothing is imported for the commands that are left out.
     """
-    app = typer.Typer(
-        cls=Commands,
-        help="Generate in-network training hardware, and verify it in simulation.",
-        epilog="Example: ingather generate p4sgd-worker --preset u280 -o build/u280",
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        add_completion=False,
-    )
-
-    def add(name: str, function: Any, lines: Sequence[str], needs: Sequence[str]) -> None:
-        app.command(name, cls=needing(needs), epilog=examples(lines))(function)
-
-    app.callback()(nothing)  # so that a single command is called by its name, too
+    app = bare_app()
     runs = {} if only in COMMANDS else commands()
     for name in [only] if only in COMMANDS or only in runs else [*COMMANDS, *runs]:
         if name in runs:
             from gen.commands.run import command_of
 
             design, run = runs[name]
-            add(name, command_of(design, run), run.examples, run.needs)
+            add(app, name, command_of(design, run), run.examples, run.needs)
         elif isinstance(command := load(COMMANDS[name].path), typer.Typer):
             app.add_typer(command, name=name)  # it has commands, and examples, of its own
         else:
-            add(name, command, COMMANDS[name].examples, COMMANDS[name].needs)
+            add(app, name, command, COMMANDS[name].examples, COMMANDS[name].needs)
     return app
+
+
+def make_outline() -> typer.Typer:
+    """Make the application whose commands only say what they do; none of them is imported."""
+    app = bare_app()
+    about = {name: command.about for name, command in COMMANDS.items()}
+    about |= {name: re.split("[,:]", run.about)[0] for name, (_, run) in commands().items()}
+    for name, text in about.items():
+        app.command(name, short_help=f"{text.removesuffix('.')}.")(nothing)
+    return app
+
+
+def bare_app() -> typer.Typer:
+    """Make the application without a command."""
+    app = typer.Typer(
+        cls=Commands,
+        help="Generate in-network training hardware, and verify it in simulation.",
+        epilog="Example: ingather generate p4sgd-worker --preset u280 -o build/u280\n\n"
+        "ingather COMMAND --help shows the options of a command, and examples.",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(nothing_but_version)  # so that a single command is called by its name, too
+    return app
+
+
+def add(
+    app: typer.Typer, name: str, function: Any, lines: Sequence[str], needs: Sequence[str]
+) -> None:
+    """Add a command with its examples, and with the modules it needs."""
+    app.command(name, cls=needing(needs), epilog=examples(lines))(function)
 
 
 def needing(modules: Sequence[str]) -> type[TyperCommand]:
@@ -149,20 +196,44 @@ def examples(lines: Sequence[str]) -> str:
 
 
 def nothing() -> None:
-    """Take no options for the program itself; this callback lets a single command keep its name."""
+    """Take no options, where only a command's name and what it does are shown."""
+
+
+def show_version(asked: bool) -> None:
+    """Print the version and end, if it is asked for."""
+    if asked:
+        typer.echo(f"ingather {version('ingather')}")
+        raise typer.Exit
+
+
+def nothing_but_version(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Take the options of the program itself."""
+
+
+def first_word() -> str:
+    """Return the command whose words a shell wants to complete; empty if there is none."""
+    words = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")
+    return (*words.split()[1:2], "")[0]
 
 
 def main() -> None:
     """Run the command line; a user's mistake ends in one line and exit status 2."""
     with Interruption() as interruption:
-        status = called(sys.argv[1:] or ["--help"], interruption)
+        status = called(sys.argv[1:] or [first_word() or "--help"], interruption)
     sys.exit(status)
 
 
 def called(arguments: list[str], interruption: Interruption) -> int:
     """Run a command, and return its exit status."""
     try:
-        status = make_app(arguments[0])(arguments, prog_name="ingather", standalone_mode=False)
+        known = arguments[0] in COMMANDS or arguments[0] in commands()
+        app = make_app(arguments[0]) if known else make_outline()
+        status = app(arguments, prog_name="ingather", standalone_mode=False)
     except UserError as error:
         return fail(str(error))
     except HarnessError as error:

@@ -12,7 +12,6 @@ from gen.packages import require
 
 EXAMPLE = "ingather sweep gen/sweep/examples/p4sgd-scaling.toml -o build/scaling.sqlite"
 SEARCH = "ingather sweep gen/sweep/examples/p4sgd-search.toml --search 40"
-OTHERS = "Results: ingather sweep diff A B, ingather sweep export A -o FILE (--help of each)"
 
 Spec = Annotated[
     Path,
@@ -91,18 +90,26 @@ class DefaultGroup(TyperGroup):
     """Groups commands of which the first may be left out."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the first command's name in front, unless a command is named."""
+        """Put the first command's name in front, unless a command or help is asked for."""
         names = list(self.commands)
-        return super().parse_args(ctx, args if args and args[0] in names else [names[0], *args])
+        named = args and args[0] in (*names, *ctx.help_option_names)
+        return super().parse_args(ctx, args if named else [names[0], *args])
 
 
 sweep_app = typer.Typer(
     cls=DefaultGroup,
-    help=sweep.__doc__,
+    help="Measure many points of a design, and compare them. `ingather sweep SPEC.toml` is `run`.",
+    epilog=f"Example: {EXAMPLE}\n\nExample: {sweep_diff.EXAMPLE}",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-sweep_app.command("run", epilog=f"Example: {EXAMPLE}\n\nExample: {SEARCH}\n\n{OTHERS}")(sweep)
-sweep_app.command("diff", epilog=f"Example: {sweep_diff.EXAMPLE}")(sweep_diff.diff)
-sweep_app.command("export", epilog=f"Example: {sweep_export.EXAMPLE}")(sweep_export.export)
+sweep_app.command(
+    "run", short_help="Measure the points.", epilog=f"Example: {EXAMPLE}\n\nExample: {SEARCH}"
+)(sweep)
+sweep_app.command(
+    "diff", short_help="Compare two sweeps.", epilog=f"Example: {sweep_diff.EXAMPLE}"
+)(sweep_diff.diff)
+sweep_app.command(
+    "export", short_help="Write the points as a table.", epilog=f"Example: {sweep_export.EXAMPLE}"
+)(sweep_export.export)

@@ -65,7 +65,7 @@ Investigate = Annotated[
         min=0, metavar="N", help="Run that many failures again, with waves, to explain them."
     ),
 ]
-Output = Annotated[Path, typer.Option("-o", metavar="DIR", help="Write reports into this folder.")]
+Output = Annotated[Path, typer.Option("-o", "--output", help="Write reports into this folder.")]
 
 
 def verify(

@@ -5,20 +5,24 @@ import json
 import shlex
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
+
+from gen.cli import COMMANDS
+from gen.designs.catalogue import commands
 
 ENGINE = ("generate", "p4sgd-engine", "--preset", "tiny")
 
 
-def ingather(*arguments, cwd=None, python=(), module="gen"):
+def ingather(*arguments, cwd=None, python=(), module="gen", env=None):
     return subprocess.run(
         [sys.executable, *python, "-m", module, *map(str, arguments)],
         capture_output=True,
         text=True,
         check=False,
         cwd=cwd,
-        env={"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin"},
+        env={"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin", **(env or {})},
         timeout=300,
     )
 
@@ -94,13 +98,50 @@ def test_second_run_is_byte_identical(generated, tmp_path):
 HEAVY = {"dask", "highspy", "matplotlib", "pandas", "plotly", "pyosys", "sklearn"}
 
 
+def loaded(result):
+    """Top packages that a run with ``-X importtime`` has imported."""
+    lines = result.stderr.splitlines()
+    return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_names_all_commands_and_loads_none(option):
+    result = ingather(option, python=("-X", "importtime"))
+    assert "gen" in loaded(result)
+    assert not loaded(result) & {*HEAVY, "amaranth", "numpy"}
+    assert result.returncode == 0
+    lines = [line.split(maxsplit=1) for line in result.stdout.splitlines() if line]
+    about = {line[0]: line[1] for line in lines if len(line) > 1}
+    assert set(about) >= {*COMMANDS, *commands()}
+    assert [text for text in about.values() if text.endswith("...") and "ARGS" not in text] == []
+
+
+def test_version():
+    result = ingather("--version")
+    assert result.returncode == 0
+    assert result.stdout == f"ingather {version('ingather')}\n"
+
+
+COMPLETIONS = [
+    ("tr", ["train"]),
+    ("train --workers 2 --da", ["--data"]),
+    ("sweep diff --com", ["--common"]),
+]
+
+
+@pytest.mark.parametrize(("line", "words"), COMPLETIONS)
+def test_a_shell_completes_commands_and_options(line, words):
+    count = len(line.split(" "))
+    shell = {"COMP_WORDS": f"ingather {line}", "COMP_CWORD": str(count)}
+    result = ingather(env={"_INGATHER_COMPLETE": "complete_bash", **shell})
+    assert result.returncode == 0
+    assert result.stdout.split() == words
+
+
 def test_list_is_one_line_each_and_loads_nothing_heavy():
     result = ingather("list", "--params", python=("-X", "importtime"))
-    loaded = {
-        line.rpartition("|")[2].strip().partition(".")[0] for line in result.stderr.splitlines()
-    }
-    assert "gen" in loaded
-    assert not loaded & HEAVY
+    assert "gen" in loaded(result)
+    assert not loaded(result) & HEAVY
     assert result.returncode == 0
     lines = result.stdout.splitlines()
     assert any(line.startswith("p4sgd-worker") for line in lines)
