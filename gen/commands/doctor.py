@@ -8,9 +8,11 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated
 
 import typer
 
+from gen.licences import licences
 from gen.packages import EXTRAS, NAMES
 
 #: extra -> what its packages are for
@@ -44,8 +46,17 @@ class Finding:
         return f"{state}  {self.name:14} {self.use}: {self.how}"
 
 
-def doctor() -> None:
+Licences = Annotated[
+    bool, typer.Option("--licences", help="List the licences of installed packages instead.")
+]
+
+
+def doctor(show_licences: Licences = False) -> None:
     """Say what this machine has and lacks, and how to get it."""
+    if show_licences:
+        for licence in licences(development=True):
+            typer.echo(licence.line)
+        return
     findings = [*programs(), verilator(), libpython(), *packages(), *extras()]
     for finding in findings:
         typer.echo(finding.line)

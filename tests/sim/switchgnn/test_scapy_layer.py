@@ -6,7 +6,7 @@ from scapy.layers.l2 import Ether
 from scapy.utils import rdpcap
 
 from sim.switchgnn.golden.frames import Kind
-from sim.switchgnn.scapy_layer import HeadLayer, dissect, write_pcap
+from tests.sim.switchgnn.scapy_layer import HeadLayer, dissect, write_pcap
 from sim.switchgnn.wire import to_octets
 from tests.sim.switchgnn.test_wire import ADDRESSES, LANE, TARGETS, random_frame
 

@@ -1,0 +1,81 @@
+"""Finds the licences of the installed packages that ingather depends on, by their metadata."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+
+OURS = "ingather"
+DEVELOPMENT = "dev"  #: extra of what only developers of ingather install
+TEXT = re.compile(r"(?:^|/)(?:licen[cs]e|copying|notice)[^/]*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Licence:
+    """Tells the licence of an installed package."""
+
+    package: str
+    version: str
+    licence: str  #: as the package's metadata has it; empty if they have none
+    texts: tuple[str, ...]  #: files of its text, below the folder of packages
+
+    @property
+    def line(self) -> str:
+        """Return the licence as a line for the console."""
+        name = self.licence or "unknown"
+        return f"{self.package:26} {self.version:14} {name:34} {' '.join(self.texts)}".rstrip()
+
+
+def licences(*, development: bool = False) -> list[Licence]:
+    """Return the licence of each package that is installed for ingather, by name.
+
+    These are what it requires, with every extra, and what that requires in turn; with
+    ``development``, also what only its developers install.
+    """
+    found: dict[str, Distribution] = {}
+    left = [*required(distribution(OURS), development)]
+    while left:
+        name = left.pop()
+        try:
+            one = distribution(name)
+        except PackageNotFoundError:  # for another system, or of an extra that is left out
+            continue
+        if key(name) not in found and key(name) != OURS:
+            found[key(name)] = one
+            left += requirements(one)
+    return [licence_of(found[name]) for name in sorted(found)]
+
+
+def required(ours: Distribution, development: bool) -> Iterator[str]:
+    """Yield what ingather requires itself."""
+    for text in ours.requires or ():
+        if development or f'extra == "{DEVELOPMENT}"' not in text.replace("'", '"'):
+            yield name_of(text)
+
+
+def requirements(other: Distribution) -> Iterator[str]:
+    """Yield what another package requires, without its extras."""
+    return (name_of(text) for text in other.requires or () if "extra ==" not in text)
+
+
+def name_of(requirement: str) -> str:
+    """Return the name that a requirement begins with."""
+    return re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
+
+
+def key(name: str) -> str:
+    """Return a package's name as it is compared."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def licence_of(package: Distribution) -> Licence:
+    """Return what the metadata of a package say of its licence."""
+    about = package.metadata
+    classified = [
+        text.split("::")[-1].strip()
+        for text in about.get_all("Classifier") or ()
+        if text.startswith("License ::")
+    ]
+    stated = about.get("License-Expression") or "; ".join(classified) or about.get("License") or ""
+    texts = tuple(sorted(str(file) for file in package.files or () if TEXT.search(str(file))))
+    return Licence(about["Name"], package.version, stated.strip().partition("\n")[0], texts)

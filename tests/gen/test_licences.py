@@ -1,0 +1,53 @@
+"""What ingather needs may be used beside its own licence, and the files that say so are there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gen.licences import licences
+
+ROOT = Path(__file__).parents[2]
+#: licences that ask for no more than a notice, or for the source of the package's own files
+FITTING = re.compile(
+    r"MIT|BSD|0BSD|Apache|ISC|Python Software Foundation|PSF|MPL-2.0|Zlib|CC0|Lesser General Public"
+)
+UNSTATED = {"cocotb-bus": "BSD"}  #: licence by package, of its text, where its metadata have none
+#: what only developers install, because its licence does not fit what is given away
+ONLY_HERE = {"scapy"}
+
+
+def licence_of(found):
+    return found.licence or UNSTATED.get(found.package, "")
+
+
+def test_what_users_install_fits_the_licence():
+    found = licences()
+    assert len(found) > 40
+    assert [one.package for one in found if not FITTING.search(licence_of(one))] == []
+    assert not {one.package for one in found} & ONLY_HERE
+
+
+def test_what_developers_install_is_known():
+    found = licences(development=True)
+    unfit = {one.package for one in found if not FITTING.search(licence_of(one))}
+    assert unfit == ONLY_HERE
+
+
+@pytest.mark.parametrize("name", sorted(ONLY_HERE))
+def test_nothing_that_is_given_away_imports(name):
+    files = [path for folder in ("gen", "hdl", "sim") for path in (ROOT / folder).rglob("*.py")]
+    imports = re.compile(rf"^\s*(?:from|import) {name}\b", re.M)
+    assert len(files) > 500
+    assert [path for path in files if imports.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_one_version_and_licence_everywhere():
+    project = (ROOT / "pyproject.toml").read_text()
+    version = re.search(r'^version = "(.*)"$', project, re.M)[1]
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {version}\n" in citation
+    assert "\nlicense: Apache-2.0\n" in citation
+    assert 'license = "Apache-2.0"' in project
+    assert (ROOT / "CHANGELOG.md").read_text().count(f"\n## {version}") == 1
+    assert "Apache License" in (ROOT / "LICENSE").read_text()
