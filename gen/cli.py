@@ -5,7 +5,6 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +15,7 @@ from gen.commands.interruption import Interruption
 from gen.designs.catalogue import commands
 from gen.designs.design import load
 from gen.errors import UserError
+from gen.output.heads import own_version
 from gen.packages import require
 from sim.harness.errors import HarnessError
 
@@ -202,7 +202,7 @@ def nothing() -> None:
 def show_version(asked: bool) -> None:
     """Print the version and end, if it is asked for."""
     if asked:
-        typer.echo(f"ingather {version('ingather')}")
+        typer.echo(f"ingather {own_version()}")
         raise typer.Exit
 
 

@@ -76,6 +76,7 @@ def licence_of(package: Distribution) -> Licence:
         for text in about.get_all("Classifier") or ()
         if text.startswith("License ::")
     ]
-    stated = about.get("License-Expression") or "; ".join(classified) or about.get("License") or ""
+    expression, free = (about.get_all(name) or [""] for name in ("License-Expression", "License"))
+    stated = expression[0] or "; ".join(classified) or free[0].strip().partition("\n")[0]
     texts = tuple(sorted(str(file) for file in package.files or () if TEXT.search(str(file))))
-    return Licence(about["Name"], package.version, stated.strip().partition("\n")[0], texts)
+    return Licence(about["Name"], package.version, stated, texts)

@@ -15,6 +15,7 @@ from gen.datasheet.page import datasheet
 from gen.designs.design import Design
 from gen.emission.emit import Emission
 from gen.output.folder import MANIFEST
+from gen.output.heads import with_heads
 from gen.output.manifest import as_bytes, digest, to_json
 from gen.registers.documents import register_documents
 from hdl.common.core_clock import CORE_MHZ
@@ -52,8 +53,8 @@ def write_package(
     does not fit the Verilog.
     """
     manifest = json.loads((folder / MANIFEST).read_text())
-    files = package_files(
-        emission, board, design, placement, manifest["preset"], manifest["settings"]
+    files = with_heads(
+        package_files(emission, board, design, placement, manifest["preset"], manifest["settings"])
     )
     for name, text in files.items():
         path = folder / name

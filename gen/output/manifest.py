@@ -4,13 +4,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from gen.datasheet.page import datasheet
 from gen.emission.emit import Emission
 from gen.output.folder import MADE_BY, MANIFEST
+from gen.output.heads import version_of, with_heads
 from gen.registers.documents import register_documents
 
 TOOLS = ("ingather", "amaranth", "pyosys")
@@ -43,6 +43,7 @@ def write_design(
     files["datasheet.html"] = datasheet(
         emission, design=design, preset=preset, settings=settings, resources=resources
     )
+    files = with_heads(files)
     hashes = {name: digest(text) for name, text in files.items()}
     manifest = {
         "made_by": MADE_BY,
@@ -52,7 +53,7 @@ def write_design(
         "parameters": asdict(component.params),
         "top": emission.top.name,
         "ports": [asdict(port) for port in emission.top.ports],
-        "modules": describe_modules(emission),
+        "modules": describe_modules(emission, hashes),
         "latencies": dict(getattr(component, "latencies", {})),
         "tools": {name: version_of(name) for name in TOOLS},
         "digest": emission.digest,
@@ -66,17 +67,17 @@ def write_design(
     return hashes | {MANIFEST: digest(files[MANIFEST])}
 
 
-def describe_modules(emission: Emission) -> list[dict[str, Any]]:
-    """Describe each distinct module: its file, how often it is placed, its hash."""
+def describe_modules(emission: Emission, hashes: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Describe each distinct module: its file, how often it is placed, its hash of ``hashes``."""
     counts = emission.counts()
     return [
         {
             "name": name,
             "file": f"rtl/{name}.v",
             "instances": counts[name],
-            "sha256": digest(module.verilog),
+            "sha256": hashes[f"rtl/{name}.v"],
         }
-        for name, module in emission.modules.items()
+        for name in emission.modules
     ]
 
 
@@ -99,11 +100,3 @@ def as_bytes(text: str | bytes) -> bytes:
 def to_json(value: Any) -> str:
     """Return ``value`` as indented JSON."""
     return json.dumps(value, indent=2) + "\n"
-
-
-def version_of(package: str) -> str:
-    """Return the version of an installed package, or that it is not installed."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"

@@ -12,6 +12,7 @@ import pytest
 from gen.cli import COMMANDS
 from gen.designs.catalogue import commands
 
+VERSION = version("ingather")
 ENGINE = ("generate", "p4sgd-engine", "--preset", "tiny")
 
 
@@ -54,6 +55,8 @@ def test_files_and_manifest_agree(generated):
     for module in modules.values():
         assert files[module["file"]].decode().count("\nendmodule") == 1
         assert manifest["files"][module["file"]] == module["sha256"]
+        head = files[module["file"]].decode().partition("\n")[0]
+        assert head == f"// SPDX-License-Identifier: Apache-2.0; made by ingather {VERSION}"
     assert {"clk", "rst", "words_payload"} <= {port["name"] for port in manifest["ports"]}
     # Without registers there are no files of them.
     rest = {name for name in files if not name.startswith("rtl/")}
@@ -119,7 +122,7 @@ def test_help_names_all_commands_and_loads_none(option):
 def test_version():
     result = ingather("--version")
     assert result.returncode == 0
-    assert result.stdout == f"ingather {version('ingather')}\n"
+    assert result.stdout == f"ingather {VERSION}\n"
 
 
 COMPLETIONS = [

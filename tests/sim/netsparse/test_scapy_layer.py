@@ -5,8 +5,8 @@ from scapy.layers.l2 import Ether
 from scapy.utils import rdpcap
 
 from hdl.netsparse.protocol import Kind
-from tests.sim.netsparse.scapy_layer import PORT, ConcatenationLayer, PrLayer, dissect, write_pcap
 from sim.netsparse.wire import Packet
+from tests.sim.netsparse.scapy_layer import PORT, ConcatenationLayer, PrLayer, dissect, write_pcap
 from tests.sim.netsparse.test_wire import ADDRESSES, random_packet
 
 

@@ -6,8 +6,8 @@ from scapy.layers.l2 import Ether
 from scapy.utils import rdpcap
 
 from sim.switchgnn.golden.frames import Kind
-from tests.sim.switchgnn.scapy_layer import HeadLayer, dissect, write_pcap
 from sim.switchgnn.wire import to_octets
+from tests.sim.switchgnn.scapy_layer import HeadLayer, dissect, write_pcap
 from tests.sim.switchgnn.test_wire import ADDRESSES, LANE, TARGETS, random_frame
 
 LANES = 32
