@@ -13,6 +13,7 @@ from gen.datasheet.interfaces import SIGNAL, interfaces
 from gen.datasheet.links import structure
 from gen.datasheet.prose import function_and_timing, paragraphs, to_html
 from gen.emission.emit import Emission, domain_ports
+from gen.guides.guide import as_html
 from gen.settings import find_parameter, parameters
 from hdl.common.component import Component
 
@@ -35,12 +36,13 @@ def datasheet(
     preset: str,
     settings: Mapping[str, Any],
     resources: Mapping[str, Any] | None = None,
+    guide: str = "",
 ) -> str:
     """Return the datasheet of ``emission``: function, ports, blocks, delays, registers, size.
 
     ``settings`` are those that a user changed. ``resources`` is an estimate as ``ingather synth``
     writes it in JSON: ``total``, and ``modules`` with ``name`` and ``own``, each a mapping of
-    RESOURCES. Equal arguments give equal text.
+    RESOURCES. ``guide`` is the programming guide, in Markdown. Equal arguments give equal text.
     """
     top = emission.top
     component = top.component
@@ -71,6 +73,7 @@ def datasheet(
             kinds=RESOURCES,
             total=(resources or {}).get("total"),
             map=None if register_map is None else register_map(component.params),
+            guide=as_html(guide) if guide else "",
             digest=emission.digest,
         )
     )

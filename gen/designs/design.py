@@ -81,6 +81,7 @@ class Design:
     within: str = ""  #: the design that holds this one on a card, if it has no top of its own
     plan: str = ""  #: path of a function of params and name: the parts of its floorplan
     paper: str = ""  #: path of a function that sets an estimate beside the paper's table
+    guide: str = ""  #: path of a function of params that writes the programming guide, in Markdown
     benches: Mapping[str, Bench] = field(default_factory=dict)
 
     @property

@@ -44,6 +44,7 @@ DESIGN = Design(
         "u280": {"engines": 8, **ENGINE["u280"]},
     },
     preset="u280",
+    guide="gen.guides.p4sgd_worker:guide",
     runs=[
         Run(
             command="train",

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from gen.datasheet.page import datasheet
+from gen.designs.catalogue import designs
+from gen.designs.design import load
 from gen.emission.emit import Emission
 from gen.output.folder import MADE_BY, MANIFEST
 from gen.output.heads import version_of, with_heads
@@ -40,8 +42,11 @@ def write_design(
     component = emission.top.component
     if (register_map := getattr(component, "register_map", None)) is not None:
         files |= register_documents(register_map(component.params))
+    guide = guide_of(design, component.params)
+    if guide:
+        files["GUIDE.md"] = guide
     files["datasheet.html"] = datasheet(
-        emission, design=design, preset=preset, settings=settings, resources=resources
+        emission, design=design, preset=preset, settings=settings, resources=resources, guide=guide
     )
     files = with_heads(files)
     hashes = {name: digest(text) for name, text in files.items()}
@@ -65,6 +70,12 @@ def write_design(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(as_bytes(text))
     return hashes | {MANIFEST: digest(files[MANIFEST])}
+
+
+def guide_of(design: str, params: Any) -> str:
+    """Return the programming guide of a design of the catalogue, empty if it has none."""
+    known = designs().get(design)
+    return load(known.guide)(params) if known and known.guide else ""
 
 
 def describe_modules(emission: Emission, hashes: Mapping[str, str]) -> list[dict[str, Any]]:
