@@ -5,12 +5,15 @@ from typing import Any
 
 from gen.guides.guide import filled
 from hdl.common.registers import RegisterMap
-from hdl.p4sgd.engine.params import PORT_BITS
-from hdl.p4sgd.host.control import Cause
+from hdl.p4sgd.engine.params import PORT_BITS, EngineParams
+from hdl.p4sgd.host.control import START_CYCLES, Cause
 from hdl.p4sgd.host.model_address import group_address, model_bus
 from hdl.p4sgd.host.registers import constants, worker_registers
 from hdl.p4sgd.worker_params import Loss, WorkerParams
+from hdl.u280.hbm_ip import CHANNEL_BITS
 from hdl.u280.pcie import MODEL_BASE
+from hdl.u280.registers import BASE
+from hdl.u280.worker_board import LABELS, PORTS_PER_ENGINE
 
 #: label and loss, by loss
 LOSSES = {
@@ -22,8 +25,8 @@ CAUSES = {
     Cause.CONFIGURATION: "a setting is illegal, settings do not fit each other, or no job is open",
     Cause.WORD_READ: "the memory answered a read of words with an error",
     Cause.LABEL_READ: "the memory answered a read of labels with an error",
-    Cause.SHORT_PLAN: "`word_beats`, `word_runs` or `label_beats` read less than the run takes",
-    Cause.LONG_PLAN: "they read more than the run takes",
+    Cause.SHORT_PLAN: "`word_beats` x `word_runs` or `label_beats` is less than an epoch takes",
+    Cause.LONG_PLAN: "one of them is more than an epoch takes",
     Cause.NETWORK: "the switch did not answer for `retries` repetitions in a row",
     Cause.PEERS: "other workers did not come for `peer_retries` repetitions",
     Cause.MEMORY_BEATS: "a memory port answered with more or fewer beats than asked for",
@@ -35,11 +38,11 @@ WRITTEN = {
     "signed_features": "the form of the codes",
     "chunks": "C",
     "loss": "the loss, by the table of labels",
-    "l2_shift": "q, 4 to 23, or 0 for no L2 term",
+    "l2_shift": "q, 4 to 23, or 0 for no L2 term; 0 in a build without it",
     "join": "1 for a single worker",
-    "vanilla": "0; 1 lets no update begin before all activations of its mini-batch are there",
-    "data_parallel": "0",
-    "from_zero": "0",
+    "vanilla": "0; with many workers 1 changes the order in time, not the result",
+    "data_parallel": "0; 1 is for workers that share samples, not features",
+    "from_zero": "0; 1 is for such workers, all but one",
     "mantissa": "mantissa of the step",
     "exponent": "exponent of the step",
     "batch_micro_batches": "B / K",
@@ -49,11 +52,31 @@ WRITTEN = {
     "word_address_low": "bits 0 to 31 of `word_address`, a multiple of 32",
     "word_address_high": "the bits above",
     "word_beats": "ceil(A / K) x C x s, the words of an engine",
-    "word_stride": "s",
+    "word_stride": "s, where all planes are read",
     "word_runs": "1",
     "label_address_low": "bits 0 to 31 of `label_address`, a multiple of 32",
     "label_address_high": "the bits above",
     "label_beats": "ceil(ceil(A / K) x K / 8), the beats of labels",
+}
+#: what to write for a job of many workers
+JOB = {
+    "address_low": "the worker's own Ethernet address, bytes 0 to 3, the first sent lowest",
+    "address_high": "bytes 4 and 5",
+    "switch_address_low": "the switch's Ethernet address, bytes 0 to 3",
+    "switch_address_high": "bytes 4 and 5",
+    "group_address_low": "the address that the switch answers to, bytes 0 to 3",
+    "group_address_high": "bytes 4 and 5",
+    "worker": "m",
+    "retries": "repetitions in a row that may stay unanswered; 0 for any number",
+    "peer_retries": "repetitions while other workers are missing; 0 for any number",
+    "workers": "bit m for each worker m that takes part",
+    "job": "number of the job at the switch",
+    "epoch": "number of the job's run, another one after each failure",
+    "slot_base": "first slot of the job at the switch",
+    "slot_count": "slots of the job, at most those that the worker has",
+    "timeout": "cycles until a packet that was not answered is sent again",
+    "start_job": "1, when all others are written",
+    "job_open": "reads 1 when the job is begun",
 }
 #: what a host reads, and commands that it gives
 STATE = {
@@ -64,6 +87,9 @@ STATE = {
     "lanes": "reads L",
     "max_bits": "reads S",
     "fraction_bits": "reads F",
+    "l2_built": "reads 1 if the L2 term is there",
+    "max_chunks": "reads the most chunks of an engine",
+    "fifo_words": "reads the most words of a micro-batch",
     "start": "write 1 to begin a run",
     "soft_reset": "write 1 to abandon a run or a failure",
     "clear_counters": "write 1 to set all counters to zero",
@@ -72,6 +98,9 @@ STATE = {
     "failed": "reads 1 when the last run stopped",
     "cause": "reads why it stopped",
 }
+KNOWN_CODES = ((1, -2), (0, 1), (-1, 1), (1, 0), (-2, -1), (1, 1), (0, -2), (-1, 0), (1, -1))
+KNOWN_LABELS = (1, 0, 0, 1, 0, 1, 1, 0, 1)
+KNOWN_WEIGHTS = (2_074_680, -1_288_249)
 STORED, READ = 4, 1  #: of the example: bits of a code, and the plane that is looked for
 
 
@@ -111,9 +140,16 @@ def values(params: WorkerParams) -> dict[str, Any]:
         "engine_stride": beat << layout["engine"].offset,
         "chunk_stride": beat << layout["chunk"].offset,
         "model_base": f"0x{MODEL_BASE:X}",
+        "board_base": f"0x{BASE:X}",
+        "channels": PORTS_PER_ENGINE,
+        "label_channel": LABELS,
+        "channel_bytes": 1 << CHANNEL_BITS,
+        "start_cycles": START_CYCLES,
         "registers": list(rows(registers, WRITTEN)),
         "state": list(rows(registers, STATE)),
+        "network": list(rows(registers, JOB)),
         "ex": example(params),
+        "known": known_answer(engine),
     }
 
 
@@ -130,6 +166,28 @@ def rows(map: RegisterMap, uses: Mapping[str, str]) -> Iterator[dict[str, str]]:
                     "bits": f"{last}:{offset}" if last > offset else f"{offset}",
                     "use": uses[field.name],
                 }
+
+
+def known_answer(engine: EngineParams) -> dict[str, Any] | None:
+    """Return a small training and its result; None for a build that rounds in another order."""
+    if (engine.banks, engine.fraction_bits) != (8, 23):
+        return None
+    words = []
+    for start in range(0, len(KNOWN_CODES), engine.banks):
+        for plane in (1, 0):
+            ones = [
+                (k, lane)
+                for k, codes in enumerate(KNOWN_CODES[start : start + engine.banks])
+                for lane, code in enumerate(codes)
+                if code >> plane & 1
+            ]
+            words.append(f"{sum(1 << k * engine.lanes + lane for k, lane in ones):x}")
+    return {
+        "codes": KNOWN_CODES,
+        "labels": KNOWN_LABELS,
+        "weights": KNOWN_WEIGHTS,
+        "words": words,
+    }
 
 
 def example(params: WorkerParams) -> dict[str, int]:

@@ -7,14 +7,12 @@ from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 from cocotbext.axi import AxiBus, AxiMaster, AxiResp
 from numpy.typing import NDArray
 
-from hdl.p4sgd.host.control import Cause
+from hdl.p4sgd.host.control import START_CYCLES, Cause
 from hdl.p4sgd.host.counters import COUNTERS
 from hdl.p4sgd.host.model_address import group_address, model_bus
 from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.register_driver import BusError, RegisterDriver, quiet
-
-START_CYCLES = 4  #: most cycles from the answer to the write of ``start`` to ``busy``
 
 
 class WorkerFailure(RuntimeError):

@@ -12,6 +12,7 @@ from hdl.p4sgd.worker_params import ADDRESS_BITS, LOSS_SETTINGS, Loss, WorkerPar
 
 RESET_CYCLES = 17  #: cycles of a reset, enough for three dies (EngineChain.reset_cycles)
 SEQUENCES = 1 << 16  #: number of slots that a frame can name
+START_CYCLES = 4  #: most cycles from the answer to the write of ``start`` to ``busy``
 
 
 class Cause(enum.Enum, shape=4):

@@ -98,12 +98,11 @@ def test_an_epoch_is_bit_exact(params, build, loss, bits, signed, stored):
         step=step,
         fraction_bits=params.engine.fraction_bits,
     )
-    expected, saturations = epoch(
+    expected, _ = epoch(
         codes >> stored - bits, labels, weights, training, Parts.single(codes.shape[1])
     )
     assert (model_to_weights([found], geometry, codes.shape[1]) == expected).all()
     assert (expected != weights).any()
-    assert not saturations.activation
 
 
 def test_the_sigmoid_is_bit_exact(params):
@@ -124,4 +123,24 @@ def test_every_setting_and_cause_is_told():
 def test_the_text_is_whole(preset):
     text = guide(DESIGN.params_of(preset))
     assert not re.search(r"\{[{%]|None|\bTODO\b", text)
-    assert text.count("\n## ") == 10
+    assert text.count("\n## ") == 12
+
+
+def test_the_known_answer_is_right(params, build):
+    known = values(params)["known"]
+    codes, one = np.array(known["codes"]), 1 << params.engine.fraction_bits
+    labels = np.array(known["labels"]) * one
+    words = independent.word_images(codes, 2, build)
+    told = [
+        int(word, 16).to_bytes(params.engine.word_bits // 8, "little") for word in known["words"]
+    ]
+    ports = [b"".join(word[32 * q : 32 * q + 32] for word in told) for q in range(build.P)]
+    assert words[: build.P] == ports
+    assert not any(map(any, words[build.P :]))
+    fields = independent.settings(*codes.shape, 2, True, 1, 8, 65536, 19, build)
+    model = np.zeros((params.engines, 1, params.engine.lanes), np.int64)
+    found = independent.train_epoch(
+        fields, words, independent.label_image(labels, build), model, build
+    )
+    assert tuple(found[0, 0, :2]) == known["weights"]
+    assert np.count_nonzero(found) == 2

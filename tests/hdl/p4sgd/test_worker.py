@@ -13,7 +13,7 @@ from cocotbext.axi import AxiResp
 from gen.emission.emit import module_name
 from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.engine.params import BURST_BEATS, PORT_BITS, EngineParams
-from hdl.p4sgd.host.control import Cause
+from hdl.p4sgd.host.control import START_CYCLES, Cause
 from hdl.p4sgd.host.registers import IDENTITY, worker_registers
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness import streams
@@ -26,7 +26,7 @@ from sim.p4sgd.train import memory_arguments
 from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import MemorySettings
 from sim.p4sgd.training_workload import TrainingWorkload
-from sim.p4sgd.worker_driver import START_CYCLES, BusError, WorkerDriver, WorkerFailure
+from sim.p4sgd.worker_driver import BusError, WorkerDriver, WorkerFailure
 from sim.surroundings.axi_memory import MEMORY_ARRAY, Fault
 from sim.workloads.layout import model_to_weights, weights_to_model
 from tests.hdl.common.register_pace import registers_at_any_pace
