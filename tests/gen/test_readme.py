@@ -11,7 +11,11 @@ from gen.cli import make_app
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("constraints", "gen", "hdl", "sim", "tests")
-READMES = [ROOT / "README.md", *(p for f in FOLDERS for p in sorted((ROOT / f).rglob("README.md")))]
+READMES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *(p for f in FOLDERS for p in sorted((ROOT / f).rglob("README.md"))),
+]
 FILES = [
     *(path.name for path in ROOT.iterdir()),
     *(path.relative_to(ROOT).as_posix() for f in FOLDERS for path in (ROOT / f).rglob("*")),
@@ -70,11 +74,16 @@ def test_commands_have_the_options_that_they_are_shown_with(app, command):
 
 
 def test_the_picture_says_what_it_shows():
-    caption = PLAIN.partition("(sim/pictures/digits.png)")[2].partition("*`ingather")[0]
+    caption = PLAIN.partition("(sim/pictures/digits.png)")[2].partition("## ")[0]
     assert "digits, >= 5 against the rest" in caption
     assert "Loss and accuracy are those of the training samples" in caption
 
 
-def test_no_vivado_has_seen_the_package():
-    row = next(line for line in README.splitlines() if "all that Vivado needs" in line)
-    assert "no Vivado has seen it yet" in row
+def test_limits_are_told_up_front():
+    limits = PLAIN.partition("## What it is not")[2].partition("## ")[0]
+    for text in ("No Vivado has built", "no card has run", "two network ports", "512 MB", "energy"):
+        assert text in limits
+
+
+def test_lines_are_short():
+    assert [line for line in README.splitlines() if len(line) > 105 and line[0] != "|"] == []
