@@ -17,6 +17,8 @@ import pytest
 from sim.harness.cache import cache_root
 
 ROOT = Path(__file__).parents[1]
+SOURCES = ("gen", "hdl", "sim", "constraints", "ingather.py", "pyproject.toml")
+SOURCES += ("README.md", "LICENSE", "NOTICE")
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 TINY = ("--preset", "tiny")
 SWEEP = """
@@ -39,7 +41,7 @@ def called(*command, **options):
 def copy_of_checkout(folder):
     """What a wheel is built from: as a build in the checkout itself would mix with its caches."""
     with tarfile.open(folder / "sources.tar", "w") as archive:
-        for name in ("gen", "hdl", "sim", "constraints", "ingather.py", "pyproject.toml"):
+        for name in SOURCES:
             archive.add(ROOT / name, name, filter=lambda f: None if "__pycache__" in f.name else f)
     with tarfile.open(folder / "sources.tar") as archive:
         archive.extractall(folder / "sources", filter="data")
@@ -112,6 +114,16 @@ def test_an_installed_wheel_does_what_the_checkout_does(installed, ingather):
     assert "queen" in page
     module = json.loads((work / "card" / "manifest.json").read_text())["modules"][0]
     assert (work / "card" / module["file"]).is_file()
+
+
+def test_its_metadata_tell_licence_and_purpose(installed):
+    (told,) = installed.glob("environment/lib/python*/site-packages/ingather-*.dist-info")
+    metadata = (told / "METADATA").read_text()
+    assert "\nLicense-Expression: Apache-2.0\n" in metadata
+    assert "Description-Content-Type: text/markdown" in metadata
+    assert "## What it is not" in metadata
+    licences = {path.relative_to(told / "licenses").as_posix() for path in told.rglob("LICENSE")}
+    assert licences == {"LICENSE", "sim/mina/data/LICENSE"}
 
 
 def test_it_came_from_the_wheel_alone(installed):
