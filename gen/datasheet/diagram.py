@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 from gen.datasheet.layers import Graph, Layout, lay_out
 from gen.datasheet.links import Link, Structure
 
-BOX, PILL = 168, 128  #: widths of a block and of a port of the design
+BOX, PILL = 200, 150  #: widths of a block and of a port of the design
 SPACE = 150  #: between columns
 STEP = 18  #: between arrows at the side of a box
 MARGIN = 12
@@ -15,14 +15,14 @@ DRAWN_BITS = 32  #: signals of fewer bits are not drawn
 REGISTERS = "register_block_"  #: it is joined to almost everything
 
 STYLE = """
-.box{fill:#eef3f9;stroke:#35618f;stroke-width:1.2}.pile{fill:#dbe6f2}
-.pill{fill:#fff7e6;stroke:#a9781f;stroke-width:1.2}
-.stream{fill:none;stroke:#35618f;stroke-width:1.6}
-.signal{fill:none;stroke:#8a94a0;stroke-width:1.2;stroke-dasharray:4 3}
-text{font-family:system-ui,Helvetica,Arial,sans-serif;fill:#1d2733}
-.name{font-size:12.5px;font-weight:600;text-anchor:middle}
-.module{font-size:8.5px;text-anchor:middle;fill:#5a6673}
-.label{font-size:9.5px;paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}
+.box{fill:var(--tint);stroke:var(--one);stroke-width:1.2}.pile{fill:var(--line)}
+.pill{fill:var(--paper);stroke:var(--two);stroke-width:1.2}
+.stream{fill:none;stroke:var(--one);stroke-width:1.6}
+.signal{fill:none;stroke:var(--soft);stroke-width:1.2;stroke-dasharray:4 3}
+text{font-family:system-ui,Helvetica,Arial,sans-serif;fill:var(--ink)}
+.name{font-size:13px;font-weight:600;text-anchor:middle}
+.module{font-size:9.5px;text-anchor:middle;fill:var(--soft)}
+.label{font-size:11px;paint-order:stroke;stroke:var(--paper);stroke-width:3px;stroke-linejoin:round}
 """.replace("\n", "")
 
 
@@ -134,8 +134,8 @@ class Drawing:
                 f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
                 f"<style>{STYLE}</style>",
                 "<defs>",
-                head("stream", "#35618f"),
-                head("signal", "#8a94a0"),
+                head("stream", "var(--one)"),
+                head("signal", "var(--soft)"),
                 "</defs>",
                 *arrows,
                 *boxes,
@@ -201,7 +201,7 @@ def head(kind: str, colour: str) -> str:
     return (
         f'<marker id="head-{kind}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8"'
         f' markerHeight="8" markerUnits="userSpaceOnUse" orient="auto">'
-        f'<path d="M0 0L8 4L0 8z" fill="{colour}"/></marker>'
+        f'<path d="M0 0L8 4L0 8z" style="fill:{colour}"/></marker>'
     )
 
 

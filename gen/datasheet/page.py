@@ -5,7 +5,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from gen.datasheet.diagram import DRAWN_BITS, diagram
@@ -14,8 +14,11 @@ from gen.datasheet.links import structure
 from gen.datasheet.prose import function_and_timing, paragraphs, to_html
 from gen.emission.emit import Emission, domain_ports
 from gen.guides.guide import as_html
+from gen.output.heads import own_version
+from gen.page.page import Section, environment, render
 from gen.settings import find_parameter, parameters
 from hdl.common.component import Component
+from hdl.common.core_clock import CORE_MHZ
 
 #: kinds of resources, as an estimate names them and as people do
 RESOURCES = {
@@ -49,49 +52,59 @@ def datasheet(
     docstring = type(component).__doc__
     function, timing = function_and_timing(docstring)
     register_map = getattr(component, "register_map", None)
-    parts = structure(emission)
     ports = interfaces(component)
-    return (
-        environment()
-        .get_template("page.html.j2")
-        .render(
-            design=design,
-            preset=preset,
-            top=top.name,
-            about=first_line(docstring),
-            function=function,
-            timing=timing,
-            parameters=parameter_rows(component, settings),
-            changed=len(settings),
-            diagram=Markup(diagram(parts)),
-            drawn_bits=DRAWN_BITS,
-            clocks=[domain_ports(domain) for domain in top.domains],
-            buses=[port for port in ports if port.kind != SIGNAL],
-            signals=[port for port in ports if port.kind == SIGNAL],
-            latencies=latencies(component),
-            modules=module_rows(emission, resources),
-            kinds=RESOURCES,
-            total=(resources or {}).get("total"),
-            map=None if register_map is None else register_map(component.params),
-            guide=as_html(guide) if guide else "",
-            digest=emission.digest,
-        )
-    )
+    changed = len(settings)
+    values = {
+        "top": top.name,
+        "version": own_version(),
+        "mhz": CORE_MHZ,
+        "about": first_line(docstring),
+        "function": function,
+        "timing": timing,
+        "parameters": parameter_rows(component, settings),
+        "changed": changed,
+        "diagram": Markup(diagram(structure(emission))),
+        "drawn_bits": DRAWN_BITS,
+        "clocks": [domain_ports(domain) for domain in top.domains],
+        "buses": [port for port in ports if port.kind != SIGNAL],
+        "signals": [port for port in ports if port.kind == SIGNAL],
+        "latencies": latencies(component),
+        "modules": module_rows(emission, resources),
+        "kinds": RESOURCES,
+        "total": (resources or {}).get("total"),
+        "map": None if register_map is None else register_map(component.params),
+        "guide": as_html(guide) if guide else "",
+        "digest": emission.digest,
+    }
+    return render(f"{design}, {preset}{', changed' if changed else ''}", sections(values))
 
 
-def environment() -> Environment:
-    """Load the page's templates; everything that is put in is escaped."""
-    templates = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=True,
-    )
-    templates.filters["prose"] = to_html
-    templates.filters["thousands"] = lambda number: f"{number:,}"
-    return templates
+def sections(values: Mapping[str, Any]) -> list[Section]:
+    """Return the parts of the page, each a block of the template; registers and guide if any."""
+    template = templates().get_template("sections.html.j2")
+    titles = {
+        "function": "Function",
+        "blocks": "Block diagram",
+        "ports": "Ports",
+        "timing": "Timing",
+        "registers": "Registers" if values["map"] else "",
+        "programming": "Programming" if values["guide"] else "",
+        "parameters": "Parameters",
+        "modules": "Modules and resources" if values["total"] else "Modules",
+    }
+    return [
+        Section(title, "".join(template.blocks[name](template.new_context(dict(values)))))
+        for name, title in titles.items()
+        if title
+    ]
+
+
+def templates() -> Environment:
+    """Load the templates of the page's parts."""
+    made = environment(Path(__file__).parent)
+    made.filters["prose"] = to_html
+    made.globals["zip"] = zip
+    return made
 
 
 def parameter_rows(component: Component, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
