@@ -11,6 +11,7 @@ BOX, PILL = 200, 150  #: widths of a block and of a port of the design
 SPACE = 150  #: between columns
 STEP = 18  #: between arrows at the side of a box
 MARGIN = 12
+LEAST_SCALE = 0.85  #: to which a browser may shrink the picture: its text can still be read
 DRAWN_BITS = 32  #: signals of fewer bits are not drawn
 REGISTERS = "register_block_"  #: it is joined to almost everything
 
@@ -129,9 +130,10 @@ class Drawing:
         labels = [self.label(index) for index in range(len(self.links))]
         boxes = [self.box(name) for name in self.nodes]
         size = f'viewBox="0 0 {self.width:.0f} {self.height:.0f}" width="{self.width:.0f}"'
+        least = f'style="min-width:{LEAST_SCALE * self.width:.0f}px"'  # it scrolls from there on
         return "\n".join(
             [
-                f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
+                f'<svg xmlns="http://www.w3.org/2000/svg" {size} {least} role="img">',
                 f"<style>{STYLE}</style>",
                 "<defs>",
                 head("stream", "var(--one)"),
@@ -207,7 +209,7 @@ def head(kind: str, colour: str) -> str:
 
 def text(kind: str, x: float, y: float, words: str, width: float) -> str:
     """Return a line of text in the middle of a box, squeezed if it would not fit."""
-    letter = 7.0 if kind == "name" else 4.7
+    letter = 7.6 if kind == "name" else 5.6
     fit = f' textLength="{width:.0f}" lengthAdjust="spacingAndGlyphs"'
     squeeze = fit if len(words) * letter > width else ""
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}"{squeeze}>{escape(words)}</text>'
