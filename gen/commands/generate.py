@@ -9,6 +9,7 @@ from rich.console import Console
 
 from gen.commands.generating import Wanted
 from gen.commands.generating import generate as write
+from gen.commands.waiting import waiting
 from gen.designs.catalogue import find_design
 from gen.errors import UserError
 from gen.output.folder import check_target
@@ -58,8 +59,8 @@ def generate(
     )
     wanted.params()
     check_target(output)
-    with Console(stderr=True).status(f"generating {design}") as status:
-        made = write(wanted, output, status.update)
+    with waiting(Console(stderr=True), f"generating {design}") as update:
+        made = write(wanted, output, update)
     modules, instances = len(made.emission.modules), sum(made.emission.counts().values())
     typer.echo(
         f"{output}: {made.emission.top.name}, {modules} modules in {instances} instances,"

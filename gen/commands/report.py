@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from gen.commands.waiting import waiting
 from gen.errors import UserError
 from gen.output.folder import check_file, write_file
 
@@ -35,7 +36,7 @@ def report(places: Places = None, output: Output = DEFAULT_OUTPUT) -> None:
     from gen.report.report import report as make_page
     from gen.report.sources import find
 
-    with Console(stderr=True).status("reading results"):
+    with waiting(Console(stderr=True), "reading results"):
         page, left_out = make_page(find(places or [Path("build")]))
     if output == DEFAULT_OUTPUT:
         output.parent.mkdir(exist_ok=True)

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from gen.commands.options import asked_of, options_of, parameter, shortcuts_of, with_options
+from gen.commands.waiting import waiting
 from gen.designs.design import Design, Run
 from gen.errors import UserError
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
@@ -19,6 +20,7 @@ from gen.settings import make_params, parse_settings
 
 RESULT = "result.json"
 FORMAT = 2  #: version of the format of a result
+BUILDING = "building the simulator (once for this hardware; minutes for large ones)"
 
 
 def command_of(design: Design, run: Run) -> Any:
@@ -64,15 +66,15 @@ def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
         asked = session_class.workload(**asked_of(session_class.workload, values))
         changes = {**session_class.needs(asked), **changes}  # the user's are the last
         params = make_params(design.params_class, design.settings_of(preset), changes)
-        with console.status("reading the data"):
+        with waiting(console, "reading the data"):
             session = session_class(params, asked)
     except ValueError as error:
         raise UserError(str(error)) from error
     with written_whole(output) as folder:
-        result = simulate(session, console)
+        result, stop = simulate(session, console)
         files = [RESULT, *session.write(folder)]
         content = result_json(design, run, preset, session, result)
-        write_json(folder / RESULT, content)
+        write_json(folder / RESULT, content | {"unfinished": stop is not None})
         write_json(folder / MANIFEST, {"made_by": MADE_BY, "command": run.command, "files": files})
     for line in session.summary(result):
         console.print(line, soft_wrap=True)
@@ -82,15 +84,23 @@ def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
     if not result.exact:
         console.print(f"NOT what it must be: {result.difference}", style="red", soft_wrap=True)
         raise typer.Exit(1)
+    if stop is not None:
+        stop.add_note(f"what had ended is in {output}")
+        raise stop
 
 
-def simulate(session: Any, console: Console) -> Any:
-    """Build the simulator and run the session, behind a line of progress; return the result."""
+def simulate(session: Any, console: Console) -> tuple[Any, KeyboardInterrupt | None]:
+    """Build the simulator and run the session, behind a line of progress; return the result.
+
+    Interrupted, it returns that of what had ended, and the interrupt.
+    """
     from sim.harness.session import Listener, RunFailed
 
     for line in session.about():
         console.print(line, soft_wrap=True)
-    with console.status("building the simulator (once for this hardware; minutes for large ones)"):
+    with waiting(
+        console, "building the simulator (once for this hardware; minutes for large ones)"
+    ):
         simulator = session.build(session.hardware(session.params, session.asked))
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with (
@@ -111,9 +121,13 @@ def simulate(session: Any, console: Console) -> Any:
                 progress.update(task, description=text, completed=done, total=total)
 
         try:
-            return session.run(simulator, Path(scratch), Show())
+            return session.run(simulator, Path(scratch), Show()), None
         except RunFailed as failure:
             raise UserError(str(failure)) from failure
+        except KeyboardInterrupt as stop:
+            if (ended := session.unfinished()) is None:
+                raise
+            return ended, stop
 
 
 def result_json(design: Design, run: Run, preset: str, session: Any, result: Any) -> dict[str, Any]:

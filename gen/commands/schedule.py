@@ -13,6 +13,7 @@ from rich.console import Console
 
 from gen.commands.options import asked_of, options_of, parameter, with_options
 from gen.commands.run import write_json
+from gen.commands.waiting import waiting
 from gen.errors import UserError
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
 from gen.page.page import Section, environment, render
@@ -51,13 +52,13 @@ def execute(values: Mapping[str, Any]) -> None:
 
     console = Console(highlight=False)
     with written_whole(output) as folder:
-        with console.status(f"scheduling {len(given.jobs):,} jobs"):
+        with waiting(console, f"scheduling {len(given.jobs):,} jobs"):
             found = schedule(asked, given, LOGGED)
             began = time.perf_counter()
             bound = bound_of(found)
             bound_s = time.perf_counter() - began
         files = write_files(folder, found, bound, bound_s)
-        with console.status("drawing"):
+        with waiting(console, "drawing"):
             pictures = draw_all(folder, found)
             summary = summary_of(found, bound, bound_s)
             page = page_of(summary, list(job_rows(found)), folder, pictures)
@@ -97,8 +98,8 @@ def compare_with_switches(on_switches: Any, console: Console) -> Any:
     """Return how switches in hardware and the simulator agree on the jobs."""
     from sim.mina.rtl.comparison import compare
 
-    waiting = "running the jobs on switches in hardware, which are built once (minutes)"
-    with console.status(waiting), tempfile.TemporaryDirectory(prefix="ingather-rtl-") as scratch:
+    text = "running the jobs on switches in hardware, which are built once (minutes)"
+    with waiting(console, text), tempfile.TemporaryDirectory(prefix="ingather-rtl-") as scratch:
         return compare(on_switches, Path(scratch))
 
 

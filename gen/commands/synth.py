@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from gen.board.boards import BoardDesign, find_board
+from gen.commands.waiting import waiting
 from gen.designs.catalogue import find_design
 from gen.designs.design import Design, load
 from gen.errors import UserError, unknown
@@ -140,15 +141,15 @@ def estimate(component: Any, design: str, jobs: int | None = None) -> tuple[Any,
     from sim.harness.emissions import emission_of
 
     yosys_version()
-    with Console(stderr=True).status(f"generating {design}") as status:
+    with waiting(Console(stderr=True), f"generating {design}") as update:
         emission = emission_of(
             component,
             generated=True,
-            progress=lambda name: status.update(f"elaborating {name}"),
+            progress=lambda name: update(f"elaborating {name}"),
         )
         return emission, synthesise(
             with_boxes(emission),
-            progress=lambda done, of, name: status.update(f"module {done} of {of}: {name} mapped"),
+            progress=lambda done, of, name: update(f"module {done} of {of}: {name} mapped"),
             jobs=jobs,
             cache=cached_folder,
         )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from gen.commands.waiting import waiting
 from gen.errors import UserError
 from gen.output.folder import MADE_BY, MANIFEST, written_whole
 from sim.harness.coverage_runs import COVERAGE, COVERAGE_RUNS
@@ -193,12 +194,12 @@ def look_into(outcome: "Outcome", folder: Path, most: int, console: Console) -> 
     from gen.verify.failures import explain
 
     most = 0 if outcome.interrupted else most
-    with console.status("") as status:
+    with waiting(console, "looking into failures") as update:
         try:
-            outcome.items = explain(outcome.items, folder, most, status.update)
+            outcome.items = explain(outcome.items, folder, most, update)
         except KeyboardInterrupt:
             outcome.interrupted = True
-            outcome.items = explain(outcome.items, folder, 0, status.update)
+            outcome.items = explain(outcome.items, folder, 0, update)
 
 
 def measure(

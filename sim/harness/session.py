@@ -101,6 +101,10 @@ class Session:
         """Simulate in ``folder``; raise RunFailed if the hardware stops before the end."""
         raise ValueError(NOT_SIMULATED)
 
+    def unfinished(self) -> Result | None:
+        """Return the result of what had ended of an interrupted run; None if that is nothing."""
+        return None
+
     def write(self, folder: Path) -> Sequence[str]:
         """Write pictures and data of the ended run into ``folder``; return their names."""
         return ()

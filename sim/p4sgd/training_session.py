@@ -125,6 +125,14 @@ class TrainingSession(Session):
             network=self.asked.network,
             seed=self.asked.seed,
         )
+        return self.result(clock_mhz)
+
+    def unfinished(self) -> Result | None:
+        """Return the result of the epochs that had ended; None if no epoch had."""
+        return self.result() if self.comparison.rows else None
+
+    def result(self, clock_mhz: float = CLOCK_MHZ) -> Result:
+        """Return the result of all epochs that have ended."""
         exact = self.comparison.bit_exact
         return Result(
             figures=self.figures(clock_mhz),

@@ -134,13 +134,21 @@ class GcnSession(Session):
         with self.adder(simulator, folder) as make:
             self.comparison = Comparison(self.training, make)
             self.train(self.comparison, listener or Listener())
+        return self.result(self.comparison)
+
+    def unfinished(self) -> Result | None:
+        """Return the result of the epochs that had ended; None if no epoch had."""
+        return self.result(self.comparison) if self.comparison and self.comparison.rows else None
+
+    def result(self, comparison: Comparison) -> Result:
+        """Return the result of all epochs that have ended."""
         return Result(
-            figures=self.figures(self.comparison),
-            exact=not self.comparison.difference,
-            difference=self.comparison.difference,
-            warnings=self.comparison.warnings,
-            curves=self.curves(self.comparison),
-            details=self.details(self.comparison),
+            figures=self.figures(comparison),
+            exact=not comparison.difference,
+            difference=comparison.difference,
+            warnings=comparison.warnings,
+            curves=self.curves(comparison),
+            details=self.details(comparison),
         )
 
     def train(self, comparison: Comparison, listener: Listener) -> None:
@@ -157,15 +165,16 @@ class GcnSession(Session):
     def figures(self, comparison: Comparison) -> dict[str, float]:
         """Return the figures by their names in ``counted``."""
         rows, last = comparison.rows, comparison.rows[-1].flat()
+        epochs = max(1, rows[-1].epoch)
         qualities = {
             f"{source}_{name}": last[f"{source}_{name}"] for source in SOURCES for name in QUALITIES
         }
-        counters = {name: comparison.total[name] / self.asked.epochs for name in COUNTERS}
+        counters = {name: comparison.total[name] / epochs for name in COUNTERS}
         return (
             qualities
             | counters
             | {
-                "saturations": sum(row.saturations for row in rows) / self.asked.epochs,
+                "saturations": sum(row.saturations for row in rows) / epochs,
                 "exact": float(not comparison.difference),
             }
         )

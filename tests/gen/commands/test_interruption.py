@@ -1,5 +1,6 @@
 """SIGINT or SIGTERM to the command alone: nothing that it has started stays, nor what it wrote."""
 
+import json
 import signal
 from pathlib import Path
 
@@ -93,6 +94,24 @@ def test_no_compiler_stays(arguments, number, says, left, tmp_path):
     assert left_in(tmp_path) == sorted(["bin", "bits.toml", *left])
     assert unfinished(process, tools.get("INGATHER_CACHE")) == []
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_epochs_that_had_ended_are_kept(tmp_path):
+    process = start(tmp_path, *TRAIN, "--epochs", 5000, "--batch", 64)
+    heard = [process.stdout.readline()]
+    while heard[-1].split()[:1] != ["2"]:
+        heard.append(process.stdout.readline())
+        assert heard[-1], heard
+    process.send_signal(signal.SIGINT)
+    status, errors = ended(process)
+    assert status == 130
+    assert errors == "ingather: interrupted; what had ended is in above/out\n"
+    result = json.loads((tmp_path / "above/out/result.json").read_text())
+    assert result["unfinished"]
+    assert result["exact"]
+    assert 2 <= len(result["epochs"]) < 5000
+    assert (tmp_path / "above/out/weights.npz").is_file()
+    assert unfinished(process) == []
 
 
 def test_no_simulator_stays(tmp_path):
