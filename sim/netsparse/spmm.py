@@ -28,7 +28,7 @@ from sim.netsparse.spmm_workload import SpmmWorkload
 from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.node import host_memory, snic_memory
 from sim.workloads.matrices import FAMILIES, load_matrix, with_integer_values
-from sim.workloads.partition import Ints, Partition, batches
+from sim.workloads.partition import Ints, Partition, batches, dealt
 
 LARGEST_NUMBER = 99  #: largest number in a property, and its negative
 LEAST_TIMEOUT = 2_000_000
@@ -107,14 +107,14 @@ class SpmmRun:
         return np.broadcast_to(np.uint32(0), shape)
 
     def dealt(self, stream: Ints) -> list[list[Ints]]:
-        """Return a node's idxs as work requests, given to its clients in turn."""
+        """Return a node's idxs as work requests, given to its clients in turn or in shares."""
         commands = batches(stream, self.asked.batch)
         if len(commands) > 1 << TAG_BITS:
             raise ValueError(
                 f"a batch of {self.asked.batch} idxs makes {len(commands)} work requests of a"
                 f" node: at most {1 << TAG_BITS}"
             )
-        return [commands[client :: self.clients] for client in range(self.clients)]
+        return dealt(commands, self.clients, shares=self.asked.shares)
 
     def simulate(
         self,

@@ -63,6 +63,11 @@ class SpmmWorkload(Workload):
     batch: int = setting(
         1024, "Put so many idxs into a work request.", least=1, most=(1 << COUNT_BITS) - 1
     )
+    shares: bool = setting(
+        False,
+        "Give each client consecutive work requests, its share of a node's, instead of one after"
+        " another in turn: clients whose idxs are far apart seldom ask for one property at a time.",
+    )
     filter: bool = setting(
         True,
         "Keep properties that have come from being asked for again, by the idx filter.",

@@ -1,13 +1,17 @@
 """Partitions a matrix and its properties by rows over nodes (NetSparse, section 2.1)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 Ints = NDArray[np.int64]
+Command = TypeVar("Command")
 
 
 @dataclass(frozen=True)
@@ -86,9 +90,14 @@ def batches(idxs: Ints, size: int) -> list[Ints]:
     return [idxs[start : start + size] for start in range(0, len(idxs), size)]
 
 
-def dealt(commands: list[Ints], units: int) -> list[Ints]:
-    """Return what each of ``units`` reads when commands are dealt to them in turn."""
+def dealt(commands: Sequence[Command], units: int, *, shares: bool = False) -> list[list[Command]]:
+    """Return the commands of each of ``units``: one after another in turn, or consecutive shares.
+
+    Either way a unit gets as many as another one, or one more.
+    """
     if units < 1:
         raise ValueError(f"there must be at least 1 unit, not {units}")
-    nothing = np.empty(0, np.int64)
-    return [np.concatenate([nothing, *commands[unit::units]]) for unit in range(units)]
+    if not shares:
+        return [list(commands[unit::units]) for unit in range(units)]
+    ends = [unit * len(commands) // units for unit in range(units + 1)]
+    return [list(commands[start:end]) for start, end in pairwise(ends)]

@@ -11,9 +11,16 @@ in a queue depends on how fast they come, not on how many there are. Pending PR 
 entries for each cycle of a PR's way there and back as the paper's, so that a node asks as fast
 against its line, and the same nodes take longest. Scaled as the nonzeros are, as if DelayCycles
 were too, they would let units ask at a fraction of the line's pace; with all of them, as many PRs
-would wait in queues of the network as a node of ours sends in all. The way is still longer against
-the run than the paper's, so that more idxs are asked for again meanwhile, most of all queen's:
-units run along neighbouring lines of its points.
+would wait in queues of the network as a node of ours sends in all.
+
+Requests that follow each other ask for the same idxs: those of a line of queen's points, or of a
+host of a web. Neither shrinks as the nonzeros do, and a PR's way is still longer against the run
+than the paper's. So a scaled request is a small part of what recurs, and clients that run scaled
+requests in turn ask for the same idxs at the same time, which nothing can coalesce: by that alone,
+the tail node of queen would receive 1.6 times as much. Clients get shares of a node's requests
+instead, and are then a 16th of its idxs apart: 1.2 lines of queen, 4 hosts of arabic and 2 of uk,
+where the paper's requests are 1.5 lines, 13 hosts and 3 apart.
+
 Unscaled, all of these are the numbers of table 5, but for links, whose latency has 255 cycles at
 most. Work requests are in rings, because a small batch has little time for registers.
 """
@@ -253,6 +260,7 @@ class Point:
             clients=self.clients,
             servers=self.clients,
             batch=self.requests,
+            shares=self.scaled,
             filter=self.filter,
             coalesce=self.coalesce,
             concatenate=self.concatenate,

@@ -35,10 +35,12 @@ METHOD = (
     " 22.7 bytes: links of ours, of 64 bytes, stand still for the rest of the time. *Scaled* runs"
     " have batch, cache and latencies multiplied by our nonzeros for each one of the paper's, as"
     " many pending entries for each cycle of a PR's way as there, and a middle pipe for each port,"
-    " because a pipe of the paper's switch carries four lines; *unscaled* ones have the numbers of"
-    " table 5, but for links, of 255 cycles of latency at most. The hardware's own pipelines, and"
-    " DelayCycles, do not shrink, so that latencies weigh more in short runs than in the paper's:"
-    " traffic is judged before time."
+    " because a pipe of the paper's switch carries four lines; a client gets a consecutive share of"
+    " its node's requests, because scaled requests are so short that neighbouring ones ask for the"
+    " same idxs, which clients that run them at the same time do twice. *Unscaled* ones deal"
+    " requests in turn and have the numbers of table 5, but for links, of 255 cycles of latency at"
+    " most. The hardware's own pipelines, and DelayCycles, do not shrink, so that latencies weigh"
+    " more in short runs than in the paper's: traffic is judged before time."
 )
 QUICK = (
     "\n\nMade with `--quick`: clusters multiply generated matrices of a quarter of the rows, fewer"

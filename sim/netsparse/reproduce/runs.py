@@ -1,5 +1,6 @@
 """Runs of clusters, in RTL or on the model that is calibrated against it, and what they counted."""
 
+import math
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -9,6 +10,7 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.snic_counters import CLASSES
@@ -18,6 +20,7 @@ from sim.netsparse.reproduce.points import Point
 from sim.netsparse.reproduce.subjects import Subject
 from sim.netsparse.spmm_report import NodeFigures
 from sim.netsparse.spmm_session import SpmmSession
+from sim.workloads.partition import dealt
 
 WORKERS = 2  #: runs at a time
 
@@ -146,12 +149,12 @@ def useful(subject: Subject, node: int) -> int:
 
 
 @cache
-def repeats(subject: Subject, batch: int, clients: int) -> tuple[float, float]:
+def repeats(subject: Subject, batch: int, clients: int, *, shares: bool) -> tuple[float, float]:
     """Where the remote idx was before that a node asks for again, by shares of all such cases.
 
-    In the same work request, where it is coalesced or filtered; and in one of the requests just
-    before, so many that they run at the same time as this one: another unit's, which may have asked
-    for it without anybody knowing yet.
+    In the same work request, where it is coalesced or filtered; and in the request that another
+    unit runs at the same time as this one, if all take equally long: that unit may have asked for
+    it without anybody knowing yet.
     """
     partition, same, close, count = subject.partition, 0, 0, 0
     for node in range(subject.nodes):
@@ -159,11 +162,21 @@ def repeats(subject: Subject, batch: int, clients: int) -> tuple[float, float]:
         places = np.flatnonzero(~partition.is_local(stream, node))
         order = places[np.argsort(stream[places], kind="stable")]
         again = np.diff(stream[order]) == 0
-        distance = np.diff(order // batch)[again]
-        count += distance.size
-        same += np.count_nonzero(distance == 0)
-        close += np.count_nonzero((distance > 0) & (distance < clients))
+        request = order // batch
+        turns = turns_of(math.ceil(stream.size / batch), clients, shares=shares)[request]
+        alike = np.diff(request)[again] == 0
+        count += alike.size
+        same += np.count_nonzero(alike)
+        close += np.count_nonzero(~alike & (np.diff(turns)[again] == 0))
     return (same / count, close / count) if count else (0.0, 0.0)
+
+
+def turns_of(requests: int, clients: int, *, shares: bool) -> NDArray[np.int64]:
+    """How many requests its client has before each of a node's."""
+    turns = np.zeros(requests, np.int64)
+    for mine in dealt(range(requests), clients, shares=shares):
+        turns[mine] = np.arange(len(mine))
+    return turns
 
 
 @cache

@@ -1,7 +1,7 @@
 """The five matrices: generated ones of their families, or real ones; and their scale."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from scipy.sparse import csr_array
@@ -115,6 +115,12 @@ def check(subject: Subject) -> None:
             f"{subject.text}: {rows} rows are too few for {subject.nodes} nodes, at least"
             f" {LEAST_ROWS * subject.nodes}"
         )
+
+
+def resized(subject: Subject, factor: float) -> Subject:
+    """A generated one with so many times its rows."""
+    rows = factor * subject.rows / subject.nodes
+    return replace(subject, text=at_scale(subject.family, rows, subject.nodes))
 
 
 def part_of_the_paper() -> dict[str, float]:

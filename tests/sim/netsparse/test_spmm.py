@@ -15,6 +15,7 @@ from sim.netsparse.spmm import SpmmRun, matrix_for
 from sim.netsparse.spmm_report import NodeFigures, SpmmReport, together
 from sim.netsparse.spmm_workload import SpmmWorkload
 from sim.workloads.matrices import MatrixError
+from sim.workloads.partition import Partition
 
 NODES = 2
 POLL = 8  #: cycles that a driver may hear of an interrupt later
@@ -70,6 +71,21 @@ def test_links_are_as_they_were_asked_for(params):
     asked = SpmmWorkload(link_latency=3, link_stall=7, seed=5)
     link = SpmmRun(matrix_for("queen:rows=80", NODES, 1), params, asked).gather.link
     assert link == {"latency": 3, "in_stall": 7, "out_stall": 7, "seed": 5}
+
+
+def test_clients_get_requests_in_turn_or_a_share_of_them():
+    params = find_design("netsparse-snic").params_of("tiny", nodes=NODES, units=6)
+    matrix, asked = matrix_for("queen:rows=80", NODES, 1), SpmmWorkload(clients=4, batch=40)
+    in_turn, shares = (
+        SpmmRun(matrix, params, replace(asked, shares=each)).gather.idxs[0]
+        for each in (False, True)
+    )
+    stream = Partition.blocks(matrix.shape[0], NODES).idx_stream(matrix, 0)
+    assert len(stream) > 8 * 40  # more than two requests of each client
+    assert [mine[0].tolist() for mine in in_turn] == stream[:160].reshape(4, 40).tolist()
+    assert np.concatenate([request for mine in shares for request in mine]).tolist() == (
+        stream.tolist()
+    )
 
 
 def test_classes_share_a_line():

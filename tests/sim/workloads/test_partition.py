@@ -77,14 +77,21 @@ def test_batches_dealt_to_units(size: int, units: int) -> None:
     assert [len(command) for command in commands[:-1]] == [size] * (len(commands) - 1)
     shares = dealt(commands, units)
     assert len(shares) == units
-    for k, command in enumerate(commands):
-        assert set(command) <= set(shares[k % units])
-    assert sorted(np.concatenate(shares).tolist()) == list(range(10))
+    for unit, share in enumerate(shares):
+        assert [list(each) for each in share] == [list(each) for each in commands[unit::units]]
+
+
+@pytest.mark.parametrize(
+    ("count", "units", "shares"),
+    [(7, 2, [[0, 1, 2], [3, 4, 5, 6]]), (6, 3, [[0, 1], [2, 3], [4, 5]]), (2, 3, [[], [0], [1]])],
+)
+def test_commands_dealt_in_shares(count, units, shares) -> None:
+    assert dealt(range(count), units, shares=True) == shares
 
 
 def test_nothing_to_deal() -> None:
     assert batches(np.empty(0, np.int64), 3) == []
-    assert [share.size for share in dealt([], 2)] == [0, 0]
+    assert dealt([], 2) == [[], []]
     with pytest.raises(ValueError, match="at least 1 idx"):
         batches(np.arange(3), 0)
     with pytest.raises(ValueError, match="at least 1 unit"):

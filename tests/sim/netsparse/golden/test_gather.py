@@ -90,7 +90,7 @@ def test_bounds_hold_for_any_timing(units: int) -> None:
     rng = np.random.default_rng(units)
     partition = Partition.blocks(40, 4)
     stream = rng.integers(-1, 42, 300)
-    shares = dealt(batches(stream, 17), units)
+    shares = [np.concatenate(each) for each in dealt(batches(stream, 17), units)]
     counts = expected(partition, 1, shares)
     seen = set()
     for _ in range(30):

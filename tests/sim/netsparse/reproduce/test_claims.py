@@ -64,6 +64,30 @@ def test_tail_node(tmp_path, change, expected):
             assert row["engine"] == "model"
 
 
+@pytest.mark.parametrize("falls", [False, True])
+def test_larger_matrices_come_nearer(tmp_path, falls):
+    """Two sizes by ``--quick``; a third else; none of a real matrix, whose size is what it is."""
+    points = tail_node.growing(FEW, quick=False)
+    assert [point.subject.rows for point in points] == sorted(
+        point.subject.rows for point in points
+    )
+    assert len(points) == 3
+    assert points[1].subject in FEW
+
+    def wanted(point):
+        if point not in points:
+            return TAILS[point.subject.family]
+        factor = (25, 41, 28 if falls else 43)[points.index(point)]
+        return replace(TAILS["queen"], traffic=factor)
+
+    told = [one for one in made(tail_node, wanted, quick=False).claims if "the larger" in one.text]
+    assert [one.holds for one in told] == [not falls]
+    assert told[0].found.startswith("25 with 1/")
+    assert len(tail_node.growing(FEW, quick=True)) == 2
+    given = replace(points[1].subject, text=str(tmp_path / "queen.mtx"))
+    assert tail_node.growing([given], quick=False) == []
+
+
 def test_ablation_of_the_papers_numbers():
     """Their traffic; goodput and speed-up are not judged."""
 

@@ -35,6 +35,7 @@ def test_scaled_settings(subject, elements):
     assert asked.batch == max(1, round(subject.scale * subject.paper.batch))
     assert asked.link_latency == round(subject.scale * 450 * 2.2)
     assert asked.link_stall == 165
+    assert asked.shares
     # Eight links and host memory take 8,800 cycles in the paper, DelayCycles 1,500 in both.
     entries = 256 * (subject.scale * 8800 + 1500) / 10300
     assert 2**-0.5 <= point.snic.rig.pending_entries / entries <= 2**0.5  # a power of two
@@ -51,6 +52,7 @@ def test_scaled_settings(subject, elements):
 def test_unscaled_settings_are_those_of_table_5():
     point = Point(subject=FEW[0], scaled=False)
     assert point.requests == 32768
+    assert not point.workload.shares
     assert point.snic.rig.pending_entries == 256
     switch = switch_of(point.switch)
     assert replace(switch, most_delay=1023) == NetSparseSwitchParams()
@@ -79,13 +81,16 @@ def test_runs_on_the_model():
 
 
 def test_repeats_by_hand(tmp_path):
-    """Node 0 asks, in requests of two: 3 4 | 3 3 | 4 4, then its second row 3 4 ..."""
+    """Node 0 asks 3 4 for its first row, and again for its second one."""
     path = tmp_path / "four.mtx"
     rows = [(1, 3), (1, 4), (2, 3), (2, 4)]
     lines = ["%%MatrixMarket matrix coordinate pattern general", "4 4 4"]
     path.write_text("\n".join([*lines, *(f"{row} {column}" for row, column in rows), ""]))
     subject = Subject(family="uk", text=str(path), nodes=2)
-    assert repeats(subject, 4, 16) == (1.0, 0.0)
-    assert repeats(subject, 2, 16) == (0.0, 1.0)
-    assert repeats(subject, 2, 1) == (0.0, 0.0)
-    assert np.isclose(sum(repeats(subject, 3, 2)), 1.0)
+    assert repeats(subject, 4, 16, shares=False) == (1.0, 0.0)
+    assert repeats(subject, 2, 16, shares=False) == (0.0, 1.0)
+    assert repeats(subject, 2, 1, shares=False) == (0.0, 0.0)
+    assert np.isclose(sum(repeats(subject, 3, 2, shares=False)), 1.0)
+    # In requests of one, of two clients: 3 beside 4 in each turn; or 3 beside 3, then 4 beside 4.
+    assert repeats(subject, 1, 2, shares=False) == (0.0, 0.0)
+    assert repeats(subject, 1, 2, shares=True) == (0.0, 1.0)
