@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from sim.netsparse.reproduce import paper
-from sim.netsparse.reproduce.judging import FACTOR
+from sim.netsparse.reproduce.judging import FACTOR, by_decades
 from sim.netsparse.reproduce.points import FORMS, PAPER, Point
 from sim.netsparse.reproduce.runs import Outcome, Outcomes
 from sim.netsparse.reproduce.subjects import Subject
@@ -227,7 +227,6 @@ def drawing(family: str, outcomes: Series) -> Callable[[Axes], None]:
 
     def draw(axes: Axes) -> None:
         places = range(len(paper.STEPS))
-        axes.set_yscale("log")
         axes.set_xticks(places, paper.STEPS, fontsize=8)
         axes.set_ylabel("SUOpt's bytes for each of the tail's")
         mine = {key[1]: each for key, each in outcomes.items() if key[0] == family}
@@ -236,5 +235,6 @@ def drawing(family: str, outcomes: Series) -> Callable[[Axes], None]:
             papers = [of[1] for of in paper.ABLATION[family][elements]]
             axes.plot(places, ours, color=f"C{index}", label=f"K = {elements}, ours")
             axes.plot(places, papers, "o", color=f"C{index}", label=f"K = {elements}, paper")
+        by_decades(axes)
 
     return draw

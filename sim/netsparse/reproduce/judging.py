@@ -1,16 +1,27 @@
 """What several figures judge and draw alike: orders of the matrices, factors, bars side by side."""
 
 from collections.abc import Callable, Mapping
+from math import floor, log10
 from statistics import geometric_mean
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import NullFormatter
 
 from sim.reproduce.figure import Claim
 
 FACTOR = 2  #: between our traffic and the paper's: what counts as the same
 
-__all__ = ["FACTOR", "bars", "geometric_mean", "ranked", "ranking", "within_factor", "words"]
+__all__ = [
+    "FACTOR",
+    "bars",
+    "by_decades",
+    "geometric_mean",
+    "ranked",
+    "ranking",
+    "within_factor",
+    "words",
+]
 
 
 def words(values: Mapping[str, float], form: str) -> str:
@@ -60,6 +71,17 @@ def bars(
         axes.bar(places + 0.2, [papers[name] for name in ours], 0.4, label="paper", color="0.7")
         axes.set_xticks(places, list(ours))
         if logarithmic:
-            axes.set_yscale("log")
+            by_decades(axes)
 
     return draw
+
+
+def by_decades(axes: Axes) -> None:
+    """A logarithmic axis from a power of ten on, whose numbers are written out.
+
+    What is drawn before decides where it begins.
+    """
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=10.0 ** floor(log10(axes.get_ylim()[0])))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from hdl.common.core_clock import CORE_MHZ
 from hdl.common.packets import BEAT_BYTES
 from sim.netsparse.reproduce import paper
-from sim.netsparse.reproduce.judging import FACTOR, geometric_mean, ranked, words
+from sim.netsparse.reproduce.judging import FACTOR, by_decades, geometric_mean, ranked, words
 from sim.netsparse.reproduce.points import (
     FORMS,
     OUR_SOFTWARE_CYCLES,
@@ -258,7 +258,7 @@ def drawing(elements: int, ours: Mapping[Key, SpeedUps]) -> Callable[[Axes], Non
         axes.plot(places + 0.2, traffic, "_", color="k", ms=14, label="by traffic alone")
         axes.axhline(1, color="0.4", linewidth=0.8)
         axes.set_xticks(places, list(mine))
-        axes.set_yscale("log")
+        by_decades(axes)
         axes.set_ylabel("times SUOpt")
 
     return draw

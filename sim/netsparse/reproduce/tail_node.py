@@ -299,7 +299,7 @@ def unscaled_note(ours: Mapping[str, Ours], papers: Mapping[str, Node]) -> str:
     return (
         f"Unscaled, the idxs of a mean node make {words(requests, '.1f')} requests of the paper's"
         f" size, for {clients} clients: most of them have nothing to do, and an idx that comes"
-        " again is nearly always in the request of the one before it, or comes after its property."
+        " again is mostly in the request of the one before it, or comes after its property."
         f" So tail nodes drop {words(rates, '.0%')}, where {words(most, '.0%')} would be all, and"
         " stand in the order of the matrices' own redundancy, which is not that of the paper's tail"
         f" nodes; and they receive {words(received, '.1f')} times the properties that the mean node"
