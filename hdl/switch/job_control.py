@@ -23,7 +23,8 @@ class JobControl(Component):
 
     A start that is not refused makes the job inactive, prepares its rule's state and makes it
     active again; a stop makes it inactive. ``reason`` is that of the last command; ``busy`` means a
-    start under way, in which the command's operands must hold still and other commands are refused.
+    start under way, in which other commands are refused and the command's operands must hold still:
+    from the cycle of the command on, as their sum is registered.
     A job may be started anew with ports and slots that it has itself.
 
     Latency: a start is decided at most ``params.jobs + 2`` cycles after its command, as every job
@@ -57,7 +58,7 @@ class JobControl(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         command, state = self.command, Signal(State)
-        end = Signal(18)
+        end = Signal(18, reset_less=True)  # compared from a register: no sum before it
         index = command.job[: self.params.job_bits]
         active = Array(self.table[k].active for k in range(self.params.jobs))
         scan = Signal(self.params.job_bits)
@@ -75,10 +76,8 @@ class JobControl(Component):
         else:
             m.d.comb += self.preparing.eq(state == State.PREPARE)
             prepared = self.prepared
-        m.d.comb += [
-            end.eq(command.base + command.count),
-            self.busy.eq(state != State.IDLE),
-        ]
+        m.d.sync += end.eq(command.base + command.count)
+        m.d.comb += self.busy.eq(state != State.IDLE)
         with m.Switch(state):
             with m.Case(State.IDLE):
                 m.d.sync += scan.eq(0)

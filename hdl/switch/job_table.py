@@ -192,10 +192,10 @@ class JobTable(Component):
             ]
 
     def operands_hold_still(self, m: Module) -> Value:
-        """State that what a job is started with stays as it is while the table is ``busy``."""
+        """State that what a job is started with stays from ``start`` on, and while ``busy``."""
         operands = self.command.as_value()[COMMAND["job"].offset :]
-        was_busy = delay(m, self.busy, 1, "was_busy", reset_less=False)
-        return ~(self.busy & was_busy) | (operands == delay(m, operands, 1, "operands"))
+        started = delay(m, self.busy | self.command.start, 1, "started", reset_less=False)
+        return ~(self.busy & started) | (operands == delay(m, operands, 1, "operands"))
 
     def is_there(self, job) -> Value:
         """Return whether the job has an entry; without a grant it is refused as NOT_GRANTED."""

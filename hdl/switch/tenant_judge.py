@@ -100,6 +100,7 @@ class TenantJudge(Component):
         """Return why the command is refused whoever holds the switch, and whether it acquires."""
         command, entry = self.command, self.entry
         bad_ports = Signal()
+        end = Signal(33, reset_less=True)  # compared a cycle later: no path has two carry chains
         bad_slots = Signal()
         below = Signal()
         closed = Signal()
@@ -113,7 +114,8 @@ class TenantJudge(Component):
                 | (everyone >> self.params.ports).any()
                 | (command.ports & parent).any()
             ),
-            bad_slots.eq((command.count == 0) | (command.base + command.count > self.params.slots)),
+            end.eq(command.base + command.count),
+            bad_slots.eq((command.count == 0) | (end > self.params.slots)),
             below.eq(command.epoch < self.closed),
             closed.eq(command.epoch <= self.closed),
             same.eq(command.epoch == entry.epoch),

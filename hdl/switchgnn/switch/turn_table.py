@@ -95,7 +95,8 @@ class TurnTable(Component):
         begin = self.begin & (self.started == k)
         # A turn has all of a job's aggregators, or half of them.
         region = Signal(data.ArrayLayout(params.region, OPEN_TURNS), name=f"region_{k}")
-        size = low_bits(entry.end - entry.base, params.count_bits)
+        size = Signal(params.count_bits, name=f"size_{k}", reset_less=True)
+        m.d.sync += size.eq(low_bits(entry.end - entry.base, params.count_bits))
         count = Mux(tables.two, size >> 1, size)
         with m.If(begin):
             m.d.sync += tables.eq(self.tables)

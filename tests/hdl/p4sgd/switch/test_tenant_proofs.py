@@ -42,8 +42,8 @@ MUTANTS = {
         "(command.ports & parent).any()", "0", "parent_is_no_child"
     ),
     "takes slots that are none": judge(
-        "command.base + command.count > self.params.slots",
-        "command.base + command.count > self.params.slots + 1",
+        "end > self.params.slots",
+        "end > self.params.slots + 1",
         "slots_exist",
     ),
     "takes the epoch once more": judge(
