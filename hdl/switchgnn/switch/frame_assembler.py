@@ -7,7 +7,9 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.arithmetic import delay
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.common.packets import BEAT_BYTES
 from hdl.switch.frame_filter import Quality, word_layout
 from hdl.switch.frame_format import copied
@@ -34,7 +36,9 @@ class FrameAssembler(Component):
     ``undone`` says that all beats since the last one of a frame, one that comes in this cycle
     included, have never been there.
 
-    The last beat is not stored: it is looked at while it waits. Throughput: a beat a cycle, so a
+    The last beat is not stored: it is looked at while it waits. All others stay as they are in the
+    cycle behind the one in which their frame is taken, so that what a wide multiplexer chooses can
+    be known a cycle before it does. Throughput: a beat a cycle, so a
     frame every :attr:`GnnSwitchParams.result_beats` cycles at most. Latency: none from the last
     beat. Stalls: holds.
     """
@@ -95,7 +99,14 @@ class FrameAssembler(Component):
             arrival.brings.eq(good & brings),
         ]
         m.d.comb += [arrival.payload[k].eq(word) for k, word in enumerate([*words, beat.data])]
+        if words:
+            expect(m, self, words_stay_for_a_cycle=lambda: self.words_stay(m, Cat(words)))
         return m
+
+    def words_stay(self, m: Module, words: Value) -> Value:
+        """State that the words of a frame that is taken are there for a cycle more."""
+        taken = delay(m, self.frames.valid & self.frames.ready, 1, "taken", reset_less=False)
+        return ~taken | (words == delay(m, words, 1, "words"))
 
     def head_of(self, m: Module, beat) -> Any:
         """Return what is kept of a beat that is a head."""

@@ -1,10 +1,10 @@
 """Merges all ports of the switch into a frame a cycle; payloads wait apart from what is judged."""
 
-from amaranth.hdl import Array, Module, Signal
+from amaranth.hdl import Array, Cat, Module, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hdl.common.arithmetic import index_of
+from hdl.common.arithmetic import delay, index_of
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo
 from hdl.common.round_robin import pick_in_turn
@@ -76,11 +76,13 @@ class GnnIngress(Component):
         m.d.comb += chosen.eq(params.arrival(arrivals[index_of(picked)]))
         packet = Signal(params.packet, reset_less=True)
         sender = Signal(params.ports, reset_less=True)
-        payload = Signal(params.payload_words, reset_less=True)
+        # Whose turn it is is known late, and a payload has thousands of bits: a register chooses.
+        turn = delay(m, index_of(picked, params.port_bits), 1, "turn")
+        waiting = Array(self.payload_behind(m, k, port) for k, port in enumerate(ports))
         m.d.comb += [
             self.packet.eq(packet),
             self.sender.eq(sender),
-            payloads.i.payload.eq(payload),
+            payloads.i.payload.eq(waiting[turn]),
             payloads.i.valid.eq(self.brings),
             self.payloads.payload.eq(params.payload_words(payloads.o.payload)),
             self.payloads.valid.eq(payloads.o.valid),
@@ -91,6 +93,11 @@ class GnnIngress(Component):
             self.brings.eq(chosen.brings & picked.any()),
             sender.eq(picked),
             packet.eq(chosen.packet),
-            payload.eq(chosen.payload),
         ]
         return m
+
+    def payload_behind(self, m: Module, k: int, port: GnnIngressPort) -> Value:
+        """Return the payload of port ``k`` a cycle behind its arrival: only its last word goes."""
+        words = port.arrivals.payload.payload
+        last = delay(m, words[self.params.payload_beats - 1], 1, f"last_word_{k}")
+        return Cat(*(words[at] for at in range(self.params.payload_beats - 1)), last)
