@@ -40,9 +40,10 @@ class Bank(Component):
     ``busy`` for a cycle each, in which commands are NONE.
     """
 
-    lead = 1 + UpdateMemory.lead
+    ruling = 1 + UpdateMemory.lead  #: cycles from a command to the rule's decision about it
+    lead = ruling + SumMemory.lag
     read_latency = lead
-    latency = lead + 1
+    latency = ruling + 1
     ready_latency = latency + 1
 
     def __init__(self, params: GnnSwitchParams) -> None:
@@ -83,17 +84,18 @@ class Bank(Component):
             self.soon.eq(lists.soon),
             sums.address.eq(delay(m, address, UpdateMemory.lead - SumMemory.lead, "sums_address")),
             states.address.eq(address),
-            rule.clear.eq(delay(m, self.busy, self.lead, "clear", reset_less=False)),
+            rule.clear.eq(delay(m, self.busy, self.ruling, "clear", reset_less=False)),
             rule.operation.eq(
-                delay(m, command.operation, self.lead, "operation", reset_less=False)
+                delay(m, command.operation, self.ruling, "operation", reset_less=False)
             ),
-            rule.outside.eq(delay(m, outside, self.lead, "outside")),
-            rule.tag.eq(delay(m, command.tag, self.lead, "tag")),
-            rule.port.eq(delay(m, command.port, self.lead, "port")),
-            rule.descriptor.eq(delay(m, command.descriptor, self.lead, "descriptor")),
+            rule.outside.eq(delay(m, outside, self.ruling, "outside")),
+            rule.tag.eq(delay(m, command.tag, self.ruling, "tag")),
+            rule.port.eq(delay(m, command.port, self.ruling, "port")),
+            rule.descriptor.eq(delay(m, command.descriptor, self.ruling, "descriptor")),
         ]
         before = params.state(states.before)
-        slot = delay(m, address, self.lead - 1, "slot")
+        slot = delay(m, address, UpdateMemory.lead, "slot")
+        leaving = {"port": rule.port, "slot": slot, "tag": before.tag}
         m.d.comb += [
             rule.before.eq(before),
             rule.recent.eq(sums.recent),
@@ -102,10 +104,13 @@ class Bank(Component):
             sums.write.eq(rule.added),
             states.after.eq(rule.after),
             states.write.eq(rule.write),
-            self.result_valid.eq(rule.leaves),
-            self.result.port.eq(rule.port),
-            self.result.slot.eq(slot),
-            self.result.tag.eq(before.tag),
+            self.result_valid.eq(
+                delay(m, rule.leaves, SumMemory.lag, "result_valid", reset_less=False)
+            ),
+            *(
+                self.result[name].eq(delay(m, value, SumMemory.lag, f"result_{name}"))
+                for name, value in leaving.items()
+            ),
             self.result.sums.eq(sums.stored),
             lists.push.valid.eq(delay(m, rule.push, 1, "push", reset_less=False)),
             lists.push.slot.eq(delay(m, slot, 1, "push_slot")),

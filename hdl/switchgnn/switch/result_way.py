@@ -126,7 +126,9 @@ class ResultWay(Component):
         Return the sums, chosen from those that are registered of each group of banks.
         """
         copies = self.copies
-        number = delay(m, index_of(self.read, len(bank)), READ_CYCLES, "read")
+        # With a reset, as a shift register of LUTs has none: every bit of a sum looks at them.
+        read = index_of(self.read, len(bank))
+        number = delay(m, read, READ_CYCLES, "read", reset_less=False)
         m.d.sync += [
             bank.eq(number),
             *(

@@ -58,7 +58,7 @@ class RowReader(Component):
     ahead.
     """
 
-    latency = 1 + DualPortMemory.latency
+    latency = DualPortMemory.latency
 
     def __init__(self, params: RowReaderParams) -> None:
         super().__init__(
@@ -91,23 +91,16 @@ class RowReader(Component):
         ]
         with m.If(step):
             m.d.sync += done.eq(Mux(last, 0, done + 1))
-        address = Signal(params.memory.address_bits, reset_less=True)
-        missing = Signal(reset_less=True)
-        m.d.sync += [
-            address.eq(low_bits(asked.first + done, len(address))),
-            missing.eq(done >= asked.there),
-        ]
-        read = DualPortMemory.latency
         arrived = params.found(found.payload)
         m.d.comb += [
-            memory.read_address.eq(address),
+            memory.read_address.eq(low_bits(asked.first + done, params.memory.address_bits)),
             memory.write_address.eq(self.address),
             memory.write_data.eq(self.row),
             memory.write.eq(self.write),
-            found.push.eq(delay(m, step, 1 + read, "asked", reset_less=False)),
+            found.push.eq(delay(m, step, self.latency, "asked", reset_less=False)),
             arrived.row.eq(memory.read_data),
-            arrived.missing.eq(delay(m, missing, read, "missing")),
-            arrived.last.eq(delay(m, last, 1 + read, "last")),
+            arrived.missing.eq(delay(m, done >= asked.there, self.latency, "missing")),
+            arrived.last.eq(delay(m, last, self.latency, "last")),
             self.rows.payload.eq(found.o.payload),
             self.rows.valid.eq(found.o.valid),
             found.o.ready.eq(self.rows.ready),

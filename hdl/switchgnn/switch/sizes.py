@@ -36,7 +36,7 @@ PROGRAM_STEPS = 256  #: most steps of a job's turn program
 CHIP, MEMORY = "chip", "memory"  #: where tables are
 #: Limits a table's rows by where it is: in memory, those of 16 ports of 256 MB with a bank alone.
 MOST_ROWS = {CHIP: 1 << 20, MEMORY: 1 << 31}
-READ_CYCLES = 3  #: cycles from a READ that is chosen to its sum
+READ_CYCLES = 4  #: cycles from a READ that is chosen to its sum
 DELIVERY_CYCLES = READ_CYCLES + 2  #: and to what is delivered to its port
 LINK_WINDOW = 32  #: most PARTIALs of a turn that are kept for another switch to acknowledge
 

@@ -11,18 +11,22 @@ from hdl.switchgnn.switch.sum_adders import SumAdders, SumsFrom
 
 
 class SumMemory(Component):
-    """Adds ``payload`` to the sums of the ``address`` of :attr:`lead` cycles ago, lane by lane.
+    """Adds a ``payload`` to the sums of an aggregator, lane by lane.
 
-    With ``write`` the aggregator's sums become the payload, and what they were is added to it,
-    modulo 2^32, if ``keep`` is high. Without ``write`` nothing changes. ``stored`` are the
-    aggregator's sums as they were before, straight from the memory; they mean nothing with
-    ``recent``, which says that one of the last two cycles wrote them.
+    :attr:`lead` cycles behind its ``address`` it is decided what becomes of the aggregator, and
+    :attr:`lag` cycles behind that comes the payload. With ``write`` the aggregator's sums become
+    the payload, and what they were is added to it, modulo 2^32, if ``keep`` is high. Without
+    ``write`` nothing changes. With the payload come ``stored``, the aggregator's sums as they were
+    before, straight from the memory; they mean nothing if ``recent`` was high with the decision:
+    one of the last two cycles wrote them.
 
     Throughput: an addition a cycle, to the same aggregator over and over included: a sum that is
-    not in the memory yet comes from one of two registers.
+    not in the memory yet comes from one of two registers. What is added to is chosen by a register,
+    as every bit of every sum looks at it.
     """
 
     lead = 1
+    lag = 1
 
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
@@ -41,22 +45,26 @@ class SumMemory(Component):
         m = Module()
         m.submodules.entries = memory = DualPortMemory(self.params.sums_memory)
         m.submodules.adders = adders = SumAdders(self.params)
-        current = delay(m, self.address, self.lead, "current")
-        last = delay(m, current, 1, "last")
-        written = delay(m, self.write, 1, "written", reset_less=False)
+        decided = delay(m, self.address, self.lead, "decided")
+        added = delay(m, decided, self.lag, "added")
+        adds = delay(m, self.write, self.lag, "adds", reset_less=False)
         newest = delay(m, adders.after, 1, "newest")
         older = delay(m, newest, 1, "older")
-        latest = Signal(SumsFrom)  # of the aggregator whose turn it is
-        of_newest = (self.address == current) & self.write
-        of_older = (self.address == last) & written
-        m.d.sync += latest.eq(
-            Mux(of_newest, SumsFrom.NEWEST, Mux(of_older, SumsFrom.OLDER, SumsFrom.MEMORY))
-        )
+        latest = Signal(SumsFrom)  # of the aggregator about which it is decided
+        source = Signal(SumsFrom)  # of the one whose sums are added to
+        of_newest = (self.address == decided) & self.write
+        of_older = (self.address == added) & adds
+        m.d.sync += [
+            latest.eq(
+                Mux(of_newest, SumsFrom.NEWEST, Mux(of_older, SumsFrom.OLDER, SumsFrom.MEMORY))
+            ),
+            source.eq(Mux(self.keep, latest, SumsFrom.NOWHERE)),
+        ]
         m.d.comb += [
-            adders.source.eq(Mux(self.keep, latest, SumsFrom.NOWHERE)),
-            memory.read_address.eq(self.address),
-            memory.write.eq(written),
-            memory.write_address.eq(last),
+            adders.source.eq(source),
+            memory.read_address.eq(decided),
+            memory.write.eq(delay(m, adds, 1, "written", reset_less=False)),
+            memory.write_address.eq(delay(m, added, 1, "last")),
             memory.write_data.eq(newest),
             self.stored.eq(memory.read_data),
             self.recent.eq(latest != SumsFrom.MEMORY),

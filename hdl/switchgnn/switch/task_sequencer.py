@@ -18,7 +18,7 @@ from hdl.switchgnn.switch.sizes import COUNT_BITS, INDEX_BITS, TAG_BITS
 from hdl.switchgnn.switch.task_params import TaskKind
 
 #: Cycles from a task's row to its payload: those of the commands behind it, and the banks' lead.
-PAYLOAD_LAG = 5
+PAYLOAD_LAG = 6
 
 #: Says how many rows were begun in a cycle, and why none was.
 ROW_EVENTS = CountersParams(
@@ -198,7 +198,8 @@ class TaskSequencer(Component):
         words = self.payloads.payload
         features = params.features(params.features_of(words))
         sums = params.sums(Cat(*words)[: params.sums.size])
-        wide = delay(m, task.kind == TaskKind.ONE, PAYLOAD_LAG, "wide")
+        # With a reset, as a shift register of LUTs has none: every lane looks at the last of them.
+        wide = delay(m, task.kind == TaskKind.ONE, PAYLOAD_LAG, "wide", reset_less=False)
         payload = Signal(params.sums, reset_less=True)
         m.d.comb += [
             self.payloads.ready.eq(delay(m, takes, PAYLOAD_LAG, "takes", reset_less=False)),

@@ -1,8 +1,9 @@
 """What is proven of the bank: its rule, that regions are apart, that sums wait in one place."""
 
 from types import SimpleNamespace
+from typing import Any
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In
 
@@ -12,6 +13,7 @@ from hdl.switchgnn.switch.aggregator_params import BankOperation
 from hdl.switchgnn.switch.bank import Bank
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.ready_lists import push_layout
+from hdl.switchgnn.switch.sum_memory import SumMemory
 from tests.formal.claims import check, claim, granted, reach
 from tests.hdl.switchgnn.switch.bank_reference import BankReference
 from tests.hdl.switchgnn.switch.ready_lists_proof import follow_lists, list_inputs, list_peeks
@@ -25,6 +27,13 @@ LOW_BITS = 2  #: of each sum are compared; simulations compare them all, an adde
 def low(sums):
     """The bits of all sums that are compared."""
     return Cat(value[:LOW_BITS] for value in sums)
+
+
+def in_region(command: Any, slot: int) -> Value:
+    """Whether an aggregator is of the region of a command that has one."""
+    operation, region = command.operation, command.region
+    has_one = (operation != BankOperation.NONE) & (operation != BankOperation.READ)
+    return has_one & (region.base <= slot) & (slot < region.base + region.count)
 
 
 class BankProof(Component):
@@ -134,7 +143,9 @@ class BankProof(Component):
             with m.If(cleared[k]):
                 for name in params.state.members:
                     check(m, f"memory_holds_{name}", self.states[k][name] == entry[name])
-                check(m, "memory_holds_sums", low(self.sums[k]) == low(entry.sums))
+            held = delay(m, low(entry.sums), SumMemory.lag, f"held_{k}")
+            with m.If(cleared[k] & delay(m, cleared[k], SumMemory.lag, f"cleared_{k}")):
+                check(m, "memory_holds_sums", low(self.sums[k]) == held)
         self.follow_clearing(m, dut, slot, clears, cleared)
         result = delay(m, dut.result, BEHIND - Bank.read_latency, "result")
         valid = delay(m, dut.result_valid, BEHIND - Bank.read_latency, "valid", reset_less=False)
@@ -167,14 +178,12 @@ class BankProof(Component):
 
     def keep_regions_apart(self, m: Module, dut: Bank, slot) -> None:
         """What is in the memories changes only as a command of that region asks for it."""
-        cycles = Bank.lead + 2  # from a command to the cycle behind that in which it is written
-        command = delay(m, self.command, cycles, "written")
+        # From a command to the cycle behind that in which it is written; sums are written later.
+        cycles = Bank.ruling + 2
+        command: Any = delay(m, self.command, cycles, "written")
+        adding: Any = delay(m, command, SumMemory.lag, "added")
         clears = delay(m, dut.busy, cycles, "written_clear")
         at = delay(m, slot, cycles, "written_at")
-        base, end = command.region.base, command.region.base + command.region.count
-        of_region = (command.operation != BankOperation.NONE) & (
-            command.operation != BankOperation.READ
-        )
         running = Signal()  # there is a cycle before this one
         m.d.sync += running.eq(1)
         for k in range(self.params.slots):
@@ -182,9 +191,8 @@ class BankProof(Component):
             state = delay(m, self.states[k], 1, f"state_{k}")
             summed = self.sums[k].as_value() != sums.as_value()
             changed = self.states[k].as_value() != state.as_value()
-            mine = of_region & (base <= k) & (k < end)
             read = (command.operation == BankOperation.READ) & (at == k)
             with m.If(running & summed):
-                claim(m, "sums_change_in_their_region", mine)
+                claim(m, "sums_change_in_their_region", in_region(adding, k))
             with m.If(running & changed):
-                claim(m, "states_change_in_their_region", mine | read | clears)
+                claim(m, "states_change_in_their_region", in_region(command, k) | read | clears)

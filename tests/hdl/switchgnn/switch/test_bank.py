@@ -37,7 +37,7 @@ def test_bank(params):
 
 
 def test_latencies():
-    assert (Bank.lead, Bank.read_latency, Bank.latency, Bank.ready_latency) == (3, 3, 4, 5)
+    assert (Bank.lead, Bank.read_latency, Bank.latency, Bank.ready_latency) == (4, 4, 4, 5)
 
 
 class Play:

@@ -100,11 +100,11 @@ MUTANTS = {
         "Mux(self.keep, latest, SumsFrom.NOWHERE)", "latest", "result_has_the_sums"
     ),
     "forgets the newest sum": sums("& self.write", "& 0", "result_has_the_sums"),
-    "forgets the older sum": sums("& written", "& 0", "result_has_the_sums"),
+    "forgets the older sum": sums("& adds", "& 0", "result_has_the_sums"),
     "always old enough": sums("latest != SumsFrom.MEMORY", "0", "leaves_by_rule"),
     # the memory
     "forgets the newest change": memory("Mux(hits[0], 1,", "Mux(0, 1,", "added_by_rule"),
-    "forgets the oldest change": memory("Mux(hits[2], 3, 0)", "0", "added_by_rule"),
+    "forgets the oldest change": memory("Mux(Cat(hits[2:]).any(), 3, 0)", "0", "added_by_rule"),
     # the bank
     "one aggregator too many": bank(
         "command.index >= command.region.count",
@@ -118,8 +118,8 @@ MUTANTS = {
         "sums.write.eq(rule.added)", "sums.write.eq(rule.write)", "sums_change_in_their_region"
     ),
     "the slot of the command behind": bank(
-        "delay(m, address, self.lead - 1,",
-        "delay(m, address, self.lead - 2,",
+        'delay(m, address, UpdateMemory.lead, "slot")',
+        'delay(m, address, UpdateMemory.lead - 1, "slot")',
         "result_of_its_aggregator",
     ),
     "ready too early": bank(
