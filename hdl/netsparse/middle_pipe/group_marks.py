@@ -7,6 +7,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
+from hdl.common.arithmetic import looked_up
 from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
@@ -76,7 +77,8 @@ class GroupMarks(Component):
             marks.o.ready.eq(self.o.ready),
             adds.eq(marks.i.valid & marks.i.payload),
             goes.eq(self.o.valid & self.o.ready & self.o.payload),
-            self.whole.eq((count != 0) | (marks.level >= depth - 1)),
+            # What is offered is counted behind this: a comparison would be a second carry chain.
+            self.whole.eq((count != 0) | looked_up(lambda level: level >= depth - 1, marks.level)),
         ]
         with m.If(takes & (waits | ~self.ends)):
             m.d.sync += [waits.eq(1), known.eq(self.ends)]

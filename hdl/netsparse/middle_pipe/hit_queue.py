@@ -7,7 +7,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from hdl.common.arithmetic import low_bits
+from hdl.common.arithmetic import looked_up
 from hdl.common.component import Component
 from hdl.common.packets import BEAT_BYTES
 from hdl.common.reserved_fifo import ReservedFifo
@@ -75,8 +75,17 @@ class HitQueue(Component):
         index = Signal(range(max(2, len(parts))))  # of the beat
         last_index = Signal.like(index)  # what is found is no longer than the cache can hold
         last = Signal()
+        beat_bits = ceil_log2(BEAT_BYTES)
         m.d.comb += [
-            last_index.eq(low_bits((read.length - 1)[ceil_log2(BEAT_BYTES) :], len(index))),
+            # What has left is counted behind this: a sum would be a second carry chain.
+            last_index.eq(
+                looked_up(
+                    lambda beats, more: beats - 1 + more,
+                    read.length[beat_bits:][: len(index)],
+                    read.length[:beat_bits].any(),
+                    bits=len(index),
+                )
+            ),
             last.eq(index == last_index),
             hits.o.ready.eq(self.o.valid & self.o.ready & last),
         ]

@@ -3,7 +3,6 @@
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
 from hdl.netsparse.property_cache.params import (
     JUDGE,
@@ -57,9 +56,7 @@ class AccessCheck(Component):
             m.d.sync += [
                 size.eq(asked),
                 enabled.eq((asked != 0) & (asked <= params.most_bytes)),
-                mode.eq(
-                    count_ones([asked > SEGMENT_BYTES << k for k in range(params.segment_bits)])
-                ),
+                mode.eq(Cat(asked > SEGMENT_BYTES << k for k in range(params.segment_bits))),
             ]
         serves = Signal()
         m.d.comb += serves.eq(enabled & (self.length == size))
@@ -83,5 +80,5 @@ class AccessCheck(Component):
     def row_of(self, idx, mode):
         """Return {segment, set} without the segment bits that ``mode`` ignores."""
         sets, segment = self.params.set_bits, self.params.segment_bits
-        chosen = Cat(idx[sets + bit] & (mode <= bit) for bit in range(segment))
+        chosen = Cat(idx[sets + bit] & ~mode[bit] for bit in range(segment))
         return Cat(idx[:sets], chosen)

@@ -6,7 +6,7 @@
 from dataclasses import dataclass
 
 from amaranth.lib import data, enum
-from amaranth.utils import bits_for, ceil_log2
+from amaranth.utils import ceil_log2
 
 from hdl.common.checks import check_range, is_power_of_two
 from hdl.common.memory import DualPortMemory, MemoryParams
@@ -112,8 +112,11 @@ class PropertyCacheParams:
 
     @property
     def mode_bits(self) -> int:
-        """Return the width of a mode: the logarithm of how many segments act together."""
-        return bits_for(self.segment_bits)
+        """Return the width of a mode: bit b says that more than 2^b segments act together.
+
+        So a bit that a register drives chooses among many segments, and nothing is decoded.
+        """
+        return max(1, self.segment_bits)
 
     @property
     def property_layout(self) -> data.ArrayLayout:

@@ -15,7 +15,7 @@ class PropertySegments(Component):
     A segment has an entry for each way of each of its sets. One that was ``installed`` is written:
     part k of ``property`` into segment k of its group, the others keep what they hold. Whatever
     else, the group's entry is ``found``, :attr:`latency` cycles later, part k of it from segment
-    k. ``mode`` is the logarithm of the number of segments in a group.
+    k. Bit b of ``mode`` says that a group has more than 2^b segments.
 
     Each cycle reads or writes, never both of one entry, so a read sees every write before it.
     """
@@ -39,17 +39,16 @@ class PropertySegments(Component):
         first = self.verdict.row[params.set_bits :]  # the group's first segment
         set_and_way = Cat(index_of(self.verdict.way), self.verdict.row[: params.set_bits])
         address = delay(m, set_and_way, 1, "address")
-        parts = []
+        parts, given = [], self.parts_of()
         for segment in range(params.segments):
             write = Signal(name=f"write_{segment}")
             part = Signal(
                 params.property_layout.elem_shape, name=f"part_{segment}", reset_less=True
             )
-            m.d.sync += write.eq(self.verdict.installed & self.is_of(segment, first))
-            with m.Switch(self.mode):
-                for mode in range(params.segment_bits + 1):
-                    with m.Case(mode):
-                        m.d.sync += part.eq(self.property[segment % (1 << mode)])
+            m.d.sync += [
+                write.eq(self.verdict.installed & self.is_of(segment, first)),
+                part.eq(given[segment]),
+            ]
             m.submodules[f"segment_{segment}"] = memory = DualPortMemory(params.segment_memory)
             m.d.comb += [
                 memory.read_address.eq(address),
@@ -58,7 +57,9 @@ class PropertySegments(Component):
                 memory.write_data.eq(part),
             ]
             parts.append(memory.read_data)
-        base = delay(m, first, 1 + DualPortMemory.latency, "base")
+        # With a reset the last one is a flip-flop, which can be copied, and no shift register.
+        base = delay(m, first, DualPortMemory.latency, "first")
+        base = delay(m, base, 1, "base", reset_less=False)
         for bit in reversed(range(params.segment_bits)):
             upper = parts[1 << bit : 2 << bit]
             parts[: 1 << bit] = [
@@ -69,10 +70,20 @@ class PropertySegments(Component):
         m.d.comb += self.found.eq(found)
         return m
 
+    def parts_of(self) -> list:
+        """Return the part of the property that each segment would write: k modulo the group."""
+        given = [self.property[0]]
+        for bit in range(self.params.segment_bits):
+            given += [
+                Mux(self.mode[bit], self.property[len(given) + k], part)
+                for k, part in enumerate(given)
+            ]
+        return given
+
     def is_of(self, segment: int, first):
         """Return whether ``segment`` is one of the group that begins with ``first``."""
         same = (
-            (first[bit] == (segment >> bit & 1)) | (self.mode > bit)
+            (first[bit] == (segment >> bit & 1)) | self.mode[bit]
             for bit in range(self.params.segment_bits)
         )
         return Cat(same).all()

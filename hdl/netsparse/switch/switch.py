@@ -1,6 +1,6 @@
 """Connects the NetSparse switch: ports, middle pipes with Property Caches, registers, counters."""
 
-from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal, Signal
+from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import low_bits
@@ -57,10 +57,9 @@ class NetSparseSwitch(Component):
         m.domains.packets = packets = ClockDomain(local=True)
         path = PacketPath(params)
         m.submodules.path = DomainRenamer("packets")(path)
-        m.d.comb += [
-            packets.clk.eq(ClockSignal()),
-            packets.rst.eq(ResetSignal() | registers.control.reset_packets),
-        ]
+        empties = Signal(init=1)  # the path: a register, which can be copied for all its loads
+        m.d.sync += empties.eq(registers.control.reset_packets)
+        m.d.comb += [packets.clk.eq(ClockSignal()), packets.rst.eq(empties)]
         connect(m, flipped(self.s_axil), registers.axil)
         for name in CLASSES:
             for k in range(params.ports):
@@ -71,7 +70,7 @@ class NetSparseSwitch(Component):
                 m.d.comb += getattr(path, f"{name}_begin")[k].eq(begins)
                 connect(m, flipped(come), getattr(path, f"{name}_i")[k])
                 m.submodules[f"{name}_end_{k}"] = end = CutEnd()
-                m.d.comb += end.cut.eq(registers.control.reset_packets)
+                m.d.comb += end.cut.eq(empties)
                 connect(m, getattr(path, f"{name}_o")[k], end.i)
                 connect(m, end.o, flipped(getattr(self, f"m_axis_{name}")[k]))
         self.settle(m, registers, path)

@@ -28,7 +28,7 @@ def expected(model, params, access, clear_row):
         "insert": serves and insert,
         "bypassed": valid and not serves,
         "discarded": serves and insert and clearing,
-        "mode": model.together.bit_length() - 1 if serves else None,
+        "mode": model.together - 1 if serves else None,  # a bit for each power of two below
     }
     if clearing:
         return passed, {"operation": Operation.CLEAR, "row": clear_row}

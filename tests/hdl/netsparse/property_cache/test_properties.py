@@ -37,7 +37,7 @@ async def a_group_of_segments_is_written_or_read(dut):
             "way": 1 << way,
         }
         dut.verdict.value = pack(params.verdict, verdict)
-        dut.mode.value = mode
+        dut.mode.value = (1 << mode) - 1
         dut.property.value = pack(params.property_layout, parts)
         await edge
         places = [(first + k, at, way) for k in range(1 << mode)]
