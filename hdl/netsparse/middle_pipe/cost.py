@@ -1,8 +1,9 @@
 """Computes what PRs take of an output queue, in beats of 64 bytes."""
 
-from amaranth.hdl import Value, ValueLike
+from amaranth.hdl import Value
+from amaranth.utils import ceil_log2
 
-from hdl.common.arithmetic import low_bits
+from hdl.common.arithmetic import looked_up
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.protocol import PR_BYTES
 
@@ -14,7 +15,12 @@ def response_beats(property_bytes: int) -> int:
     return 1 + -(-(PR_BYTES + property_bytes) // BEAT_BYTES)
 
 
-def cost_of(property_bytes: Value, bits: int) -> ValueLike:
-    """Return, in hardware, the number of beats of a packet with one response."""
-    whole = (property_bytes + (PR_BYTES + 2 * BEAT_BYTES - 1)) >> 6
-    return low_bits(whole, bits)
+def cost_of(property_bytes: Value, bits: int) -> Value:
+    """Return, in hardware, the number of beats of a packet with one response, in ``bits`` bits.
+
+    It is looked up: what is computed from it has the only carry chain of a path.
+    """
+    beat_bits = ceil_log2(BEAT_BYTES)
+    whole = property_bytes[beat_bits:][:bits]
+    more = looked_up(lambda rest: rest + PR_BYTES > BEAT_BYTES, property_bytes[:beat_bits])
+    return looked_up(lambda whole, more: whole + 2 + more, whole, more, bits=bits)
