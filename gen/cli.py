@@ -63,6 +63,7 @@ COMMANDS = {
         [
             "ingather schedule --trace 1 --gpu-speed 1.5 --ratio 1.5 -o build/schedule",
             "ingather schedule --placement first --trees first --sharing greedy --lock group",
+            "ingather schedule --rtl --topology 2,2,2:1,1,2 --jobs sim/mina/rtl/four_jobs.json",
         ],
         needs=["matplotlib"],
     ),

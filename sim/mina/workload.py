@@ -168,6 +168,6 @@ class ScheduleWorkload(Workload):
             if job.hosts > self.cluster.hosts:
                 raise ValueError(
                     f"hosts must be at most the {self.cluster.hosts} of the cluster: job {number}"
-                    f" has {job.hosts}"
+                    f" has {job.hosts}; try a larger --topology, or smaller --jobs"
                 )
         return found

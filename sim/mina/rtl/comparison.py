@@ -22,10 +22,9 @@ from sim.mina.workload import ScheduleWorkload, Trees
 SECONDS = PERIOD_NS * 1e-9  #: of a cycle
 FRAME_BYTES = 32  #: that a frame adds up
 LARGEST = 240  #: frames of the largest all-reduce
-#: about what one with INA takes, to begin with: cycles beside its frames, and for each of them,
-#: which a host sends and acknowledges
-ROUGHLY = 340, 8
+ROUGHLY = 340  #: cycles that one with INA takes beside its frames, to begin with
 MOST_SWITCHES, MOST_JOBS = 16, 16
+SMALL = "--topology 2,2,2:1,1,2 with --jobs of at most 8 hosts"  #: that fit
 MOST_CYCLES = 2_000_000
 MOST_OPERATIONS = 100_000
 STEPS_WITHIN = 0.02  #: share of a step's time by which it may differ
@@ -45,6 +44,16 @@ class SwitchRun:
             model.name: [size // FRAME_BYTES for size in model.sizes] for model in self.given.models
         }
         return [frames[job.model] for job in self.given.jobs]
+
+    @property
+    def params(self) -> ClusterParams:
+        """Return the cluster of switches in hardware."""
+        return ClusterParams(cluster=self.asked.cluster, jobs=len(self.given.jobs))
+
+    @property
+    def frame_cycles(self) -> int:
+        """Return about how many cycles INA takes for a frame and its acknowledgement."""
+        return 2 * self.params.pace
 
     def timed(self, latency: float, frame: float) -> ScheduleWorkload:
         """Return what is asked if INA takes so many seconds, and so many for each frame."""
@@ -88,7 +97,8 @@ def scaled(asked: ScheduleWorkload, given: JobList) -> SwitchRun:
     used = {job.model for job in given.jobs}
     models = [model for model in given.models if model.name in used]
     largest = max(size for model in models for size in model.sizes)
-    factor = LARGEST * ROUGHLY[1] * SECONDS * asked.bandwidth * asked.ratio / largest
+    frame = SwitchRun(asked=asked, given=given).frame_cycles
+    factor = LARGEST * frame * SECONDS * asked.bandwidth * asked.ratio / largest
     small = JobList(
         models=[
             replace(
@@ -109,15 +119,15 @@ def scaled(asked: ScheduleWorkload, given: JobList) -> SwitchRun:
 def check(asked: ScheduleWorkload, given: JobList) -> None:
     """Raise ValueError for what the hardware, or the golden model that decides there, has not."""
     cluster, jobs = asked.cluster, len(given.jobs)
-    for name, count, most in (
-        ("hosts", cluster.hosts, MOST_WORKERS),
-        ("switches", cluster.switches, MOST_SWITCHES),
-        ("jobs", jobs, MOST_JOBS),
+    for name, count, most, option in (
+        ("hosts", cluster.hosts, MOST_WORKERS, SMALL),
+        ("switches", cluster.switches, MOST_SWITCHES, SMALL),
+        ("jobs", jobs, MOST_JOBS, f"--count {MOST_JOBS}"),
     ):
         if count > most:
-            raise ValueError(f"--rtl simulates at most {most} {name}: {count}")
+            raise ValueError(f"--rtl simulates at most {most} {name}: {count}; try {option}")
     if asked.trees not in (Trees.FIRST, Trees.SPREAD):
-        raise ValueError(f"--rtl knows trees first and spread: {asked.trees}")
+        raise ValueError(f"--rtl knows trees first and spread: {asked.trees}; try --trees spread")
     if asked.capacity > 1:
         raise ValueError(f"--rtl knows a capacity of 1: {asked.capacity}")
     if cluster.up[0] > 1:
@@ -126,13 +136,16 @@ def check(asked: ScheduleWorkload, given: JobList) -> None:
 
 def check_run(asked: SwitchRun) -> None:
     """Raise ValueError unless INA is used, from the beginning on, and the run is not too long."""
-    found = asked.simulated(*(cycles * SECONDS for cycles in ROUGHLY))
+    found = asked.simulated(ROUGHLY * SECONDS, asked.frame_cycles * SECONDS)
     if not found.in_ina.any() or not ((found.begun == 0) & (found.root >= 0)).any():
-        raise ValueError("--rtl needs jobs that use INA, one of them from the beginning: none does")
+        raise ValueError(
+            "--rtl needs jobs that use INA, one of them from the beginning: none does;"
+            " try a smaller --bandwidth, other --jobs, or another --sharing"
+        )
     cycles = round(found.finished.max() / SECONDS)
     if cycles > MOST_CYCLES:
         raise ValueError(
-            f"--rtl simulates at most {MOST_CYCLES:,} cycles: {cycles:,}; ask for fewer steps"
+            f"--rtl simulates at most {MOST_CYCLES:,} cycles: {cycles:,}; try --jobs of fewer steps"
         )
 
 
@@ -141,7 +154,7 @@ def compare(asked: SwitchRun, folder: Path) -> Agreement:
 
     SimulationError if a sum is wrong, or the switches do not answer in time.
     """
-    params = ClusterParams(cluster=asked.asked.cluster, jobs=len(asked.given.jobs))
+    params = asked.params
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "found.json"
     simulation = Simulation(

@@ -14,7 +14,6 @@ from sim.mina.surroundings.cluster_system import ClusterParams
 from sim.mina.wire import Wired, from_octets, to_octets
 from sim.p4sgd.golden.frames import BYTES
 
-PACE = 4  #: cycles from a frame of an end to its next one
 SENDER = bytes.fromhex("0400000000ff")  #: of all ends, as answers go by ports
 ADDRESSES = 12  #: bytes of a frame that :mod:`sim.mina.wire` leaves zero
 PATIENCE = 20_000  #: most cycles until a command is answered
@@ -22,10 +21,10 @@ NAMES = ("tvalid", "tdata", "tkeep", "tlast", "tuser")
 
 
 class Ends:
-    """Frames into the switches, one every :data:`PACE` cycles at each end, and out of them."""
+    """Frames into the switches, one every ``pace`` cycles at each end, and out of them."""
 
     def __init__(self, dut: Any, params: ClusterParams) -> None:
-        self.dut, wiring = dut, params.wiring
+        self.dut, self.pace, wiring = dut, params.pace, params.wiring
         hosts, switches = params.cluster.hosts, params.cluster.switches
         ends = range(hosts + switches)
         above = [*(wiring.host_port(host)[0] for host in range(hosts)), *range(switches)]
@@ -66,7 +65,7 @@ class Ends:
         """A frame enters at each end that has one and may send again; switches always take it."""
         showing = {end for end in self.waiting if now >= self.free[end]}
         for end in showing:
-            self.free[end] = now + PACE
+            self.free[end] = now + self.pace
             octets = self.heads[end] + to_octets(self.queues[end].popleft())[ADDRESSES:]
             self.inputs[end]["tdata"].value = int.from_bytes(octets, "little")
             self.inputs[end]["tvalid"].value = 1

@@ -14,13 +14,13 @@ from sim.mina.agreement import operation_rule as operations
 from sim.mina.agreement.frames import Data, Grant
 from sim.mina.agreement.operation_rule import Operation, Parts, Way
 from sim.mina.golden.simulation import Cluster, GoldenJob, Simulation
-from sim.mina.rtl.ends import PACE, Controller, Ends
+from sim.mina.rtl.ends import Controller, Ends
 from sim.mina.surroundings.cluster_system import MOST_FRAMES, ClusterParams
 from sim.p4sgd.golden.allreduce import saturated
 from sim.p4sgd.golden.frames import LANES
 
 SECONDS = PERIOD_NS * 1e-9  #: of a cycle
-PATIENCE = 100 * PACE  #: most cycles for each frame of an all-reduce
+PATIENCE = 100  #: how many times as long an all-reduce may take as its hosts send its frames
 
 
 class Host:
@@ -173,8 +173,9 @@ class RtlJobs(Simulation):
         parts = [drawn_parts(count) for _ in members]
         for host, part in zip(members, parts, strict=True):
             host.begins(grant, part)
+        most = PATIENCE * self.params.pace * count
         for host in members:
-            await with_timeout(host.over.wait(), PATIENCE * count * PERIOD_NS, "ns")
+            await with_timeout(host.over.wait(), most * PERIOD_NS, "ns")
         release = {switch: replace(one, verb=Verb.RELEASE) for switch, one in acquire.items()}
         await self.controller.ask_all(release, Verb.RELEASED)
         right = tuple(

@@ -45,6 +45,15 @@ class ClusterParams:
         return Wiring(self.cluster)
 
     @property
+    def pace(self) -> int:
+        """Cycles from a frame of an end to its next one.
+
+        A switch takes a frame a cycle: one of each child, one of the parent, and one to spare, as
+        what its queues do not hold is lost.
+        """
+        return max(self.cluster.down) + 2
+
+    @property
     def switch(self) -> TreeSwitchParams:
         """One of the switches."""
         return TreeSwitchParams(

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import sim.mina.rtl
-from sim.mina.jobs import read_jobs
+from sim.mina.jobs import JobList, TrainingJob, read_jobs
+from sim.mina.models import TrainedModel
 from sim.mina.rtl.comparison import LARGEST, STEPS_WITHIN, compare, first_difference, scaled
 from sim.mina.workload import Lock, Placement, ScheduleWorkload, Sharing, Unit
 from tests.long import short_and_long
@@ -24,6 +25,11 @@ VARIANTS = {
     "r": {"sharing": Sharing.R},
     "by port": {"unit": Unit.PORT},
 }
+#: All hosts of ToRs with four hosts each: as many frames as a switch takes.
+WIDE = JobList(
+    models=[TrainedModel(name="wide", period=9e-3, starts=[2e-3, 8e-3], sizes=[20_000_000] * 2)],
+    jobs=[TrainingJob(model="wide", hosts=8, steps=2, arrival=0.0)],
+)
 
 
 @pytest.mark.parametrize("name", short_and_long(VARIANTS, ["best"]))
@@ -35,6 +41,14 @@ def test_grants_and_steps_are_the_simulators(name, tmp_path):
     assert found.worst_step <= STEPS_WITHIN
     assert found.steps == sum(job.steps for job in JOBS.jobs)
     assert found.grants > 15
+
+
+@pytest.mark.long
+def test_switches_of_many_ports_lose_no_frame(tmp_path):
+    found = compare(scaled(replace(ASKED, topology="4,2:1,1"), WIDE), tmp_path)
+    print(found)
+    assert found.holds
+    assert found.grants == 2
 
 
 def test_all_times_are_scaled_alike():
