@@ -156,6 +156,20 @@ def grants_all(sizes: Sizes, tenants: Tenants, command: Command, finished: bool)
     return outcome._replace(tenants=tenancy.with_tenant(tenants, command.job, mine))
 
 
+def slots_of_others(sizes: Sizes, tenants: Tenants, command: Command, finished: bool) -> Outcome:
+    """A switch is granted though another job that has it has a slot in common."""
+    far = replace(sizes, slots=sizes.slots * sizes.jobs)
+    apart = tuple(
+        one and replace(one, base=job * sizes.slots + one.base) for job, one in enumerate(tenants)
+    )
+    outcome = tenancy.tenancy_rule(far, apart, command, finished)
+    bases = [one and one.base for one in tenants]
+    together = (
+        one and replace(one, base=base) for one, base in zip(outcome.tenants, bases, strict=True)
+    )
+    return outcome._replace(tenants=tuple(together))
+
+
 def whoever(tenants: Tenants, port: int, data: Data, slot: SwitchSlot) -> Tenant | Refused:
     """Packets of jobs that do not own the switch are taken."""
     free = tuple(

@@ -1,7 +1,8 @@
 """Jobs that move to other trees: each gives its switch back, then tries those of its new tree.
 
-Here each job has a controller of its own, as groups have that share switches: that two of them do
-not own a switch is the switches' doing. No hosts: what they have told their controllers is over.
+Here each job has a controller of its own, as groups have that share switches: that no more of them
+own a switch than it takes, one or C, is the switches' doing. No hosts: what they have told their
+controllers is over.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +17,8 @@ from tests.protocol.mina.cluster_setup import name_of
 from tests.protocol.mina.nodes import Agreement
 from tests.protocol.unordered_nodes import Change, Flight
 
-TWO_OWNERS = "two jobs own a switch"
+TWO_OWNERS = "more jobs own a switch than it takes"
+SHARED_SLOT = "two jobs own a slot"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +42,8 @@ class Migration:
 
     jobs: int = 3
     tries: int = 1  #: that each job has for its new tree
+    most: int = 1  #: C: jobs that have a switch at a time
+    slots: int = 1  #: of a switch; jobs have one each, in turn
     doubles: bool = True  #: frames may come more often than they are sent
     ascending: bool = True  #: the order in which switches are tried; a variant's is its own
     keeps: bool = False  #: a variant tries before it has given back what it has
@@ -111,16 +115,17 @@ class SwitchNode:
 
     @property
     def sizes(self) -> Sizes:
-        """What the switch has: slots that all jobs share."""
-        jobs = self.migration.jobs
-        return Sizes(ports=jobs, slots=1, jobs=jobs)
+        """What the switch has, and how many may have it."""
+        jobs, migration = self.migration.jobs, self.migration
+        return Sizes(ports=jobs, slots=migration.slots, jobs=jobs, most=migration.most)
 
     @property
     def start(self) -> Tenants:
         """The switch at the beginning."""
         tenants = tenancy.at_start(self.sizes)
         for job in range(self.migration.jobs):
-            tenants = self.outcome(tenants, Verb.REGISTER, job, ports=1 << job, count=1).tenants
+            slot = {"ports": 1 << job, "base": job % self.migration.slots, "count": 1}
+            tenants = self.outcome(tenants, Verb.REGISTER, job, **slot).tenants
         return self.outcome(tenants, Verb.ACQUIRE, self.number, epoch=1).tenants
 
     def outcome(self, tenants: Tenants, verb: Verb, job: int, **fields: int) -> Outcome:
@@ -134,10 +139,11 @@ class SwitchNode:
         command = flight.frame
         assert isinstance(command, Command)
         outcome = self.migration.rules.command(self.sizes, held, command, True)
-        owners = [job for job, one in enumerate(outcome.tenants) if one is not None and one.holds]
+        owned = [one.base for one in outcome.tenants if one is not None and one.holds]
         answer = Flight(command.job, 0, outcome.answer, name_of(outcome.answer))
         step = f"switch {self.number} takes {flight.name}: {outcome.answer.verb.name}"
-        fault = TWO_OWNERS if len(owners) > 1 else ""
+        fault = SHARED_SLOT if len(set(owned)) < len(owned) else ""
+        fault = TWO_OWNERS if len(owned) > self.migration.most else fault
         return Change(outcome.tenants, (answer,), step, fault)
 
     def moves(self, held: Tenants) -> Iterator[Change]:

@@ -80,6 +80,8 @@ SHORT = {
     ),
     "three jobs move": Migration(doubles=False),
     "two jobs move": Migration(jobs=2),
+    "three jobs move, two have a switch at a time": Migration(doubles=False, most=2, slots=3),
+    "the same, two have a slot in common": Migration(doubles=False, most=2, slots=2),
 }
 
 LONG = {

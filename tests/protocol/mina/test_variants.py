@@ -13,9 +13,10 @@ from tests.protocol.mina.cluster_variants import (
     UNSAFE_SHARES,
     UNSAFE_SWITCHES,
     grants_all,
+    slots_of_others,
     waits_holding,
 )
-from tests.protocol.mina.migration import TWO_OWNERS, Migration, Rules
+from tests.protocol.mina.migration import SHARED_SLOT, TWO_OWNERS, Migration, Rules
 from tests.protocol.mina.nodes import BOTH, DIFFER
 from tests.protocol.mina.variants import (
     HARMLESS_JOBS,
@@ -134,3 +135,10 @@ def test_jobs_that_wait_with_switches_may_wait_for_ever():
 
 def test_a_switch_that_is_granted_to_all_has_two_owners():
     check("to all", Migration(rules=Rules(command=grants_all)).system(), TWO_OWNERS, 5)
+
+
+def test_a_switch_that_takes_two_jobs_counts_them_and_keeps_their_slots_apart():
+    to_all = Migration(most=2, slots=3, rules=Rules(command=grants_all))
+    check("to all", to_all.system(), TWO_OWNERS, 10)
+    any_slot = Migration(most=2, slots=2, rules=Rules(command=slots_of_others))
+    check("any slot", any_slot.system(), SHARED_SLOT, 5)

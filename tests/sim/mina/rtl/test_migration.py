@@ -30,10 +30,14 @@ def test_migration(tmp_path):
 
 
 class Movers:
-    """The jobs' controllers: what they have, and the task that asks the switches for it."""
+    """The jobs' controllers: what they have, and the task that asks the switches for it.
 
-    def __init__(self, network, trees, ageing=0):
+    Each job has two slots of a switch, which others have as well unless they are ``apart``.
+    """
+
+    def __init__(self, network, trees, ageing=0, apart=False):
         self.network, self.state = network, migrating.at_start(trees, ageing)
+        self.apart = apart
         network.links.ends[CONTROLLER] = self.take
 
     def take(self, _, answer):
@@ -53,6 +57,7 @@ class Movers:
             job=answer.job,
             epoch=answer.epoch - 1,
             ports=3 << 2 * answer.job,
+            base=2 * answer.job * self.apart,
             count=2,
         )
 
@@ -67,6 +72,11 @@ class Movers:
     def send(self, *jobs):
         """Ask for jobs, now."""
         self.network.links.send(CONTROLLER, self.asked(*jobs))
+
+    async def share(self, most):
+        """Every switch takes so many jobs at a time."""
+        for switch in self.network.switches.values():
+            await switch.driver.share(most=most, apart=False)
 
     def move(self, trees):
         """Jobs are to move: they give back what they have."""
@@ -94,12 +104,12 @@ class Movers:
         raise AssertionError(f"it does not come about: {self.state}")
 
 
-async def begin(dut, trees, faults=GOOD, ageing=0):
+async def begin(dut, trees, faults=GOOD, **options):
     rng = np.random.default_rng(random.getrandbits(32))
     params = params_in_simulator(SwitchesParams)
     network = RtlNetwork(dut, params, rng, faults)
     await network.begin()
-    return Movers(network, trees, ageing)
+    return Movers(network, trees, **options)
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
@@ -140,3 +150,24 @@ async def with_ageing_everyones_turn_comes(dut, faults):
         movers.send(job)
     cocotb.log.info("served: %s, faults: %s", served, movers.network.links.counts)
     assert min(served.values()) >= 15 // 4
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+@cocotb.parametrize(faults=[GOOD, BAD])
+async def two_jobs_have_a_switch_at_a_time(dut, faults):
+    """All want all switches, which take two: the third waits with nothing, and its turn comes."""
+    movers = await begin(dut, [tuple(JOBS)] * 3, faults, ageing=1, apart=True)
+    await movers.share(most=2)
+    served = dict.fromkeys(JOBS, 0)
+    for _ in range(9):
+        await movers.until(lambda: sum(map(movers.has, JOBS)) == 2)
+        owners = sum(1 << job for job in filter(movers.has, JOBS))
+        for switch in movers.network.switches.values():
+            assert await switch.driver.read("active_jobs") == owners
+        await ClockCycles(dut.clk, GRANT)
+        job = min(filter(movers.has, JOBS), key=lambda job: (served[job], job))
+        served[job] += 1
+        movers.state = migrating.gives_back(movers.state, job)
+        movers.send(job)
+    cocotb.log.info("served: %s, faults: %s", served, movers.network.links.counts)
+    assert min(served.values()) >= 2
