@@ -25,6 +25,7 @@ class Run:
     """Describes what a design does in simulation: as a command, in sweeps, and in reports."""
 
     session: str  #: path of its sim.harness.session.Session
+    name: str = ""  #: what a sweep calls it, if it is not the first one
     about: str = ""  #: a sentence for the command's help
     command: str = ""  #: ``ingather COMMAND`` runs it; none if it is only for sweeps
     preset: str = ""  #: preset of the command; the design's own unless given
@@ -76,7 +77,7 @@ class Design:
     params: str  #: path of the dataclass of its parameters
     presets: Mapping[str, Settings] = field(default_factory=dict)
     preset: str  #: the one that is used unless another is named
-    runs: Sequence[Run] = ()  #: the first is the one of sweeps
+    runs: Sequence[Run] = ()  #: the first is the one of sweeps that name none
     cards: Mapping[str, Card] = field(default_factory=dict)  #: by the card's name
     within: str = ""  #: the design that holds this one on a card, if it has no top of its own
     plan: str = ""  #: path of a function of params and name: the parts of its floorplan
@@ -105,8 +106,11 @@ class Design:
 
         return make_params(self.params_class, self.settings_of(preset or self.preset), changes)
 
-    def swept(self) -> Run:
-        """Return the run that sweeps measure; raise UserError if the design has none."""
+    def swept(self, name: str = "") -> Run:
+        """Return the run of that name, or the first, which sweeps measure; UserError if none."""
         if not self.runs:
             raise UserError(f"{self.name} cannot be swept: its descriptor has no runs")
-        return self.runs[0]
+        named = {run.name: run for run in self.runs if run.name}
+        if name and name not in named:
+            raise unknown(f"run of {self.name}", name, named)
+        return named[name] if name else self.runs[0]

@@ -13,7 +13,10 @@ DESIGN = Design(
         "paper": {"ports": 16, "jobs": 32},
     },
     preset="small",
-    runs=[Run(session="sim.mina.switch_session:TenantSwitchSession")],
+    runs=[
+        Run(session="sim.mina.switch_session:TenantSwitchSession"),
+        Run(name="schedule", session="sim.mina.schedule_session:ScheduleSession"),
+    ],
     cards={
         "u280": Card(
             component="hdl.u280.switch_board:SwitchBoard",

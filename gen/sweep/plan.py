@@ -49,13 +49,13 @@ class Plan:
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         self.design: Design = find_design(spec.design)
-        self.subject: Subject = find_subject(spec.design)
+        self.subject: Subject = find_subject(spec.design, spec.run)
         self.preset = self.design.preset if spec.preset is None else spec.preset
         self.settings = list(settings_of(self.design, self.subject))
         self.origins = self.subject.origins(self.metrics())
         self.version = version(self.subject.sources(self.origins))
         preset = self.design.settings_of(self.preset)
-        base = dict(self.converted(name, value) for name, value in preset.items())
+        base = dict(self.of_hardware(name, value) for name, value in preset.items())
         self.base = self.usual() | base
         self.base |= dict(self.converted(name, value) for name, value in flat(spec.set))
         self.grid = self.axes_of(spec.grid)
@@ -75,6 +75,12 @@ class Plan:
     def metrics(self) -> list[str]:
         """Return all metrics to measure; a search may want more than is shown."""
         return list(self.spec.metrics)
+
+    def of_hardware(self, name: str, value: Any) -> tuple[Setting, Any]:
+        """Return the hardware's setting at a path, whatever the workload has, and the value."""
+        paths = {s.parameter.path: s for s in self.settings if s.of_hardware}
+        setting = paths[name] if name in paths else self.find(name)
+        return setting, convert(setting.parameter, value)
 
     def find(self, name: str) -> Setting:
         """Return the setting of that name or path; raise UserError if there is none."""
@@ -185,7 +191,7 @@ class Plan:
     def needed(self, workload: Any) -> dict[Setting, Any]:
         """Return the hardware settings that ``workload`` requires."""
         needs = self.subject.session.needs(workload)
-        return dict(self.converted(name, value) for name, value in needs.items())
+        return dict(self.of_hardware(name, value) for name, value in needs.items())
 
     def contents(self, workload: Any) -> list[str]:
         """Return hashes of the files that a workload names."""

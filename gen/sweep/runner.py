@@ -15,7 +15,7 @@ from gen.errors import UserError
 from gen.sweep.graph import Task, Waiting, graph_of, measurement
 from gen.sweep.plan import Plan, Point
 from gen.sweep.store import PointRow, Store
-from gen.sweep.tasks import Outcome, last_words
+from gen.sweep.tasks import Outcome, first_line, last_words
 
 ATTEMPTS = 2
 POLL_SECONDS = 0.5
@@ -140,15 +140,25 @@ class Runner:
     def finish(self, one: Waiting, outcome: Outcome) -> None:
         """Write what became of a point."""
         one.finished, point = True, one.point
+        if not outcome.error:
+            outcome = self.completed(one, outcome)
         if outcome.error:
             self.store.failed(point.key, outcome.error, outcome.log, outcome.seconds)
         else:
-            metrics = dict(outcome.value)
-            if one.synthesis is not None and one.synthesis.outcome is not None:
-                metrics |= one.synthesis.outcome.value
-            metrics |= self.plan.subject.calculate(point.params, point.workload)
-            self.store.done(point.key, metrics, outcome.seconds)
+            self.store.done(point.key, outcome.value, outcome.seconds)
         self.listener.ended(self.row(point))
+
+    def completed(self, one: Waiting, outcome: Outcome) -> Outcome:
+        """Add what synthesis and formulas say to what the hardware has counted."""
+        point, began = one.point, time.monotonic()
+        metrics = dict(outcome.value)
+        if one.synthesis is not None and one.synthesis.outcome is not None:
+            metrics |= one.synthesis.outcome.value
+        try:
+            metrics |= self.plan.subject.calculate(point.params, point.workload)
+        except ValueError as error:
+            return Outcome(error=first_line(error))
+        return Outcome(metrics, seconds=outcome.seconds + time.monotonic() - began)
 
 
 def died(task: Task, failure: BaseException) -> str:

@@ -84,6 +84,7 @@ class Spec(Strict):
 
     design: str = Field(description="sweep this design, one of `ingather list`")
     preset: str | None = Field(None, description="begin with this preset; the usual one else")
+    run: str = Field("", description="measure this run of the design; its usual one else")
     about: str = Field("", description="describe the sweep in half a line")
     metrics: list[str] = Field(min_length=1, description="measure these metrics of each point")
     clock_mhz: float = Field(float(CORE_MHZ), gt=0, description="count rates at this clock")

@@ -8,7 +8,7 @@ from typing import Any
 
 from gen.designs.catalogue import find_design
 from gen.designs.design import Design
-from gen.errors import UserError, unknown
+from gen.errors import unknown
 from gen.sweep.sources import SYNTHESIS
 from gen.sweep.synthesis import METRICS as SYNTHESISED
 
@@ -22,11 +22,12 @@ class Subject:
     """
 
     design: Design
+    run: str = ""  #: name of the run that is measured; the first one else
 
     @cached_property
     def session(self) -> Any:
         """Return the class of the sessions of the design's run."""
-        return self.design.swept().session_class
+        return self.design.swept(self.run).session_class
 
     @property
     def workload(self) -> type:
@@ -90,9 +91,8 @@ class Subject:
         return dict(result.figures)
 
 
-def find_subject(name: str) -> Subject:
+def find_subject(name: str, run: str = "") -> Subject:
     """Return how design ``name`` is swept; raise UserError if it is unknown, or cannot be swept."""
     design = find_design(name)
-    if not design.runs:
-        raise UserError(f"{name} cannot be swept: its descriptor has no runs")
-    return Subject(design)
+    design.swept(run)
+    return Subject(design, run)

@@ -38,7 +38,7 @@ class FakeWorkload(Workload):
     load: int = setting(1, "How much is done.", least=0)
     share: float = setting(0.5, "The share of it that counts.")
     depth: int = setting(2, "How deep it is.")
-    trouble: str = setting("", "What goes wrong: raise, die, or die-once.")
+    trouble: str = setting("", "What goes wrong: raise, formula, die, or die-once.")
     pause: float = setting(0.0, "Seconds of a measurement.")
 
 
@@ -76,6 +76,8 @@ class FakeSession(Session):
 
     @classmethod
     def calculate(cls, params, asked):
+        if asked.trouble == "formula":
+            raise ValueError(f"no formula for load {asked.load}\nand more")
         return {"ideal": 8.0 * asked.load}
 
 
@@ -112,7 +114,7 @@ def noted(folder, what):
 def install(setter, folder, cache):
     """Let the fake be the only design; ``setter`` is of monkeypatch, or setattr."""
     setter(plans, "find_design", lambda name: DESIGN)
-    setter(plans, "find_subject", lambda name: SUBJECT)
+    setter(plans, "find_subject", lambda name, run: SUBJECT)
     os.environ[FOLDER] = str(folder)
     os.environ["INGATHER_CACHE"] = str(cache)
 

@@ -76,6 +76,13 @@ def test_failures_keep_error_and_log_and_stop_nothing(run, fakes):
     assert len(listener.points) == 4
 
 
+def test_a_formula_that_fails_is_its_points_failure(run, fakes):
+    rows, listener = run(grid={"trouble": ["formula", ""]}, metrics=["ideal"])
+    assert [row.error for row in rows] == ["no formula for load 1", ""]
+    assert [row.status for row in rows] == ["failed", "done"]
+    assert len(listener.points) == 2
+
+
 def test_a_point_whose_worker_dies_is_tried_once_more(run, fakes):
     rows, _ = run(FakeClient(deaths=1), grid={"load": [1, 2]})
     assert [(row.status, row.attempts) for row in rows] == [("done", 2), ("done", 1)]

@@ -6,10 +6,12 @@ from gen.errors import UserError
 from gen.sweep.subject import Subject, find_subject
 from sim.harness.closure import SOURCES
 
+RUNS = [(name, run.name) for name, design in designs().items() for run in design.runs if run.name]
 
-@pytest.mark.parametrize("design", designs())
-def test_every_design_can_be_swept(design):
-    subject = find_subject(design)
+
+@pytest.mark.parametrize(("design", "run"), [*((name, "") for name in designs()), *RUNS])
+def test_every_design_can_be_swept(design, run):
+    subject = find_subject(design, run)
     session = subject.session
     assert set(subject.maximise) <= subject.metrics().keys()
     assert not session.counted.keys() & session.calculated.keys()
@@ -53,6 +55,8 @@ def test_modules_follow_the_origins():
 def test_designs_that_cannot_be_swept_are_told():
     with pytest.raises(UserError, match="did you mean p4sgd-worker"):
         find_subject("p4sgd-workr")
+    with pytest.raises(UserError, match="did you mean schedule"):
+        find_subject("mina-switch", "shedule")
     still = Design(name="still", about="nothing", component="a:b", params="a:c", preset="")
     with pytest.raises(UserError, match="still cannot be swept: its descriptor has no runs"):
         assert Subject(still).session

@@ -1,0 +1,41 @@
+"""The schedules of a sweep are those of the command."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import gen.sweep
+from gen.sweep.plan import Plan
+from gen.sweep.spec import read_spec
+from sim.mina.schedule import schedule
+from sim.mina.schedule_session import ScheduleSession
+from sim.mina.workload import ScheduleWorkload
+
+FEW = ScheduleWorkload(count=20, topology="4,4,16:1,4,4", gpu_speed=1.5, ratio=1.5)
+
+
+def test_figures_are_the_schedules():
+    found, figures = schedule(FEW), ScheduleSession.calculate(None, FEW)
+    assert figures.keys() == ScheduleSession.calculated.keys()
+    assert (figures["score"], figures["utilisation"]) == (found.score, found.utilisation)
+    assert 0 < figures["score"] <= figures["bound"] <= 1 + 1e-9
+
+
+def test_what_is_undefined_is_missing():
+    figures = ScheduleSession.calculate(None, replace(FEW, bandwidth=25e9, gpu_speed=1.0))
+    assert figures.keys() == {"utilisation", "migrations", "seconds"}
+
+
+def test_jobs_of_a_file_are_read():
+    assert ScheduleSession.files(replace(FEW, jobs="mine.json")) == [Path("mine.json")]
+    with pytest.raises(ValueError, match=r"cannot read mine\.json"):
+        ScheduleSession.calculate(None, replace(FEW, jobs="mine.json"))
+
+
+def test_the_example_compares_algorithms_in_regimes():
+    example = Path(gen.sweep.__file__).with_name("examples") / "mina-schedules.toml"
+    points = Plan(read_spec(example)[0]).points()
+    assert not any(point.row.error for point in points)
+    regimes = {(p.workload.unit, p.workload.ratio, p.workload.gpu_speed) for p in points}
+    assert (len(regimes), len(points)) == (8, 32)
