@@ -3,7 +3,7 @@
 import base64
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,14 +57,15 @@ def execute(values: Mapping[str, Any]) -> None:
             began = time.perf_counter()
             bound = bound_of(found)
             bound_s = time.perf_counter() - began
+        agreement = compare_with_switches(on_switches, console) if asked.rtl else None
+        notes = [line_of(agreement)] if agreement is not None else []
         files = write_files(folder, found, bound, bound_s)
         with waiting(console, "drawing"):
             pictures = draw_all(folder, found)
             summary = summary_of(found, bound, bound_s)
-            page = page_of(summary, list(job_rows(found)), folder, pictures)
+            page = page_of(summary, notes, list(job_rows(found)), folder, pictures)
             (folder / PAGE).write_text(page, encoding="utf-8")
         files = [PAGE, *files, *pictures]
-        agreement = compare_with_switches(on_switches, console) if asked.rtl else None
         if agreement is not None:
             write_json(folder / RTL, agreement.as_json())
             files.append(RTL)
@@ -76,10 +77,10 @@ def execute(values: Mapping[str, Any]) -> None:
     if found.score is None:
         console.print(f"the score is {UNDEFINED}: INA is of no use to any of these jobs")
     console.print(f"wrote {output}: {', '.join(files)}")
-    if agreement is not None:
-        console.print(line_of(agreement), soft_wrap=True)
-        if not agreement.holds:
-            raise typer.Exit(1)
+    for line in notes:
+        console.print(line, soft_wrap=True)
+    if agreement is not None and not agreement.holds:
+        raise typer.Exit(1)
 
 
 def scaled_of(asked: ScheduleWorkload, given: Any) -> Any:
@@ -128,7 +129,7 @@ def tiles_of(summary: Mapping[str, Any]) -> dict[str, str]:
         "INA utilisation": text(summary["utilisation"]),
         "jobs": f"{summary['jobs']:,}",
         "jobs that INA can help": f"{summary['jobs_that_can_gain']:,}",
-        "seconds until the last end": f"{summary['end']:.1f}",
+        "seconds until the last end": f"{summary['end']:,.3f}",
         "hosts in use": f"{summary['hosts_in_use']:.1%}",
         "migrations a job": f"{summary['migrations_per_job']:.2f}",
         "seconds of computing": f"{sum(summary['seconds_by_phase'].values()):.2f}",
@@ -144,11 +145,12 @@ def warnings_of(summary: Mapping[str, Any]) -> list[str]:
 
 def page_of(
     summary: Mapping[str, Any],
+    notes: Sequence[str],
     rows: list[Mapping[str, Any]],
     folder: Path,
     pictures: Mapping[str, str],
 ) -> str:
-    """Return the page that shows figures, pictures and jobs."""
+    """Return the page that shows figures, with ``notes`` below them, pictures and jobs."""
     template = environment(HERE).get_template("schedule.html.j2")
 
     def section(title: str, **given: Any) -> Section:
@@ -162,6 +164,7 @@ def page_of(
                 part="figures",
                 tiles=tiles_of(summary),
                 warnings=warnings_of(summary),
+                notes=notes,
                 settings=summary["workload"],
             ),
             *(

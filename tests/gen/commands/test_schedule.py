@@ -109,6 +109,7 @@ def test_switches_that_do_otherwise_are_status_1(
     found, out, _ = ingather(*FOUR_JOBS, "-o", "made")
     assert found == status
     assert says in " ".join(out.split())
+    assert says in (tmp_path / "made" / "index.html").read_text()
     assert strict(tmp_path / "made" / "rtl.json")["holds"] == (status == 0)
     assert "rtl.json" in strict(tmp_path / "made" / "manifest.json")["files"]
 
