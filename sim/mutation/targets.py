@@ -46,6 +46,10 @@ ELSEWHERE = {
         "hdl/switch/test_ingress_port.py",
         "hdl/p4sgd/switch/test_tenants.py",
     ),
+    "hdl/switch/job_table.py": (
+        "hdl/switch/test_job_table.py",
+        "hdl/switch/test_tenant_table.py",
+    ),
     "hdl/switch/tenant_judge.py": ("hdl/switch/test_tenant_control.py",),
     "hdl/switch/tenant_uses.py": ("hdl/switch/test_tenant_control.py",),
     "hdl/switchgnn/endpoint/endpoint.py": (

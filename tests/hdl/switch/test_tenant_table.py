@@ -1,0 +1,209 @@
+"""A packet in every cycle, right or nearly, of tenants that have parents, while commands come."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.p4sgd.switch.tree_params import TreeSwitchParams
+from hdl.switch.frame_filter import Quality
+from hdl.switch.job_table import JobTable
+from hdl.switch.tenancy import SHARING, TENANT_ANSWER
+from sim.golden.tenancy import Command, Sizes, State, Unit, Verb, at_start, drained, tenancy_rule
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.switch.test_tenant_control import packed
+
+PARAMS = TreeSwitchParams(ports=5, jobs=3, slots=1 << 16, lanes=2, value_bits=7)
+REFUSED = ("WRONG_WAY", "NOT_GRANTED", "WRONG_JOB", "WRONG_WORKER", "WRONG_RUN", "WRONG_SLOT")
+
+
+def test_tenant_table():
+    simulate(JobTable(PARAMS), __name__)
+
+
+def some_packet(params, table):
+    """A packet and who sent it: mostly of a job, near an end of its slots, by a port that may."""
+    packet = unpack(params.packet, random.getrandbits(params.packet.size))
+    header, sender = packet["header"], 1 << random.randrange(params.ports)
+    if random.random() < 0.9:
+        packet["quality"] = Quality.GOOD
+    packet["known"] = int(header["job"] < params.jobs and random.random() < 0.9)
+    if random.random() < 0.8:
+        number = random.randrange(params.jobs)
+        entry = table[number]
+        packet["known"] = packet["own"] = packet["ours"] = 1
+        if random.random() < 0.8:
+            packet["up"] = packet["down"] = 1
+        near = random.choice((entry["base"], entry["base"], entry["end"])) + random.randrange(-3, 4)
+        header |= {"job": number, "epoch": entry["epoch"] & 0xFFFF, "seq": near % (1 << 16)}
+        if random.random() < 0.2:
+            header[random.choice(("epoch", "seq"))] ^= 1 << random.randrange(16)
+        if random.random() < 0.3 and entry["parent"]:
+            sender = entry["parent"]
+    return packet, sender
+
+
+def judge(table, packet, sender):
+    """What is wrong with it, by the order that the tenancy's page gives; NONE if nothing is."""
+    header = packet["header"]
+    if packet["quality"] != Quality.GOOD:
+        return packet["quality"].name
+    job = table[header["job"]] if packet["known"] else {"registered": 0}
+    if not job["registered"] or not (job["ports"] | job["parent"]) & sender:
+        return "WRONG_JOB"
+    above = bool(job["parent"] & sender)
+    if not packet["down" if above else "up"]:
+        return "WRONG_WAY"
+    if not packet["ours" if above else "own"]:
+        return "WRONG_WORKER"
+    if not job["active"]:
+        return "NOT_GRANTED"
+    if header["epoch"] != job["epoch"] & 0xFFFF:
+        return "WRONG_RUN"
+    return "NONE" if job["base"] <= header["seq"] < job["end"] else "WRONG_SLOT"
+
+
+def request(params, table, packet, sender):
+    """The good packet as it goes on."""
+    job = table[packet["header"]["job"]]
+    parent = {"parent": job["parent"], "root": int(not job["parent"])}
+    return {
+        "sender": sender,
+        "everyone": job["ports"],
+        "draining": job["draining"],
+        **parent,
+        "from_parent": int(bool(job["parent"] & sender)),
+        "header": packet["header"],
+        **{name: packet[name] for name in params.brought},
+    }
+
+
+class Tenants:
+    """Commands one after the other, and the golden tenants; a use begins or ends in between."""
+
+    def __init__(self, dut, params):
+        self.dut, self.params = dut, params
+        self.sizes = Sizes(
+            ports=params.ports, slots=params.slots, jobs=params.jobs, unit=Unit.SWITCH, most=2
+        )
+        self.tenants = at_start(self.sizes)
+        self.uses = [0] * params.jobs
+        self.asked = None
+        self.offered = False
+        self.idle = 0
+        self.seen = set()
+
+    def drive(self):
+        """A command now and then; before that a use of a job that holds the switch, or its end."""
+        progress = {"job": 0, "began": 0, "ended": 0}
+        if self.asked is None and random.random() < 0.1:
+            job = random.randrange(self.params.jobs)
+            tenant = self.tenants[job]
+            if tenant and tenant.holds:
+                began = int(not self.uses[job] and tenant.state is State.GRANTED)
+                progress = {"job": job, "began": began, "ended": self.uses[job]}
+                self.uses[job] = began
+            self.idle = 0
+        self.idle += 1
+        if self.asked is None and self.idle > 10 and random.random() < 0.2:
+            self.asked, self.offered = self.some_command(), True
+            self.dut.commands_payload.value = packed(self.asked)
+        self.dut.commands_valid.value = int(self.offered)
+        self.dut.progress.value = pack(self.params.progress, progress)
+
+    def some_command(self):
+        """Mostly what works."""
+        job = random.randrange(self.params.jobs)
+        tenant = self.tenants[job]
+        verbs = (Verb.REGISTER, Verb.ACQUIRE) if not tenant else (Verb.ACQUIRE, Verb.RELEASE)
+        known = max(tenant.closed, tenant.epoch) if tenant else 0
+        parent = random.choice((None, random.randrange(self.params.ports)))
+        ports = random.getrandbits(self.params.ports)
+        return Command(
+            verb=random.choice((*verbs, *verbs, Verb.REGISTER)),
+            switch=0,
+            job=job,
+            epoch=known + random.choice((0, 1, 1, 1 << random.randrange(20))),
+            force=random.random() < 0.4,
+            ports=ports if parent is None else ports & ~(1 << parent),
+            parent=parent,
+            base=random.choice((0, 0x7FF8, self.params.slots - 32)) + random.randrange(24),
+            count=random.randrange(1, 9),
+        )
+
+    def check(self, table):
+        """The table and the answer are the golden ones."""
+        dut = self.dut
+        for job, entry in enumerate(table):
+            tenant = self.tenants[job]
+            over = tenant and tenant.state is State.DRAINING and not entry["active"]
+            if over and not self.uses[job]:
+                self.tenants = drained(self.tenants, job)
+        unfinished = sum(uses << k for k, uses in enumerate(self.uses) if table[k]["active"])
+        assert self.asked or self.idle < 3 or int(dut.unfinished.value) == unfinished
+        if not self.asked:
+            assert not dut.answered.value
+            shown = [(t.holds, t.epoch) if t else (False, 0) for t in self.tenants]
+            assert [(bool(e["active"]), e["epoch"]) for e in table] == shown
+        if self.offered and dut.commands_ready.value:
+            self.offered = False
+        elif dut.answered.value:
+            self.answers()
+
+    def answers(self):
+        """A command has been carried out."""
+        command, self.asked, self.idle = self.asked, None, 0
+        finished = not self.uses[command.job]
+        self.tenants, golden, _ = tenancy_rule(self.sizes, self.tenants, command, finished)
+        if not (self.tenants[command.job] and self.tenants[command.job].holds):
+            self.uses[command.job] = 0
+        answer = unpack(TENANT_ANSWER, int(self.dut.answer.value))
+        told = answer["kind"].name, answer["reason"].name, answer["owner"], answer["owner_epoch"]
+        assert told == (golden.verb.name, golden.reason.name, golden.owner, golden.owner_epoch)
+        self.seen.add(golden.verb)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def lets_good_packets_of_tenants_through(dut):
+    params = params_in_simulator(TreeSwitchParams)
+    layout = JobTable(params).signature.members["table"].shape
+    tenants, seen, held, announced = Tenants(dut, params), set(), False, None
+    golden = [("NONE", None, 0, 0)] * JobTable.latency  # verdict, request, of, longer
+    for name in ("packet_valid", "commands_valid", "progress", "waiting"):
+        getattr(dut, name).value = 0
+    dut.sharing.value = pack(SHARING, {"most": 2, "apart": 0})
+    table = [unpack(params.job, 0)] * params.jobs
+    await start(dut)
+    for k in range(12000):
+        tenants.drive()
+        packet, sender = some_packet(params, table)
+        valid = not held and random.random() < 0.9
+        dut.waiting.value = random.getrandbits(1)
+        dut.packet_valid.value, dut.sender.value = int(valid), sender
+        dut.packet.value = pack(params.packet, packet)
+        await RisingEdge(dut.clk)
+        table = unpack(layout, int(dut.table.value))
+        tenants.check(table)
+        assert int(dut.active.value) == sum(e["active"] << j for j, e in enumerate(table))
+        held = bool(dut.hold.value)
+        verdict = judge(table, packet, sender) if valid else "NONE"
+        good = valid and verdict == "NONE"
+        named = valid and packet["quality"] == Quality.GOOD and packet["known"]
+        of = 1 << packet["header"]["job"] if named else 0
+        leaves = request(params, table, packet, sender) if good else None
+        golden.append((verdict, leaves, of, packet["longer"]))
+        seen.add((verdict, bool(leaves and leaves["draining"])))
+        verdict, leaves, of, longer = golden[k]
+        assert (k, params.verdict(int(dut.refused.value)).name) == (k, verdict)
+        assert bool(dut.valid.value) == (leaves is not None), k
+        assert (k, int(dut.of.value)) == (k, of)
+        assert not of or int(dut.longer.value) == longer, k
+        if leaves is not None:
+            assert unpack(params.request, int(dut.request.value)) == leaves, k
+            assert leaves["header"] == announced, k
+        announced = unpack(params.header, int(dut.ahead.value))
+    assert {verdict for verdict, _ in seen} >= {"NONE", *REFUSED, "MALFORMED", "FOREIGN", "CORRUPT"}
+    assert ("NONE", True) in seen
+    assert len(tenants.seen) == 5  # all kinds of answers
