@@ -7,6 +7,7 @@ alignment and parity checks.
 
 from typing import Any
 
+from amaranth.hdl import Cat, Const, Value, ValueLike
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -95,6 +96,35 @@ class PcieStreamSignature(BusSignature):
                 "tready": In(1),
             }
         )
+
+
+def say_request(
+    rq: Any,
+    *,
+    begins: ValueLike = 1,
+    ends: ValueLike = 1,
+    end_dword: Value,
+    enables: tuple[ValueLike, ValueLike],
+) -> list[Any]:
+    """Return what ``rq`` says beside the data of a beat with one packet, from the lowest dword on.
+
+    ``enables`` are those of the bytes of the packet's first and last dword. If it ends here, it
+    ends with ``end_dword``.
+    """
+    user = rq_user(len(rq.tdata))(rq.tuser)
+    goes_on = ~Value.cast(ends)[0]
+    keep = [goes_on | (end_dword >= k) for k in range(1, len(rq.tkeep))]
+    said = [rq.tkeep.eq(Cat(Const(1), *keep)), rq.tlast.eq(ends)]
+    if len(rq.tdata) == 256:
+        return [*said, user.first_enable.eq(enables[0]), user.last_enable.eq(enables[1])]
+    return [
+        *said,
+        user.first_enable[0].eq(enables[0]),
+        user.last_enable[0].eq(enables[1]),
+        user.starts.eq(begins),
+        user.ends.eq(ends),
+        user.end_dword[0].eq(end_dword),
+    ]
 
 
 def check_data_bits(data_bits: int) -> None:

@@ -33,7 +33,7 @@ class CompletionJudge(Component):
             params,
             {
                 "given": In(params.of_tag),
-                "read": In(params.piece),
+                "read": In(params.cutter.piece),
                 "ready": Out(1),
                 "steps": In(stream.Signature(params.step)),
                 "judged": Out(stream.Signature(params.judged)),

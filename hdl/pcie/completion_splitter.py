@@ -5,8 +5,9 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
 
-from hdl.common.arithmetic import data_register
+from hdl.common.arithmetic import data_register, looked_up
 from hdl.common.component import Component
 from hdl.common.streams import StreamRegister, StreamRegisterParams
 from hdl.pcie.axis import PcieStreamSignature, beat_layout, rc_user
@@ -45,7 +46,8 @@ class CompletionSplitter(Component):
         step, steps = Signal(params.step), data_register(m, self.steps.payload)
         ends = Array(beat.ends[k] if k < count else 0 for k in range(count + 1))
         end_dwords = Array(beat.end_dword[k] if k < count else 0 for k in range(count + 1))
-        own = index + inside  # the number of the end of the head, if it ends
+        # The number of the end of the head, if it ends.
+        own = looked_up(lambda begun, goes_on: begun + goes_on, index, inside, bits=bits_for(count))
         last = Mux(step.head.ends, end_dwords[own], params.lanes - 1)
         segment = Array(beat.start_segment[k] for k in range(count))[index]
         m.d.comb += [

@@ -6,12 +6,10 @@ from amaranth.hdl import unsigned
 from amaranth.lib import data
 from amaranth.utils import bits_for, ceil_log2
 
-from hdl.common.axi import FOUR_KB
 from hdl.common.checks import check_range, is_power_of_two
 from hdl.pcie.axis import SEGMENT_DWORDS, check_data_bits
 from hdl.pcie.descriptors import COMPLETION, DWORD_BITS, Cause
-
-READ_SIZES = (128, 256, 512, 1024, 2048, 4096)  #: bytes that a host may allow for a read
+from hdl.pcie.request_cutter import SIZES, CutterParams
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +25,8 @@ class ReadRequesterParams:
         check_data_bits(self.data_bits)
         if not is_power_of_two(self.tags) or not 4 <= self.tags <= 256:
             raise ValueError(f"tags must be a power of two from 4 to 256: {self.tags!r}")
-        if self.max_read not in READ_SIZES:
-            raise ValueError(f"max_read must be one of {READ_SIZES}: {self.max_read!r}")
+        if self.max_read not in SIZES:
+            raise ValueError(f"max_read must be one of {SIZES}: {self.max_read!r}")
         check_range("user_bits", self.user_bits, 1, 32)
 
     @property
@@ -59,7 +57,7 @@ class ReadRequesterParams:
     @property
     def offset_bits(self) -> int:
         """Return the width of a dword's place in its read."""
-        return ceil_log2(self.max_read * 8 // DWORD_BITS)
+        return self.cutter.offset_bits
 
     @property
     def line_bits(self) -> int:
@@ -72,18 +70,9 @@ class ReadRequesterParams:
         return bits_for(self.max_read)
 
     @property
-    def request(self) -> data.StructLayout:
-        """Describe a request: 1 to 4,096 bytes from the byte address of a dword on."""
-        return data.StructLayout(
-            {"address": 64, "bytes": bits_for(FOUR_KB), "user": self.user_bits}
-        )
-
-    @property
-    def piece(self) -> data.StructLayout:
-        """Describe a read that a request is cut into; ``address`` is of a dword."""
-        return data.StructLayout(
-            {"address": 62, "bytes": self.size_bits, "last": 1, "user": self.user_bits}
-        )
+    def cutter(self) -> CutterParams:
+        """Return the sizes of the part that cuts requests."""
+        return CutterParams(most=self.max_read, user_bits=self.user_bits)
 
     @property
     def beat(self) -> data.StructLayout:

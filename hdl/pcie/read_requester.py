@@ -5,6 +5,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.pcie.axis import PcieStreamSignature, rc_user, rq_user
 from hdl.pcie.completion_judge import CompletionJudge
 from hdl.pcie.completion_placer import CompletionPlacer
@@ -63,7 +64,7 @@ class ReadRequester(Component):
         super().__init__(
             params,
             {
-                "requests": In(stream.Signature(params.request)),
+                "requests": In(stream.Signature(params.cutter.request)),
                 "beats": Out(stream.Signature(params.beat)),
                 "limit": In(3),
                 "tick": In(1),
@@ -79,7 +80,7 @@ class ReadRequester(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.cutter = cutter = RequestCutter(params)
+        m.submodules.cutter = cutter = RequestCutter(params.cutter)
         m.submodules.sender = sender = ReadSender(params)
         m.submodules.splitter = splitter = CompletionSplitter(params)
         m.submodules.judge = judge = CompletionJudge(params)
@@ -130,4 +131,11 @@ class ReadRequester(Component):
             self.events.failed.eq(placer.failure.valid),
             self.events.abandoned.eq(back.abandoned.valid),
         ]
+        expect(
+            m,
+            self,
+            begins_at_a_dword=lambda: (
+                ~self.requests.valid | ~self.requests.payload.address[:2].any()
+            ),
+        )
         return m

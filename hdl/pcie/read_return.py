@@ -6,7 +6,7 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import delay
+from hdl.common.arithmetic import delay, looked_up
 from hdl.common.component import Component
 from hdl.common.fifo import DISTRIBUTED_WORDS, Fifo, FifoParams
 from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
@@ -56,18 +56,17 @@ class ReadReturn(Component):
         m = Module()
         params = self.params
         leaves = Signal()
-        entry, held, done = self.wait(m, leaves)
+        entry, top, held, done = self.wait(m, leaves)
         m.submodules.queue = queue = ReservedFifo(
             ReservedFifoParams(width=params.beat.size, depth=QUEUE, passes=True)
         )
         line = Signal(params.line_bits)
-        top = Signal(params.size_bits - 1)  # number of the read's last byte
         final = Signal()  # its last line is read
         reads = Signal()
-        overdue = (self.epoch - entry.epoch)[1]  # two ticks, or three
+        # Two ticks, or three.
+        overdue = looked_up(lambda now, then: now - then >> 1, self.epoch, entry.epoch)
         shift = params.lane_bits + 2
         m.d.comb += [
-            top.eq((entry.bytes - 1)[: len(top)]),
             final.eq(line == top[shift:]),
             reads.eq(
                 held & ~entry.skipped & queue.room & (done | overdue | self.stop | line.any())
@@ -112,8 +111,10 @@ class ReadReturn(Component):
             }
         )
 
-    def wait(self, m: Module, leaves: Signal) -> tuple[Any, Signal, Signal]:
-        """Return the oldest entry of ``order``, whether there is one, and whether it is done."""
+    def wait(self, m: Module, leaves: Signal) -> tuple[Any, Signal, Signal, Signal]:
+        """Return the oldest entry of ``order``, the number of its read's last byte, whether there
+        is an entry, and whether it is done.
+        """
         params = self.params
         m.submodules.waiting = waiting = Fifo(
             FifoParams(
@@ -125,6 +126,7 @@ class ReadReturn(Component):
         )
         next_one = params.waiting(waiting.o.payload)
         entry, held, done = Signal(params.waiting, reset_less=True), Signal(), Signal()
+        top = Signal(params.size_bits - 1, reset_less=True)
         bits = Array(self.done)
         m.d.comb += [
             waiting.i.payload.eq(self.order.payload),
@@ -134,8 +136,13 @@ class ReadReturn(Component):
         ]
         m.d.sync += done.eq(bits[entry.tag])
         with m.If(waiting.o.ready):
-            m.d.sync += [entry.eq(next_one), held.eq(waiting.o.valid), done.eq(bits[next_one.tag])]
-        return entry, held, done
+            m.d.sync += [
+                entry.eq(next_one),
+                top.eq((next_one.bytes - 1)[: len(top)]),
+                held.eq(waiting.o.valid),
+                done.eq(bits[next_one.tag]),
+            ]
+        return entry, top, held, done
 
     def cause(self, m: Module, looked: Any, went: Signal) -> Any:
         """Return why the request has failed up to the line, a cycle later."""

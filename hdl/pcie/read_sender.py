@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.streams import StreamRegister, StreamRegisterParams
-from hdl.pcie.axis import PcieStreamSignature, rq_user
+from hdl.pcie.axis import PcieStreamSignature, rq_user, say_request
 from hdl.pcie.descriptors import DWORD_BITS, REQUEST, REQUEST_DWORDS, RequestType
 from hdl.pcie.params import ReadRequesterParams
 
@@ -35,7 +35,7 @@ class ReadSender(Component):
             {
                 "hold": In(1),
                 "epoch": In(2),
-                "pieces": In(stream.Signature(params.piece)),
+                "pieces": In(stream.Signature(params.cutter.piece)),
                 "taken": In(params.tags),
                 "given": Out(params.of_tag),
                 "order": Out(stream.Signature(params.waiting)),
@@ -103,26 +103,16 @@ class ReadSender(Component):
             read.last.eq(Mux(one, 0, enables)),
         ]
         descriptor, rq = Signal(REQUEST), self.rq
-        user = rq_user(params.data_bits)(rq.tuser)
         m.d.comb += [
             descriptor.address.eq(sent.address),
             descriptor.dwords.eq(sent.dwords),
             descriptor.kind.eq(RequestType.MEMORY_READ),
             descriptor.tag.eq(sent.tag),
             rq.tdata.eq(descriptor),
-            rq.tkeep.eq((1 << REQUEST_DWORDS) - 1),
-            rq.tlast.eq(1),
             rq.tvalid.eq(register.o.valid),
             register.o.ready.eq(rq.tready),
+            *say_request(
+                rq, end_dword=Const(REQUEST_DWORDS - 1, 4), enables=(sent.first, sent.last)
+            ),
         ]
-        if params.data_bits == 256:
-            m.d.comb += [user.first_enable.eq(sent.first), user.last_enable.eq(sent.last)]
-        else:
-            m.d.comb += [
-                user.first_enable[0].eq(sent.first),
-                user.last_enable[0].eq(sent.last),
-                user.starts.eq(1),
-                user.ends.eq(1),
-                user.end_dword[0].eq(REQUEST_DWORDS - 1),
-            ]
         return register.i

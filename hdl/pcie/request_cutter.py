@@ -1,30 +1,76 @@
-"""Cuts requests into reads that the link carries: none crosses a multiple of the largest read."""
+"""Cuts requests into packets that the link carries: none crosses a multiple of the largest one."""
 
-from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import stream
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for, ceil_log2
 
+from hdl.common.arithmetic import data_register, looked_up
+from hdl.common.axi import FOUR_KB
 from hdl.common.component import Component
 from hdl.common.expectations import expect
-from hdl.pcie.params import ReadRequesterParams
+from hdl.pcie.descriptors import DWORD_BITS
 
-LEAST_READ = 128  #: bytes; the host's limits are this, twice as many, and so on
+SIZES = (128, 256, 512, 1024, 2048, 4096)  #: bytes that a host may allow for a packet
+
+
+@dataclass(frozen=True, kw_only=True)
+class CutterParams:
+    """Sets how large the pieces of a request are."""
+
+    most: int  #: bytes of the largest piece, one of SIZES
+    user_bits: int  #: width of what goes along with a request, at least 1
+
+    @property
+    def suffix(self) -> str:
+        """Return the end of the module's name: both sizes."""
+        return f"{self.most}_u{self.user_bits}"
+
+    @property
+    def offset_bits(self) -> int:
+        """Return the width of a dword's place in its piece."""
+        return ceil_log2(self.most * 8 // DWORD_BITS)
+
+    @property
+    def request(self) -> data.StructLayout:
+        """Describe a request: 1 to 4,096 bytes from a byte address on."""
+        return data.StructLayout(
+            {"address": 64, "bytes": bits_for(FOUR_KB), "user": self.user_bits}
+        )
+
+    @property
+    def piece(self) -> data.StructLayout:
+        """Describe a piece: ``address`` is of a dword, from which ``bytes`` are counted.
+
+        ``skip`` of them, before the request's first byte, are not the request's.
+        """
+        return data.StructLayout(
+            {
+                "address": 62,
+                "skip": 2,
+                "bytes": bits_for(self.most),
+                "last": 1,
+                "user": self.user_bits,
+            }
+        )
 
 
 class RequestCutter(Component):
     """``pieces`` bring each byte of ``requests``, in their order, the last with ``last``.
 
-    A piece ends where its address is a multiple of the largest read: 128 << ``limit`` bytes, the
-    block's ``cfg_max_read_req``, or ``params.max_read`` if that is less. So none crosses 4 KB, and
-    all completions but a request's outer ones can be of the largest payload.
+    A piece ends where its address is a multiple of the largest one: 128 << ``limit`` bytes, the
+    block's ``cfg_max_read_req`` or ``cfg_max_payload``, or ``params.most`` if that is less. So none
+    crosses 4 KB, and all completions but a request's outer ones can be of the largest payload.
 
     Throughput: a piece a cycle. Latency: :attr:`latency`. ``limit`` may change when no request is
     inside.
     """
 
-    latency = 1
+    latency = 2
 
-    def __init__(self, params: ReadRequesterParams) -> None:
+    def __init__(self, params: CutterParams) -> None:
         super().__init__(
             params,
             {
@@ -36,48 +82,65 @@ class RequestCutter(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        request, piece = self.requests.payload, self.pieces.payload
-        bits = self.params.offset_bits
+        request, bits = self.requests.payload, self.params.offset_bits
+        piece = data_register(m, self.pieces.payload)
+        held = Signal()  # something is left of a request
         address = Signal(62, reset_less=True)  # of the first dword that is left
-        left = Signal(12, reset_less=True)  # bytes, less one
+        skip = Signal(2, reset_less=True)
+        left = Signal(len(request.bytes), reset_less=True)  # bytes from there on, less one
         user = Signal(self.params.user_bits, reset_less=True)
-        mask = Signal(bits)  # of a dword's number in the largest read
         room = Signal(bits)  # dwords up to the border, less one
         beyond = Signal()  # there is more than that
-        largest = [(LEAST_READ << k) // 4 - 1 for k in range(6)]
-        with m.Switch(self.limit):
-            for k, value in enumerate(largest):
-                with m.Case(k):
-                    m.d.sync += mask.eq(min(value, (1 << bits) - 1))
-            with m.Default():  # reserved
-                m.d.sync += mask.eq(largest[0])
+        mask = self.mask(m)
+        free = ~self.pieces.valid | self.pieces.ready
         m.d.comb += [
             room.eq(~address[:bits] & mask),
             beyond.eq(left[2:] > room),
-            piece.address.eq(address),
-            piece.bytes.eq(Mux(beyond, (room + 1) << 2, (left + 1)[: self.params.size_bits])),
-            piece.last.eq(~beyond),
-            piece.user.eq(user),
-            self.requests.ready.eq(~self.pieces.valid | (self.pieces.ready & piece.last)),
+            self.requests.ready.eq(~held | (free & ~beyond)),
         ]
+        with m.If(free):
+            m.d.sync += [
+                self.pieces.valid.eq(held),
+                piece.address.eq(address),
+                piece.skip.eq(skip),
+                piece.bytes.eq(Mux(beyond, (room + 1) << 2, (left + 1)[: len(piece.bytes)])),
+                piece.last.eq(~beyond),
+                piece.user.eq(user),
+            ]
+        # Of skip less one: one sum in place of two.
+        before = looked_up(lambda skipped: skipped - 1, request.address[:2], bits=3)
+        # What is left behind a piece: less room and one, in one sum.
+        less = Cat(~room, Const(-1, len(left) - 2 - bits))
         with m.If(self.requests.ready):
             m.d.sync += [
-                self.pieces.valid.eq(self.requests.valid),
+                held.eq(self.requests.valid),
                 address.eq(request.address[2:]),
-                left.eq((request.bytes - 1)[: len(left)]),
+                skip.eq(request.address[:2]),
+                left.eq((request.bytes + before.as_signed())[: len(left)]),
                 user.eq(request.user),
             ]
-        with m.Elif(self.pieces.ready):
+        with m.Elif(free):
             m.d.sync += [
                 address.eq(((address | mask) + 1)[: len(address)]),
-                left.eq((left - ((room + 1) << 2))[: len(left)]),
+                skip.eq(0),
+                left[2:].eq((left[2:] + less)[: len(less)]),
             ]
         expect(
             m,
             self,
-            begins_at_a_dword=lambda: ~self.requests.valid | ~request.address[:2].any(),
             has_1_to_4096_bytes=lambda: (
                 ~self.requests.valid | (request.bytes.any() & (request.bytes <= 4096))
             ),
         )
         return m
+
+    def mask(self, m: Module) -> Signal:
+        """Return the bits of a dword's number in the largest piece that the host allows."""
+        mask = Signal(self.params.offset_bits)
+        with m.Switch(self.limit):
+            for k, size in enumerate(SIZES):
+                with m.Case(k):
+                    m.d.sync += mask.eq((min(size, self.params.most) >> 2) - 1)
+            with m.Default():  # reserved
+                m.d.sync += mask.eq((SIZES[0] >> 2) - 1)
+        return mask

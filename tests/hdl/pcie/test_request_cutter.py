@@ -1,25 +1,40 @@
-"""Requests of all places and sizes against the golden model's reads."""
+"""Requests of all places and sizes against the golden models' reads and writes."""
 
 import random
 
 import cocotb
 
-from hdl.pcie.params import ReadRequesterParams
-from hdl.pcie.request_cutter import RequestCutter
+from hdl.pcie.request_cutter import CutterParams, RequestCutter
 from sim.golden.pcie_requester import cut
+from sim.golden.pcie_writes import writes
 from sim.harness.streams import STALLS, Sink, Source, start
 from sim.harness.verilator import params_in_simulator, simulate
 
 
 def test_request_cutter():
-    simulate(RequestCutter(ReadRequesterParams(tags=4, max_read=256)), __name__)
+    simulate(RequestCutter(CutterParams(most=256, user_bits=8)), __name__)
+
+
+def reads_of(address, size, most):
+    """The pieces of a read: address, what is skipped, bytes; it begins at a dword."""
+    return [(read.address, 0, read.size) for read in cut(address & ~3, size, most)]
+
+
+def writes_of(address, size, most):
+    """The pieces of a write of any byte address."""
+    found = []
+    for write in writes(address, bytes(size), most):
+        skip = min(write.dwords[0])
+        count = sum(map(len, write.dwords))
+        found.append((write.address, skip, skip + count))
+    return found
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, code=[0, 1, 5, 6])
-async def pieces_are_the_golden_model_s(dut, stalls, code):
-    """With limits below, at and above the largest read, and a reserved one."""
-    params = params_in_simulator(ReadRequesterParams)
+@cocotb.parametrize(stalls=STALLS, code=[0, 1, 5, 6], pieces_of=[reads_of, writes_of])
+async def pieces_are_the_golden_model_s(dut, stalls, code, pieces_of):
+    """With limits below, at and above the largest piece, and a reserved one."""
+    params = params_in_simulator(CutterParams)
     source, sink = stalls
     requests = Source(dut, "requests", stall=source)
     pieces = Sink(dut, "pieces", stall=sink)
@@ -27,21 +42,22 @@ async def pieces_are_the_golden_model_s(dut, stalls, code):
     await start(dut)
     most = 128 if code in (0, 6) else 256
     wanted = []
-    for _ in range(40):
-        address = 4 * random.getrandbits(62)
+    for _ in range(30):
+        address = random.getrandbits(64)
         size = random.choice([random.randrange(1, 8), random.randrange(1, 600), 4096, 4095])
-        address -= max(0, address + size - (1 << 64)) & ~3
+        address = min(address, (1 << 64) - 2 * size - 8)
         user = random.getrandbits(params.user_bits)
-        requests.append({"address": address, "bytes": size, "user": user})
-        reads = cut(address, size, most)
+        found = pieces_of(address, size, most)
+        requests.append({"address": found[0][0] + found[0][1], "bytes": size, "user": user})
         wanted += [
             {
-                "address": read.address // 4,
-                "bytes": read.size,
-                "last": read is reads[-1],
+                "address": start // 4,
+                "skip": skip,
+                "bytes": count,
+                "last": k == len(found) - 1,
                 "user": user,
             }
-            for read in reads
+            for k, (start, skip, count) in enumerate(found)
         ]
     await pieces.wait_for(len(wanted))
     assert pieces.beats == wanted

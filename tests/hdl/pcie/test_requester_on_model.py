@@ -1,4 +1,4 @@
-"""The requester on a block and a root complex that others wrote: cocotbext-pcie."""
+"""Reads and writes on a block and a root complex that others wrote: cocotbext-pcie."""
 
 import logging
 import random
@@ -10,33 +10,42 @@ from cocotbext.axi.stream import define_stream
 from cocotbext.pcie.core import RootComplex
 from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
 
+from hdl.pcie.descriptors import REQUEST, RequestType
 from hdl.pcie.params import ReadRequesterParams
-from hdl.pcie.read_requester import ReadRequester
+from hdl.pcie.requester import Requester, RequesterParams
+from hdl.pcie.write_params import WriteRequesterParams
 from sim.golden.pcie_requester import Cause, cut
+from sim.harness.payloads import pack, unpack
 from sim.harness.streams import Sink, Source, never, often
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.pcie.rq_monitor import beats_of
 
 SIZES = [
-    ReadRequesterParams(),
-    ReadRequesterParams(data_bits=256, tags=32, max_read=256),
+    RequesterParams(),
+    RequesterParams(
+        reads=ReadRequesterParams(data_bits=256, tags=32, max_read=256),
+        writes=WriteRequesterParams(data_bits=256, max_payload=256),
+    ),
 ]
-MEMORY = 1 << 16  #: bytes
+MEMORY, PLACE = 1 << 16, 1 << 13  #: bytes, in all and of which a write takes some
 Bus, *_ = define_stream("Pcie", signals=["tvalid", "tready", "tdata", "tkeep", "tlast", "tuser"])
 
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_read_requester_on_model(params):
-    simulate(ReadRequester(params), __name__)
+def test_requester_on_model(params):
+    simulate(Requester(params), __name__)
 
 
 class Card:
     """A card with the requester in a slot of a root complex, whose memory has random bytes."""
 
     def __init__(self, dut, stall):
-        self.dut, self.params = dut, params_in_simulator(ReadRequesterParams)
+        self.dut, self.both = dut, params_in_simulator(RequesterParams)
+        self.params = self.both.reads
         wide = self.params.data_bits == 512
-        for name in ("requests_valid", "beats_ready", "tick", "stop"):
+        for name in ("requests_valid", "writes_valid", "data_valid", "beats_ready", "tick", "stop"):
             getattr(dut, name).value = 0
+        dut.credits.value = 15  # the model's block does not tell
         self.device = UltraScalePlusPcieDevice(
             pcie_generation=3,
             pcie_link_width=16 if wide else 8,
@@ -56,17 +65,22 @@ class Card:
         self.root.make_port().connect(self.device)
         self.memory = self.root.mem_pool.alloc_region(MEMORY)
         self.base = self.memory.get_absolute_address(0)
-        self.bytes = random.randbytes(MEMORY)
+        self.bytes = bytearray(random.randbytes(MEMORY))
         self.memory.mem[:] = self.bytes
         self.requests = Source(dut, "requests")
         self.beats = Sink(dut, "beats", stall=stall)
+        self.writes, self.data = Source(dut, "writes"), Source(dut, "data")
+        self.sent = 0  # writes
         self.wanted = []
+        self.limits = 0, 0  # codes of sizes of reads, of payloads
+        cocotb.start_soon(self.watch())
 
     async def begin(self, read_size, payload):
         """Let the host set the device up; sizes are codes: 128 bytes << code."""
-        root = self.root
+        root, self.limits = self.root, (read_size, payload)
         root.max_read_request_size, root.max_payload_size_supported = read_size, payload
-        self.dut.limit.value = read_size
+        limits = Requester(self.both).limits.shape()
+        self.dut.limits.value = pack(limits, {"read": read_size, "payload": payload})
         await RisingEdge(self.dut.rst)
         while self.dut.rst.value:
             await RisingEdge(self.dut.clk)
@@ -76,6 +90,26 @@ class Card:
     def ask(self, address, size):
         self.requests.append({"address": address, "bytes": size, "user": len(self.wanted) % 256})
         self.wanted.append((address, size))
+
+    def write(self, offset, payload):
+        """Write bytes behind those at the begin of the memory."""
+        self.writes.append({"address": self.base + offset, "bytes": len(payload), "user": 0})
+        for beat in beats_of(payload, self.params.data_bits // 8):
+            self.data.append(beat)
+        self.bytes[offset : offset + len(payload)] = payload
+
+    async def watch(self):
+        """Count the writes that have gone; no packet is larger than the host allows."""
+        dut, begins = self.dut, True
+        while True:
+            await RisingEdge(dut.clk)
+            self.sent += int(dut.sent.value) & 1
+            if dut.rq_tvalid.value and dut.rq_tready.value:
+                if begins:
+                    found = unpack(REQUEST, int(dut.rq_tdata.value) & (1 << 128) - 1)
+                    writes = found["kind"] == RequestType.MEMORY_WRITE
+                    assert 4 * found["dwords"] <= 128 << self.limits[writes]
+                begins = bool(dut.rq_tlast.value)
 
     async def finish(self):
         """Every request is answered: its bytes, or none of them and a cause."""
@@ -147,3 +181,41 @@ async def where_the_host_has_no_memory(dut):
     assert await card.finish() == [Cause.UNSUPPORTED if one else Cause.NONE for one in nowhere]
     await RisingEdge(dut.clk)
     assert not dut.owes.value
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(
+    (("payload", "stall"), [(0, never), (1, never), (2, often)]),
+)
+async def what_was_written_is_read(dut, payload, stall):
+    """Writes of all places and sizes, apart from each other, are read as soon as they are sent."""
+    card = Card(dut, stall)
+    await card.begin(2, payload)
+    for k in range(MEMORY // PLACE):
+        size = random.choice([random.randrange(1, 9), random.randrange(1, 700), 64, 1028])
+        size = size if k else 4096
+        offset = k * PLACE + random.randrange(PLACE - size)
+        card.write(offset, random.randbytes(size))
+        while card.sent <= k:
+            await RisingEdge(dut.clk)
+        first = offset - offset % 4
+        card.ask(card.base + first, min(offset + size - first, 4096))
+    assert await card.finish() == [Cause.NONE] * len(card.wanted)
+    assert bytes(card.memory.mem[:]) == bytes(card.bytes)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def reads_and_writes_at_once(dut):
+    """In halves of the memory of their own, both back to back."""
+    card = Card(dut, never)
+    await card.begin(2, 1)
+    for _ in range(24):
+        size = random.choice([4, 64, 700])
+        card.write(random.randrange(MEMORY // 2 - size), random.randbytes(size))
+        card.ask(card.base + MEMORY // 2 + 4 * random.randrange(MEMORY // 8 - size), size)
+    assert await card.finish() == [Cause.NONE] * len(card.wanted)
+    while card.sent < 24:
+        await RisingEdge(dut.clk)
+    for _ in range(200):
+        await RisingEdge(dut.clk)
+    assert bytes(card.memory.mem[:]) == bytes(card.bytes)

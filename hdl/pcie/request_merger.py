@@ -1,0 +1,80 @@
+"""Merges reads and writes into the one stream of requests that the block takes."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import delay, looked_up
+from hdl.common.component import Component
+from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.pcie.axis import PcieStreamSignature, check_data_bits, rq_user
+
+READS, WRITES = range(2)  #: inputs of the arbiter
+CREDITS_LATE = 2  #: cycles after which ``credits`` counts a read (PG213, see below)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestMergerParams:
+    """Sets the width of the streams."""
+
+    data_bits: int = 512  #: 256 or 512
+
+    def __post_init__(self) -> None:
+        check_data_bits(self.data_bits)
+
+    @property
+    def suffix(self) -> str:
+        """Return the end of the module's name: the width."""
+        return str(self.data_bits)
+
+
+class RequestMerger(Component):
+    """The packets of ``reads`` and ``writes``, each whole, leave ``rq``; both take turns.
+
+    The block holds back a read for which the host has no room, and all that is behind it. So none
+    is begun for which it may have none: ``credits`` is ``pcie_tfc_nph_av``, reads that the host
+    takes, 15 if more. It counts a read two cycles after the block has taken it (PG213, "Avoiding
+    Head-of-Line Blocking for Posted Requests"); those that it does not count yet are counted here.
+    Writes go on meanwhile.
+
+    Throughput: a beat a cycle. Latency: :attr:`latency`. Stalls: a packet that has begun on
+    ``reads`` or ``writes`` comes without a gap, and so leaves without one.
+    """
+
+    latency = StreamArbiter.latency
+
+    def __init__(self, params: RequestMergerParams) -> None:
+        stream = PcieStreamSignature(data_bits=params.data_bits, user=rq_user(params.data_bits))
+        super().__init__(
+            params,
+            {"reads": In(stream), "writes": In(stream), "credits": In(4), "rq": Out(stream)},
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        beat = Cat(self.rq.tlast, self.rq.tkeep, self.rq.tuser, self.rq.tdata)
+        m.submodules.arbiter = arbiter = StreamArbiter(
+            StreamArbiterParams(width=len(beat), count=2, last_bit=0, holds=True)
+        )
+        for k, i in ((READS, self.reads), (WRITES, self.writes)):
+            m.d.comb += [
+                arbiter.i[k].payload.eq(Cat(i.tlast, i.tkeep, i.tuser, i.tdata)),
+                arbiter.i[k].valid.eq(i.tvalid),
+                i.tready.eq(arbiter.i[k].ready),
+            ]
+        taken = Signal()  # a read has gone
+        under_way = Signal(3)  # reads that ``credits`` does not count yet
+        m.d.comb += [
+            beat.eq(arbiter.o.payload.payload),
+            self.rq.tvalid.eq(arbiter.o.valid),
+            arbiter.o.ready.eq(self.rq.tready),
+            taken.eq(arbiter.o.valid & arbiter.o.ready & (arbiter.o.payload.index == READS)),
+            arbiter.hold[READS].eq(
+                looked_up(lambda reads, credits: reads >= credits, under_way, self.credits)
+            ),
+        ]
+        begins = self.reads.tvalid & self.reads.tready
+        counted = delay(m, taken, CREDITS_LATE - 1, "taken", reset_less=False)
+        m.d.sync += under_way.eq((under_way + begins - counted)[: len(under_way)])
+        return m

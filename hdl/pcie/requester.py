@@ -1,0 +1,103 @@
+"""Reads and writes host memory by one stream of requests."""
+
+from dataclasses import dataclass, field
+
+from amaranth.hdl import Module
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.pcie.axis import PcieStreamSignature, rc_user, rq_user
+from hdl.pcie.params import ReadRequesterParams
+from hdl.pcie.read_requester import EVENTS, ReadRequester
+from hdl.pcie.request_merger import RequestMerger, RequestMergerParams
+from hdl.pcie.write_params import WriteRequesterParams
+from hdl.pcie.write_requester import WriteRequester
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequesterParams:
+    """Sets the sizes of both parts, which are of one width."""
+
+    reads: ReadRequesterParams = field(default_factory=ReadRequesterParams)
+    writes: WriteRequesterParams = field(default_factory=WriteRequesterParams)
+
+    def __post_init__(self) -> None:
+        if self.reads.data_bits != self.writes.data_bits:
+            raise ValueError(
+                f"data_bits must be the same of reads and writes:"
+                f" {self.reads.data_bits}, {self.writes.data_bits}"
+            )
+
+    @property
+    def suffix(self) -> str:
+        """Return the end of the module's name: all sizes."""
+        return f"{self.reads.suffix}_{self.writes.suffix}"
+
+
+class Requester(Component):
+    """Has the ports of a :class:`ReadRequester` and of a :class:`WriteRequester`, which share RQ.
+
+    ``requests``, ``beats``, ``tick``, ``stop``, ``idle``, ``owes`` and ``events`` are the reader's;
+    ``writes``, its requests, with ``data`` and ``sent``, the writer's. ``rq`` takes a packet of
+    each in turn, as :class:`RequestMerger` says, which looks at ``credits``. A read that is asked
+    for after the ``sent`` of a write brings what was written.
+
+    Latency: :attr:`request_latency` from a request to RQ, :attr:`write_latency` from a write of one
+    beat, if nobody else goes first; :attr:`latency` from a read's last completion to its data.
+    """
+
+    def __init__(self, params: RequesterParams) -> None:
+        bits = params.reads.data_bits
+        reads, writes = ReadRequester(params.reads), WriteRequester(params.writes)
+        self.latency = reads.latency
+        self.request_latency = reads.request_latency + RequestMerger.latency
+        self.write_latency = writes.latency + RequestMerger.latency
+        super().__init__(
+            params,
+            {
+                "requests": In(stream.Signature(params.reads.cutter.request)),
+                "beats": Out(stream.Signature(params.reads.beat)),
+                "writes": In(stream.Signature(params.writes.cutter.request)),
+                "data": In(stream.Signature(bits)),
+                "sent": Out(params.writes.sent),
+                "limits": In(data.StructLayout({"read": 3, "payload": 2})),
+                "credits": In(4),
+                "tick": In(1),
+                "stop": In(1),
+                "idle": Out(1),
+                "owes": Out(1),
+                "events": Out(EVENTS),
+                "rq": Out(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
+                "rc": In(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.reader = reader = ReadRequester(params.reads)
+        m.submodules.writer = writer = WriteRequester(params.writes)
+        m.submodules.merger = merger = RequestMerger(
+            RequestMergerParams(data_bits=params.reads.data_bits)
+        )
+        connect(m, flipped(self.requests), reader.requests)
+        connect(m, reader.beats, flipped(self.beats))
+        connect(m, flipped(self.rc), reader.rc)
+        connect(m, flipped(self.writes), writer.requests)
+        connect(m, flipped(self.data), writer.data)
+        connect(m, reader.rq, merger.reads)
+        connect(m, writer.rq, merger.writes)
+        connect(m, merger.rq, flipped(self.rq))
+        m.d.comb += [
+            reader.limit.eq(self.limits.read),
+            reader.tick.eq(self.tick),
+            reader.stop.eq(self.stop),
+            self.idle.eq(reader.idle),
+            self.owes.eq(reader.owes),
+            self.events.eq(reader.events),
+            writer.limit.eq(self.limits.payload),
+            self.sent.eq(writer.sent),
+            merger.credits.eq(self.credits),
+        ]
+        return m

@@ -1,0 +1,113 @@
+"""Sets the sizes of a requester of writes, and the bundles between its parts."""
+
+from dataclasses import dataclass
+
+from amaranth.lib import data
+from amaranth.utils import bits_for, ceil_log2
+
+from hdl.common.checks import check_range
+from hdl.pcie.axis import check_data_bits
+from hdl.pcie.descriptors import DWORD_BITS, REQUEST_DWORDS
+from hdl.pcie.packet_gate import PacketGateParams
+from hdl.pcie.request_cutter import CutterParams
+
+PAYLOADS = (128, 256, 512, 1024)  #: bytes of the largest payload that the block allows
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteRequesterParams:
+    """Sets how large writes are."""
+
+    data_bits: int = 512  #: width of the block's interfaces and of a beat, 256 or 512
+    max_payload: int = 512  #: bytes of the largest payload, 128, 256, 512 or 1024
+    user_bits: int = 8  #: width of what the user is told when a request has gone, 1..32
+
+    def __post_init__(self) -> None:
+        check_data_bits(self.data_bits)
+        if self.max_payload not in PAYLOADS:
+            raise ValueError(f"max_payload must be one of {PAYLOADS}: {self.max_payload!r}")
+        check_range("user_bits", self.user_bits, 1, 32)
+
+    @property
+    def suffix(self) -> str:
+        """Return the end of the module's name: all sizes."""
+        return f"{self.data_bits}_{self.max_payload}_u{self.user_bits}"
+
+    @property
+    def lanes(self) -> int:
+        """Return the dwords of a beat."""
+        return self.data_bits // DWORD_BITS
+
+    @property
+    def beat_bytes(self) -> int:
+        """Return the bytes of a beat."""
+        return self.data_bits // 8
+
+    @property
+    def byte_bits(self) -> int:
+        """Return the width of a byte's place in a beat."""
+        return ceil_log2(self.beat_bytes)
+
+    @property
+    def cutter(self) -> CutterParams:
+        """Return the sizes of the part that cuts requests."""
+        return CutterParams(most=self.max_payload, user_bits=self.user_bits)
+
+    @property
+    def gate(self) -> PacketGateParams:
+        """Return the sizes of the queue from which packets leave."""
+        beats = -(-(self.max_payload // 4 + REQUEST_DWORDS) // self.lanes)
+        return PacketGateParams(width=self.beat.size, packet_beats=beats, last_bit=0)
+
+    @property
+    def sent(self) -> data.StructLayout:
+        """Describe that a request has gone, and whose it was."""
+        return data.StructLayout({"valid": 1, "user": self.user_bits})
+
+    @property
+    def head(self) -> data.StructLayout:
+        """Describe what a packet's descriptor says; ``address`` is of a dword."""
+        return data.StructLayout(
+            {
+                "address": 62,
+                "dwords": bits_for(self.max_payload // 4),
+                "first_enable": 4,
+                "last_enable": 4,
+            }
+        )
+
+    @property
+    def plan(self) -> data.StructLayout:
+        """Describe what a beat of a packet is made of.
+
+        ``takes``: it needs the next beat of data, beside what is left of the one before. Byte b of
+        data is at ``turn`` + b, modulo the bytes of a beat, also in beats that follow it.
+        """
+        return data.StructLayout(
+            {
+                "begins": 1,
+                "ends": 1,
+                "takes": 1,
+                "turn": self.byte_bits,
+                "end_dword": ceil_log2(self.lanes),
+                "head": self.head,
+                "final": 1,
+                "user": self.user_bits,
+            }
+        )
+
+    @property
+    def beat(self) -> data.StructLayout:
+        """Describe a beat of a packet, its descriptor in place; ``final``: its request's last."""
+        return data.StructLayout(
+            {
+                "ends": 1,
+                "begins": 1,
+                "final": 1,
+                "end_dword": ceil_log2(self.lanes),
+                "first_enable": 4,
+                "last_enable": 4,
+                "user": self.user_bits,
+                "data": self.data_bits,
+            }
+        )

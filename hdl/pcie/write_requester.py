@@ -1,0 +1,82 @@
+"""Writes host memory through AMD's block for PCI Express."""
+
+from amaranth.hdl import Module
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.common.streams import connect_by
+from hdl.pcie.axis import PcieStreamSignature, rq_user, say_request
+from hdl.pcie.packet_gate import PacketGate
+from hdl.pcie.request_cutter import RequestCutter
+from hdl.pcie.write_aligner import WriteAligner
+from hdl.pcie.write_params import WriteRequesterParams
+from hdl.pcie.write_planner import WritePlanner
+
+
+class WriteRequester(Component):
+    """The bytes of ``data`` go to the addresses of ``requests``, in order, as posted writes.
+
+    A request is of 1 to 4,096 bytes from any byte on. Its data comes packed: byte 0 is the lowest
+    of its first beat of ``data``, and what its last beat has too much is not looked at. It is cut
+    where an address is a multiple of the largest payload (``limit``: ``cfg_max_payload``, at most
+    ``params.max_payload``). Bytes beside it in its first and last dword are not enabled.
+
+    Nobody answers a posted write. ``sent`` shows, for a cycle, the ``user`` of a request whose last
+    beat ``rq`` has taken: what goes to the same RQ later, a read or a write, finds its bytes at the
+    host (PCI Express 3.1, 2.4.1: neither passes a posted write).
+
+    Throughput: a beat of ``rq`` a cycle, of data and descriptors. Latency: :attr:`latency` from a
+    request and its data to a packet of one beat; a longer one leaves when all of it is there, and
+    then without a gap. Stalls: requests and data wait for each other, and both for ``rq``. A
+    request whose data does not come holds up only those behind it.
+    """
+
+    latency = (
+        RequestCutter.latency + WritePlanner.latency + WriteAligner.latency + PacketGate.latency
+    )
+
+    def __init__(self, params: WriteRequesterParams) -> None:
+        bits = params.data_bits
+        super().__init__(
+            params,
+            {
+                "requests": In(stream.Signature(params.cutter.request)),
+                "data": In(stream.Signature(bits)),
+                "limit": In(2),
+                "sent": Out(params.sent),
+                "rq": Out(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params, rq = self.params, self.rq
+        m.submodules.cutter = cutter = RequestCutter(params.cutter)
+        m.submodules.planner = planner = WritePlanner(params)
+        m.submodules.aligner = aligner = WriteAligner(params)
+        out = stream.Signature(params.beat).create(path=("out",))
+        connect(m, flipped(self.requests), cutter.requests)
+        connect(m, cutter.pieces, planner.pieces)
+        connect(m, planner.plans, aligner.plans)
+        connect(m, flipped(self.data), aligner.data)
+        connect_by(m, "gate", PacketGate(params.gate), aligner.beats, out)
+        beat = out.payload
+        m.d.comb += [
+            cutter.limit.eq(self.limit),
+            out.ready.eq(rq.tready),
+            rq.tvalid.eq(out.valid),
+            rq.tdata.eq(beat.data),
+            *say_request(
+                rq,
+                begins=beat.begins,
+                ends=beat.ends,
+                end_dword=beat.end_dword,
+                enables=(beat.first_enable, beat.last_enable),
+            ),
+        ]
+        m.d.sync += [
+            self.sent.valid.eq(out.valid & out.ready & beat.final),
+            self.sent.user.eq(beat.user),
+        ]
+        return m

@@ -1,0 +1,150 @@
+"""Reads and writes into one stream: whole, in turn, and no read that the host has no room for."""
+
+import random
+from itertools import pairwise
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.pcie.axis import rq_user
+from hdl.pcie.descriptors import REQUEST, RequestType
+from hdl.pcie.request_merger import CREDITS_LATE, RequestMerger, RequestMergerParams
+from sim.harness.payloads import pack
+from sim.harness.streams import STALLS, cycle, never, start
+from sim.harness.verilator import simulate
+from tests.hdl.pcie.rq_monitor import RqMonitor
+
+WIDTH = 256
+
+
+def test_request_merger():
+    simulate(RequestMerger(RequestMergerParams(data_bits=WIDTH)), __name__)
+
+
+class Packets:
+    """Drives packets of RQ into an input, each without a gap; their tags count them."""
+
+    def __init__(self, dut, name, stall=never):
+        self.dut, self.stall = dut, stall
+        self.wires = {
+            wire: getattr(dut, f"{name}_{wire}") for wire in ("tdata", "tkeep", "tlast", "tuser")
+        }
+        self.valid, self.ready = getattr(dut, f"{name}_tvalid"), getattr(dut, f"{name}_tready")
+        self.waiting, self.count, self.moved = [], 0, []
+        self.valid.value = 0
+        cocotb.start_soon(self.drive())
+
+    def add(self, dwords=0):
+        """Add a read, or a write of so many dwords."""
+        kind = RequestType.MEMORY_WRITE if dwords else RequestType.MEMORY_READ
+        head = {"kind": kind, "dwords": dwords or 1, "tag": self.count % 256}
+        self.count += 1
+        bits = pack(REQUEST, head) | random.getrandbits(32 * dwords + 1) << 128 >> 1
+        rest, lanes = 4 + dwords, WIDTH // 32
+        while rest > 0:
+            beat = {
+                "tdata": bits & (1 << WIDTH) - 1,
+                "tkeep": (1 << min(rest, lanes)) - 1,
+                "tlast": rest <= lanes,
+                "tuser": pack(rq_user(WIDTH), {"first_enable": 15}),
+            }
+            rest, bits = rest - lanes, bits >> WIDTH
+            self.waiting.append((beat, rest <= 0))
+
+    async def drive(self):
+        edge, inside = RisingEdge(self.dut.clk), False
+        while True:
+            await edge
+            if self.valid.value and self.ready.value:
+                _, ended = self.waiting.pop(0)
+                inside = not ended
+                self.moved.append(cycle())
+            elif self.valid.value:
+                continue
+            goes = bool(self.waiting) and (inside or not self.stall())
+            self.valid.value = goes
+            if goes:
+                for name, value in self.waiting[0][0].items():
+                    self.wires[name].value = int(value)
+
+
+async def taken(dut, rq, count):
+    """Wait until so many packets have gone."""
+    for _ in range(4000):
+        if len(rq.packets) >= count:
+            return
+        await RisingEdge(dut.clk)
+    raise AssertionError(f"only {len(rq.packets)} packets of {count}")
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def each_whole_and_in_turn(dut, stalls):
+    source, sink = stalls
+    dut.credits.value = 15
+    reads, writes = Packets(dut, "reads", source), Packets(dut, "writes", source)
+    rq = RqMonitor(dut, stall=sink)
+    await start(dut)
+    for k in range(60):
+        reads.add()
+        writes.add(random.choice([1, 4, 5, 30]) if k % 2 else 1)
+    await taken(dut, rq, 120)
+    for wanted, found in ((False, reads), (True, writes)):
+        tags = [one.found["tag"] for one in rq.packets if one.writes == wanted]
+        assert tags == list(range(found.count))
+    if stalls.none:
+        assert all(a.writes != b.writes for a, b in pairwise(rq.packets[5:100]))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(most=[1, 2, 6, 40], stalls=STALLS)
+async def no_read_that_the_host_has_no_room_for(dut, most, stalls):
+    """The host takes ``most`` reads, and one more from time to time; the block tells that late."""
+    reads, rq = Packets(dut, "reads"), RqMonitor(dut, stall=stalls.value[1])
+    told = [min(15, most)] * (CREDITS_LATE - 1)  # and the cycle in which it is seen
+    dut.credits.value = told[0]
+
+    async def host():
+        room = most
+        while True:
+            await RisingEdge(dut.clk)
+            left = room - len(rq.packets)
+            assert left >= 0, "a read was sent that the host has no room for"
+            room += left < most and random.random() < 0.2
+            told.append(min(15, left))
+            dut.credits.value = told.pop(0)
+
+    await start(dut)
+    cocotb.start_soon(host())
+    for _ in range(80):
+        reads.add()
+    await taken(dut, rq, 80)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def writes_go_on_while_reads_wait(dut):
+    """Without room for a read; when there is some, the reads follow."""
+    reads, writes, rq = Packets(dut, "reads"), Packets(dut, "writes"), RqMonitor(dut)
+    dut.credits.value = 0
+    await start(dut)
+    reads.add()
+    for _ in range(20):
+        writes.add(random.choice([1, 12]))
+    await taken(dut, rq, 20)
+    assert all(packet.writes for packet in rq.packets)
+    dut.credits.value = 1
+    await taken(dut, rq, 21)
+    assert not rq.packets[-1].writes
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_read_a_cycle(dut):
+    """Where the host takes many."""
+    reads, rq = Packets(dut, "reads"), RqMonitor(dut)
+    dut.credits.value = 15
+    await start(dut)
+    for _ in range(50):
+        reads.add()
+    await taken(dut, rq, 50)
+    assert rq.packets[-1].begun - rq.packets[0].begun == 49
+    assert rq.packets[0].begun - reads.moved[0] == RequestMerger.latency

@@ -1,0 +1,184 @@
+"""Writes of every alignment against the golden model's packets, as the block takes them apart."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.pcie.write_params import WriteRequesterParams
+from hdl.pcie.write_requester import WriteRequester
+from sim.golden.pcie_link import LINK_BYTES, write_bytes
+from sim.golden.pcie_writes import writes
+from sim.harness.payloads import unpack
+from sim.harness.streams import STALLS, Source, cycle, never, start
+from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.pcie.rq_monitor import RqMonitor, beats_of
+
+SIZES = [
+    WriteRequesterParams(max_payload=256),
+    WriteRequesterParams(data_bits=256, max_payload=128),
+]
+CAUGHT = 5000  #: cycles within which whatever a test waits for happens
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_write_requester(params):
+    simulate(WriteRequester(params), __name__)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"data_bits": 128}, "data_bits must be 256 or 512: 128"),
+        ({"max_payload": 2048}, "max_payload must be one of .*: 2048"),
+        ({"user_bits": 33}, "user_bits must be a whole number from 1 to 32: 33"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        WriteRequesterParams(**sizes)
+
+
+class WriteBench:
+    """What the user asks for, and what comes of it on RQ."""
+
+    def __init__(self, dut, stalls=(never, never), stall_data=None):
+        self.dut, self.params = dut, params_in_simulator(WriteRequesterParams)
+        self.requests = Source(dut, "requests", stall=stalls[0])
+        self.data = Source(dut, "data", stall=stall_data or stalls[0])
+        self.rq = RqMonitor(dut, stall=stalls[1])
+        self.most = self.params.max_payload
+        self.wanted, self.asked, self.sent = [], [], []
+        dut.limit.value = 3
+        cocotb.start_soon(self.note())
+
+    def ask(self, address, size):
+        """Let random bytes be written."""
+        user, payload = random.getrandbits(self.params.user_bits), random.randbytes(size)
+        self.requests.append({"address": address, "bytes": size, "user": user})
+        for beat in beats_of(payload, self.params.beat_bytes):
+            self.data.append(beat)
+        self.wanted += writes(address, payload, self.most)
+        self.asked.append((user, len(self.wanted) - 1))
+
+    async def note(self):
+        """Keep whose requests are said to have been sent, and when."""
+        shape = self.params.sent
+        while True:
+            await RisingEdge(self.dut.clk)
+            found = unpack(shape, int(self.dut.sent.value))
+            if found["valid"]:
+                self.sent.append((found["user"], cycle()))
+
+    async def finish(self):
+        """Everything has come, packet by packet, as it should; nothing else does."""
+        for _ in range(CAUGHT):
+            if len(self.rq.packets) >= len(self.wanted):
+                break
+            await RisingEdge(self.dut.clk)
+        for _ in range(20):
+            await RisingEdge(self.dut.clk)
+        for k, (packet, wanted) in enumerate(zip(self.rq.packets, self.wanted, strict=True)):
+            assert 4 * packet.found["address"] == wanted.address, f"packet {k}"
+            assert packet.found["dwords"] == len(wanted.dwords)
+            assert packet.enables == wanted.byte_enables, f"packet {k}"
+            for dword, places in zip(packet.dwords, wanted.dwords, strict=True):
+                assert {place: dword >> 8 * place & 0xFF for place in places} == places
+            rest = {"address", "dwords", "kind"}
+            assert packet.writes
+            assert not any(value for name, value in packet.found.items() if name not in rest)
+        ends = [(user, self.rq.packets[last].ended + 1) for user, last in self.asked]
+        assert self.sent == ends
+
+
+def some_place(most):
+    """An address and a size around those of dwords, beats, payloads and pages."""
+    size = random.choice(
+        [random.randrange(1, 12), random.randrange(1, 3 * most), 48, 64, most, most + 1, 4096]
+    )
+    near = random.choice([4096, most, 64, 4])
+    address = near * random.randrange(1, 1 << 20) + random.randrange(-70, 70)
+    return address + (random.getrandbits(30) << 32), size
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def every_byte_and_no_other(dut, stalls):
+    """Of all places and sizes; ``sent`` is told in the cycle after a request's last beat."""
+    bench = WriteBench(dut, stalls.value)
+    await start(dut)
+    for _ in range(60):
+        bench.ask(*some_place(bench.most))
+    await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def every_alignment_of_begin_and_end(dut):
+    """Every place of a first byte in a beat, with ends at every place of one."""
+    bench = WriteBench(dut)
+    await start(dut)
+    size = bench.params.beat_bytes
+    for first in range(size):
+        for count in {1, 2, size - first, random.randrange(1, 3 * size), bench.most + first}:
+            bench.ask(bench.most - size + first, count)
+    await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_host_may_allow_smaller_payloads(dut):
+    bench = WriteBench(dut)
+    await start(dut)
+    for code in (0, 1, 3):
+        dut.limit.value, bench.most = code, min(128 << code, bench.params.max_payload)
+        await RisingEdge(dut.clk)
+        await RisingEdge(dut.clk)
+        for _ in range(8):
+            bench.ask(*some_place(bench.most))
+        await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_beat_a_cycle_and_no_longer_than_stated(dut):
+    """From request and data to a packet of one beat; large ones and small ones without a gap."""
+    bench = WriteBench(dut)
+    await start(dut)
+    bench.ask(0x1001, 9)
+    await bench.finish()
+    (packet,) = bench.rq.packets
+    component = WriteRequester(bench.params)
+    assert packet.begun - bench.requests.cycles[-1] == component.latency
+    # Each begins where a payload does and ends with one, or is of one beat.
+    for size in (bench.most, bench.params.beat_bytes - 16):
+        before = len(bench.rq.packets)
+        for k in range(40):
+            bench.ask(bench.most * k, size)
+        await bench.finish()
+        packets = bench.rq.packets[before:]
+        beats = -(-(size + 16) // bench.params.beat_bytes)
+        assert packets[-1].ended - packets[0].begun == beats * len(packets) - 1
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def rq_keeps_up_with_the_link(dut):
+    """Payloads of the largest size take no longer on RQ than on Gen3 x16, of 256 bits x8."""
+    bench = WriteBench(dut)
+    await start(dut)
+    count = 60
+    for k in range(count):
+        bench.ask(bench.most * k, bench.most)
+    await bench.finish()
+    cycles = bench.rq.packets[-1].ended - bench.rq.packets[0].begun
+    link = count * write_bytes(bench.most) / (LINK_BYTES * bench.params.data_bits / 512 / 250e6)
+    dut._log.info("RQ: %d cycles, link: %.0f", cycles, link)
+    assert cycles <= link * 1.2
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def data_that_comes_late_leaves_no_gap(dut):
+    """A packet waits for all of its data, however slowly it comes: the monitor sees to it."""
+    bench = WriteBench(dut, stall_data=lambda: random.random() < 0.9)
+    await start(dut)
+    for k in range(6):
+        bench.ask(k * 4096 + 3, 3 * bench.params.beat_bytes)
+    await bench.finish()
