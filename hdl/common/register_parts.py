@@ -6,6 +6,8 @@ from hdl.common.event_counters import CountersParams, numbered
 from hdl.common.registers import Field, Register, names_of, ro, rw
 
 MEMORY_TIMEOUT = 20_000_000  #: cycles, 80 ms of a card's core
+#: Says what a register of commands does
+COMMANDS_DOC = "Takes commands: a field acts when 1 is written to it, and reads as 0."
 
 
 def single(field: Field, doc: str) -> Register:
@@ -16,15 +18,18 @@ def single(field: Field, doc: str) -> Register:
 def identity_registers(what: str, number: int, version: int, *sizes: Field) -> tuple[Register, ...]:
     """Make the first registers of a design's map: what it is, and sizes it was built with."""
     return (
-        single(ro("identity", 32, f"0x{number:08X}"), what),
-        single(ro("version", 32, str(version)), "Version of this register map."),
-        Register("sizes", "Parameters that the hardware was built with.", sizes),
+        single(ro("identity", 32, f"reads 0x{number:08X}, the number of this design"), what),
+        single(
+            ro("version", 32, f"reads {version}, the version of this register map"),
+            "Tells the version of this register map.",
+        ),
+        Register("sizes", "Tells sizes that the hardware was built with.", sizes),
     )
 
 
 def commands(*fields: Field) -> Register:
     """Make the register of commands, fields of pulses."""
-    return Register("commands", "Commands; a field acts when it is written as one.", fields)
+    return Register("commands", COMMANDS_DOC, fields)
 
 
 def buses_register(doc: str, names: Iterable[str]) -> Register:
@@ -33,31 +38,58 @@ def buses_register(doc: str, names: Iterable[str]) -> Register:
         field
         for name in names
         for field in (
-            ro(f"{name}_broken", 1, "it answered what it was not asked, or not in time"),
-            ro(f"{name}_silent", 1, "it did not answer within memory_timeout"),
-            ro(f"{name}_owes", 1, "it has still to answer"),
+            ro(
+                f"{name}_broken",
+                1,
+                f"tells that bus {name} is broken: it answered what nobody asked for,"
+                " or not in time",
+            ),
+            ro(
+                f"{name}_silent",
+                1,
+                f"tells that bus {name} is broken as it did not answer within memory_timeout",
+            ),
+            ro(
+                f"{name}_owes",
+                1,
+                f"tells that bus {name} has still to take or answer what it was given",
+            ),
         )
     ]
-    return Register("buses", f"{doc} What is asked of a broken one fails at once.", tuple(fields))
+    return Register(
+        "buses", f"{doc} Whatever is asked of a broken bus fails at once.", tuple(fields)
+    )
 
 
 def memory_timeout(what: str, who: str, cycles: int = MEMORY_TIMEOUT) -> Register:
     """Make the register of the time until ``what`` is given up, for which ``who`` waits."""
     doc = (
-        "cycles without a movement, up to twice as many; 0: never, so that"
-        f" {who} waits for ever for a memory that is gone, and a bus that was given a wrong number"
-        " of beats owes for ever"
+        f"sets after how many cycles without a movement, up to twice as many, {what} is given up;"
+        f" 0: never, so that {who} waits for ever for a memory that is gone"
     )
-    return single(rw("memory_timeout", 32, doc, init=cycles), f"When {what} is given up.")
+    return single(
+        rw("memory_timeout", 32, doc, init=cycles),
+        f"Sets when {what} is given up. Without a limit one that got a wrong number of beats owes"
+        " for ever.",
+    )
 
 
 def choice(counters: CountersParams, kind: str, doc: str) -> Field:
-    """Make the field that chooses one of ``counters``, KIND_counter, of which there is a number."""
+    """Make the field KIND_counter, which chooses the counter of ``doc`` that KIND_count shows."""
     enum = numbered(counters, f"{kind.capitalize()}Counter")
-    return rw(f"{kind}_counter", counters.index_bits, doc, enum=names_of(enum))
+    return rw(
+        f"{kind}_counter",
+        counters.index_bits,
+        f"chooses the counter of {doc} that {kind}_count shows",
+        enum=names_of(enum),
+    )
 
 
 def chosen(counters: CountersParams, kind: str, of: str) -> Register:
     """Make the register KIND_count, which shows what :func:`choice` has chosen."""
-    field = ro(f"{kind}_count", counters.bits, "value of the counter")
+    field = ro(
+        f"{kind}_count",
+        counters.bits,
+        f"tells the value of the counter of {of} that {kind}_counter chooses",
+    )
     return single(field, f"Shows the chosen counter of {of}.")

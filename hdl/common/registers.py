@@ -117,7 +117,9 @@ def wide(name: str, doc: str, bits: int = 2 * WORD_BITS) -> tuple[Register, ...]
     """
     return tuple(
         Register(
-            f"{name}_{part}", doc, (rw(f"{name}_{part}", width, f"{doc} Bits {low}..{high}."),)
+            f"{name}_{part}",
+            doc,
+            (rw(f"{name}_{part}", width, f"{doc} Holds bits {low}..{high}."),),
         )
         for part, width, low, high in (
             ("low", WORD_BITS, 0, WORD_BITS - 1),

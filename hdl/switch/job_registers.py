@@ -8,8 +8,14 @@ from hdl.common.register_parts import single
 from hdl.common.registers import Field, Register, names_of, ro, rw
 from hdl.switch.params import Refusal
 
-ACTIVE_JOBS = single(ro("active_jobs", 32, "a bit for each job"), "Shows which jobs are active.")
-JOB_PORTS = single(rw("job_ports", 32, "a bit for each port"), "Ports of the job's workers.")
+ACTIVE_JOBS = single(
+    ro("active_jobs", 32, "tells with a bit for each job that it is active"),
+    "Shows which jobs are active.",
+)
+JOB_PORTS = single(
+    rw("job_ports", 32, "sets the ports of the job's workers, a bit for each port"),
+    "Sets where the job's workers are.",
+)
 
 
 def state_register(*more: Field) -> Register:
@@ -18,15 +24,19 @@ def state_register(*more: Field) -> Register:
         "state",
         "Tells what became of the last command.",
         (
-            ro("busy", 1, "a job is being started; its registers must hold still"),
-            ro("refused", 1, "the last command had no effect"),
+            ro("busy", 1, "tells that a job is being started; the job's registers must hold still"),
+            ro("refused", 1, "tells that the last command had no effect"),
             ro(
                 "reason",
                 Shape.cast(Refusal).width,
-                "why the last command had no effect",
+                "tells why the last command had no effect",
                 enum=names_of(Refusal),
             ),
-            ro("clearing_counters", 1, "verdicts are not counted"),
+            ro(
+                "clearing_counters",
+                1,
+                "tells that counters of verdicts are being cleared, and do not count",
+            ),
             *more,
         ),
     )
@@ -37,7 +47,10 @@ def job_register(doc: str) -> Register:
     return Register(
         "job",
         doc,
-        (rw("job_number", 16, "number of the job"), rw("job_epoch", 16, "number of the job's run")),
+        (
+            rw("job_number", 16, "sets the number of the job that commands are for"),
+            rw("job_epoch", 16, "sets the number of the job's run"),
+        ),
     )
 
 

@@ -10,9 +10,9 @@ from hdl.switch.params import PacketSwitchParams
 
 #: Lists the counters that every port has, and what each counts.
 PORT_COUNTERS = {
-    "overflows": "frames lost as the queue of the port was full",
-    "answers_sent": "answers that left the port",
-    "answers_dropped": "answers lost as the port did not take them",
+    "overflows": "counts frames lost as the queue of the chosen port was full",
+    "answers_sent": "counts answers that left the chosen port",
+    "answers_dropped": "counts answers lost as the chosen port did not take them",
 }
 PORT_COUNTER_BITS = 32
 

@@ -1,7 +1,7 @@
 """Declares the worker's registers, once for the hardware, the driver and the documentation."""
 
 from hdl.common.read_plan import COUNT_BITS
-from hdl.common.register_parts import identity_registers, memory_timeout, single
+from hdl.common.register_parts import COMMANDS_DOC, identity_registers, memory_timeout, single
 from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw, wide
 from hdl.p4sgd.host.control import Cause
 from hdl.p4sgd.host.counters import COUNTER_BITS, COUNTERS
@@ -25,28 +25,32 @@ IDENTITY_REGISTERS = (
         "Identifies the design as a P4SGD worker.",
         IDENTITY,
         VERSION,
-        ro("engines", 4, "N, number of engines"),
-        ro("banks", 4, "K, samples of a micro-batch"),
-        ro("lanes", 10, "L, features of a chunk"),
-        ro("max_bits", 4, "largest precision of a feature, in bits"),
-        ro("fraction_bits", 5, "fraction bits of weights, activations, labels and deltas"),
-        ro("l2_built", 1, "whether the L2 term is there"),
-        ro("data_parallel_built", 1, "whether data parallelism is there"),
+        ro("engines", 4, "tells N, the number of engines"),
+        ro("banks", 4, "tells K, the number of samples of a micro-batch"),
+        ro("lanes", 10, "tells L, the number of features of a chunk"),
+        ro("max_bits", 4, "tells the largest precision of a feature, in bits"),
+        ro(
+            "fraction_bits",
+            5,
+            "tells how many fraction bits weights, activations, labels and deltas have",
+        ),
+        ro("l2_built", 1, "tells whether this build has the L2 term of l2_shift"),
+        ro("data_parallel_built", 1, "tells whether this build has data parallelism"),
     ),
     Register(
         "depths",
-        "Further parameters that the hardware was built with.",
+        "Tells further sizes that the hardware was built with.",
         (
-            ro("max_chunks", 17, "chunks that an engine's model memory holds"),
-            ro("address_bits", 6, "width of a byte address on a memory port"),
+            ro("max_chunks", 17, "tells how many chunks the model memory of an engine holds"),
+            ro("address_bits", 6, "tells how many bits a byte address has on a memory port"),
         ),
     ),
     Register(
         "fifo",
-        "Depths of queues that the hardware was built with.",
+        "Tells depths of queues that the hardware was built with.",
         (
-            ro("fifo_words", 17, "words that a word FIFO holds"),
-            ro("slots", 13, "AllReduces that can be under way"),
+            ro("fifo_words", 17, "tells how many words each word FIFO holds"),
+            ro("slots", 13, "tells how many AllReduces can be under way at a time"),
         ),
     ),
 )
@@ -54,53 +58,67 @@ IDENTITY_REGISTERS = (
 CONTROL_REGISTERS = (
     Register(
         "control",
-        "Commands; a field acts when it is written as one.",
+        COMMANDS_DOC,
         (
             pulse(
                 "start",
-                "begin a run, once a job that is being started is open; ignored unless idle",
+                "starts a run, once a job that is being started is open; has no effect unless the"
+                " worker is idle",
             ),
             pulse(
                 "soft_reset",
-                "abandon a run or a failure; settings stay, weights are to be loaded anew",
+                "abandons a run or a failure; settings stay, weights must be loaded anew",
             ),
-            pulse("clear_counters", "set all counters to zero"),
-            pulse("start_job", "begin a job on the network at micro-batch 0; ignored unless idle"),
+            pulse("clear_counters", "sets all counters to 0"),
+            pulse(
+                "start_job",
+                "starts a job on the network at micro-batch 0; has no effect unless the worker is"
+                " idle",
+            ),
         ),
     ),
     Register(
         "network_state",
-        "What the network transport does.",
+        "Tells what the network transport does.",
         (
-            ro("job_open", 1, "a job is begun, until a soft reset"),
-            ro("network_idle", 1, "no AllReduce is under way"),
+            ro("job_open", 1, "tells that a job is open: from start_job on, until a soft reset"),
+            ro("network_idle", 1, "tells that no AllReduce is under way"),
             ro(
-                "stuck_slot", 12, "slot of the job that waited in vain, with cause NETWORK or PEERS"
+                "stuck_slot",
+                12,
+                "tells which slot of the job waited in vain, if cause is NETWORK or PEERS",
             ),
-            ro("oldest_slot", 12, "slot whose full activation comes next"),
+            ro("oldest_slot", 12, "tells the slot whose full activation comes next"),
         ),
     ),
     Register(
         "state",
-        "What the worker does, and why it stopped.",
+        "Tells what the worker does, and why it stopped.",
         (
-            ro("busy", 1, "a run or a reset is in progress"),
-            ro("done", 1, "the last run came to its end"),
-            ro("failed", 1, "the last run stopped; soft_reset recovers"),
-            ro("cause", 4, "why the last run stopped", enum=names_of(Cause)),
+            ro("busy", 1, "tells that a run or a reset is in progress"),
+            ro("done", 1, "tells that the last run came to its end; start and soft_reset clear it"),
+            ro("failed", 1, "tells that the last run stopped with cause, until soft_reset"),
+            ro(
+                "cause",
+                4,
+                "tells why the last run stopped; soft_reset clears it",
+                enum=names_of(Cause),
+            ),
         ),
     ),
     Register(
         "memory_state",
-        "Memory ports that were given up: their runs fail at once, until a soft reset in which all"
+        "Tells which memory ports were given up: their runs fail at once, until a soft reset in"
+        " which all"
         " that they were asked has been answered.",
         (
             ro(
                 "broken_ports",
                 MOST_PORTS,
-                "a bit a port: the word ports in order, then, the bit behind them, the labels'",
+                "tells with a bit for each memory port that it was given up: the word ports in"
+                " order, then the labels' port",
             ),
-            ro("memory_owes", 1, "a memory port has still to answer"),
+            ro("memory_owes", 1, "tells that a memory port has still to answer"),
         ),
     ),
 )
@@ -111,72 +129,133 @@ def setting_registers() -> tuple[Register, ...]:
     return (
         Register(
             "features",
-            "How the features are coded.",
+            "Sets how the features are coded.",
             (
-                rw("bits", PRECISION_BITS, "s, planes read of each feature, 1..max_bits", init=4),
+                rw(
+                    "bits",
+                    PRECISION_BITS,
+                    "sets s, the number of planes read of each feature, 1..max_bits",
+                    init=4,
+                ),
                 rw(
                     "signed_features",
                     1,
-                    "1: plane 0 weighs -1, plane k > 0 weighs 2^-k; 0: plane k weighs 2^-(k+1)",
+                    "chooses what planes weigh; 1: plane 0 weighs -1, plane k > 0 weighs 2^-k; 0:"
+                    " plane k weighs 2^-(k+1)",
                 ),
                 rw(
                     "chunks",
                     CHUNK_COUNT_BITS,
-                    "C, chunks of an engine, 1..max_chunks; C s <= fifo_words",
+                    "sets C, the number of chunks of each engine, 1..max_chunks; C x bits must be"
+                    " at most fifo_words",
                 ),
             ),
         ),
         Register(
             "loss",
-            "The loss, and the transport of activations.",
+            "Sets the loss, and the transport of activations.",
             (
-                rw("loss", 2, "which loss is trained", enum=names_of(Loss)),
-                rw("l2_shift", 5, "r: weights lose round(w 2^-r) per mini-batch; 0 or 4..23"),
-                rw("join", 1, "full activations are the partial ones: a single worker", init=1),
-                rw("vanilla", 1, "backward waits for the whole mini-batch; not with join"),
-                rw("data_parallel", 1, "workers share samples and exchange models; not with join"),
-                rw("from_zero", 1, "updates begin at zero: data_parallel, all workers but one"),
+                rw("loss", 2, "chooses the loss that is trained", enum=names_of(Loss)),
+                rw(
+                    "l2_shift",
+                    5,
+                    "sets r, 4..23: each weight w loses round(w 2^-r) per mini-batch; 0: it loses"
+                    " nothing",
+                ),
+                rw(
+                    "join",
+                    1,
+                    "takes partial activations for full ones, in a single worker without a network",
+                    init=1,
+                ),
+                rw("vanilla", 1, "lets backward wait for the whole mini-batch; not with join"),
+                rw(
+                    "data_parallel",
+                    1,
+                    "lets workers share samples and exchange models; not with join or vanilla",
+                ),
+                rw(
+                    "from_zero",
+                    1,
+                    "lets updates begin at zero; with data_parallel it is set in all workers but"
+                    " one",
+                ),
             ),
         ),
         Register(
             "step",
-            "eta / B = mantissa * 2^-exponent.",
+            "Sets the step, eta / B = mantissa * 2^-exponent.",
             (
-                rw("mantissa", 18, "mantissa of the step, in two's complement"),
-                rw("exponent", 6, "exponent of the step, 1..63"),
+                rw("mantissa", 18, "sets the mantissa of the step, in two's complement"),
+                rw(
+                    "exponent",
+                    6,
+                    "sets the exponent of the step, 1..63: the step is mantissa * 2^-exponent",
+                ),
             ),
         ),
         Register(
             "batch",
-            "Length of a mini-batch and of an epoch's last micro-batch.",
+            "Sets the length of a mini-batch and of an epoch's last micro-batch.",
             (
-                rw("batch_micro_batches", 16, "micro-batches of a mini-batch, B / K, at least 1"),
-                rw("tail_samples", 4, "samples of an epoch's last micro-batch, 1..K"),
+                rw(
+                    "batch_micro_batches",
+                    16,
+                    "sets the number of micro-batches of a mini-batch, B / K, at least 1",
+                ),
+                rw(
+                    "tail_samples",
+                    4,
+                    "sets the number of samples of an epoch's last micro-batch, 1..K",
+                ),
             ),
         ),
         Register(
             "micro_batches",
-            "Length of an epoch in micro-batches.",
-            (rw("epoch_micro_batches", 32, "micro-batches of an epoch, at least 1"),),
+            "Sets the length of an epoch in micro-batches.",
+            (
+                rw(
+                    "epoch_micro_batches",
+                    32,
+                    "sets the number of micro-batches of an epoch, at least 1",
+                ),
+            ),
         ),
-        single(rw("epochs", 32, "epochs of a run, at least 1"), "Length of a run in epochs."),
+        single(
+            rw("epochs", 32, "sets the number of epochs of a run, at least 1"),
+            "Sets the length of a run in epochs.",
+        ),
         memory_timeout("a memory port", "a soft reset", 1_000_000),
-        *wide("word_address", f"Words: byte address on each port, {PLACE}.", ADDRESS_BITS),
-        single(
-            rw("word_beats", COUNT_BITS, "number of words"),
-            "Number of words of a run of consecutive ones.",
+        *wide(
+            "word_address",
+            f"Sets the byte address of the words on each port, {PLACE}.",
+            ADDRESS_BITS,
         ),
         single(
-            rw("word_stride", COUNT_BITS, "number of words"),
-            "Distance from the start of a run of words to the start of the next.",
+            rw("word_beats", COUNT_BITS, "sets the number of words of a run of consecutive words"),
+            "Sets how many words lie one behind the other.",
         ),
         single(
-            rw("word_runs", COUNT_BITS, "number of runs"), "Number of runs of words in an epoch."
+            rw(
+                "word_stride",
+                COUNT_BITS,
+                "sets the number of words from the start of a run of words to the start of the"
+                " next",
+            ),
+            "Sets the distance between runs of words.",
         ),
-        *wide("label_address", f"Labels: byte address, {PLACE}.", ADDRESS_BITS),
         single(
-            rw("label_beats", COUNT_BITS, "beats of eight labels"),
-            "Number of labels of an epoch, in beats of memory.",
+            rw("word_runs", COUNT_BITS, "sets the number of runs of words in an epoch"),
+            "Sets how many runs of words an epoch has.",
+        ),
+        *wide("label_address", f"Sets the byte address of the labels, {PLACE}.", ADDRESS_BITS),
+        single(
+            rw(
+                "label_beats",
+                COUNT_BITS,
+                "sets the number of beats of labels in an epoch, of eight labels each",
+            ),
+            "Sets how many labels an epoch has, in beats of memory.",
         ),
     )
 

@@ -16,40 +16,54 @@ IDENTITY = 0x50345357  #: "P4SW"
 VERSION = 3
 
 COMMANDS = (
-    pulse("start_job", "clear the slots of job_number, then take its packets"),
-    pulse("stop_job", "take no more packets of job_number"),
+    pulse("start_job", "starts job_number: clears its slots, then takes its packets"),
+    pulse("stop_job", "stops job_number: its packets are taken no more"),
 )
 
 ADDRESS_REGISTERS = (
-    *address_registers("switch_address", "own address, which packets are sent to"),
-    *address_registers("group_address", "address which answers are sent to"),
+    *address_registers(
+        "switch_address", "the switch's own Ethernet address, which packets are sent to"
+    ),
+    *address_registers("group_address", "the Ethernet address that answers are sent to"),
 )
 
 PARENT_REGISTERS = (
-    *address_registers("parent_address", "address of the switches above, one for all of them"),
+    *address_registers(
+        "parent_address", "the Ethernet address of the switches above, one for all of them"
+    ),
     single(
-        rw("place_at_parents", 5, "number of their port to this switch, its bit in their bitmaps"),
-        "Tells which child of the switches above this switch is.",
+        rw(
+            "place_at_parents",
+            5,
+            "sets the port of the switches above that leads to this one, its bit in their bitmaps",
+        ),
+        "Sets which child of the switches above this switch is.",
     ),
 )
 
-JOB = (job_register("The job that commands are for."),)
+JOB = (job_register("Sets the job that commands are for."),)
 PLACE_REGISTERS = (
     JOB_PORTS,
-    single(rw("job_base", 16, "number of the first slot"), "First of the job's slots."),
-    single(rw("job_slots", 17, "number of slots"), "Number of the job's slots."),
+    single(
+        rw("job_base", 16, "sets the number of the job's first slot"),
+        "Sets where the job's slots begin.",
+    ),
+    single(
+        rw("job_slots", 17, "sets the number of the job's slots"),
+        "Sets how many slots the job has.",
+    ),
 )
 
 
 def identity_registers_of(params: SwitchParams) -> tuple[Register, ...]:
     """Return the registers that identify the design and tell its sizes."""
     return identity_registers(
-        "Identifies the design as a switch, and tells its sizes.",
+        "Identifies the design as a switch of AllReduces.",
         identity(params),
         VERSION,
-        ro("ports", 6, "number of ports, a worker at each"),
-        ro("jobs", 6, "most jobs side by side"),
-        ro("slots", 17, "most AllReduces under way, of all jobs together"),
+        ro("ports", 6, "tells the number of ports, with a worker at each"),
+        ro("jobs", 6, "tells how many jobs can run side by side"),
+        ro("slots", 17, "tells how many AllReduces can be under way, of all jobs together"),
     )
 
 
@@ -57,7 +71,7 @@ def control_registers(params: SwitchParams) -> tuple[Register, ...]:
     """Return the registers of commands and jobs."""
     own = tenant_registers.COMMANDS if params.tenants else COMMANDS
     return (
-        commands(*own, pulse("clear_counters", "set all counters to zero")),
+        commands(*own, pulse("clear_counters", "sets all counters to 0")),
         tenant_registers.STATE if params.tenants else state_register(),
         ACTIVE_JOBS,
         *(tenant_registers.GRANT_REGISTERS if params.tenants else ()),
@@ -79,40 +93,55 @@ def counter_registers(params: SwitchParams) -> tuple[Register, ...]:
             "counter_select",
             "Chooses what the next registers show.",
             (
-                rw("counter_port", 5, "port whose counters are shown"),
+                rw("counter_port", 5, "chooses the port whose counters are shown"),
                 rw(
                     "counter_verdict",
                     Shape.cast(params.verdict).width,
-                    "verdict whose counter is shown",
+                    "chooses the verdict whose counter is shown",
                     enum=names_of(params.verdict),
                 ),
-                ro("counter_exists", 1, "the switch has that port; else its counters read as 0"),
+                ro(
+                    "counter_exists",
+                    1,
+                    "tells that the switch has port counter_port; else the port's counters read as"
+                    " 0",
+                ),
             ),
         ),
         Register(
             "verdicts",
-            "Packets of the chosen port that met the chosen verdict.",
-            (ro("counter_value", COUNTER_BITS, "packets that came by the port"),),
+            "Counts packets of the chosen port that met the chosen verdict.",
+            (
+                ro(
+                    "counter_value",
+                    COUNTER_BITS,
+                    "counts packets that came by counter_port and met counter_verdict",
+                ),
+            ),
         ),
         *(
             single(ro(name, PORT_COUNTER_BITS, doc), "Shows a counter of the chosen port.")
             for name, doc in PORT_COUNTERS.items()
         ),
         single(
-            ro("packets", TOTAL_BITS, "requests of the aggregator"),
-            "Requests that the aggregator has taken.",
+            ro("packets", TOTAL_BITS, "counts requests that the aggregator has taken"),
+            "Counts requests of the aggregator.",
         ),
         single(
-            ro("cycles", TOTAL_BITS, "cycles from the first request to the last"),
-            "Cycles in which the aggregator took requests, from first to last.",
+            ro(
+                "cycles",
+                TOTAL_BITS,
+                "counts cycles from the aggregator's first request to its last, both included",
+            ),
+            "Counts cycles in which the aggregator took requests, from first to last.",
         ),
         single(
             ro(
                 "saturations",
                 TOTAL_BITS,
-                "lanes of a complete sum that were clamped, each once",
+                "counts lanes of complete sums that were clamped, each once",
             ),
-            "Full activations that were clamped.",
+            "Counts full activations that were clamped.",
         ),
     )
 

@@ -11,71 +11,114 @@ IDENTITY = 0x4D4E5357  #: "MNSW"
 
 COMMANDS: tuple[Field, ...] = (
     pulse(
-        "register_job", "enter ports and slots of job_number, whose grants up to job_epoch are over"
+        "register_job",
+        "enters ports and slots of job_number, whose grants up to job_epoch are over",
     ),
-    pulse("acquire_job", "try to get the switch for job_number, with job_epoch"),
-    pulse("release_job", "end the grants of job_number up to job_epoch, or let it drain"),
+    pulse("acquire_job", "tries to get the switch for job_number, with job_epoch"),
+    pulse("release_job", "ends the grants of job_number up to job_epoch, or lets the job drain"),
 )
 STATE = Register(
     "state",
     "Tells what became of the last command, with owner and owner_epoch.",
     (
-        ro("busy", 1, "a command is being carried out"),
-        ro("refused", 1, "the last command had no effect"),
-        ro("answered", 8, "the answer to the last command", enum=names_of(TenancyKind)),
-        ro("reason", 8, "why the last command had no effect", enum=names_of(Reason)),
-        ro("ignored", 1, "a command came while another was being carried out, and is lost"),
-        ro("clearing_counters", 1, "verdicts are not counted"),
+        ro("busy", 1, "tells that a command is being carried out"),
+        ro("refused", 1, "tells that the last command had no effect"),
+        ro("answered", 8, "tells the answer to the last command", enum=names_of(TenancyKind)),
+        ro("reason", 8, "tells why the last command had no effect", enum=names_of(Reason)),
+        ro(
+            "ignored",
+            1,
+            "tells that the last command is lost, as it came while another was being carried out",
+        ),
+        ro(
+            "clearing_counters",
+            1,
+            "tells that counters of verdicts are being cleared, and do not count",
+        ),
     ),
 )
 JOB = (
-    single(rw("job_number", 16, "number of the job"), "The job that commands are for."),
     single(
-        rw("job_epoch", 32, "number of a grant; to register, release: of the last that is over"),
-        "The number of a grant that commands name.",
+        rw("job_number", 16, "sets the number of the job that commands are for"),
+        "Sets the job that commands are for.",
+    ),
+    single(
+        rw(
+            "job_epoch",
+            32,
+            "sets the number of the grant; to register and release, of the last grant that is over",
+        ),
+        "Sets the number of the grant that commands name.",
     ),
 )
 JOB_RELEASE = single(
-    rw("job_force", 1, "end the grant whatever its slots hold"), "Releases the job at once."
+    rw(
+        "job_force", 1, "lets release_job end a grant whatever its slots hold; 0: the job may drain"
+    ),
+    "Sets whether the job is released at once.",
 )
 JOB_PARENT = Register(
     "job_parent",
-    "The port towards the job's parent, of a switch that is not the root of the job's tree.",
+    "Sets the port towards the job's parent, of a switch that is not the root of the job's tree.",
     (
-        rw("job_parent_port", 8, "number of the port, which is no worker's of the job"),
-        rw("job_has_parent", 1, "the job has a parent"),
+        rw(
+            "job_parent_port",
+            8,
+            "sets the port towards the job's parent, which is no port of the job's workers",
+        ),
+        rw("job_has_parent", 1, "sets whether the job has a parent"),
     ),
 )
 
 GRANT_REGISTERS: tuple[Register, ...] = (
     single(
-        ro("owner", 16, "number of a job; of the command's own where no other is in the way"),
-        "The job that was in the way of the last command, if it was refused.",
+        ro(
+            "owner",
+            16,
+            "tells the job in the way of the last command; the command's own if no other was",
+        ),
+        "Tells which job was in the way of the last command, if it was refused.",
     ),
     single(
-        ro("owner_epoch", 32, "number of its grant; 0 if it has none"),
-        "The grant of the job that was in the way.",
+        ro("owner_epoch", 32, "tells the number of the grant of job owner; 0: it has none"),
+        "Tells the grant of the job that was in the way.",
     ),
     Register(
         "sharing",
         "Sets who may hold the switch at a time. Jobs never share slots.",
         (
-            rw("most_granted", 6, "most jobs that hold it, if ports are not held apart", init=1),
-            rw("ports_apart", 1, "let all jobs hold it that have no port in common"),
+            rw(
+                "most_granted",
+                6,
+                "sets how many jobs may hold the switch at a time, unless ports_apart is set",
+                init=1,
+            ),
+            rw("ports_apart", 1, "lets all jobs hold the switch that have no port in common"),
         ),
     ),
     single(
-        rw("control_ports", 32, "a bit for each port"),
-        "Ports that take frames with commands: whoever is behind them may command for all jobs.",
+        rw("control_ports", 32, "lets ports take frames with commands, a bit for each port"),
+        "Sets which ports take frames with commands: whoever is behind them may command for all"
+        " jobs.",
     ),
-    single(ro("registered_jobs", 32, "a bit for each job"), "Shows which jobs are registered."),
-    single(ro("draining_jobs", 32, "a bit for each job"), "Shows which jobs drain."),
     single(
-        ro("unfinished_jobs", 32, "a bit for each job"),
+        ro("registered_jobs", 32, "tells with a bit for each job that it is registered"),
+        "Shows which jobs are registered.",
+    ),
+    single(
+        ro("draining_jobs", 32, "tells with a bit for each job that it drains"),
+        "Shows which jobs drain.",
+    ),
+    single(
+        ro(
+            "unfinished_jobs",
+            32,
+            "tells with a bit for each job that uses of its slots have begun and not ended",
+        ),
         "Shows which jobs have a use of a slot that has begun and not ended.",
     ),
     single(
-        ro("granted_epoch", 32, "number of the grant; 0 if there is none"),
+        ro("granted_epoch", 32, "tells the number of the grant of job_number; 0: it has none"),
         "Shows the grant of job_number, whose low 16 bits its packets must have.",
     ),
 )
@@ -88,18 +131,26 @@ def tenant_counter_registers() -> tuple[Register, ...]:
             "tenant_select",
             "Chooses what the next registers show.",
             (
-                rw("counter_job", (MOST_PARTS - 1).bit_length(), "job whose counters are shown"),
-                choice(TENANT_COUNTERS, "tenant", "counter that is shown"),
+                rw(
+                    "counter_job",
+                    (MOST_PARTS - 1).bit_length(),
+                    "chooses the job whose counters are shown",
+                ),
+                choice(TENANT_COUNTERS, "tenant", "job counter_job"),
             ),
         ),
-        chosen(TENANT_COUNTERS, "tenant", "a job"),
+        chosen(TENANT_COUNTERS, "tenant", "job counter_job"),
         single(
-            ro("tenant_verdicts", 32, "packets that name the chosen job"),
-            "Packets of the chosen job that met the verdict of counter_select.",
+            ro(
+                "tenant_verdicts",
+                32,
+                "counts packets that name job counter_job and met counter_verdict",
+            ),
+            "Counts packets of the chosen job that met the verdict of counter_select.",
         ),
         single(
-            choice(CONTROL_COUNTERS, "control", "counter that is shown"),
+            choice(CONTROL_COUNTERS, "control", "port counter_port"),
             "Chooses what control_count shows.",
         ),
-        chosen(CONTROL_COUNTERS, "control", "the port of counter_select"),
+        chosen(CONTROL_COUNTERS, "control", "port counter_port"),
     )

@@ -14,48 +14,73 @@ PEER_RETRIES = 1_200_000  #: number of repetitions in two minutes, with the time
 def network_registers() -> tuple[Register, ...]:
     """Return the registers that the host sets before a job; they hold still while it is open."""
     return (
-        *address_registers("address", "the worker's own address"),
-        *address_registers("switch_address", "the switch's address"),
-        *address_registers("group_address", "the address that the switch answers to"),
+        *address_registers("address", "the worker's own Ethernet address"),
+        *address_registers("switch_address", "the switch's Ethernet address"),
+        *address_registers("group_address", "the Ethernet address that the switch answers to"),
         Register(
             "worker",
             "Sets which worker this is, and how long it waits.",
             (
-                rw("worker", 5, "index: the bit in bitmaps, the port of the switch"),
-                rw("retries", 8, "unanswered repetitions in a row, at most; 0: for ever", init=100),
+                rw(
+                    "worker",
+                    5,
+                    "sets the worker's index: its bit in bitmaps, its port of the switch",
+                ),
+                rw(
+                    "retries",
+                    8,
+                    "sets after how many unanswered repetitions in a row the switch is given up;"
+                    " 0: never",
+                    init=100,
+                ),
             ),
         ),
         single(
             rw(
                 "peer_retries",
                 PEER_BITS,
-                "repetitions in all, at most; 0: for ever",
+                "sets after how many repetitions in all other workers are given up; 0: never",
                 init=PEER_RETRIES,
             ),
             "Sets how long a worker waits for others while the switch answers.",
         ),
         single(
-            rw("workers", 32, "bitmap of the workers, the bit of each at its index", init=1),
-            "Workers that take part in the job.",
+            rw(
+                "workers",
+                32,
+                "sets the bitmap of the job's workers, the bit of each at its index",
+                init=1,
+            ),
+            "Sets which workers take part in the job.",
         ),
         Register(
             "job",
             "Identifies the job and its run.",
             (
-                rw("job", 16, "number of the job at the switch"),
-                rw("epoch", 16, "run of the job: packets of another run are dropped"),
+                rw("job", 16, "sets the number of the job at the switch"),
+                rw(
+                    "epoch",
+                    16,
+                    "sets the number of the job's run; packets of another run are dropped",
+                ),
             ),
         ),
         single(
-            rw("slot_base", 16, "number of the job's first slot"),
-            "Where the job's slots begin at the switch.",
+            rw("slot_base", 16, "sets the number of the job's first slot at the switch"),
+            "Sets where the job's slots begin at the switch.",
         ),
         single(
-            rw("slot_count", 17, "slots of the job, 1..slots", init=1), "Number of the job's slots."
+            rw("slot_count", 17, "sets the number of the job's slots, 1..slots", init=1),
+            "Sets how many slots the job has.",
         ),
         single(
-            rw("timeout", TIME_BITS - 1, "cycles until the repetition", init=25_000),
-            "Time until a packet that was not answered is sent again.",
+            rw(
+                "timeout",
+                TIME_BITS - 1,
+                "sets after how many cycles, at least 1, a packet without an answer is sent again",
+                init=25_000,
+            ),
+            "Sets when a packet that was not answered is sent again.",
         ),
     )
 
@@ -63,9 +88,17 @@ def network_registers() -> tuple[Register, ...]:
 def address_registers(name: str, doc: str) -> tuple[Register, ...]:
     """Return the two registers of an Ethernet address; bits 0..7 are the byte sent first."""
     return (
-        single(rw(f"{name}_low", 32, f"{doc}, bytes 0..3"), "Lower bytes of the Ethernet address."),
         single(
-            rw(f"{name}_high", 16, f"{doc}, bytes 4, 5"), "Upper bytes of the Ethernet address."
+            rw(f"{name}_low", 32, f"sets bytes 0..3 of {doc}; bits 0..7 are the byte sent first"),
+            f"Sets the lower bytes of {doc}.",
+        ),
+        single(
+            rw(
+                f"{name}_high",
+                16,
+                f"sets bytes 4 and 5 of {doc}; bits 8..15 are the byte sent last",
+            ),
+            f"Sets the upper bytes of {doc}.",
         ),
     )
 

@@ -26,7 +26,7 @@ def documented(signed):
     )
     assert doc in python_driver(MAP)
     weights = dict(
-        re.findall(WEIGHT, dict(part.split(": ") for part in doc.split("; "))[str(signed)])
+        re.findall(WEIGHT, dict(part.split(": ") for part in doc.split("; ")[1:])[str(signed)])
     )
 
     def weight(k):
