@@ -28,74 +28,98 @@ IDENTITY_REGISTERS = (
         "Identifies the design as a NetSparse SNIC.",
         IDENTITY,
         VERSION,
-        ro("units", 6, "number of RIG units"),
-        ro("idx_bits", 7, "width of an idx"),
-        ro("most_property_bytes", 13, "most bytes of a property"),
+        ro("units", 6, "tells the number of RIG units"),
+        ro("idx_bits", 7, "tells how many bits an idx has"),
+        ro("most_property_bytes", 13, "tells how many bytes a property may have at most"),
     ),
     Register(
         "network_sizes",
-        "Further parameters that the hardware was built with.",
-        (ro("nodes", 17, "most nodes of a cluster"), ro("mtu", 14, "most bytes of a packet")),
+        "Tells further sizes that the hardware was built with.",
+        (
+            ro("nodes", 17, "tells how many nodes a cluster may have at most"),
+            ro("mtu", 14, "tells how many bytes a packet may have at most"),
+        ),
     ),
 )
 
 
 CONTROL_REGISTERS = (
     commands(
-        pulse("submit", "give the work request to its unit"),
-        pulse("next_completion", "drop the completion that was read"),
-        pulse("write_boundary", "enter boundary_node and boundary into every unit's table"),
-        pulse("clear_filter", "clear the idx filter, columns of it, for any property array"),
-        pulse("clear_counters", "set all counters to zero"),
-        pulse("revive_buses", "use broken buses again, those that owe nothing"),
+        pulse("submit", "submits the work request to its unit"),
+        pulse("next_completion", "drops the completion that was read and shows the next one"),
+        pulse("write_boundary", "enters boundary_node and boundary into the table of every unit"),
+        pulse(
+            "clear_filter",
+            "clears the idx filter for as many idxs as columns sets; at rest the next requests may"
+            " name another property array",
+        ),
+        pulse("clear_counters", "sets all counters to 0"),
+        pulse("revive_buses", "takes broken buses into use again, if they owe nothing"),
     ),
     Register(
         "state",
-        "What the SNIC does.",
+        "Tells what the SNIC does.",
         (
-            ro("refused", 1, "the last work request was not taken: queue full, or no client unit"),
-            ro("completion_valid", 1, "there is a completion"),
-            ro("filter_busy", 1, "the idx filter is being cleared"),
-            ro("filter_broken", 1, "a write to SNIC memory failed: clear the filter"),
-            ro("concatenating", 1, "PRs wait to be sent"),
-            ro("filter_illegal", 1, "filter_address is none: no clearing, no request with filter"),
-            ro("served_illegal", 1, "served_address or served_bytes is none: reads get errors"),
+            ro("refused", 1, "tells that the last submit failed: full queue, or no client unit"),
+            ro("completion_valid", 1, "tells that there is a completion to read"),
+            ro("filter_busy", 1, "tells that the idx filter is being cleared"),
+            ro("filter_broken", 1, "tells that a write to SNIC memory failed; clear the filter"),
+            ro("concatenating", 1, "tells that PRs wait to be sent"),
+            ro(
+                "filter_illegal",
+                1,
+                "tells that filter_address is illegal: clear_filter has no effect, requests with"
+                " the filter fail",
+            ),
+            ro(
+                "served_illegal",
+                1,
+                "tells that served_address or served_bytes is illegal: reads are answered with"
+                " errors",
+            ),
         ),
     ),
-    buses_register("Buses of memories.", BUSES),
+    buses_register("Tells the state of the buses to memories.", BUSES),
     memory_timeout("the bus of a memory", "a request"),
     single(
-        ro("busy_units", 32, "a bit for each unit, high while it works"),
+        ro("busy_units", 32, "tells with a bit for each unit that it is at work"),
         "Shows which units are at work.",
     ),
     Register(
         "mechanisms",
-        "What is in use; change it only while the SNIC is at rest.",
+        "Sets what is in use; it may change only while the SNIC is at rest.",
         (
-            rw("coalesce", 1, "drop idxs with a PR under way", init=1),
-            rw("filter", 1, "drop idxs whose property has come", init=1),
-            rw("concatenate", 1, "put several PRs into a packet", init=1),
-            rw("aligned", 1, "whole lines of host memory, else spans of 128 bytes", init=1),
+            rw("coalesce", 1, "drops idxs that have a PR under way", init=1),
+            rw("filter", 1, "drops idxs whose property has come", init=1),
+            rw("concatenate", 1, "puts several PRs into a packet", init=1),
+            rw(
+                "aligned",
+                1,
+                "cuts accesses to host memory at lines of 128 bytes only; 0: also every 128 bytes"
+                " from their beginning",
+                init=1,
+            ),
         ),
     ),
     single(
-        rw("server_units", 32, "a bit for each unit, high for a server; the others are clients"),
-        "Which units are servers; change it only while the SNIC is at rest.",
+        rw("server_units", 32, "makes units servers, with a bit for each; the others are clients"),
+        "Sets which units are servers; it may change only while the SNIC is at rest.",
     ),
     Register(
         "delays",
-        "DelayCycles of the concatenators.",
+        "Sets DelayCycles of the concatenators.",
         (
             rw(
                 "read_delay",
                 16,
-                "cycles that a read may wait for others; at most most_delay",
+                "sets how many cycles a read may wait for others, up to the parameter most_delay",
                 init=500,
             ),
             rw(
                 "response_delay",
                 16,
-                "cycles that a response may wait for others; at most most_delay",
+                "sets how many cycles a response may wait for others, up to the parameter"
+                " most_delay",
                 init=500,
             ),
         ),
@@ -103,64 +127,88 @@ CONTROL_REGISTERS = (
 )
 
 ADDRESS_REGISTERS = (
-    single(rw("node", 32, "number of this node"), "Number of this node."),
+    single(rw("node", 32, "sets the number of this node"), "Sets which node this is."),
     single(
-        rw("mac_base_low", 32, "MAC address, low bits"),
-        "Address of node 0; those of the others follow it.",
+        rw(
+            "mac_base_low",
+            32,
+            "sets bits 0..31 of the MAC address of node 0; those of the others follow it",
+        ),
+        "Sets the MAC addresses of all nodes.",
     ),
     single(
-        rw("mac_base_high", 16, "MAC address, high bits"),
-        "Address of node 0; those of the others follow it.",
+        rw(
+            "mac_base_high",
+            16,
+            "sets bits 32..47 of the MAC address of node 0; those of the others follow it",
+        ),
+        "Sets the MAC addresses of all nodes.",
     ),
-    single(rw("ip_base", 32, "IPv4 address"), "Address of node 0; those of the others follow it."),
-    *wide("first", "The first idx of this node."),
-    *wide("end", "The idx behind the last one of this node."),
-    *wide("columns", "How many idxs there are."),
     single(
-        rw("boundary_node", 16, "node whose first idx boundary is"),
-        "Which entry of the boundary table is written.",
+        rw("ip_base", 32, "sets the IPv4 address of node 0; those of the others follow it"),
+        "Sets the IPv4 addresses of all nodes.",
     ),
-    *wide("boundary", "The first idx of boundary_node."),
-    *wide("filter_address", "Where in SNIC memory the idx filter begins; a multiple of 64."),
-    *wide("served_address", "Where servers find the property of idx 0; a multiple of 4."),
+    *wide("first", "Sets the first idx of this node."),
+    *wide("end", "Sets the idx behind the last one of this node."),
+    *wide("columns", "Sets how many idxs there are in all."),
     single(
-        rw("served_bytes", 13, "bytes of a property, a multiple of 4; other reads are refused"),
-        "How long a property is that servers give.",
+        rw("boundary_node", 16, "chooses the node whose first idx is set in boundary"),
+        "Sets which entry of the boundary table is written.",
+    ),
+    *wide("boundary", "Sets the first idx of boundary_node."),
+    *wide("filter_address", "Sets where in SNIC memory the idx filter begins, a multiple of 64."),
+    *wide("served_address", "Sets where servers find the property of idx 0, a multiple of 4."),
+    single(
+        rw(
+            "served_bytes",
+            13,
+            "sets how many bytes a served property has, a multiple of 4; reads of another length"
+            " are refused",
+        ),
+        "Sets how long a property is that servers give.",
     ),
 )
 
 REQUEST_REGISTERS = (
     Register(
         "request",
-        "The work request that submit gives to a unit.",
+        "Sets the work request that submit gives to a unit.",
         (
-            rw("request_unit", 5, "a client unit"),
-            rw("request_tag", TAG_BITS, "the host's name for it"),
-            rw("idx_wide", 1, "idxs of 8 bytes, else of 4"),
+            rw("request_unit", 5, "chooses the client unit that carries the work request out"),
+            rw("request_tag", TAG_BITS, "sets the host's name for the work request"),
+            rw("idx_wide", 1, "takes idxs of 8 bytes; 0: of 4"),
         ),
     ),
-    *wide("idx_address", "Address of the array of idxs, aligned to its elements."),
-    single(rw("idx_count", COUNT_BITS, "idxs in the array"), "Number of idxs of the work request."),
+    *wide("idx_address", "Sets the address of the array of idxs, aligned to its elements."),
+    single(
+        rw("idx_count", COUNT_BITS, "sets the number of idxs in the array"),
+        "Sets how many idxs the work request has.",
+    ),
     *wide(
         "property_address",
-        "Where the property of idx 0 would be written; a multiple of 4. With the filter, the same"
-        " array in all requests until the filter is cleared at rest.",
+        "Sets where the property of idx 0 would be written, a multiple of 4; with the filter the"
+        " same in all requests until the filter is cleared at rest.",
     ),
     single(
-        rw("property_bytes", 13, "bytes of each property, a multiple of 4"),
-        "How long each property of the work request is.",
+        rw("property_bytes", 13, "sets how many bytes each property has, a multiple of 4"),
+        "Sets how long each property of the work request is.",
     ),
     single(
-        rw("watchdog", WATCHDOG_BITS, "cycles without progress; 0: never", init=1_000_000),
-        "When a request is given up.",
+        rw(
+            "watchdog",
+            WATCHDOG_BITS,
+            "sets after how many cycles without progress the request is given up; 0: never",
+            init=1_000_000,
+        ),
+        "Sets when a request is given up.",
     ),
     Register(
         "completion",
-        "The oldest completion, if completion_valid.",
+        "Shows the oldest completion, if completion_valid.",
         (
-            ro("completion_unit", 6, "who carried the request out; 32: nobody"),
-            ro("completion_tag", TAG_BITS, "tag of the request"),
-            ro("completion_cause", 4, "how it ended", enum=names_of(Cause)),
+            ro("completion_unit", 6, "tells which unit carried the request out; 32: none"),
+            ro("completion_tag", TAG_BITS, "tells the tag of the request that is completed"),
+            ro("completion_cause", 4, "tells how the request ended", enum=names_of(Cause)),
         ),
     ),
 )
@@ -169,41 +217,71 @@ REQUEST_REGISTERS = (
 RING_REGISTERS = (
     Register(
         "rings",
-        "Rings in host memory; sizes and addresses hold still while a ring is enabled or busy.",
+        "Sets up rings in host memory; sizes and addresses hold still while a ring is enabled or"
+        " busy.",
         (
-            rw("request_ring", 1, "work requests are read from the request ring"),
-            rw("completion_ring", 1, "completions go to the completion ring; change it at rest"),
-            rw("request_ring_size", SIZE_BITS, "logarithm of the places for descriptors"),
-            rw("completion_ring_size", SIZE_BITS, "logarithm of the places for completions"),
+            rw("request_ring", 1, "lets work requests be read from the request ring"),
+            rw("completion_ring", 1, "lets completions go to their ring; may change only at rest"),
+            rw(
+                "request_ring_size",
+                SIZE_BITS,
+                "sets the request ring's size: the binary logarithm of its places for descriptors",
+            ),
+            rw(
+                "completion_ring_size",
+                SIZE_BITS,
+                "sets the completion ring's size: the binary logarithm of its places for"
+                " completions",
+            ),
         ),
     ),
     Register(
         "ring_state",
-        "What the rings do.",
+        "Tells what the rings do.",
         (
-            ro("request_ring_busy", 1, "the request ring is in use"),
-            ro("completion_ring_busy", 1, "the completion ring is in use"),
-            ro("completion_ring_full", 1, "completions wait until the host has read some"),
-            ro("request_ring_fault", 2, "why it has stopped", enum=names_of(Fault)),
-            ro("completion_ring_fault", 2, "why it has stopped", enum=names_of(Fault)),
+            ro("request_ring_busy", 1, "tells that the request ring is in use"),
+            ro("completion_ring_busy", 1, "tells that the completion ring is in use"),
+            ro(
+                "completion_ring_full",
+                1,
+                "tells that completions wait until the host has read some of the completion ring",
+            ),
+            ro("request_ring_fault", 2, "tells why the request ring stopped", enum=names_of(Fault)),
+            ro(
+                "completion_ring_fault",
+                2,
+                "tells why the completion ring stopped",
+                enum=names_of(Fault),
+            ),
         ),
     ),
-    *wide("request_ring_address", "Address of the request ring; a multiple of its bytes."),
-    *wide("completion_ring_address", "Address of the completion ring; a multiple of its bytes."),
+    *wide("request_ring_address", "Sets the address of the request ring, a multiple of its bytes."),
+    *wide(
+        "completion_ring_address",
+        "Sets the address of the completion ring, a multiple of its bytes.",
+    ),
     Register(
         "doorbells",
-        "How far the host is, since a ring was enabled; one write of a whole word says both.",
+        "Tells the SNIC how far the host is since a ring was enabled; one write says both.",
         (
-            rw("request_producer", INDEX_BITS, "descriptors written, modulo 2^16"),
-            rw("completion_consumer", INDEX_BITS, "completions read, modulo 2^16"),
+            rw(
+                "request_producer",
+                INDEX_BITS,
+                "sets the number of descriptors written, modulo 2^16",
+            ),
+            rw(
+                "completion_consumer",
+                INDEX_BITS,
+                "sets the number of completions read, modulo 2^16",
+            ),
         ),
     ),
     Register(
         "ring_indices",
-        "How far the hardware is.",
+        "Tells how far the SNIC is in the rings.",
         (
-            ro("request_consumer", INDEX_BITS, "descriptors read, modulo 2^16"),
-            ro("completion_producer", INDEX_BITS, "completions in host memory, modulo 2^16"),
+            ro("request_consumer", INDEX_BITS, "counts descriptors that were read, modulo 2^16"),
+            ro("completion_producer", INDEX_BITS, "counts completions in host memory, modulo 2^16"),
         ),
     ),
 )
@@ -212,14 +290,18 @@ RING_REGISTERS = (
 COUNTER_REGISTERS = (
     Register(
         "counter_select",
-        "Which counters are shown.",
+        "Chooses which counters are shown.",
         (
-            rw("counter_unit", 5, "unit; one that is not there gives 0"),
-            choice(UNIT_COUNTERS, "unit", "counter of that unit"),
-            choice(SNIC_COUNTERS, "snic", "counter of the SNIC"),
+            rw(
+                "counter_unit",
+                5,
+                "chooses the unit whose counters are shown; a unit that is not there gives 0",
+            ),
+            choice(UNIT_COUNTERS, "unit", "unit counter_unit"),
+            choice(SNIC_COUNTERS, "snic", "the SNIC"),
         ),
     ),
-    chosen(UNIT_COUNTERS, "unit", "the chosen unit"),
+    chosen(UNIT_COUNTERS, "unit", "unit counter_unit"),
     chosen(SNIC_COUNTERS, "snic", "the SNIC"),
 )
 
