@@ -19,41 +19,59 @@ VERSION = 1
 
 IDENTITY_REGISTERS = (
     *identity_registers(
-        "What this is.",
+        "Identifies the design as a SwitchGNN endpoint.",
         IDENTITY,
         VERSION,
-        ro("lanes", 8, "features of a frame"),
-        ro("window", 8, "frames that may be sent ahead of the oldest one without ACK"),
+        ro("lanes", 8, "tells the number of features of a frame"),
+        ro("window", 8, "tells how many frames may be sent ahead of the oldest one without ACK"),
     ),
-    single(ro("aggregators", 20, "banks times their depth"), "Aggregators of a turn."),
-    single(ro("copies", 17, "sources"), "Most sources whose features are copied."),
+    single(
+        ro("aggregators", 20, "tells the number of aggregators of a turn, banks times their depth"),
+        "Tells how many aggregators a turn may have.",
+    ),
+    single(
+        ro("copies", 17, "tells how many sources may have their features copied"),
+        "Tells how many features may be copied.",
+    ),
 )
 
 CONTROL_REGISTERS = (
     commands(
-        pulse("start", "run a job, if none runs; its registers hold still until it has ended"),
-        pulse("stop", "end the job that runs"),
-        pulse("clear_counters", "set all counters to zero"),
-        pulse("revive_buses", "use broken buses again, those that owe nothing"),
+        pulse(
+            "start", "starts a job, if none runs; the job's registers hold still until it has ended"
+        ),
+        pulse("stop", "ends the job that runs"),
+        pulse("clear_counters", "sets all counters to 0"),
+        pulse("revive_buses", "takes broken buses into use again, if they owe nothing"),
     ),
     Register(
         "state",
-        "What became of the job.",
+        "Tells what became of the job.",
         (
-            ro("state", 3, "what the endpoint does", enum=names_of(State)),
-            ro("cause", 3, "why the job failed", enum=names_of(Cause)),
+            ro("state", 3, "tells what the endpoint does", enum=names_of(State)),
+            ro("cause", 3, "tells why the job failed, until the next start", enum=names_of(Cause)),
         ),
     ),
-    buses_register("Buses of memory.", BUSES),
-    single(ro("lo", 32, "turns that are over"), "The oldest open turn."),
-    single(ro("sending", 32, "number of a turn"), "The turn that was begun last."),
+    buses_register("Tells the state of the buses to memory.", BUSES),
     single(
-        ro("rate", 17, "beats in 65,536 cycles, while rate_control is set"),
-        "How fast frames may leave.",
+        ro("lo", 32, "tells how many turns are over, the number of the oldest open turn"),
+        "Tells the oldest open turn.",
     ),
     single(
-        rw("ready_turns", 32, "turns whose features are in memory"),
-        "How far the host is; it may be raised while a job runs.",
+        ro("sending", 32, "tells the number of the turn that was begun last"),
+        "Tells which turn is sent.",
+    ),
+    single(
+        ro(
+            "rate", 17, "tells how many beats may leave in 65,536 cycles, while rate_control is set"
+        ),
+        "Tells how fast frames may leave.",
+    ),
+    single(
+        rw(
+            "ready_turns", 32, "sets how many turns have their features in memory; later turns wait"
+        ),
+        "Sets how far the host is; it may be raised while a job runs.",
     ),
 )
 
@@ -64,19 +82,31 @@ def address(name: str, doc: str) -> tuple[Register, ...]:
 
 
 JOB_REGISTERS = (
-    *address("own_address", "Own address, which frames are sent to, first byte lowest."),
-    *address("switch_address", "Address which frames are sent to, first byte lowest."),
+    *address("own_address", "Sets the endpoint's own Ethernet address, first byte lowest."),
+    *address(
+        "switch_address", "Sets the Ethernet address that frames are sent to, first byte lowest."
+    ),
     Register(
         "job",
-        "The job and its run.",
-        (rw("job", 16, "number of the job"), rw("epoch", 16, "number of the job's run")),
+        "Sets the job and its run.",
+        (
+            rw("job", 16, "sets the number of the job"),
+            rw("epoch", 16, "sets the number of the job's run"),
+        ),
     ),
-    single(rw("worker", 32, "bit of the switch's port, alone"), "The worker's port."),
-    single(rw("turns", 32, "number of turns"), "Turns of the job."),
+    single(
+        rw("worker", 32, "sets the worker's port at the switch, as the one bit that is high"),
+        "Sets where the worker is.",
+    ),
+    single(
+        rw("turns", 32, "sets the number of turns of the job"), "Sets how many turns the job has."
+    ),
     Register(
-        "open_turns", "How many turns are open.", (rw("two_open", 1, "two at a time, else one"),)
+        "open_turns",
+        "Sets how many turns are open.",
+        (rw("two_open", 1, "lets two turns be open at a time; 0: one"),),
     ),
-    *wide("program", "Address of the turn program, a multiple of 64."),
+    *wide("program", "Sets the address of the turn program, a multiple of 64."),
 )
 
 TIMER_REGISTERS = (
@@ -84,22 +114,39 @@ TIMER_REGISTERS = (
         rw(
             "send_timeout",
             32,
-            "cycles in which the oldest is not acknowledged",
+            "sets for how many cycles the oldest frame may lack an ACK before frames are sent"
+            " again",
             init=25_000,
         ),
-        "When frames are sent again.",
+        "Sets when frames are sent again.",
     ),
     single(
-        rw("fetch_timeout", 32, "cycles in which nothing comes that is missing", init=50_000),
-        "When what is missing is asked for.",
+        rw(
+            "fetch_timeout",
+            32,
+            "sets after how many cycles, in which nothing of the turn comes, what is missing is"
+            " asked for",
+            init=50_000,
+        ),
+        "Sets when what is missing is asked for.",
     ),
     single(
-        rw("fetch_gap", 16, "least cycles from one to the next", init=64),
-        "How fast it is asked for.",
+        rw(
+            "fetch_gap",
+            16,
+            "sets the fewest cycles from one request for what is missing to the next",
+            init=64,
+        ),
+        "Sets how fast what is missing is asked for.",
     ),
     single(
-        rw("done_timeout", 32, "cycles in which its turn is not over", init=25_000),
-        "When a DONE is sent again.",
+        rw(
+            "done_timeout",
+            32,
+            "sets after how many cycles, in which its turn is not over, a DONE is sent again",
+            init=25_000,
+        ),
+        "Sets when a DONE is sent again.",
     ),
     memory_timeout("the bus of a memory", "a job"),
 )
@@ -107,21 +154,43 @@ TIMER_REGISTERS = (
 RATE_REGISTERS = (
     Register(
         "rate_control",
-        "Whether frames leave slower after a word of congestion.",
-        (rw("rate_control", 1, "the rate is limited"), rw("burst", 12, "beats at once", init=64)),
+        "Sets whether frames leave slower after a word of congestion.",
+        (
+            rw("rate_control", 1, "limits the rate at which frames leave; congestion lowers it"),
+            rw("burst", 12, "sets how many beats may leave at once after a pause", init=64),
+        ),
     ),
     single(
-        rw("rate_most", 17, "beats in 65,536 cycles", init=65_536),
-        "The highest rate, and the first.",
+        rw(
+            "rate_most",
+            17,
+            "sets the highest rate, and the first, in beats in 65,536 cycles",
+            init=65_536,
+        ),
+        "Sets the highest rate.",
     ),
-    single(rw("rate_least", 17, "beats in 65,536 cycles", init=256), "The lowest rate."),
     single(
-        rw("rate_step", 16, "that it grows by after each round trip", init=1024),
-        "How the rate grows.",
+        rw("rate_least", 17, "sets the lowest rate, in beats in 65,536 cycles", init=256),
+        "Sets the lowest rate.",
     ),
     single(
-        rw("round_trip", 24, "cycles in which it is halved once at most", init=2500),
-        "How often the rate changes.",
+        rw(
+            "rate_step",
+            16,
+            "sets by how many beats in 65,536 cycles the rate grows after a round trip without"
+            " congestion",
+            init=1024,
+        ),
+        "Sets how the rate grows.",
+    ),
+    single(
+        rw(
+            "round_trip",
+            24,
+            "sets the cycles of a round trip, in which the rate is halved once at most",
+            init=2500,
+        ),
+        "Sets how often the rate changes.",
     ),
 )
 
@@ -131,18 +200,19 @@ Counter = numbered(ENDPOINT_COUNTERS, "EndpointCounter")  #: all of them by thei
 COUNTER_REGISTERS = (
     Register(
         "counter_select",
-        "Which counter is shown.",
+        "Chooses which counter is shown.",
         (
             rw(
                 "counter",
                 ENDPOINT_COUNTERS.index_bits,
-                "number of a counter",
+                "chooses the counter that count shows",
                 enum=names_of(Counter),
             ),
         ),
     ),
     single(
-        ro("count", ENDPOINT_COUNTERS.bits, "value of the counter"), "Shows the chosen counter."
+        ro("count", ENDPOINT_COUNTERS.bits, "tells the value of the counter that counter chooses"),
+        "Shows the chosen counter.",
     ),
 )
 

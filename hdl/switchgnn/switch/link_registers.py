@@ -7,26 +7,32 @@ LINK_TIMEOUT = 20_000  #: cycles: 80 us at 250 MHz, some round trips between two
 LINK_REGISTERS = (
     Register(
         "links",
-        "Ports that lead to other switches: the last ones. Changed while no job is active.",
+        "Describes ports that lead to other switches, the last ones; may change while no job is"
+        " active.",
         (
-            ro("link_ports", 6, "so many"),
-            ro("link_window", 6, "PARTIALs of a turn that may be under way by each"),
-            rw("above", 1, "the last port leads to the switch above, which decides when turns end"),
+            ro("link_ports", 6, "tells how many ports lead to other switches"),
+            ro("link_window", 6, "tells how many PARTIALs of a turn may be under way by each link"),
+            rw(
+                "above",
+                1,
+                "lets the last port lead to the switch above, which decides when turns end",
+            ),
             rw(
                 "far_port",
                 5,
-                "port of each of the other switches by which it is linked to this one",
+                "sets the port by which each of the other switches is linked to this one",
             ),
         ),
     ),
     Register(
         "link_timeout",
-        "When PARTIALs are repeated.",
+        "Sets when PARTIALs are repeated.",
         (
             rw(
                 "link_timeout",
                 32,
-                "cycles for which the oldest is not acknowledged, before all are that are not",
+                "sets for how many cycles the oldest PARTIAL may lack an ACK before all that lack"
+                " one are repeated",
                 init=LINK_TIMEOUT,
             ),
         ),

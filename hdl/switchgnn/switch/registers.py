@@ -35,13 +35,16 @@ IDENTITY_REGISTERS = (
         "Identifies the design as a SwitchGNN switch.",
         IDENTITY,
         VERSION,
-        ro("ports", 6, "number of ports, a worker at each"),
-        ro("jobs", 6, "most jobs side by side"),
-        ro("banks", 5, "aggregators that a row of lists can name"),
-        ro("lanes", 8, "features of a frame"),
-        ro("window", 8, "frames that a worker may be ahead in a turn"),
+        ro("ports", 6, "tells the number of ports, with a worker at each but those of links"),
+        ro("jobs", 6, "tells how many jobs can run side by side"),
+        ro("banks", 5, "tells how many aggregators a row of lists can name, one in each bank"),
+        ro("lanes", 8, "tells the number of features of a frame"),
+        ro("window", 8, "tells how many frames a worker may be ahead in a turn"),
     ),
-    single(ro("depth", 17, "aggregators of a bank"), "Number of aggregators of a bank."),
+    single(
+        ro("depth", 17, "tells the number of aggregators of a bank"),
+        "Tells how deep the banks are.",
+    ),
 )
 
 
@@ -49,68 +52,104 @@ def table_sizes(row_bits: int) -> Register:
     """Return the register of the tables' sizes; a row's number has so many bits."""
     return Register(
         "table_sizes",
-        "Rows of the tables." if row_bits > ROW_BITS else "Rows of the tables on chip.",
+        "Tells the rows of the tables."
+        if row_bits > ROW_BITS
+        else "Tells the rows of the tables on chip.",
         (
-            ro("list_rows", row_bits, "rows of lists"),
-            ro("descriptor_rows", row_bits, "rows of descriptors"),
+            ro("list_rows", row_bits, "tells how many rows of lists there are"),
+            ro("descriptor_rows", row_bits, "tells how many rows of descriptors there are"),
         ),
     )
 
 
 CONTROL_REGISTERS = (
     commands(
-        pulse("start_job", "start job_number anew, as the registers of the job say"),
-        pulse("stop_job", "take no more frames of job_number"),
-        pulse("clear_counters", "set all counters but those of table errors to zero"),
-        pulse("begin_table", "let the next words be those of row table_row of table"),
-        pulse("write_word", "add table_word to the row; its last word writes it"),
+        pulse("start_job", "starts job_number anew, as the registers of the job say"),
+        pulse("stop_job", "stops job_number: its frames are taken no more"),
+        pulse("clear_counters", "sets all counters but those of table errors to 0"),
+        pulse("begin_table", "lets the next words be those of row table_row of table"),
+        pulse("write_word", "adds table_word to the row; the last word of a row writes the row"),
     ),
-    state_register(ro("clearing_banks", 1, "aggregators are being cleared behind a reset")),
+    state_register(
+        ro("clearing_banks", 1, "tells that aggregators are being cleared after a reset")
+    ),
     ACTIVE_JOBS,
 )
 
 SETTING_REGISTERS = (
-    *wide("switch_address", "Own Ethernet address; bits 0..7 are the byte sent first.", bits=48),
-    *wide("group_address", "Ethernet address that frames are sent to.", bits=48),
+    *wide(
+        "switch_address",
+        "Sets the switch's own Ethernet address; bits 0..7 are the byte sent first.",
+        bits=48,
+    ),
+    *wide(
+        "group_address",
+        "Sets the Ethernet address that frames are sent to; bits 0..7 are the byte sent first.",
+        bits=48,
+    ),
     Register(
         "acks",
-        "When frames are acknowledged.",
+        "Sets when frames are acknowledged.",
         (
-            rw("ack_every", ACK_SETTINGS["every"].width, "new frames that one ACK answers", init=4),
+            rw(
+                "ack_every",
+                ACK_SETTINGS["every"].width,
+                "sets how many new frames one ACK answers, at least 1",
+                init=4,
+            ),
             rw(
                 "ack_delay",
                 ACK_SETTINGS["delay"].width,
-                "most cycles until a new frame is answered",
+                "sets after how many cycles at most a new frame is answered",
                 init=500,
             ),
         ),
     ),
     single(
-        rw("ingress_mark", LEVEL_BITS, "beats that wait above which ACKs say so; 0: never"),
-        "Congestion of ports on the way in.",
+        rw(
+            "ingress_mark",
+            LEVEL_BITS,
+            "sets the number of beats waiting at a port above which its ACKs report congestion;"
+            " 0: never",
+        ),
+        "Sets when ports are congested on the way in.",
     ),
     single(
-        rw("egress_mark", LEVEL_BITS, "beats that wait above which frames say so; 0: never"),
-        "Congestion of ports on the way out.",
+        rw(
+            "egress_mark",
+            LEVEL_BITS,
+            "sets the number of beats waiting to leave by a port above which RESULTs and RAWs"
+            " report congestion; 0: never",
+        ),
+        "Sets when ports are congested on the way out.",
     ),
 )
 
 JOB_REGISTERS = (
-    job_register("The job that commands are for, and whose table errors are shown."),
+    job_register("Sets the job that commands are for, and whose table errors are shown."),
     JOB_PORTS,
     single(
-        rw("job_base", 16, "index of the first in every bank"), "First of the job's aggregators."
+        rw("job_base", 16, "sets the index of the job's first aggregator in every bank"),
+        "Sets where the job's aggregators begin.",
     ),
     single(
-        rw("job_depth", 17, "aggregators of every bank, of all open turns together"),
-        "Number of the job's aggregators.",
+        rw(
+            "job_depth",
+            17,
+            "sets how many aggregators of every bank the job has, for all open turns together",
+        ),
+        "Sets how many aggregators the job has.",
     ),
     Register(
         "job_program",
-        "The job's turns.",
+        "Sets how the job's turns run.",
         (
-            rw("job_two", 1, "two turns are open at a time, each with half of the aggregators"),
-            rw("job_last_step", 8, "last step of the job's turn program"),
+            rw(
+                "job_two",
+                1,
+                "lets two turns be open at a time, each with half of the aggregators; 0: one",
+            ),
+            rw("job_last_step", 8, "sets the last step of the job's turn program"),
         ),
     ),
 )
@@ -119,21 +158,39 @@ JOB_REGISTERS = (
 def list_registers(row_bits: int) -> tuple[Register, ...]:
     """Return the registers of a job's lists; a row's number has so many bits."""
     return (
-        single(rw("job_list_base", row_bits, "row"), "First row of the job's lists."),
-        single(rw("job_list_rows", row_bits, "number of rows"), "Rows of the job's lists."),
+        single(
+            rw("job_list_base", row_bits, "sets the number of the first row of the job's lists"),
+            "Sets where the job's lists begin.",
+        ),
+        single(
+            rw("job_list_rows", row_bits, "sets the number of rows of the job's lists"),
+            "Sets how long the job's lists are.",
+        ),
     )
 
 
 TABLE_REGISTERS = (
     Register(
         "table",
-        "Where the next words are written.",
+        "Sets where the next words are written.",
         (
-            rw("table", 2, "which table", enum=names_of(Table)),
-            rw("table_row", 21, "first row, or step of the program"),
+            rw(
+                "table",
+                2,
+                "chooses the table that begin_table begins to write",
+                enum=names_of(Table),
+            ),
+            rw(
+                "table_row",
+                21,
+                "sets the first row, or step of the program, that begin_table begins to write",
+            ),
         ),
     ),
-    single(rw("table_word", 32, "the next word"), "A word of a row."),
+    single(
+        rw("table_word", 32, "sets the next word of the row, which write_word adds"),
+        "Sets a word of a row.",
+    ),
 )
 
 
@@ -143,38 +200,61 @@ def counter_registers(params: GnnSwitchParams) -> tuple[Register, ...]:
     return (
         Register(
             "counter_select",
-            "Which counters are shown.",
+            "Chooses which counters are shown.",
             (
-                rw("counter_port", 5, "port; one that is not there gives 0"),
-                rw("counter_verdict", 5, "verdict", enum=names_of(params.verdict)),
-                choice(of_ports, "port", "counter of the port"),
-                choice(TOTAL_COUNTERS, "total", "counter of the switch"),
+                rw(
+                    "counter_port",
+                    5,
+                    "chooses the port whose counters are shown; a port that is not there gives 0",
+                ),
+                rw(
+                    "counter_verdict",
+                    5,
+                    "chooses the verdict whose counter is shown",
+                    enum=names_of(params.verdict),
+                ),
+                choice(of_ports, "port", "port counter_port"),
+                choice(TOTAL_COUNTERS, "total", "the switch"),
             ),
         ),
         single(
-            ro("verdict_count", COUNTER_BITS, "frames that came by the port"),
-            "Frames of the chosen port that met the chosen verdict.",
+            ro(
+                "verdict_count",
+                COUNTER_BITS,
+                "counts frames that came by counter_port and met counter_verdict",
+            ),
+            "Counts frames of the chosen port that met the chosen verdict.",
         ),
-        chosen(of_ports, "port", "the chosen port"),
+        chosen(of_ports, "port", "port counter_port"),
         chosen(TOTAL_COUNTERS, "total", "the switch"),
         *(
             single(
                 ro(f"error_{name}", ERROR_COUNT_BITS, doc),
-                "Additions that the job's lists ask for and that are not made.",
+                "Counts additions that the job's lists ask for and that are not made; stops at its"
+                " highest value.",
             )
             for name, doc in ERRORS.items()
         ),
         Register(
             "first_error",
-            "The first of the job's table errors.",
-            (ro("first_cause", 3, "what was wrong", enum=names_of(TableError)),),
+            "Tells the cause of the first of the job's table errors.",
+            (
+                ro(
+                    "first_cause",
+                    3,
+                    "tells what was wrong at the first of the job's table errors",
+                    enum=names_of(TableError),
+                ),
+            ),
         ),
         *(
-            single(ro(f"first_{name}", 32, doc), "The first of the job's table errors.")
+            single(
+                ro(f"first_{name}", 32, doc), "Tells where the first of the job's table errors was."
+            )
             for name, doc in (
-                ("turn", "turn of the frame"),
-                ("row", "row of the job's lists; of a PARTIAL: 0"),
-                ("aggregator", "number of the aggregator that the list has"),
+                ("turn", "tells the turn of the frame with the first table error"),
+                ("row", "tells the list row with the first table error; 0 if a PARTIAL caused it"),
+                ("aggregator", "tells the number of the aggregator at the first table error"),
             )
         ),
     )
@@ -182,10 +262,10 @@ def counter_registers(params: GnnSwitchParams) -> tuple[Register, ...]:
 
 #: Maps causes of table errors to their registers.
 ERRORS = {
-    "outside": "not an aggregator of the job",
-    "unused": "an aggregator without a destination in the block",
-    "complete": "an aggregator whose sum has all its contributions",
-    "no_such_row": "a row that the job's lists have not",
+    "outside": "counts additions to what is not an aggregator of the job",
+    "unused": "counts additions to an aggregator without a destination in the block",
+    "complete": "counts additions to an aggregator whose sum has all its contributions",
+    "no_such_row": "counts uses of a row that the job's lists do not have",
 }
 
 

@@ -1,5 +1,6 @@
 """Declares the registers of tables that lie in external memory."""
 
+from hdl.common.register_parts import COMMANDS_DOC
 from hdl.common.registers import Register, pulse, ro, rw
 from hdl.switchgnn.switch.table_memory_params import MOST_PORTS
 
@@ -17,65 +18,100 @@ STATE_FIELDS = {
 
 def of_ports(name: str, doc: str):
     """Make a field that has a bit for each port of the memory."""
-    return ro(name, MOST_PORTS, f"a bit for each port: {doc}")
+    return ro(name, MOST_PORTS, f"tells with a bit for each port of the memory that {doc}")
 
 
 MEMORY_REGISTERS = (
     Register(
         "table_memory",
-        "Where lists and descriptors lie.",
+        "Tells where lists and descriptors lie.",
         (
-            ro("table_ports", 5, "ports of memory, over which the beats of tables go round"),
-            ro("table_address_bits", 6, "width of a byte address in the memory of a port"),
+            ro(
+                "table_ports",
+                5,
+                "tells the number of ports of memory, over which the beats of tables go round",
+            ),
+            ro(
+                "table_address_bits",
+                6,
+                "tells how many bits a byte address has in the memory of a port",
+            ),
         ),
     ),
     Register(
         "list_line",
-        "Where the lists begin.",
-        (rw("list_line", 32, "beat of 32 bytes in the memory of every port"),),
+        "Sets where the lists begin.",
+        (
+            rw(
+                "list_line",
+                32,
+                "sets the beat of 32 bytes, in the memory of every port, at which the lists begin",
+            ),
+        ),
     ),
     Register(
         "descriptor_line",
-        "Where the descriptors begin.",
-        (rw("descriptor_line", 32, "beat of 32 bytes in the memory of every port"),),
+        "Sets where the descriptors begin.",
+        (
+            rw(
+                "descriptor_line",
+                32,
+                "sets the beat of 32 bytes, in the memory of every port, at which the descriptors"
+                " begin",
+            ),
+        ),
     ),
     Register(
         "table_timeout",
-        "When a port of the memory is given up.",
+        "Sets when a port of the memory is given up.",
         (
             rw(
                 "table_timeout",
                 32,
-                "cycles without a movement, up to twice as many; 0: never, so that all frames wait"
-                " for ever for a memory that is gone",
+                "sets after how many cycles without a movement, up to twice as many, a port is"
+                " given up; 0: never, so that all frames wait for ever for a memory that is gone",
                 init=TABLE_TIMEOUT,
             ),
         ),
     ),
     Register(
         "table_commands",
-        "Commands; a field acts when it is written as one.",
-        (pulse("revive_tables", "use broken ports again, those that owe nothing"),),
+        COMMANDS_DOC,
+        (
+            pulse(
+                "revive_tables",
+                "takes broken ports of the memory into use again, if they owe nothing",
+            ),
+        ),
     ),
     Register(
         "table_buses",
-        "Ports whose bus is broken: the rows of their beats count as no_such_row.",
+        "Tells which ports have a broken bus: the rows of their beats count as no_such_row.",
         (
-            of_ports("tables_broken", "it answered what it was not asked, or not in time"),
+            of_ports("tables_broken", "it answered what nobody asked for, or not in time"),
             of_ports("tables_silent", "it did not answer within table_timeout"),
         ),
     ),
     Register(
         "table_answers",
-        "What ports still owe, and which gave bad answers.",
+        "Tells which ports have still to answer, and which gave bad answers.",
         (
             of_ports("tables_owe", "it has still to answer"),
-            of_ports("tables_failed", "a beat came with an error, or not, since clear_counters"),
+            of_ports(
+                "tables_failed", "a beat came with an error, or not at all, since clear_counters"
+            ),
         ),
     ),
     Register(
         "table_failures",
-        "Beats that came with an error, or not, since clear_counters; their rows are missing.",
-        (ro("table_failures", 32, "number of beats; it stops at its end"),),
+        "Counts beats that came with an error, or not at all; their rows are missing.",
+        (
+            ro(
+                "table_failures",
+                32,
+                "counts beats that came with an error, or not at all, since clear_counters; stops"
+                " at its highest value",
+            ),
+        ),
     ),
 )
