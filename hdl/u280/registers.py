@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hdl.common.register_parts import single
+from hdl.common.register_parts import COMMANDS_DOC, single
 from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw
 from hdl.u280.mac_signals import CLASSES, FEC_LANES, PCS_LANES, Loopback
 
@@ -31,36 +31,59 @@ class BoardRegistersParams:
 def board_registers(params: BoardRegistersParams) -> RegisterMap:
     """Return the registers of links, memory, packets that a MAC lost, and the interrupt."""
     registers = [
-        single(ro("board", 32, f"{IDENTITY:#x}"), "Identifies the board's registers."),
-        single(ro("board_version", 32, str(VERSION)), "Version of this register map."),
+        single(
+            ro("board", 32, f"reads {IDENTITY:#x}, the number of the board's registers"),
+            "Identifies the board's registers.",
+        ),
+        single(
+            ro("board_version", 32, f"reads {VERSION}, the version of this register map"),
+            "Tells the version of this register map.",
+        ),
         Register(
             "state",
             "Shows which links and memories work.",
             (
-                ro("links", 2, "a bit for each cage in use: packets pass"),
-                ro("memory_ready", 1, "HBM has been set up; reads wait until then"),
+                ro(
+                    "links",
+                    2,
+                    "tells with a bit for each cage in use that packets pass its link",
+                ),
+                ro(
+                    "memory_ready", 1, "tells that HBM has been set up; reads of it wait until then"
+                ),
             ),
         ),
         Register(
             "interrupt",
-            "The one interrupt to the host.",
+            "Controls the one interrupt to the host.",
             (
-                rw("interrupt_enable", 1, "whether the design's request reaches the host"),
-                ro("interrupt_request", 1, "the design's request: its level"),
+                rw(
+                    "interrupt_enable",
+                    1,
+                    "lets the design's request for an interrupt reach the host",
+                ),
+                ro(
+                    "interrupt_request",
+                    1,
+                    "tells the level of the design's request for an interrupt",
+                ),
             ),
         ),
         Register(
             "board_clear",
-            "Commands; a field acts when it is written as one.",
-            (pulse("clear_losses", "set the counters to 0"),),
+            COMMANDS_DOC,
+            (pulse("clear_losses", "sets all counters of the board to 0"),),
         ),
     ]
     if params.hbm:
         registers.append(
             Register(
                 "temperature",
-                "HBM stacks' temperatures in degrees; one that changes just now may read wrong.",
-                (ro("degrees_0", 7, "first stack"), ro("degrees_1", 7, "second stack")),
+                "Tells the HBM stacks' temperatures; one that changes just now may read wrong.",
+                (
+                    ro("degrees_0", 7, "tells the temperature of the first HBM stack, in degrees"),
+                    ro("degrees_1", 7, "tells the temperature of the second HBM stack, in degrees"),
+                ),
             )
         )
     for k in range(params.cages):
@@ -75,77 +98,144 @@ def mac_registers(k: int) -> list[Register]:
     return [
         Register(
             f"mac_settings_{k}",
-            f"Settings of the MAC at cage {k}. A change resets both datapaths; the link is back"
+            f"Sets the MAC at cage {k}. A change resets both datapaths; the link is back"
             " after some milliseconds if both ends agree.",
             (
-                rw(f"rsfec_{k}", 1, "RS-FEC (clause 91), both ways; as at the far end", init=1),
-                rw(f"loopback_{k}", 2, "what is sent comes back; 3 as 0", enum=names_of(Loopback)),
+                rw(
+                    f"rsfec_{k}",
+                    1,
+                    f"turns RS-FEC (clause 91) on at cage {k}, both ways; must be as at the far"
+                    " end",
+                    init=1,
+                ),
+                rw(
+                    f"loopback_{k}",
+                    2,
+                    f"sets whether what cage {k} sends comes back, and where; 3 acts as 0",
+                    enum=names_of(Loopback),
+                ),
             ),
         ),
         Register(
             f"mac_resets_{k}",
-            f"Commands to the MAC at cage {k}. Packets inside are lost.",
+            f"Takes commands to reset the MAC at cage {k}. Packets inside are lost.",
             (
-                pulse(f"reset_{k}", "reset all of it, its transceivers and their PLLs"),
-                pulse(f"reset_transmit_{k}", "reset its transmit datapath"),
-                pulse(f"reset_receive_{k}", "reset its receive datapath"),
+                pulse(
+                    f"reset_{k}",
+                    f"resets all of the MAC at cage {k}, its transceivers and their PLLs",
+                ),
+                pulse(
+                    f"reset_transmit_{k}", f"resets the transmit datapath of the MAC at cage {k}"
+                ),
+                pulse(f"reset_receive_{k}", f"resets the receive datapath of the MAC at cage {k}"),
             ),
         ),
         Register(
             f"mac_status_{k}",
-            f"Status of the MAC at cage {k}, as its ports say; 0 without its reference clock.",
+            f"Tells the status of the MAC at cage {k}, as its ports say; 0 without its reference"
+            " clock.",
             (
-                ro(f"linked_{k}", 1, "packets pass: aligned and received, no fault"),
-                ro(f"aligned_{k}", 1, "the receiver has aligned its lanes"),
-                ro(f"received_{k}", 1, "stat_rx_status: aligned, and few errors"),
-                ro(f"local_fault_{k}", 1, "the receiver cannot receive; the far end is told"),
-                ro(f"remote_fault_{k}", 1, "the far end says that it cannot receive"),
-                ro(f"transmit_ready_{k}", 1, "the transmitter is not in reset"),
-                ro(f"receive_ready_{k}", 1, "the receiver is not in reset"),
-                ro(f"fec_aligned_{k}", 1, "RS-FEC has aligned all lanes"),
-                ro(f"fec_locked_{k}", FEC_LANES, "RS-FEC has found each lane's markers"),
+                ro(
+                    f"linked_{k}",
+                    1,
+                    f"tells that packets pass at cage {k}: aligned and received, no fault",
+                ),
+                ro(f"aligned_{k}", 1, f"tells that the receiver at cage {k} has aligned its lanes"),
+                ro(
+                    f"received_{k}",
+                    1,
+                    f"tells that the receiver at cage {k} is aligned and has few errors"
+                    " (stat_rx_status)",
+                ),
+                ro(
+                    f"local_fault_{k}",
+                    1,
+                    f"tells that the receiver at cage {k} cannot receive; the far end is told",
+                ),
+                ro(
+                    f"remote_fault_{k}",
+                    1,
+                    f"tells that the far end of cage {k} says that it cannot receive",
+                ),
+                ro(
+                    f"transmit_ready_{k}",
+                    1,
+                    f"tells that the transmitter at cage {k} is not in reset",
+                ),
+                ro(f"receive_ready_{k}", 1, f"tells that the receiver at cage {k} is not in reset"),
+                ro(f"fec_aligned_{k}", 1, f"tells that RS-FEC at cage {k} has aligned all lanes"),
+                ro(
+                    f"fec_locked_{k}",
+                    FEC_LANES,
+                    f"tells with a bit for each lane that RS-FEC at cage {k} has found its markers",
+                ),
             ),
         ),
         Register(
             f"mac_lanes_{k}",
-            f"Status of the receiver at cage {k}, a bit for each lane of the PCS.",
+            f"Tells the status of the receiver at cage {k}, with a bit for each lane of the PCS.",
             (
-                ro(f"block_locked_{k}", PCS_LANES, "blocks are found (stat_rx_block_lock)"),
-                ro(f"synced_{k}", PCS_LANES, "lane markers are found (stat_rx_synced)"),
+                ro(
+                    f"block_locked_{k}",
+                    PCS_LANES,
+                    f"tells with a bit for each lane of cage {k} that blocks are found"
+                    " (stat_rx_block_lock)",
+                ),
+                ro(
+                    f"synced_{k}",
+                    PCS_LANES,
+                    f"tells with a bit for each lane of cage {k} that lane markers are found"
+                    " (stat_rx_synced)",
+                ),
             ),
         ),
         *(
-            single(ro(f"{name}_{k}", COUNT_BITS, unit), doc)
-            for name, unit, doc in (
-                ("dropped", "packets", f"Packets received at cage {k} that found no room."),
-                ("broken", "packets", f"Packets received at cage {k} whose checksum was wrong."),
-                (
-                    "foreign",
-                    "packets",
-                    f"Packets received at cage {k} that were of no kind it takes.",
-                ),
-                ("corrected", "codewords", f"Codewords that RS-FEC has corrected at cage {k}."),
-                (
-                    "uncorrected",
-                    "codewords",
-                    f"Codewords that RS-FEC could not correct at cage {k}.",
-                ),
+            single(
+                ro(f"{name}_{k}", COUNT_BITS, f"counts {what}, since clear_losses"),
+                f"Counts {what}.",
+            )
+            for name, what in (
+                ("dropped", f"packets received at cage {k} that found no room"),
+                ("broken", f"packets received at cage {k} whose checksum was wrong"),
+                ("foreign", f"packets received at cage {k} that were of no kind it takes"),
+                ("corrected", f"codewords that RS-FEC has corrected at cage {k}"),
+                ("uncorrected", f"codewords that RS-FEC could not correct at cage {k}"),
                 (
                     "symbol_errors",
-                    "cycles",
-                    f"Cycles with stat_rx_rsfec_hi_ser: too many wrong symbols at cage {k}.",
+                    f"cycles with too many wrong symbols at cage {k} (stat_rx_rsfec_hi_ser)",
                 ),
             )
         ),
         Register(
             f"mac_repairs_{k}",
-            f"What was lost or repaired at cage {k}; counts begin again after the highest number.",
+            f"Counts what was lost or repaired at cage {k}; counts begin again after the highest"
+            " number.",
             (
-                ro(f"watchdog_{k}", RARE_BITS, "resets of a receiver without alignment for 1 s"),
-                ro(f"underflow_{k}", RARE_BITS, "resets of a transmitter that ran empty"),
-                ro(f"overflow_{k}", RARE_BITS, "resets of a transmitter that ran over"),
-                ro(f"cut_transmit_{k}", RARE_BITS, "packets to be sent that a reset has cut"),
-                ro(f"cut_receive_{k}", RARE_BITS, "received packets that a reset has cut"),
+                ro(
+                    f"watchdog_{k}",
+                    RARE_BITS,
+                    f"counts resets of the receiver at cage {k} after 1 s without alignment",
+                ),
+                ro(
+                    f"underflow_{k}",
+                    RARE_BITS,
+                    f"counts resets of the transmitter at cage {k} as it ran empty",
+                ),
+                ro(
+                    f"overflow_{k}",
+                    RARE_BITS,
+                    f"counts resets of the transmitter at cage {k} as it ran over",
+                ),
+                ro(
+                    f"cut_transmit_{k}",
+                    RARE_BITS,
+                    f"counts packets to be sent by cage {k} that a reset has cut",
+                ),
+                ro(
+                    f"cut_receive_{k}",
+                    RARE_BITS,
+                    f"counts packets received at cage {k} that a reset has cut",
+                ),
             ),
         ),
     ]
@@ -158,12 +248,21 @@ def pause_registers(k: int) -> list[Register]:
         for name in CLASSES
         for register in (
             single(
-                ro(f"paused_{name}_{k}", COUNT_BITS, "grows all the time while they wait"),
-                f"Cycles of 3.103 ns in which the far end of cage {k} has paused our {name}.",
+                ro(
+                    f"paused_{name}_{k}",
+                    COUNT_BITS,
+                    f"counts cycles of 3.103 ns in which the far end of cage {k} has paused our"
+                    f" {name}, also while a pause lasts",
+                ),
+                f"Counts how long our {name} were paused at cage {k}.",
             ),
             single(
-                ro(f"pauses_{name}_{k}", COUNT_BITS, "pauses"),
-                f"Pauses of {name} that were asked of the far end of cage {k}.",
+                ro(
+                    f"pauses_{name}_{k}",
+                    COUNT_BITS,
+                    f"counts pauses of {name} that were asked of the far end of cage {k}",
+                ),
+                f"Counts pauses of the far end's {name} at cage {k}.",
             ),
         )
     ]
