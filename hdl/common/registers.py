@@ -1,7 +1,8 @@
 """Declares registers once: addresses, layouts and documentation come from the one description."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from itertools import pairwise
@@ -142,6 +143,8 @@ class RegisterMap:
     name: str
     registers: tuple[Register, ...]
     address_bits: int = 12  #: width of a byte address on the bus
+    #: values of fields that the hardware reports and that never change; no part of what is equal
+    constants: Mapping[str, int] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         check_name("a map", self.name)
@@ -149,7 +152,7 @@ class RegisterMap:
             raise ValueError(f"{self.name}: a map needs a register")
         for kind, names in (
             ("registers", [register.name for register in self.registers]),
-            ("fields", [field.name for r in self.registers for field in r.fields]),
+            ("fields", [each.name for r in self.registers for each in r.fields]),
         ):
             twice = [a for a, b in pairwise(sorted(names)) if a == b]
             if twice:
@@ -187,6 +190,10 @@ class RegisterMap:
                 return address
         raise KeyError(f"{self.name} has no register {name}")
 
+    def reset(self, one: Field) -> int | None:
+        """Return what a field reads behind a reset; None if that depends on what happens."""
+        return self.constants.get(one.name) if one.access == "ro" else one.init
+
     def layout(self, *accesses: str) -> data.StructLayout:
         """Return the layout of all fields of these kinds, in order."""
         return data.StructLayout(
@@ -215,8 +222,8 @@ class RegisterMap:
                     "words": register.words,
                     "doc": register.doc,
                     "fields": [
-                        describe_field(field, offset)
-                        for field, offset in zip(register.fields, register.offsets, strict=True)
+                        describe_field(one, offset, self.reset(one))
+                        for one, offset in zip(register.fields, register.offsets, strict=True)
                     ],
                 }
                 for address, register in self.placed
@@ -224,16 +231,17 @@ class RegisterMap:
         }
 
 
-def describe_field(field: Field, offset: int) -> dict[str, Any]:
+def describe_field(one: Field, offset: int, reset: int | None) -> dict[str, Any]:
     """Return one field as :meth:`RegisterMap.describe` shows it."""
     described = {
-        "name": field.name,
+        "name": one.name,
         "offset": offset,
-        "bits": field.bits,
-        "access": field.access,
-        "init": field.init,
-        "doc": field.doc,
+        "bits": one.bits,
+        "access": one.access,
+        "init": one.init,
+        "reset": reset,
+        "doc": one.doc,
     }
-    if field.enum:
-        described["values"] = dict(field.enum.members)
+    if one.enum:
+        described["values"] = dict(one.enum.members)
     return described

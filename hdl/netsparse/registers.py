@@ -316,6 +316,7 @@ def snic_registers(params: SnicParams) -> RegisterMap:
         + REQUEST_REGISTERS
         + RING_REGISTERS
         + COUNTER_REGISTERS,
+        constants=constants(params),
     )
 
 

@@ -183,6 +183,7 @@ def switch_registers(params: NetSparseSwitchParams) -> RegisterMap:
     return RegisterMap(
         "netsparse_switch",
         IDENTITY_REGISTERS + CONTROL_REGISTERS + SETTING_REGISTERS + COUNTER_REGISTERS,
+        constants=constants(params),
     )
 
 

@@ -277,6 +277,7 @@ def worker_registers(params: WorkerParams) -> RegisterMap:
         + setting_registers()
         + network_registers()
         + counter_registers(),
+        constants=constants(params),
     )
 
 

@@ -163,6 +163,7 @@ def switch_registers(params: SwitchParams) -> RegisterMap:
         + job_registers(params)
         + counter_registers(params)
         + more,
+        constants=constants(params),
     )
 
 

@@ -227,6 +227,7 @@ def endpoint_registers(params: EndpointParams) -> RegisterMap:
         + TIMER_REGISTERS
         + RATE_REGISTERS
         + COUNTER_REGISTERS,
+        constants=constants(params),
     )
 
 

@@ -291,6 +291,7 @@ def gnn_switch_registers(params: GnnSwitchParams) -> RegisterMap:
         + counter_registers(params)
         + (MEMORY_REGISTERS if params.in_memory else ())
         + (LINK_REGISTERS if params.links else ()),
+        constants=constants(params),
     )
 
 

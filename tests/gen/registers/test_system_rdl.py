@@ -28,10 +28,18 @@ def test_compiled_tree_agrees_with_the_map(map):
         assert node.is_sw_writable == (field.access != "ro")
         assert node.is_sw_readable == (field.access != "pulse")
         assert node.get_property("singlepulse") == (field.access == "pulse" and field.bits == 1)
-        assert node.get_property("reset") == (None if field.access == "ro" else field.init)
+        assert node.get_property("reset") == map.reset(field)
         encode = node.get_property("encode")
         members = {name: value.value for name, value in encode.members.items()} if encode else {}
         assert members == dict(field.enum.members if field.enum else ())
+
+
+@pytest.mark.parametrize("name", ["p4sgd_worker", "p4sgd_switch", "netsparse_snic"])
+def test_identity_and_version_are_known(name):
+    map = MAPS[name]
+    assert map.constants["identity"] > 1 << 24
+    assert system_rdl(map).count(f" = {map.constants['identity']};") == 1
+    assert {"identity", "version"} <= set(map.constants)
 
 
 def test_same_map_same_text():

@@ -57,10 +57,24 @@ def test_describes_itself_for_json():
         "bits": 2,
         "access": "rw",
         "init": 3,
+        "reset": 3,
         "doc": "Of the bike shed.",
         "values": {"RED": 0, "GREEN": 3},
     }
     assert (cycles["address"], cycles["words"]) == (4, 2)
+
+
+def test_what_never_changes_is_what_is_read_behind_a_reset():
+    known = RegisterMap("demo", (CONTROL, CYCLES, SIZE), constants={"cycle_count": 7})
+    fields = {one.name: one for register in known.registers for one in register.fields}
+    assert {name: known.reset(one) for name, one in fields.items()} == {
+        "start": 0,
+        "colour": 3,
+        "done": None,
+        "cycle_count": 7,
+        "size_beats": 0,
+    }
+    assert known == MAP
 
 
 def test_equal_maps_are_one_map():
