@@ -91,11 +91,12 @@ class Bench:
         ends = (self.params.slots - base, self.params.slots + 1 - base) if base >= last else ()
         count = random.choice((0, 1, 2, 5, 9, 14, *ends))
         count |= (random.random() < 0.05) << random.randrange(17, 32)
+        verb = random.choice((Verb.REGISTER, Verb.ACQUIRE, Verb.ACQUIRE, Verb.RELEASE))
         self.last = Command(
-            verb=random.choice((Verb.REGISTER, Verb.ACQUIRE, Verb.ACQUIRE, Verb.RELEASE)),
+            verb=verb,
             switch=0,
             job=job,
-            epoch=self.some_epoch(job),
+            epoch=self.some_epoch(job, verb),
             force=random.random() < 0.4,
             ports=ports,
             parent=parent,
@@ -104,11 +105,13 @@ class Bench:
         )
         return self.last
 
-    def some_epoch(self, job):
-        """Mostly near a number that the job has had."""
+    def some_epoch(self, job, verb):
+        """Mostly near a number that the job has had, and often one that is none too old."""
         tenant = self.tenants[job] if job < self.params.jobs else None
         if tenant is None or random.random() < 0.05:
             return random.choice((0, random.getrandbits(20), random.getrandbits(32)))
+        if random.random() < 0.6:
+            return (tenant.closed + (verb is not Verb.REGISTER)) & 0xFFFFFFFF
         known = random.choice((tenant.closed, tenant.epoch))
         step = random.choice((0, 0, 1, 1, 2, -1, 1 << random.randrange(16)))
         return max(0, known + step) & 0xFFFFFFFF
@@ -255,7 +258,7 @@ class Bench:
 
     def share(self):
         """Others may hold the switch from the next command on."""
-        most, apart = random.choice((0, 1, 2, 3, 5, 63)), random.random() < 0.5
+        most, apart = random.choice((0, 1, 2, 3, 5, 32, 63)), random.random() < 0.5
         self.dut.sharing.value = pack(SHARING, {"most": most, "apart": int(apart)})
         self.sizes = replace(self.sizes, most=most, unit=Unit.PORT if apart else Unit.SWITCH)
 
