@@ -1,8 +1,9 @@
 """Declares the AXI4-Streams of AMD's block for PCI Express, and what goes beside their data.
 
-After PG213, "Requester Request Interface", "Requester Completion Interface" and "512-Bit
-Requester Interface": the tables of ``s_axis_rq_tuser`` and ``m_axis_rc_tuser``. Without address
-alignment and parity checks.
+After PG213, "Requester Request Interface", "Requester Completion Interface", "Completer Request
+Interface", "Completer Completion Interface" and those of 512 bits: the tables of
+``s_axis_rq_tuser``, ``m_axis_rc_tuser``, ``m_axis_cq_tuser`` and ``s_axis_cc_tuser``. Without
+address alignment and parity checks.
 """
 
 from typing import Any
@@ -75,6 +76,53 @@ def rc_user(data_bits: int) -> data.StructLayout:
             "start_segment": data.ArrayLayout(2, 4),
             "ends": 4,
             "end_dword": data.ArrayLayout(4, 4),
+            "discontinue": 1,
+            "parity": 64,
+        }
+    )
+
+
+def cq_user(data_bits: int) -> data.StructLayout:
+    """Return what goes beside the data of the host's requests."""
+    if data_bits == 256:
+        return data.StructLayout(
+            {
+                "first_enable": 4,
+                "last_enable": 4,
+                "enables": 32,
+                "starts": 1,
+                "discontinue": 1,
+                "hints": 11,
+                "parity": 32,
+                "reserved": 3,
+            }
+        )
+    return data.StructLayout(
+        {
+            "first_enable": data.ArrayLayout(4, 2),
+            "last_enable": data.ArrayLayout(4, 2),
+            "enables": 64,
+            "starts": 2,
+            "start_segment": data.ArrayLayout(2, 2),
+            "ends": 2,
+            "end_dword": data.ArrayLayout(4, 2),
+            "discontinue": 1,
+            "hints": 22,
+            "parity": 64,
+        }
+    )
+
+
+def cc_user(data_bits: int) -> data.StructLayout:
+    """Return what goes beside the data of answers to the host."""
+    if data_bits == 256:
+        return data.StructLayout({"discontinue": 1, "parity": 32})
+    return data.StructLayout(
+        {
+            "starts": 2,
+            "start_segment": data.ArrayLayout(2, 2),
+            "ends": 2,
+            "end_dword": data.ArrayLayout(4, 2),
             "discontinue": 1,
             "parity": 64,
         }

@@ -1,7 +1,8 @@
 """Declares what AMD's block for PCI Express calls descriptors, and codes in them.
 
-After PG213, "Requester Request Descriptor Formats" and "Requester Completion Descriptor Format".
-The lowest bits are those of the first dword.
+After PG213, "Requester Request Descriptor Formats", "Requester Completion Descriptor Format",
+"Completer Request Descriptor Formats" and "Completer Completion Descriptor Format". The lowest
+bits are those of the first dword.
 """
 
 from amaranth.lib import data, enum
@@ -12,10 +13,11 @@ COMPLETION_DWORDS = 3  #: of the descriptor of a completion
 
 
 class RequestType(enum.Enum, shape=4):
-    """Names what a request asks for."""
+    """Names what a request asks for; only messages and memory writes are posted."""
 
-    MEMORY_READ = 0
-    MEMORY_WRITE = 1
+    MEMORY_READ, MEMORY_WRITE, IO_READ, IO_WRITE = range(4)
+    FETCH_ADD, SWAP, COMPARE_SWAP, LOCKED_READ = range(4, 8)
+    MESSAGE, VENDOR_MESSAGE, ATS_MESSAGE = range(12, 15)
 
 
 class ErrorCode(enum.Enum, shape=4):
@@ -86,5 +88,49 @@ COMPLETION = data.StructLayout(
         "traffic_class": 3,
         "attributes": 3,
         "reserved_4": 1,
+    }
+)
+
+#: Describes a request of the host on CQ.
+HOST_REQUEST = data.StructLayout(
+    {
+        "address_type": 2,
+        "address": 62,  # of a dword
+        "dwords": 11,
+        "kind": 4,  # of RequestType, or one that has no name
+        "reserved_1": 1,
+        "requester": 16,
+        "tag": 8,
+        "function": 8,
+        "bar": 3,
+        "aperture": 6,  # bits of the address that the BAR leaves to the function
+        "traffic_class": 3,
+        "attributes": 3,
+        "reserved_2": 1,
+    }
+)
+
+#: Describes an answer to the host on CC.
+ANSWER = data.StructLayout(
+    {
+        "address": 7,  # lowest bits of that of the first byte
+        "reserved_1": 1,
+        "address_type": 2,
+        "reserved_2": 6,
+        "bytes": 13,
+        "locked": 1,
+        "reserved_3": 2,
+        "dwords": 11,
+        "status": Status,
+        "poisoned": 1,
+        "reserved_4": 1,
+        "requester": 16,
+        "tag": 8,
+        "function": 8,  # with the bus, which the block completes
+        "bus": 8,
+        "completer_enable": 1,
+        "traffic_class": 3,
+        "attributes": 3,
+        "force_ecrc": 1,
     }
 )

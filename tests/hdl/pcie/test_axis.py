@@ -2,8 +2,8 @@
 
 import pytest
 
-from hdl.pcie.axis import PcieStreamSignature, rc_user, rq_user
-from hdl.pcie.descriptors import COMPLETION, REQUEST
+from hdl.pcie.axis import PcieStreamSignature, cc_user, cq_user, rc_user, rq_user
+from hdl.pcie.descriptors import ANSWER, COMPLETION, HOST_REQUEST, REQUEST
 
 
 def bits(layout):
@@ -106,6 +106,88 @@ def bits(layout):
                 "end_dword": (80, 95),
                 "discontinue": (96, 96),
                 "parity": (97, 160),
+            },
+        ),
+        # "Completer Request Descriptor Formats", of memory requests
+        (
+            HOST_REQUEST,
+            128,
+            {
+                "address_type": (0, 1),
+                "address": (2, 63),
+                "dwords": (64, 74),
+                "kind": (75, 78),
+                "requester": (80, 95),
+                "tag": (96, 103),
+                "function": (104, 111),
+                "bar": (112, 114),
+                "aperture": (115, 120),
+                "traffic_class": (121, 123),
+                "attributes": (124, 126),
+            },
+        ),
+        # "Completer Completion Descriptor Fields"
+        (
+            ANSWER,
+            96,
+            {
+                "address": (0, 6),
+                "address_type": (8, 9),
+                "bytes": (16, 28),
+                "locked": (29, 29),
+                "dwords": (32, 42),
+                "status": (43, 45),
+                "poisoned": (46, 46),
+                "requester": (48, 63),
+                "tag": (64, 71),
+                "function": (72, 79),
+                "bus": (80, 87),
+                "completer_enable": (88, 88),
+                "traffic_class": (89, 91),
+                "attributes": (92, 94),
+                "force_ecrc": (95, 95),
+            },
+        ),
+        # "Sideband Signals in m_axis_cq_tuser", and those of the 512-bit interface
+        (
+            cq_user(256),
+            88,
+            {
+                "first_enable": (0, 3),
+                "last_enable": (4, 7),
+                "enables": (8, 39),
+                "starts": (40, 40),
+                "discontinue": (41, 41),
+                "parity": (53, 84),
+            },
+        ),
+        (
+            cq_user(512),
+            183,
+            {
+                "first_enable": (0, 7),
+                "last_enable": (8, 15),
+                "enables": (16, 79),
+                "starts": (80, 81),
+                "start_segment": (82, 85),
+                "ends": (86, 87),
+                "end_dword": (88, 95),
+                "discontinue": (96, 96),
+                "parity": (119, 182),
+            },
+        ),
+        # "Sideband Signals in s_axis_cc_tuser", and those of the 512-bit interface
+        (cc_user(256), 33, {"discontinue": (0, 0), "parity": (1, 32)}),
+        (
+            cc_user(512),
+            81,
+            {
+                "starts": (0, 1),
+                "start_segment": (2, 5),
+                "ends": (6, 7),
+                "end_dword": (8, 15),
+                "discontinue": (16, 16),
+                "parity": (17, 80),
             },
         ),
     ],

@@ -4,6 +4,8 @@ import pytest
 
 from gen.emission.emit import emit
 from gen.synth.synthesis import synthesise
+from hdl.pcie.completer import Completer
+from hdl.pcie.completer_params import CompleterParams
 from hdl.pcie.requester import Requester, RequesterParams
 from sim.harness.cache import cached_folder
 
@@ -33,3 +35,12 @@ def test_memories_are_as_intended(synthesis):
     assert synthesis.strayed == []
     found = {memory.became for module in synthesis.modules.values() for memory in module.memories}
     assert found == {"bram", "lutram"}
+
+
+def test_completer_is_small():
+    """Beside the requester it is nothing: 25,000 LUTs are the most of both together."""
+    found = synthesise(emit(Completer(CompleterParams())), cache=cached_folder)
+    print(found.total, found.depth)
+    assert found.total.lut <= 400
+    assert found.depth.most_levels <= 8
+    assert found.depth.most_chains <= 1

@@ -1,0 +1,62 @@
+"""Sets the sizes of a completer, and the bundles between its parts."""
+
+from dataclasses import dataclass
+
+from amaranth.lib import data
+
+from hdl.common.checks import check_range
+from hdl.pcie.axis import check_data_bits
+from hdl.pcie.descriptors import DWORD_BITS, HOST_REQUEST
+
+MOST_DWORDS = 2  #: of registers that a request may read or write
+
+#: Describes an access to a register, and what became of it.
+ACCESS_ANSWER = data.StructLayout({"valid": 1, "data": DWORD_BITS, "failed": 1})
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompleterParams:
+    """Sets which registers are behind a BAR."""
+
+    data_bits: int = 512  #: width of the block's interfaces, 256 or 512
+    address_bits: int = 12  #: width of a register's byte address, 3..32
+    bar: int = 0  #: number of the BAR that is answered for, 0..5
+
+    def __post_init__(self) -> None:
+        check_data_bits(self.data_bits)
+        check_range("address_bits", self.address_bits, 3, 32)
+        check_range("bar", self.bar, 0, 5)
+
+    @property
+    def suffix(self) -> str:
+        """Return the end of the module's name: all sizes."""
+        return f"{self.data_bits}_a{self.address_bits}_bar{self.bar}"
+
+    @property
+    def access(self) -> data.StructLayout:
+        """Describe an access to a register: what is written, if it is, in which bytes."""
+        return data.StructLayout(
+            {
+                "writes": 1,
+                "address": self.address_bits,
+                "data": DWORD_BITS,
+                "strobes": DWORD_BITS // 8,
+            }
+        )
+
+    @property
+    def packet(self) -> data.StructLayout:
+        """Describe a request of the host, with as many dwords of its data as are of use.
+
+        ``keep``: a bit for each dword of its first beat, all ones if there was another beat;
+        ``discontinued``: the block lost some of its data.
+        """
+        return data.StructLayout(
+            {
+                "request": HOST_REQUEST,
+                "data": data.ArrayLayout(DWORD_BITS, MOST_DWORDS),
+                "enables": data.ArrayLayout(4, 2),
+                "keep": self.data_bits // DWORD_BITS,
+                "discontinued": 1,
+            }
+        )

@@ -1,0 +1,77 @@
+"""Asks the block for MSI-X interrupts, one at a time."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.checks import check_range
+from hdl.common.component import Component
+from hdl.common.round_robin import choose_in_turn
+
+BLOCK_VECTORS = 8  #: that the block's own table has for a function
+
+
+@dataclass(frozen=True, kw_only=True)
+class InterruptSenderParams:
+    """Sets how many vectors are used."""
+
+    vectors: int = 1  #: 1..8
+
+    def __post_init__(self) -> None:
+        check_range("vectors", self.vectors, 1, BLOCK_VECTORS)
+
+    @property
+    def suffix(self) -> str:
+        """Return the end of the module's name: the number of vectors."""
+        return str(self.vectors)
+
+
+class InterruptSender(Component):
+    """A cycle with a bit of ``asks`` becomes an interrupt of that vector, by the block's own table.
+
+    Table and pending bits are the block's, with eight vectors (PG213, "MSI-X Interrupt Internal
+    Interface"). ``vector`` is ``cfg_interrupt_msi_int``, ``send`` ``cfg_interrupt_msix_int``; both
+    are high for a cycle, and the next interrupt is not asked for before ``sent`` or ``failed``
+    (``cfg_interrupt_msi_sent``, ``_fail``). One that has failed is asked for again, in its turn. A
+    mask is the block's affair; while the host has MSI-X switched off (``enable``), vectors wait.
+
+    Vectors that wait are asked for in turn; a vector that is asked for again while it waits is one
+    interrupt. Latency: :attr:`latency` to ``send``. PG213 does not say that writes of RQ are at the
+    host before an interrupt that is asked for later; so a host learns from memory what has been
+    done, where a completion is written behind the data, and takes an interrupt as a hint to look.
+    """
+
+    latency = 2
+
+    def __init__(self, params: InterruptSenderParams) -> None:
+        super().__init__(
+            params,
+            {
+                "asks": In(params.vectors),
+                "enable": In(1),
+                "vector": Out(BLOCK_VECTORS),
+                "send": Out(1),
+                "sent": In(1),
+                "failed": In(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        waiting = Signal(self.params.vectors)
+        asked = Signal(self.params.vectors)  # of the block, which has not answered
+        chosen = Signal(self.params.vectors)
+        goes = self.enable & ~asked.any()
+        again = asked & self.failed.replicate(len(asked))
+        m.d.comb += chosen.eq(choose_in_turn(m, waiting, goes) & goes.replicate(len(chosen)))
+        m.d.sync += [
+            waiting.eq((waiting & ~chosen) | self.asks | again),
+            self.vector.eq(chosen),
+            self.send.eq(chosen.any()),
+        ]
+        with m.If(goes):
+            m.d.sync += asked.eq(chosen)
+        with m.Elif(self.sent | self.failed):
+            m.d.sync += asked.eq(0)
+        return m

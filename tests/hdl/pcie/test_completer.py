@@ -1,0 +1,335 @@
+"""Requests of every kind against the golden model's answers and registers."""
+
+import random
+from collections import deque
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.pcie import descriptors
+from hdl.pcie.axis import cc_user, cq_user
+from hdl.pcie.completer import EVENTS, Completer
+from hdl.pcie.completer_params import CompleterParams
+from hdl.pcie.descriptors import ANSWER, HOST_REQUEST
+from sim.golden import pcie_completer
+from sim.golden.pcie_completer import Answer, Kind, Registers, Request
+from sim.golden.pcie_requester import Status
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import STALLS, never, start
+from sim.harness.verilator import params_in_simulator, simulate
+
+SIZES = [CompleterParams(address_bits=8, bar=2), CompleterParams(data_bits=256, address_bits=8)]
+HERE = 0x12_3456_7000  #: where the host has placed the BAR
+BYTES = 128  #: of registers; the rest of the BAR refuses
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_completer(params):
+    simulate(Completer(params), __name__)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"data_bits": 64}, "data_bits must be 256 or 512: 64"),
+        ({"address_bits": 2}, "address_bits must be a whole number from 3 to 32: 2"),
+        ({"bar": 6}, "bar must be a whole number from 0 to 5: 6"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        CompleterParams(**sizes)
+
+
+def test_kinds_are_the_golden_model_s():
+    ours = {one.name: one.value for one in descriptors.RequestType}
+    assert ours == {one.name: one.value for one in pcie_completer.Kind}
+
+
+class CompleterBench:
+    """A block that hands requests on and takes answers, and registers, some of which refuse."""
+
+    def __init__(self, dut, stalls=(never, never)):
+        self.dut, self.params = dut, params_in_simulator(CompleterParams)
+        self.source, self.sink = stalls
+        words = {at: random.getrandbits(32) for at in range(0, BYTES, 4)}
+        self.golden = Registers(bar=self.params.bar, words=words)
+        self.words = dict(words)  # those of the slave
+        self.silent = False  # the slave answers nothing
+        self.beats, self.wanted, self.answers = deque(), [], []
+        self.sent = 0
+        self.events = dict.fromkeys(EVENTS.members, 0)
+        dut.cq_tvalid.value = dut.cc_tready.value = dut.tick.value = 0
+        for name in ("awready", "wready", "arready", "bvalid", "rvalid"):
+            getattr(dut, f"axil_{name}").value = 0
+        for task in (self.give(), self.take(), self.write_slave(), self.read_slave()):
+            cocotb.start_soon(task)
+
+    def ask(self, request, answer=...):
+        """Add a request; ``answer`` is what comes of it, the golden model's if not given."""
+        self.sent += 1
+        head = {
+            "address": (HERE + request.address) // 4,
+            "dwords": request.dwords,
+            "kind": int(request.kind),
+            "bar": request.bar,
+            **{name: random.getrandbits(HOST_REQUEST[name].width) for name in COPIED},
+        }
+        descriptor = pack(HOST_REQUEST, head)
+        dwords = [descriptor >> 32 * k & 0xFFFFFFFF for k in range(4)] + list(request.data)
+        lanes = self.params.data_bits // 32
+        wide = self.params.data_bits == 512
+        for k in range(0, len(dwords), lanes):
+            part, last = dwords[k : k + lanes], k + lanes >= len(dwords)
+            enables = {
+                name: [mask, random.getrandbits(4)] if wide else mask
+                for name, mask in zip(("first_enable", "last_enable"), request.enables, strict=True)
+            }
+            user = {**enables, "discontinue": request.discontinued and last}
+            bits = sum(dword << 32 * place for place, dword in enumerate(part))
+            bits |= random.getrandbits(self.params.data_bits) >> 32 * len(part) << 32 * len(part)
+            self.beats.append((bits, (1 << len(part)) - 1, last, pack(cq_user(32 * lanes), user)))
+        if answer is ...:
+            answer = self.golden.take(request)
+        if answer is not None:
+            self.wanted.append((request, head, descriptor, answer))
+
+    async def finish(self):
+        """Every request has been taken, and every answer is right."""
+        for _ in range(5000):
+            if self.events["taken"] >= self.sent:
+                break
+            await RisingEdge(self.dut.clk)
+        for _ in range(10):
+            await RisingEdge(self.dut.clk)
+        assert self.events["taken"] == self.sent
+        for got, wanted in zip(self.answers, self.wanted, strict=True):
+            self.compare(*got, *wanted)
+        assert self.words == self.golden.words
+        assert {name: self.events[name] for name in self.golden.counts} == self.golden.counts
+
+    def compare(self, found, dwords, request, head, descriptor, answer):
+        """An answer is the golden model's, for who asked."""
+        status = Status(int(found["status"].value))
+        assert (status, found["bytes"], found["address"]) == (
+            answer.status,
+            answer.count,
+            answer.lower_address,
+        ), request
+        assert {name: found[name] for name in COPIED} == {name: head[name] for name in COPIED}
+        assert found["locked"] == (request.kind == Kind.LOCKED_READ)
+        for name in ("poisoned", "completer_enable", "force_ecrc", "bus"):
+            assert not found[name]
+        if status == Status.SUCCESS:
+            assert found["dwords"] == len(dwords) == len(answer.data)
+            for dword, wanted in zip(dwords, answer.data, strict=True):
+                assert wanted is None or dword == wanted
+        else:
+            first, last = request.enables
+            assert found["dwords"] == 0
+            assert dwords == [
+                first | last << 4,
+                *(descriptor >> 32 * k & 0xFFFFFFFF for k in range(4)),
+            ]
+
+    async def give(self):
+        dut = self.dut
+        while True:
+            await RisingEdge(dut.clk)
+            if dut.cq_tvalid.value and not dut.cq_tready.value:
+                continue
+            goes = bool(self.beats) and not self.source()
+            dut.cq_tvalid.value = goes
+            if goes:
+                bits, keep, last, user = self.beats.popleft()
+                dut.cq_tdata.value, dut.cq_tkeep.value = bits, keep
+                dut.cq_tlast.value, dut.cq_tuser.value = last, user
+
+    async def take(self):
+        """Take answers: each in one beat."""
+        dut, bits, waiting = self.dut, self.params.data_bits, None
+        while True:
+            await RisingEdge(dut.clk)
+            for name, value in unpack(EVENTS, int(dut.events.value)).items():
+                self.events[name] += value
+            now = None
+            if dut.cc_tvalid.value and not dut.rst.value:
+                now = int(dut.cc_tdata.value), int(dut.cc_tkeep.value), int(dut.cc_tuser.value)
+                assert dut.cc_tlast.value
+            assert waiting in (None, now), "a waiting answer changed or went away"
+            waiting = now
+            if now and dut.cc_tready.value:
+                waiting = None
+                data, keep, user = now
+                count = keep.bit_count()
+                assert keep == (1 << count) - 1
+                if bits == 512:
+                    user = unpack(cc_user(bits), user)
+                    assert (user["starts"], user["ends"], user["end_dword"][0]) == (1, 1, count - 1)
+                found = unpack(ANSWER, data & (1 << 96) - 1)
+                self.answers.append((found, [data >> 32 * k & 0xFFFFFFFF for k in range(3, count)]))
+            dut.cc_tready.value = not self.sink()
+
+    async def write_slave(self):
+        """Take AW and W in any order, and answer with B."""
+        dut, address, data = self.dut, None, None
+        while True:
+            await RisingEdge(dut.clk)
+            if dut.axil_awvalid.value and dut.axil_awready.value:
+                address = int(dut.axil_awaddr.value)
+            if dut.axil_wvalid.value and dut.axil_wready.value:
+                data = int(dut.axil_wdata.value), int(dut.axil_wstrb.value)
+            if dut.axil_bvalid.value and dut.axil_bready.value:
+                dut.axil_bvalid.value = 0
+            elif address is not None and data and not (self.silent or self.sink()):
+                self.words, refused = written(self.words, address, *data)
+                dut.axil_bvalid.value, dut.axil_bresp.value = 1, 2 * refused
+                address = data = None
+            dut.axil_awready.value = address is None and not self.sink()
+            dut.axil_wready.value = data is None and not self.sink()
+
+    async def read_slave(self):
+        """Take AR, and answer with R."""
+        dut, address = self.dut, None
+        while True:
+            await RisingEdge(dut.clk)
+            if dut.axil_arvalid.value and dut.axil_arready.value:
+                address = int(dut.axil_araddr.value)
+            if dut.axil_rvalid.value and dut.axil_rready.value:
+                dut.axil_rvalid.value = 0
+            elif address is not None and not (self.silent or self.sink()):
+                dut.axil_rvalid.value, dut.axil_rresp.value = 1, 2 * (address not in self.words)
+                dut.axil_rdata.value = self.words.get(address, 0xBAD)
+                address = None
+            dut.axil_arready.value = address is None and not self.sink()
+
+    async def tick(self, count):
+        for _ in range(count):
+            self.dut.tick.value = 1
+            await RisingEdge(self.dut.clk)
+            self.dut.tick.value = 0
+            for _ in range(12):
+                await RisingEdge(self.dut.clk)
+
+
+#: fields that an answer has of its request
+COPIED = ("address_type", "requester", "tag", "function", "traffic_class", "attributes")
+
+
+def written(words, address, value, strobes):
+    """Return the words after a write of a slave, and whether it refuses."""
+    if address not in words:
+        return words, True
+    lanes = sum(0xFF << 8 * place for place in range(4) if strobes >> place & 1)
+    return {**words, address: words[address] & ~lanes | value & lanes}, False
+
+
+def some_enables(dwords):
+    """Byte enables that are allowed, holes included where they are."""
+    if dwords == 1:
+        return random.choice([15, random.getrandbits(4)]), 0
+    if dwords == 2:
+        return random.randrange(1, 16), random.randrange(1, 16)
+    return random.choice([15, 14, 12, 8]), random.choice([15, 7, 3, 1])
+
+
+def some_request(params, kind=None, dwords=None):
+    """A read or write of registers, within the BAR, and of some that refuse."""
+    kind = random.choice([Kind.MEMORY_READ, Kind.MEMORY_WRITE]) if kind is None else kind
+    dwords = random.choice([1, 1, 2]) if dwords is None else dwords
+    data = ()
+    if kind == Kind.MEMORY_WRITE:
+        data = tuple(random.getrandbits(32) for _ in range(dwords))
+    at = 4 * random.randrange(BYTES // 4 - 1) if random.random() < 0.8 else BYTES
+    return Request(kind, at, dwords, some_enables(dwords), data, bar=params.bar)
+
+
+def odd_requests(params):
+    """What no register is asked for, and what is broken."""
+    bar = params.bar
+    for kind in (Kind.IO_READ, Kind.IO_WRITE, Kind.FETCH_ADD, Kind.SWAP, Kind.COMPARE_SWAP):
+        yield Request(kind, 0, 1, (15, 0), (1,) if kind != Kind.IO_READ else (), bar=bar)
+    yield Request(Kind.LOCKED_READ, 8, 2, (12, 3), bar=bar)
+    for kind in (Kind.MESSAGE, Kind.VENDOR_MESSAGE, Kind.ATS_MESSAGE):
+        yield Request(kind, 0, 1, (15, 0), (random.getrandbits(32),), bar=bar)
+    for dwords in (3, 4, 5, 20, 40):
+        yield some_request(params, Kind.MEMORY_READ, dwords)
+        yield some_request(params, Kind.MEMORY_WRITE, dwords)
+    yield Request(Kind.MEMORY_READ, 0, 1024, (15, 15), bar=bar)
+    yield Request(Kind.MEMORY_READ, 0, 1, (15, 0), bar=bar ^ 1)
+    yield Request(Kind.MEMORY_WRITE, 0, 1, (15, 0), (5,), bar=bar ^ 1)
+    for count in (0, 1, 3, 20):  # not the two dwords that it says it has
+        yield Request(Kind.MEMORY_WRITE, 0, 2, (15, 15), (7,) * count, bar=bar)
+    for count in (1, 12):
+        yield Request(Kind.MEMORY_READ, 0, 1, (15, 0), (7,) * count, bar=bar)
+    yield Request(Kind.MEMORY_WRITE, 0, 1, (15, 0), (9,), bar=bar, discontinued=True)
+    yield Request(Kind.MEMORY_WRITE, 4, 2, (15, 15), (9, 9), bar=bar, discontinued=True)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def registers_are_read_and_written(dut, stalls):
+    """All byte enables; between them what is not supported or broken, which disturbs nothing."""
+    bench = CompleterBench(dut, stalls.value)
+    await start(dut)
+    requests = [some_request(bench.params) for _ in range(80)] + list(odd_requests(bench.params))
+    for enables in range(16):
+        requests.append(Request(Kind.MEMORY_READ, 4, 1, (enables, 0), bar=bench.params.bar))
+        requests.append(
+            Request(Kind.MEMORY_WRITE, 4, 1, (enables, 0), (enables,), bench.params.bar)
+        )
+    random.shuffle(requests)
+    for request in requests:
+        bench.ask(request)
+    await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(kind=[Kind.MEMORY_READ, Kind.MEMORY_WRITE])
+async def a_register_that_does_not_answer(dut, kind):
+    """The host has its answer after two ticks; the next fail at once, until the register wakes."""
+    bench = CompleterBench(dut)
+    await start(dut)
+    posted = kind == Kind.MEMORY_WRITE
+    abort = None if posted else Answer(Status.ABORTED, 4, 0)
+    bench.silent = True
+    asked = Request(kind, 0, 1, (15, 0), (0x5A,) if posted else (), bench.params.bar)
+    bench.ask(asked, abort)
+    await bench.tick(1)
+    assert not bench.events["taken"]
+    await bench.tick(2)
+    assert bench.events["taken"] == 1
+    assert dut.broken.value
+    for _ in range(3):
+        bench.ask(asked, abort)
+    for _ in range(60):
+        await RisingEdge(dut.clk)
+    assert bench.events["taken"] == 4
+    assert bench.events["refused"] == bench.golden.counts["refused"] + 4
+    bench.golden.counts["refused"] = 4
+    if posted:
+        bench.golden.words[0] = 0x5A  # the write that was late has been done all the same
+    bench.silent = False
+    for _ in range(10):
+        await RisingEdge(dut.clk)
+    assert not dut.broken.value
+    for _ in range(20):
+        bench.ask(some_request(bench.params))
+    await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_storm_while_answers_wait(dut):
+    """Hundreds of accesses while the link takes no answer for long: none is lost."""
+    waits = [True]
+    bench = CompleterBench(dut, (never, lambda: waits[0]))
+    await start(dut)
+    for _ in range(300):
+        bench.ask(some_request(bench.params))
+    for _ in range(12):
+        for _ in range(40):
+            await RisingEdge(dut.clk)
+        waits[0] = not waits[0]
+    waits[0] = False
+    await bench.finish()

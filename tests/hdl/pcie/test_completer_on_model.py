@@ -1,0 +1,83 @@
+"""The completer on a block and a root complex that others wrote: cocotbext-pcie."""
+
+import logging
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+from cocotbext.axi import AxiLiteBus, AxiLiteRam
+from cocotbext.axi.stream import define_stream
+from cocotbext.pcie.core import RootComplex
+from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
+
+from hdl.pcie.completer import Completer
+from hdl.pcie.completer_params import CompleterParams
+from sim.harness.verilator import simulate
+
+SIZES = [CompleterParams(), CompleterParams(data_bits=256)]
+BYTES = 4096  #: of the BAR
+Bus, *_ = define_stream("Pcie", signals=["tvalid", "tready", "tdata", "tkeep", "tlast", "tuser"])
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_completer_on_model(params):
+    simulate(Completer(params), __name__)
+
+
+async def plugged_in(dut):
+    """Return registers behind the BAR, and the window through which the host sees it."""
+    dut.tick.value = 0
+    device = UltraScalePlusPcieDevice(
+        pcie_generation=3,
+        pcie_link_width=16 if len(dut.cq_tdata) == 512 else 8,
+        user_clk_frequency=250e6,
+        user_clk=dut.clk,
+        user_reset=dut.rst,
+        cq_bus=Bus.from_prefix(dut, "cq"),
+        cc_bus=Bus.from_prefix(dut, "cc"),
+    )
+    device.functions[0].configure_bar(0, BYTES)
+    root = RootComplex()
+    registers = AxiLiteRam(AxiLiteBus.from_prefix(dut, "axil"), dut.clk, dut.rst, size=BYTES)
+    for name in logging.root.manager.loggerDict:
+        if name.startswith("cocotb."):
+            logging.getLogger(name).setLevel(logging.ERROR)
+    root.make_port().connect(device)
+    await RisingEdge(dut.rst)
+    while dut.rst.value:
+        await RisingEdge(dut.clk)
+    await root.enumerate()
+    found = root.find_device(device.functions[0].pcie_id)
+    await found.enable_device()
+    return registers, found.bar_window[0]
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def every_byte_of_registers(dut):
+    """Reads and writes of 1 to 8 bytes from any byte on, in at most two dwords, and of no byte."""
+    registers, window = await plugged_in(dut)
+    content = bytearray(random.randbytes(BYTES))
+    registers.write(0, bytes(content))
+    for _ in range(60):
+        start = random.randrange(BYTES - 8)
+        size = random.randrange(1, 9 - start % 4)
+        if random.random() < 0.5:
+            payload = random.randbytes(size)
+            content[start : start + size] = payload
+            await window.write(start, payload)
+        assert await window.read(start, size) == content[start : start + size]
+    assert registers.read(0, BYTES) == content
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def what_is_too_long(dut):
+    """The host is told that it is not supported, and registers stay as they are."""
+    registers, window = await plugged_in(dut)
+    content = random.randbytes(64)
+    registers.write(0, content)
+    await window.write(0, bytes(64))
+    with pytest.raises(Exception, match="Unsuccessful completion"):
+        await window.read(0, 64)
+    assert await window.read(8, 4) == content[8:12]
+    assert registers.read(0, 64) == content

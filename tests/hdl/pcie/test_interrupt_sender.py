@@ -1,0 +1,137 @@
+"""Interrupts against a block that answers late, fails some, and is switched off for a while."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.pcie.interrupt_sender import BLOCK_VECTORS, InterruptSender, InterruptSenderParams
+from sim.harness.streams import cycle, start
+from sim.harness.verilator import simulate
+
+VECTORS = 5
+
+
+def test_interrupt_sender():
+    simulate(InterruptSender(InterruptSenderParams(vectors=VECTORS)), __name__)
+
+
+@pytest.mark.parametrize("vectors", [0, BLOCK_VECTORS + 1])
+def test_rejects(vectors):
+    with pytest.raises(ValueError, match="vectors must be a whole number from 1 to 8"):
+        InterruptSenderParams(vectors=vectors)
+
+
+class Block:
+    """Answers what is asked of it, in up to ``delay`` cycles; a share of all fails."""
+
+    def __init__(self, dut, delay=6, failing=0.0):
+        self.dut, self.delay, self.failing = dut, delay, failing
+        self.sent, self.cycles, self.failures = [], [], 0
+        dut.asks.value = dut.sent.value = dut.failed.value = 0
+        dut.enable.value = 1
+        cocotb.start_soon(self.answer())
+
+    async def answer(self):
+        dut, rest, vector = self.dut, 0, None
+        while True:
+            await RisingEdge(dut.clk)
+            dut.sent.value = dut.failed.value = 0
+            if dut.send.value and not dut.rst.value:
+                assert vector is None, "asked before the last one was answered"
+                bits = int(dut.vector.value)
+                assert bits.bit_count() == 1
+                assert dut.enable.value
+                vector, rest = bits.bit_length() - 1, random.randrange(self.delay)
+                self.cycles.append(cycle())
+            elif rest:
+                rest -= 1
+            elif vector is not None:
+                fails = random.random() < self.failing
+                (dut.failed if fails else dut.sent).value = 1
+                self.failures += fails
+                if not fails:
+                    self.sent.append(vector)
+                vector = None
+
+    async def ask(self, *vectors):
+        self.dut.asks.value = sum(1 << vector for vector in vectors)
+        await RisingEdge(self.dut.clk)
+        self.dut.asks.value = 0
+
+    async def until(self, count):
+        for _ in range(2000):
+            if len(self.sent) >= count:
+                break
+            await RisingEdge(self.dut.clk)
+        for _ in range(20):
+            await RisingEdge(self.dut.clk)
+        assert len(self.sent) == count
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(failing=[0.0, 0.5])
+async def each_is_sent_once(dut, failing):
+    """However often the block fails; those asked for together take turns."""
+    block = Block(dut, failing=failing)
+    await start(dut)
+    for _ in range(10):
+        before = len(block.sent)
+        asked = random.sample(range(VECTORS), random.randrange(1, VECTORS + 1))
+        await block.ask(*asked)
+        await block.until(before + len(asked))
+        assert sorted(block.sent[before:]) == sorted(asked)
+    assert bool(block.failures) == bool(failing)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def one_that_waits_is_one(dut):
+    """Asked for again while it waits; asked for while it is under way it is sent once more."""
+    block = Block(dut)
+    await start(dut)
+    begun = cycle()
+    await block.ask(3)
+    while not block.cycles:
+        await RisingEdge(dut.clk)
+    assert block.cycles[0] - begun == InterruptSender.latency + 1
+    for _ in range(3):
+        await block.ask(3)
+    await block.until(2)
+    assert block.sent == [3, 3]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def one_in_the_cycle_of_its_turn_is_another(dut):
+    """Asked for in two cycles in a row, of which the second is that in which its turn comes."""
+    block = Block(dut)
+    await start(dut)
+    await block.ask(2)
+    await block.ask(2)
+    await block.until(2)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def none_while_switched_off(dut):
+    block = Block(dut)
+    dut.enable.value = 0
+    await start(dut)
+    await block.ask(0, 4)
+    for _ in range(30):
+        await RisingEdge(dut.clk)
+    assert not block.cycles
+    dut.enable.value = 1
+    await block.until(2)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def nobody_is_passed_by(dut):
+    """A vector that is asked for all the time does not keep the others away."""
+    block = Block(dut, delay=1)
+    await start(dut)
+    for _ in range(20):
+        await block.ask(0, 1)
+        await block.ask(*range(VECTORS))
+        await RisingEdge(dut.clk)
+    counts = [block.sent.count(vector) for vector in range(VECTORS)]
+    assert max(counts) - min(counts) <= 1
