@@ -11,7 +11,7 @@ from sim.netsparse.reproduce import paper
 from sim.netsparse.reproduce.judging import FACTOR, by_decades
 from sim.netsparse.reproduce.points import FORMS, PAPER, Point
 from sim.netsparse.reproduce.runs import Outcome, Outcomes
-from sim.netsparse.reproduce.subjects import Subject
+from sim.netsparse.reproduce.subjects import Subject, sizes
 from sim.reproduce.figure import Claim, Figure, Panel
 
 DENSER, SPARSER = "arabic", "europe"
@@ -81,7 +81,8 @@ def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
         " for different property sizes. Speedups and traffic reductions are calculated with"
         " respect to SUOpt.",
         setting=f"{PAPER.what}, on the model. Up to Conc NIC"
-        " the racks' switches only forward. Bytes of all links beside the tail node's.",
+        " the racks' switches only forward. Bytes of all links beside the tail node's. "
+        + sizes([one for one in subjects if one.family in (DENSER, SPARSER)]),
         rows=rows,
         shown=[shown(one) for one in rows],
         panels=[

@@ -1,7 +1,7 @@
 """What several figures judge and draw alike: orders of the matrices, factors, bars side by side."""
 
 from collections.abc import Callable, Mapping
-from math import floor, log10
+from math import ceil, floor, log10
 from statistics import geometric_mean
 
 import numpy as np
@@ -77,11 +77,12 @@ def bars(
 
 
 def by_decades(axes: Axes) -> None:
-    """A logarithmic axis from a power of ten on, whose numbers are written out.
+    """A logarithmic axis from one power of ten to another, whose numbers are written out.
 
-    What is drawn before decides where it begins.
+    What was drawn before lies between them.
     """
     axes.set_yscale("log")
-    axes.set_ylim(bottom=10.0 ** floor(log10(axes.get_ylim()[0])))
+    least, most = axes.get_ylim()
+    axes.set_ylim(10.0 ** floor(log10(least)), 10.0 ** ceil(log10(most)))
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter(NullFormatter())

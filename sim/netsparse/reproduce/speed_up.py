@@ -20,7 +20,7 @@ from sim.netsparse.reproduce.points import (
     Point,
 )
 from sim.netsparse.reproduce.runs import Outcome, Outcomes
-from sim.netsparse.reproduce.subjects import Subject
+from sim.netsparse.reproduce.subjects import Subject, sizes
 from sim.reproduce.figure import Claim, Figure, Panel
 
 QUICK_ELEMENTS = (16,)
@@ -85,7 +85,7 @@ def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
         f" {SOFTWARE_CYCLES:.0f} cycles of {paper.CLOCK_GHZ} GHz beside the paper's line of"
         f" {paper.LINE_GBPS} Gb/s, {OUR_SOFTWARE_CYCLES:.0f} of {CORE_MHZ} MHz beside ours of 128"
         " Gb/s; SAOpt here means the former, the latter stands beside it. No time is shorter than"
-        " the line's.",
+        f" the line's. {sizes(subjects)}",
         rows=rows,
         shown=[shown(key, one, ours[False][key]) for key, one in ours[True].items()],
         panels=[

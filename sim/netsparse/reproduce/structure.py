@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 from sim.netsparse.golden.redundancy import RACK, WINDOW, header_share
 from sim.netsparse.reproduce import paper
 from sim.netsparse.reproduce.judging import bars, ranking
-from sim.netsparse.reproduce.subjects import Subject
+from sim.netsparse.reproduce.subjects import Subject, sizes
 from sim.reproduce.figure import Claim, Figure, Panel
 
 NEAR = 0.25  #: of the paper's number: what counts as the same
@@ -83,10 +83,7 @@ def run_length(subject: Subject) -> float:
 
 def setting(subjects: Sequence[Subject]) -> str:
     """The matrices and their sizes."""
-    return (
-        f"{subjects[0].nodes} nodes, equal blocks of rows, no hardware. Matrices, with their"
-        " nonzeros for each one of the paper's: " + "; ".join(each.what for each in subjects) + "."
-    )
+    return f"{subjects[0].nodes} nodes, equal blocks of rows, no hardware. {sizes(subjects)}"
 
 
 def near(ours: float, papers: float) -> bool:

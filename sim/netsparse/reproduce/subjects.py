@@ -117,6 +117,12 @@ def check(subject: Subject) -> None:
         )
 
 
+def sizes(subjects: Sequence[Subject]) -> str:
+    """How large the matrices are, in a sentence."""
+    every = "; ".join(one.what for one in subjects)
+    return f"Matrices, with their nonzeros for each one of the paper's: {every}."
+
+
 def resized(subject: Subject, factor: float) -> Subject:
     """A generated one with so many times its rows."""
     rows = factor * subject.rows / subject.nodes

@@ -10,7 +10,7 @@ from sim.netsparse.reproduce import paper
 from sim.netsparse.reproduce.judging import FACTOR, bars, ranking, within_factor, words
 from sim.netsparse.reproduce.points import FORMS, PAPER, SOFTWARE_CYCLES, Point
 from sim.netsparse.reproduce.runs import Outcome, Outcomes, repeats
-from sim.netsparse.reproduce.subjects import Subject, resized
+from sim.netsparse.reproduce.subjects import Subject, resized, sizes
 from sim.reproduce.figure import Claim, Figure, Panel
 
 ELEMENTS = 16
@@ -131,7 +131,7 @@ def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
         " are low because the matrix is very sparse",
         setting=f"K = {ELEMENTS}; {PAPER.what}, on the model. PRs of a packet: of the responses"
         " that the node has received; hit rate: of its rack's switch. Bytes received include"
-        " headers, and reads for what the node serves.",
+        f" headers, and reads for what the node serves. {sizes(subjects)}",
         rows=[row(one) for mine in forms.values() for one in mine.values()],
         shown=shown,
         panels=panels({family: one.node for family, one in forms[True].items()}, papers),
@@ -139,8 +139,8 @@ def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
             *(claim for scaled, mine in forms.items() for claim in claims(scaled, mine, papers)),
             *growth({point: found[point] for point in growing(subjects, quick)}),
         ],
-        note=f"{note(forms[True])} {unscaled_note(forms[False], papers)}"
-        f" {limits(papers, {one.family: one.paper for one in subjects})}",
+        note=f"{note(forms[True])}\n\n{unscaled_note(forms[False], papers)}\n\n"
+        + limits(papers, {one.family: one.paper for one in subjects}),
     )
 
 
