@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Module, Signal, unsigned
+from amaranth.hdl import Module, unsigned
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hdl.common.arithmetic import delay
+from hdl.common.checks import check_range
 from hdl.common.component import Component
 
 STYLES = ("auto", "distributed", "block", "ultra")
@@ -19,24 +21,26 @@ class MemoryParams:
     bits: int  #: width of an entry
     depth: int  #: number of entries, at least 2
     style: str = "auto"  #: what Vivado builds it from: auto, distributed, block, ultra
-    output_register: bool = True  #: there is a register behind the memory's own
+    output_registers: int = 1  #: behind the memory's own register, 0..4
 
     def __post_init__(self) -> None:
         if self.bits < 1 or self.depth < 2:
             raise ValueError(f"a memory has at least one bit and two entries: {self}")
         if self.style not in STYLES:
             raise ValueError(f"style must be one of {', '.join(STYLES)}: {self.style!r}")
+        check_range("output_registers", self.output_registers, 0, 4)
 
     @property
     def suffix(self) -> str:
-        """Return the end of the module's name: entries, width, and a style that was asked for."""
+        """Return the end of the module's name: entries, width, and what is not as it is mostly."""
         style = f"_{self.style}" if self.style != "auto" else ""
-        return f"{self.depth}x{self.bits}{style}" + "_early" * (not self.output_register)
+        registers = {0: "_early", 1: ""}.get(self.output_registers, f"_r{self.output_registers}")
+        return f"{self.depth}x{self.bits}{style}{registers}"
 
     @property
     def latency(self) -> int:
         """Return the cycles from an address to its entry."""
-        return 1 + self.output_register
+        return 1 + self.output_registers
 
     @property
     def address_bits(self) -> int:
@@ -48,12 +52,13 @@ class DualPortMemory(Component):
     """Holds ``depth`` entries, with one read and one write a cycle; contents survive a reset.
 
     ``read_data`` is the entry of ``read_address`` :attr:`latency` cycles later: the memory's own
-    register and one behind it, which block and UltraRAM have built in. Without
-    ``params.output_register`` it is a cycle less, and the way from the memory is longer. A read in
-    the cycle of a write to the same entry gives the old contents.
+    register and ``params.output_registers`` behind it. Block and UltraRAM have one of those built
+    in; without any the way from the memory is longer, and more of them are for UltraRAM in a row,
+    between whose blocks they are moved. A read in the cycle of a write to the same entry gives the
+    old contents.
     """
 
-    latency = 2  #: with an output register
+    latency = 2  #: with one output register
 
     def __init__(self, params: MemoryParams) -> None:
         self.latency = params.latency
@@ -75,14 +80,12 @@ class DualPortMemory(Component):
             shape=unsigned(self.params.bits), depth=self.params.depth, init=[], attrs=attributes
         )
         read, write = memory.read_port(), memory.write_port()
-        output = Signal(self.params.bits, reset_less=True)
+        output = delay(m, read.data, self.params.output_registers, "output")
         m.d.comb += [
             read.addr.eq(self.read_address),
             write.addr.eq(self.write_address),
             write.data.eq(self.write_data),
             write.en.eq(self.write),
-            self.read_data.eq(output if self.params.output_register else read.data),
+            self.read_data.eq(output),
         ]
-        if self.params.output_register:
-            m.d.sync += output.eq(read.data)
         return m

@@ -170,6 +170,14 @@ class PacketSwitchParams(ABC):
         return data.StructLayout({"job": self.job_bits, "began": 1, "ended": 1})
 
     @property
+    def settling(self) -> int:
+        """Return the cycles from a job's release until every use that it has begun is counted.
+
+        A packet on its way is judged, ruled on, and told in ``progress``.
+        """
+        return 7
+
+    @property
     def request(self) -> data.StructLayout:
         """Describe a packet that the job table passes to the rule."""
         return data.StructLayout(

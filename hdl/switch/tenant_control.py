@@ -13,12 +13,10 @@ from hdl.switch.slot_clearing import clear_slots
 from hdl.switch.tenancy import SHARING, TENANT_ANSWER, TENANT_COMMAND
 from hdl.switch.tenancy_head import Reason, TenancyKind
 from hdl.switch.tenant_judge import TenantJudge
-from hdl.switch.tenant_uses import SETTLING, TenantUses
+from hdl.switch.tenant_uses import TenantUses
 
 #: cycles from a command taken to its answer, beside one for each job of the table
 DECIDING = 4
-#: cycles until the end of a grant is answered, so that nothing of it is under way any more
-ENDING = SETTLING + 2
 
 
 class State(enum.Enum, shape=3):
@@ -48,13 +46,15 @@ class TenantControl(Component):
     is ``active`` still, begins no use, and is given up when the last of them has ended.
 
     Latency: :attr:`latency` cycles from a command taken to ``answered``; the end of a grant takes
-    :data:`ENDING` more, and a grant at most four for each slot. ``unfinished`` says which jobs have
+    :attr:`ending` more, and a grant at most four for each slot. ``unfinished`` says which jobs have
     uses under way; ``hold``, ``waiting``, ``clear``, ``slot`` and ``ports`` are those of
     :class:`hdl.switch.job_control.JobControl`.
     """
 
     def __init__(self, params: PacketSwitchParams) -> None:
         self.latency = params.jobs + DECIDING + TenantJudge.latency
+        #: cycles until an end is answered, so that nothing of the grant is under way any more
+        self.ending = params.settling + 2
         super().__init__(
             params,
             {
@@ -79,7 +79,7 @@ class TenantControl(Component):
         params = self.params
         command = Signal(TENANT_COMMAND, reset_less=True)
         state = Signal(State)
-        step = Signal(range(max(params.jobs + TenantJudge.latency, ENDING)))
+        step = Signal(range(max(params.jobs + TenantJudge.latency, self.ending)))
         m.submodules.judge = judge = TenantJudge(params)
         closed = Array(Signal(32, name=f"closed_{k}") for k in range(params.jobs))
         m.d.comb += judge.command.eq(command)
@@ -119,7 +119,7 @@ class TenantControl(Component):
                     tenant.active.eq(1),
                     tenant.epoch.eq(command.epoch),
                 ]
-            with m.Case(State.END), m.If(step == ENDING - 1):
+            with m.Case(State.END), m.If(step == self.ending - 1):
                 m.d.sync += state.eq(State.ANSWER)
                 with m.If(tenant.active):
                     m.d.sync += self.answer.kind.eq(TenancyKind.DRAINING)

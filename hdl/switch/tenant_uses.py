@@ -6,17 +6,13 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.component import Component
 from hdl.switch.params import PacketSwitchParams
 
-#: cycles from a job's release until every use that it has begun is counted: a packet on its way is
-#: judged, ruled on, and told in ``progress``
-SETTLING = 7
-
 
 class TenantUses(Component):
     """Counts each job's uses of slots that have begun and not ended, as ``progress`` tells them.
 
     Every port but that has a bit for each job. A job that is ``active`` and has such uses is
     ``unfinished``. One that is ``draining`` has ``drained`` in every cycle in which it has none,
-    from :data:`SETTLING` cycles on after it began to drain. Latency: one cycle.
+    from ``params.settling`` cycles on after it began to drain. Latency: one cycle.
     """
 
     def __init__(self, params: PacketSwitchParams) -> None:
@@ -36,7 +32,7 @@ class TenantUses(Component):
         for k in range(self.params.jobs):
             mine = self.progress.job == k
             uses = Signal(self.params.slot_bits + 1, name=f"uses_{k}")
-            settling = Signal(range(SETTLING + 1), name=f"settling_{k}")
+            settling = Signal(range(self.params.settling + 1), name=f"settling_{k}")
             with m.If(~self.active[k]):
                 m.d.sync += uses.eq(0)
             with m.Elif(mine & self.progress.began & ~self.progress.ended):
@@ -44,7 +40,7 @@ class TenantUses(Component):
             with m.Elif(mine & self.progress.ended & ~self.progress.began):
                 m.d.sync += uses.eq(uses - 1)
             with m.If(~self.draining[k]):
-                m.d.sync += settling.eq(SETTLING)
+                m.d.sync += settling.eq(self.params.settling)
             with m.Elif(settling != 0):
                 m.d.sync += settling.eq(settling - 1)
             m.d.comb += [

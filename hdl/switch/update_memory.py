@@ -1,6 +1,6 @@
 """Implements a memory whose entries are read, changed and written back, one every cycle."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
@@ -22,12 +22,16 @@ class UpdateMemory(Component):
     ``written`` is what the memory itself takes, a cycle later. Without ``write`` nothing changes.
 
     Throughput: one entry a cycle, the same one over and over included. From ``before`` to a
-    register behind ``after`` there is one multiplexer of four, chosen by registers.
+    register behind ``after`` there is one multiplexer of four, chosen by registers. The lead is the
+    latency of the memory, which is longer where ``params`` have more output registers.
     """
 
-    lead = DualPortMemory.latency
+    lead = DualPortMemory.latency  #: with one output register
 
     def __init__(self, params: MemoryParams) -> None:
+        self.lead = params.latency
+        if self.lead < 2:
+            raise ValueError(f"an UpdateMemory has a memory with an output register: {params}")
         super().__init__(
             params,
             {
@@ -42,36 +46,35 @@ class UpdateMemory(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         m.submodules.entries = memory = DualPortMemory(self.params)
-        read = delay(m, self.address, 1, "read")  # its entry is on the way
+        read = delay(m, self.address, self.lead - 1, "read")  # its entry is on the way
         current = delay(m, read, 1, "current")  # its entry is in before
-        # A read does not see the last three changes; they are kept here, the newest first.
-        at, contents, valid = current, self.after, self.write
-        changes = []
-        for age in range(1, 4):
-            changes.append((at, valid))
+        # A read does not see the last changes; they are kept here, the newest first.
+        changes = [(current, self.write, self.after)]
+        for age in range(1, self.lead + 1):
+            at, valid, contents = changes[-1]
             at = delay(m, at, 1, f"address_{age}")
-            contents = delay(m, contents, 1, f"contents_{age}")
             valid = delay(m, valid, 1, f"valid_{age}", reset_less=False)
-            changes[-1] += (contents,)
-            if age == 1:
-                m.d.comb += [
-                    self.written.valid.eq(valid),
-                    self.written.address.eq(at),
-                    self.written.contents.eq(contents),
-                ]
+            changes.append((at, valid, delay(m, contents, 1, f"contents_{age}")))
+        written, between = changes[1], changes[2]
         m.d.comb += [
+            self.written.valid.eq(written[1]),
+            self.written.address.eq(written[0]),
+            self.written.contents.eq(written[2]),
             memory.read_address.eq(self.address),
             memory.write.eq(self.written.valid),
             memory.write_address.eq(self.written.address),
             memory.write_data.eq(self.written.contents),
         ]
-        choice = Signal(2)  # 0: the memory's, else the age of the newest change
+        choice = Signal(2)  # 0: the memory's, else the age of the newest change, 3: or more
         hits = [(read == address) & valid for address, valid, _ in changes]
-        m.d.sync += choice.eq(Mux(hits[0], 1, Mux(hits[1], 2, Mux(hits[2], 3, 0))))
-        with m.Switch(choice):
-            with m.Case(0):
-                m.d.comb += self.before.eq(memory.read_data)
-            for age, (_, _, contents) in enumerate(changes, 1):
-                with m.Case(age):
-                    m.d.comb += self.before.eq(contents)
+        older = Signal(self.params.bits, reset_less=True)  # the newest of those of age 3 and more
+        m.d.sync += [
+            choice.eq(Mux(hits[0], 1, Mux(hits[1], 2, Mux(Cat(hits[2:]).any(), 3, 0)))),
+            older.eq(changes[-1][2]),
+        ]
+        for hit, (_, _, contents) in reversed([*zip(hits, changes, strict=True)][2:-1]):
+            with m.If(hit):
+                m.d.sync += older.eq(contents)
+        sources = Array((memory.read_data, written[2], between[2], older))
+        m.d.comb += self.before.eq(sources[choice])
         return m

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import saturate
+from hdl.common.arithmetic import delay, saturate
 from hdl.common.component import Component
-from hdl.common.memory import MemoryParams
 from hdl.p4sgd.switch.params import USES, SwitchParams
 from hdl.p4sgd.switch.slot_rule import SlotRule
 from hdl.p4sgd.switch.tree_params import TreeSwitchParams
@@ -21,7 +20,8 @@ class Aggregator(Component):
     The ``slot`` of a request comes :attr:`lead` cycles ahead of ``valid`` and ``request``; all
     cycles have a slot, those without ``valid`` change nothing. ``ahead`` is the header of the next
     cycle's request. ``clear`` in place of ``valid`` clears the slot. The request's ``verdict``
-    (NONE where there was none), ``sender`` and answer follow :attr:`latency` cycles later.
+    (NONE where there was none), ``sender`` and answer follow :attr:`latency` cycles later: one,
+    and as many more as the slots' memory takes beyond the lead.
     ``answered`` says that there is an ``answer``; its ``bm`` are the ports that it goes to: all of
     the job's if it completes a sum or its acknowledgement, else the sender, whose repeated packet
     is answered pending until then. The sum is exact and saturated here, once, and tells its
@@ -35,9 +35,10 @@ class Aggregator(Component):
     """
 
     lead = UpdateMemory.lead
-    latency = 1
+    latency = 1  #: where the slots' memory takes no longer than the lead
 
     def __init__(self, params: SwitchParams) -> None:
+        self.latency += params.more_cycles
         super().__init__(
             params,
             {
@@ -60,39 +61,39 @@ class Aggregator(Component):
         params = self.params
         in_tree = isinstance(params, TreeSwitchParams)
         m.submodules.rule = rule = TreeRule(params) if in_tree else SlotRule(params)
-        m.submodules.slots = slots = UpdateMemory(
-            MemoryParams(bits=params.state.size, depth=params.slots, style="ultra")
-        )
+        m.submodules.slots = slots = UpdateMemory(params.slots_memory)
+        assert slots.lead == self.lead + params.more_cycles
+        valid, clear, ahead, request = self.when_read(m)
         neighbour = Signal(8, reset_less=True)
-        m.d.sync += neighbour.eq((self.ahead.use + Mux(self.ahead.is_agg, USES - 1, 1))[:8])
+        m.d.sync += neighbour.eq((ahead.use + Mux(ahead.is_agg, USES - 1, 1))[:8])
         m.d.comb += [
             slots.address.eq(self.slot),
-            rule.clear.eq(self.clear),
-            rule.request.eq(self.request),
+            rule.clear.eq(clear),
+            rule.request.eq(request),
             rule.neighbour.eq(neighbour),
             rule.before.eq(params.state(slots.before)),
             slots.after.eq(rule.after),
-            slots.write.eq(self.valid | self.clear),
+            slots.write.eq(valid | clear),
         ]
         if params.tenants:
             before, after = rule.before.finished, rule.after.finished
             m.d.sync += [
-                self.progress.job.eq(self.request.header.job),
-                self.progress.began.eq(self.valid & before & ~after),
-                self.progress.ended.eq(self.valid & ~before & after),
+                self.progress.job.eq(request.header.job),
+                self.progress.began.eq(valid & before & ~after),
+                self.progress.ended.eq(valid & ~before & after),
             ]
         header = Signal(params.header, reset_less=True)
         bm = Signal(params.ports, reset_less=True)
         acked = Signal(reset_less=True)
         sender = Signal(params.ports, reset_less=True)
         m.d.sync += [
-            self.verdict.eq(Mux(self.valid, rule.verdict, params.verdict.NONE)),
-            self.answered.eq(self.valid & (rule.complete | rule.repeat)),
-            sender.eq(self.request.sender),
-            bm.eq(Mux(rule.complete, self.request.everyone, self.request.sender)),
-            header.eq(self.request.header),
-            header.is_agg.eq(self.request.header.is_agg | rule.pending),
-            acked.eq(~self.request.header.is_agg | rule.pending),
+            self.verdict.eq(Mux(valid, rule.verdict, params.verdict.NONE)),
+            self.answered.eq(valid & (rule.complete | rule.repeat)),
+            sender.eq(request.sender),
+            bm.eq(Mux(rule.complete, request.everyone, request.sender)),
+            header.eq(request.header),
+            header.is_agg.eq(request.header.is_agg | rule.pending),
+            acked.eq(~request.header.is_agg | rule.pending),
         ]
         is_sum = header.is_agg & ~acked
         m.d.comb += [
@@ -111,16 +112,28 @@ class Aggregator(Component):
                 self.answer.saturated[k].eq(is_sum & overflow),
             ]
         if isinstance(rule, TreeRule):
-            self.send_up(m, rule, bm, state)
+            self.send_up(m, valid, request, rule, bm, state)
         return m
 
-    def send_up(self, m: Module, rule: TreeRule, bm: Signal, state: Any) -> None:
+    def when_read(self, m: Module) -> tuple[Value, Value, Any, Any]:
+        """Return ``valid``, ``clear``, ``ahead`` and ``request`` when the slot has been read."""
+        more = self.params.more_cycles
+        return (
+            delay(m, self.valid, more, "valid", reset_less=False),
+            delay(m, self.clear, more, "clear", reset_less=False),
+            delay(m, self.ahead, more, "ahead"),
+            delay(m, self.request, more, "request"),
+        )
+
+    def send_up(
+        self, m: Module, valid: Value, request: Any, rule: TreeRule, bm: Signal, state: Any
+    ) -> None:
         """Send answers up, with the exact sum or an acknowledgement; that sends nothing down."""
-        request, answer = self.request, self.answer
+        answer = self.answer
         up, partial = Signal(reset_less=True), Signal(reset_less=True)
         parent = Signal(self.params.ports, reset_less=True)
         m.d.sync += [
-            self.answered.eq(self.valid & (rule.complete | rule.repeat | rule.up)),
+            self.answered.eq(valid & (rule.complete | rule.repeat | rule.up)),
             up.eq(rule.up),
             partial.eq(request.header.is_agg),
             parent.eq(request.parent),

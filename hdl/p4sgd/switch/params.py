@@ -6,12 +6,16 @@ from amaranth.hdl import signed
 from amaranth.lib import data, enum
 
 from hdl.common.checks import check_range
+from hdl.common.memory import MemoryParams
 from hdl.p4sgd.network.frame import FRAMES, LANES
 from hdl.switch.frame_format import FrameFormat
 from hdl.switch.params import PacketSwitchParams
 
 USES = 256  #: number of a slot's uses that eight bits on the wire tell apart
 PAYLOAD_BITS = 32  #: width of a lane on the wire
+#: Slots of the deepest memory that is read in two cycles: 8 UltraRAM of 4,096 entries in a row.
+MOST_SLOTS_AT_ONCE = 8 << 12
+MORE_CYCLES = 2  #: cycles that a deeper one takes beyond that, with registers between its blocks
 
 
 class Verdict(enum.Enum, shape=4):
@@ -95,6 +99,26 @@ class SwitchParams(PacketSwitchParams):
                 "agg": self.agg,
             }
         )
+
+    @property
+    def more_cycles(self) -> int:
+        """Return the cycles by which the memory of slots takes longer than one of fewer slots."""
+        return MORE_CYCLES if self.slots > MOST_SLOTS_AT_ONCE else 0
+
+    @property
+    def slots_memory(self) -> MemoryParams:
+        """Return the sizes of the memory of slots."""
+        return MemoryParams(
+            bits=self.state.size,
+            depth=self.slots,
+            style="ultra",
+            output_registers=1 + self.more_cycles,
+        )
+
+    @property
+    def settling(self) -> int:
+        """Return the cycles of every switch, and those that its slots take longer."""
+        return super().settling + self.more_cycles
 
     @property
     def answer(self) -> data.StructLayout:

@@ -47,7 +47,7 @@ class Switch(Component):
         self.latency = (
             SwitchIngress(params).latency
             + JobTable.latency
-            + Aggregator.latency
+            + Aggregator(params).latency
             + SwitchEgress(params).latency
         )
         self.latencies = {"frame taken to its answer, when nothing else waits": self.latency}

@@ -63,7 +63,7 @@ class AggregatorParams(GnnSwitchSizes):
     def sums_memory(self) -> MemoryParams:
         """Return the sizes of the memory of a bank's sums."""
         return MemoryParams(
-            bits=self.sums.size, depth=self.slots, style=self.style, output_register=False
+            bits=self.sums.size, depth=self.slots, style=self.style, output_registers=0
         )
 
     @property

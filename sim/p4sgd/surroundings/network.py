@@ -23,7 +23,8 @@ class NetworkParams:
 
     workers: int = 8  #: M, number of workers, 1..32
     link: LinkParams = field(default_factory=LinkParams)
-    slots: int = 1 << 16  #: number of slots of the switch
+    #: number of slots of the switch; with twice as many each answer takes two cycles more
+    slots: int = 1 << 15
 
     def __post_init__(self) -> None:
         if not 1 <= self.workers <= 32:

@@ -12,7 +12,7 @@ from sim.harness.verilator import params_in_simulator, simulate
 SIZES = [
     MemoryParams(bits=1, depth=2),
     MemoryParams(bits=12, depth=13, style="distributed"),
-    MemoryParams(bits=72, depth=64, style="ultra"),
+    MemoryParams(bits=72, depth=64, style="ultra", output_registers=3),
 ]
 
 
@@ -27,6 +27,7 @@ def test_memory(params):
         ({"bits": 0, "depth": 4}, "at least one bit and two entries"),
         ({"bits": 4, "depth": 1}, "at least one bit and two entries"),
         ({"bits": 4, "depth": 4, "style": "lut"}, "auto, distributed, block, ultra: 'lut'"),
+        ({"bits": 4, "depth": 4, "output_registers": 5}, "output_registers must be .* 0 to 4: 5"),
     ],
 )
 def test_rejects(sizes, message):
@@ -71,8 +72,9 @@ async def reads_the_old_contents(dut):
         golden.append(contents[read])
         if rows[-1][1]:
             contents[address] = rows[-1][3]
-    seen = await exchange(dut, rows + [(0, 0, 0, 0)] * DualPortMemory.latency)
-    assert seen[DualPortMemory.latency :] == golden
+    latency = DualPortMemory(params).latency
+    seen = await exchange(dut, rows + [(0, 0, 0, 0)] * latency)
+    assert seen[latency:] == golden
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -85,4 +87,4 @@ async def survives_a_reset(dut):
     dut.rst.value = 1
     await exchange(dut, [(last, 0, 0, 0)] * 4)
     dut.rst.value = 0
-    assert (await exchange(dut, [(last, 0, 0, 0)] * 3))[-1] == data
+    assert (await exchange(dut, [(last, 0, 0, 0)] * (params.latency + 1)))[-1] == data

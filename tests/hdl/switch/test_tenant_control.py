@@ -9,8 +9,7 @@ from cocotb.triggers import RisingEdge
 from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
 from hdl.switch.tenancy import SHARING, TENANT_ANSWER, TENANT_COMMAND
 from hdl.switch.tenancy_head import COMMAND_KINDS
-from hdl.switch.tenant_control import ENDING, TenantControl
-from hdl.switch.tenant_uses import SETTLING
+from hdl.switch.tenant_control import TenantControl
 from sim.golden.tenancy import (
     Command,
     Reason,
@@ -176,7 +175,7 @@ class Bench:
     def end_drain(self, number, entry):
         """A job that has drained for long enough is given up when it has no use under way."""
         if entry["draining"]:
-            assert self.age[number] <= SETTLING or not self.idle[number]
+            assert self.age[number] <= PARAMS.settling or not self.idle[number]
             self.age[number] += 1
             self.idle[number] = 0 if self.uses[number] else self.idle[number] + 1
             return
@@ -185,7 +184,7 @@ class Bench:
         if not age:
             return
         assert not entry["active"]
-        if self.uses[number] or age <= SETTLING:
+        if self.uses[number] or age <= PARAMS.settling:
             assert self.is_forced(number)
         elif self.tenants[number].state is State.DRAINING:
             self.tenants = drained(self.tenants, number)
@@ -245,9 +244,10 @@ class Bench:
             one = outcome.tenants[command.job]
             assert asked.cleared == [(slot, one.ports) for slot in one.slots]
         late = asked.age - self.control.latency
-        assert late in ((0, ENDING) if command.verb is Verb.RELEASE else (0,)) or asked.cleared
+        ends = (0, self.control.ending) if command.verb is Verb.RELEASE else (0,)
+        assert late in ends or asked.cleared
         if told[0] == "DRAINING" or (told[0] == "RELEASED" and command.force and asked.ends):
-            assert late == ENDING
+            assert late == self.control.ending
         self.tenants = tuple(
             after if job == command.job else before
             for job, (before, after) in enumerate(zip(self.tenants, outcome.tenants, strict=True))

@@ -9,7 +9,11 @@ from hdl.switch.update_memory import UpdateMemory
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 
-SIZES = [MemoryParams(bits=8, depth=2), MemoryParams(bits=16, depth=6, style="ultra")]
+SIZES = [
+    MemoryParams(bits=8, depth=2),
+    MemoryParams(bits=16, depth=6, style="ultra"),
+    MemoryParams(bits=16, depth=6, style="ultra", output_registers=3),
+]
 
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
@@ -17,15 +21,26 @@ def test_update_memory(params):
     simulate(UpdateMemory(params), __name__)
 
 
+def test_lead():
+    assert [UpdateMemory(params).lead for params in SIZES] == [2, 2, 4]
+    assert UpdateMemory.lead == 2
+
+
+def test_rejects_a_memory_without_an_output_register():
+    with pytest.raises(ValueError, match="with an output register"):
+        UpdateMemory(MemoryParams(bits=8, depth=2, output_registers=0))
+
+
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def every_change_is_seen_by_the_next(dut):
-    params, lead = params_in_simulator(MemoryParams), UpdateMemory.lead
+    params = params_in_simulator(MemoryParams)
+    lead = UpdateMemory(params).lead
     contents = dict.fromkeys(range(params.depth), 0)
     dut.write.value = 0
     await start(dut)
     addresses = [random.randrange(params.depth)]
     for _ in range(5000):
-        near = random.choice(addresses[-4:])
+        near = random.choice(addresses[-lead - 2 :])
         addresses.append(random.choice((near, random.randrange(params.depth))))
     for k, address in enumerate(addresses):
         dut.address.value = address

@@ -1,7 +1,7 @@
 """A session of a MINA switch: its smallest, in RTL."""
 
 from gen.designs.catalogue import find_design
-from hdl.switch.tenant_control import ENDING
+from hdl.switch.tenant_control import TenantControl
 from sim.mina.switch_session import TenantSwitchSession, TenantSwitchWorkload
 
 
@@ -16,7 +16,7 @@ def test_jobs_hold_a_switch_in_turn(tmp_path):
     assert found["refusals"] > 3
     assert 0 < found["busy_cycles"] < found["granted_cycles"]
     assert found["refusal_cycles"] < found["grant_cycles"]
-    assert found["release_cycles"] == found["refusal_cycles"] + ENDING
+    assert found["release_cycles"] == found["refusal_cycles"] + TenantControl(params).ending
     assert found["operations"] > 20
     assert found["packets_refused"] > 20
     verdicts = result.details["packets_by_verdict"]

@@ -12,7 +12,6 @@ from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
 from hdl.switch.frame_filter import Quality
 from hdl.switch.job_table import JobTable
 from hdl.switch.tenant_control import State
-from hdl.switch.tenant_uses import SETTLING
 from tests.formal.claims import assume, check, claim, reach
 from tests.formal.promises import RequestPromises
 from tests.hdl.p4sgd.switch.tenant_table_proof import TenantTableProof
@@ -57,7 +56,7 @@ class IsolationProof(Component):
         shown = {
             **{f"closed_{k}": In(32) for k in range(params.jobs)},
             **{f"uses_{k}": In(params.slot_bits + 1) for k in range(params.jobs)},
-            **{f"settling_{k}": In(range(SETTLING + 1)) for k in range(params.jobs)},
+            **{f"settling_{k}": In(range(params.settling + 1)) for k in range(params.jobs)},
         }
         #: Inputs that are wired to what is inside of a copy instead.
         self.peeks = {f"{copy}_{k}": f"{copy}.{v}" for copy in COPIES for k, v in inside.items()}

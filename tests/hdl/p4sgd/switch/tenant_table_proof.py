@@ -9,7 +9,7 @@ from hdl.common.arithmetic import delay
 from hdl.switch.job_table import JobTable
 from hdl.switch.tenancy import SHARING, TENANT_COMMAND
 from hdl.switch.tenancy_head import TenancyKind
-from hdl.switch.tenant_control import ENDING, State
+from hdl.switch.tenant_control import State, TenantControl
 from hdl.switch.tenant_judge import TenantJudge
 from tests.formal.claims import check, claim, reach
 from tests.formal.promises import RequestPromises
@@ -35,7 +35,7 @@ class TenantTableProof(JobTableProof):
 
     def more_inputs(self, params) -> dict:
         """What else a host, or a frame, may give the tenants."""
-        steps = max(params.jobs + TenantJudge.latency, ENDING)
+        steps = max(params.jobs + TenantJudge.latency, TenantControl(params).ending)
         return {
             "offered": In(TENANT_COMMAND),
             "offers": In(1),
@@ -84,7 +84,7 @@ class TenantTableProof(JobTableProof):
         with m.If(self.state == State.COMPARE):
             check(m, "compares_in_time", self.step < params.jobs + TenantJudge.latency)
         with m.If(self.state == State.END):
-            check(m, "ends_in_time", self.step < ENDING)
+            check(m, "ends_in_time", self.step < TenantControl(params).ending)
         self.grants(m, clearing & (index == 0))
         self.clears_in_time(m, clearing)
 

@@ -12,11 +12,12 @@ from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.golden.allreduce import Packet, SwitchSlot, switch_rule
+from tests.hdl.p4sgd.switch.deep_slots import DeepSwitchParams
 from tests.hdl.p4sgd.switch.traffic import choose_packet, choose_payload
 
 SIZES = [
     SwitchParams(ports=2, slots=2, jobs=1, lanes=1, value_bits=4),
-    SwitchParams(ports=5, slots=16, jobs=2, lanes=3, value_bits=9),
+    DeepSwitchParams(ports=5, slots=16, jobs=2, lanes=3, value_bits=9),
     SwitchParams(ports=8, slots=64),
     SwitchParams(ports=32, slots=8, jobs=3, lanes=2),
 ]
@@ -29,6 +30,8 @@ def test_aggregator(params):
 
 def test_latency():
     assert (Aggregator.lead, Aggregator.latency) == (2, 1)
+    assert Aggregator(SwitchParams(slots=1 << 15)).latency == 1
+    assert Aggregator(SwitchParams(slots=1 << 16)).latency == 3
 
 
 class Golden:
@@ -98,7 +101,8 @@ class Golden:
 async def play(dut, golden):
     """Drive all rows, one a cycle, and compare what comes out in exactly the right cycle."""
     params = golden.params
-    behind = [(0, 0, 0, 0)] * (Aggregator.lead + Aggregator.latency)
+    latency = Aggregator(params).latency
+    behind = [(0, 0, 0, 0)] * (Aggregator.lead + latency)
     rows = golden.rows + behind
     early = [row[0] for row in rows] + [0] * Aggregator.lead
     header = params.request["header"]
@@ -114,7 +118,7 @@ async def play(dut, golden):
         seen.append([int(p.value) for p in (dut.verdict, dut.sender, dut.answered, dut.answer)])
     shape = Aggregator(params).signature.members["verdict"].shape
     for k, (verdict, sender, answer) in enumerate(golden.golden):
-        found = seen[k + Aggregator.lead + Aggregator.latency]
+        found = seen[k + Aggregator.lead + latency]
         assert (k, shape(found[0]).name) == (k, verdict)
         assert (k, bool(found[2])) == (k, answer is not None)
         if sender is not None:

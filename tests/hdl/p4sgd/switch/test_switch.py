@@ -38,7 +38,8 @@ def test_switch(name):
 
 
 def test_latency_of_the_default():
-    assert Switch(SwitchParams()).latency <= 8
+    assert Switch(SwitchParams()).latency == 10
+    assert Switch(SwitchParams(slots=1 << 15)).latency == 8
 
 
 def test_frames_in_all():

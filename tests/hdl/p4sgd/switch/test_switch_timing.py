@@ -47,7 +47,7 @@ def everybody(bench, seq, use, is_agg):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def an_idle_switch_answers_after_its_latency(dut):
     bench, base = await begin_with_a_job(dut)
-    assert bench.latency <= 8
+    assert bench.latency == (8 if bench.params.slots < 1 << 16 else 10)
     for port in range(bench.params.ports):
         # An answer to this port alone: the acknowledgement of the use before.
         data = bench.frame(port, 0, base, 254, is_agg=False).to_bytes()

@@ -178,7 +178,7 @@ def finished(slot, everyone):
 async def play(dut, golden):
     """Drive all rows, one a cycle, and compare what comes out in exactly the right cycle."""
     params = golden.params
-    lead, latency = Aggregator.lead, Aggregator.latency
+    lead, latency = Aggregator.lead, Aggregator(params).latency
     rows = golden.rows + [(0, 0, 0, 0)] * (lead + latency)
     header = params.request["header"]
     seen = []

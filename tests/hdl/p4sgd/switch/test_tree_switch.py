@@ -16,10 +16,11 @@ from sim.p4sgd.golden.tree_frames import LENGTHS, long_frame
 from sim.p4sgd.golden.tree_switch import TreeSwitchModel, own_part
 from sim.p4sgd.tree_driver import TreeDriver
 from tests.hdl.p4sgd.switch.bench import Arrival
+from tests.hdl.p4sgd.switch.deep_slots import DeepTreeSwitchParams
 from tests.hdl.p4sgd.switch.test_tenants import TenantBench
 from tests.hdl.p4sgd.switch.traffic import choose_packet, choose_payload
 
-PARAMS = TreeSwitchParams(ports=4, slots=16, jobs=4, ingress_depth=32, egress_depth=16)
+PARAMS = DeepTreeSwitchParams(ports=4, slots=16, jobs=4, ingress_depth=32, egress_depth=16)
 #: jobs share ports; the switch is the root of job 2's tree
 REGISTERED = {
     0: {"ports": 0b0011, "parent": 2, "base": 0, "count": 4},
@@ -37,7 +38,8 @@ def test_tree_switch():
 
 def test_latency_of_a_hop():
     """That of a switch without a parent: three levels are five hops."""
-    assert 5 * Switch(TreeSwitchParams()).latency <= 40
+    assert 5 * Switch(TreeSwitchParams(slots=1 << 15)).latency == 40
+    assert 5 * Switch(TreeSwitchParams()).latency == 50
 
 
 class TreeBench(TenantBench):

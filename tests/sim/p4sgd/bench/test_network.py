@@ -3,7 +3,9 @@
 import pytest
 
 from hdl.p4sgd.switch.params import SwitchParams
+from sim.bench.limits import Limit
 from sim.p4sgd.bench.network import (
+    MOST_SWITCH,
     allreduce_rows,
     measure_switch,
     scale_out_points,
@@ -45,7 +47,7 @@ GOOD = {"latencies": [8, 8], "random": (800, 800), "single": (800, 800)}
     ],
 )
 def test_switch(change, fails):
-    assert broken(switch_rows(GOOD | change)) == fails
+    assert broken(switch_rows(GOOD | change, "switch", Limit(8))) == fails
 
 
 def measured(changes):
@@ -87,5 +89,5 @@ def test_points_of_scale_out_fit():
 def test_a_small_switch():
     found = measure_switch(SwitchParams(ports=2, slots=16))
     assert len(found["latencies"]) == 5 * 2 * 2
-    assert broken(switch_rows(found)) == []
+    assert broken(switch_rows(found, "switch", MOST_SWITCH[1 << 15])) == []
     assert found["random"] == found["single"] == [200, 200]

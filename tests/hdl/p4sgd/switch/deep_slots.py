@@ -1,0 +1,22 @@
+"""Switches of few slots that are read like 64 K of them, so that they are soon cleared."""
+
+from hdl.p4sgd.switch.params import MORE_CYCLES, SwitchParams
+from hdl.p4sgd.switch.tree_params import TreeSwitchParams
+
+
+class DeepSwitchParams(SwitchParams):
+    """A switch whose memory of slots has registers between its blocks."""
+
+    @property
+    def more_cycles(self) -> int:
+        """Return the cycles of the deepest memory."""
+        return MORE_CYCLES
+
+
+class DeepTreeSwitchParams(TreeSwitchParams):
+    """The same of a tree."""
+
+    @property
+    def more_cycles(self) -> int:
+        """Return the cycles of the deepest memory."""
+        return MORE_CYCLES
