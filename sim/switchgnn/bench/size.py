@@ -9,6 +9,8 @@ from sim.bench.synth import synth
 #: Limits of preset full, as the design's page grants them.
 MOST = {"luts": Limit(120_000), "ff": Limit(220_000), "uram": Limit(560)}
 MOST_LEVELS = Limit(8)
+MOST_CHAINS = Limit(1)
+MOST_CROWDED = Limit(0)
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
@@ -18,9 +20,11 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
 
 
 def held(figures: dict[str, Any]) -> list[Row]:
-    """Hold the resources of an estimate, and the most LUTs on any path, to what is granted."""
-    total = figures["total"]
-    worst = max(figures["modules"], key=lambda module: module["depth"]["most_levels"])
+    """Hold the resources of an estimate, its longest paths and widest wires to what is granted."""
+    total, modules = figures["total"], figures["modules"]
+    worst = max(modules, key=lambda module: module["depth"]["most_levels"])
+    chained = max(modules, key=lambda module: module["depth"]["most_chains"])
+    crowded = [f"{net['driver']} of {m['name']}" for m in modules for net in m["crowded"]]
     return [
         *(Row(what=f"full: {kind}", value=total[kind], limit=most) for kind, most in MOST.items()),
         Row(
@@ -28,5 +32,17 @@ def held(figures: dict[str, Any]) -> list[Row]:
             value=worst["depth"]["most_levels"],
             limit=MOST_LEVELS,
             note=f"in {worst['component']}, from or to its children's registers too",
+        ),
+        Row(
+            what="full: carry chains on any path",
+            value=chained["depth"]["most_chains"],
+            limit=MOST_CHAINS,
+            note=f"in {chained['component']}",
+        ),
+        Row(
+            what="full: wires of too many loads without a flip-flop",
+            value=len(crowded),
+            limit=MOST_CROWDED,
+            note="; ".join(crowded),
         ),
     ]

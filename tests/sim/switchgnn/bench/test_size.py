@@ -5,17 +5,24 @@ import pytest
 from sim.switchgnn.bench.size import held
 
 WITHIN = {"luts": 120_000, "ff": 220_000, "uram": 560}
+DEEP = ("levels", "chains", "crowded")
 
 
-def module(component, levels):
-    return {"component": component, "depth": {"most_levels": levels}}
+def module(component, levels, chains=0, nets=()):
+    depth = {"most_levels": levels, "most_chains": chains}
+    crowded = [{"driver": driver} for driver in nets]
+    return {"name": component.lower(), "component": component, "depth": depth, "crowded": crowded}
 
 
-@pytest.mark.parametrize("broken", [None, *WITHIN, "levels"])
+@pytest.mark.parametrize("broken", [None, *WITHIN, *DEEP])
 def test_each_figure_is_held_to_its_limit(broken):
     total = {kind: most + (kind == broken) for kind, most in WITHIN.items()}
-    modules = [module("Fifo", 1), module("Judge", 9 if broken == "levels" else 8)]
+    levels, chains = 9 if broken == "levels" else 8, 2 if broken == "chains" else 1
+    nets = ["enable"] if broken == "crowded" else []
+    modules = [module("Fifo", 1, chains), module("Judge", levels, nets=nets)]
     found = held({"total": total, "modules": modules})
-    assert [row.value for row in found] == [*total.values(), modules[1]["depth"]["most_levels"]]
-    assert [row.holds for row in found] == [broken != kind for kind in (*WITHIN, "levels")]
-    assert found[-1].note.startswith("in Judge,")
+    assert [row.value for row in found] == [*total.values(), levels, chains, len(nets)]
+    assert [row.holds for row in found] == [broken != kind for kind in (*WITHIN, *DEEP)]
+    assert found[3].note.startswith("in Judge,")
+    assert found[4].note == "in Fifo"
+    assert found[5].note == ("enable of judge" if nets else "")
