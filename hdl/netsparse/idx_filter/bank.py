@@ -38,8 +38,10 @@ class FilterBank(Component):
 
     ``filled`` comes with ``fill_data`` and ``fill_error`` of the line that ``fills`` asked for,
     ``written`` when what left with ``write_backs`` is in the memory. ``clear``, only while
-    ``idle``, empties all ways of set ``clear_at`` without writing them back. ``hit``, ``miss``,
-    ``write_back`` and ``failed`` are high for a cycle; ``miss`` once for a request.
+    ``idle``, empties all ways of set ``clear_at`` without writing them back, and then the memory
+    is all zeros: so is a line that is missing in a set of which none has left since, and it is
+    not read. ``hit``, ``miss``, ``write_back`` and ``failed`` are high for a cycle; ``miss`` once
+    for a request.
     """
 
     latency = 3 + DualPortMemory.latency
@@ -106,6 +108,7 @@ class FilterBank(Component):
             exchange.start.eq(
                 self.requests.valid & ~tags.hits.any() & ~line_failed & ~exchange.busy
             ),
+            exchange.blank.eq(tags.intact),
             exchange.line.eq(line),
             exchange.victim_line.eq(Cat(bank, place, tags.victim_tag)),
             exchange.victim_dirty.eq(tags.victim_dirty),

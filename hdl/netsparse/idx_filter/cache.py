@@ -30,10 +30,11 @@ class FilterCache(Component):
     cycle for each unit and each bank while lines are present; units that want the same bank take
     turns, and up to 16 requests of a unit wait for their banks. Latency: :attr:`near_latency` from
     the unit's own cache, :attr:`latency` from a bank when the line is present and nobody else wants
-    the bank. A miss costs the memory's latency and :attr:`fill_cycles`, or
-    :attr:`write_back_cycles` if that is longer, for a dirty victim; a bank serves one at a time,
-    its next one not before its write-back is acknowledged; other banks go on. Answers cannot be
-    held up.
+    the bank. A miss costs :attr:`blank_cycles` in a set that has had a way free since the last
+    clearing: what it wants is all zeros. Any other costs the memory's latency and
+    :attr:`fill_cycles`, or :attr:`write_back_cycles` if that is longer, for a dirty victim; a bank
+    serves one at a time, its next one not before its write-back is acknowledged; other banks go
+    on. Answers cannot be held up.
 
     ``control.clear`` makes all bits zero (:class:`FilterClearing`): no requests are taken while
     ``busy``, which ends after max(sets, blocks of a unit, lines) + the memory's latency + 8 cycles
@@ -48,6 +49,7 @@ class FilterCache(Component):
     latency = UnitCache.latency + 2 * Crossbar.latency + FilterBank.latency
     near_latency = UnitCache.near_latency
     fill_cycles = 11
+    blank_cycles = 10
     write_back_cycles = 18
 
     def __init__(self, params: FilterCacheParams) -> None:

@@ -5,6 +5,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.common.memory import DualPortMemory
 from hdl.netsparse.idx_filter.params import (
@@ -22,22 +23,23 @@ class LineExchange(Component):
     """Reads ``line`` from the memory to where ``victim_line`` is, which it writes back if dirty.
 
     It begins with ``start``, which may be high unless ``busy``; ``line`` and its victim count in
-    that cycle. ``fills`` asks for the line, which comes with ``filled``, alone or together with
-    ``error``. Dirty words are read at ``word`` with ``reading``, :attr:`read_latency` cycles
-    later come as ``read_data``, and leave as one beat of ``write_backs``; ``written`` says that
-    they arrived. New words are ``write_data`` with ``write``, at the same ``word``. ``install``
-    comes with the last but one of them, early enough for a request that is let go behind it, or
-    ``drop`` if there was an error.
+    that cycle. With ``blank`` the line is all zeros, and is not read. Else ``fills`` asks for it;
+    it comes with ``filled``, alone or together with ``error``. Dirty words are read at ``word``
+    with ``reading``, :attr:`read_latency` cycles later come as ``read_data``, and leave as one beat
+    of ``write_backs``; ``written`` says that they arrived. New words are ``write_data`` with
+    ``write``, at the same ``word``. ``install`` comes with the last but one of them, early enough
+    for a request that is let go behind it, or ``drop`` if there was an error.
 
     One line at a time: ``busy`` until it is complete and its victim is in the memory, because
     nothing else keeps a fill from overtaking the write-back of the same line. ``waiting`` ends
     earlier, with the last word in. Cycles from ``start`` to ``install``: :attr:`latency` more
     than from ``fills`` taken to ``filled``, if that takes at least as long as reading a dirty
-    victim.
+    victim; :attr:`blank_latency` of a line that is ``blank``.
     """
 
     read_latency = DualPortMemory.latency
     latency = LINE_WORDS
+    blank_latency = DRAIN + LINE_WORDS - 1
 
     def __init__(self, params: FilterCacheParams) -> None:
         super().__init__(
@@ -45,6 +47,7 @@ class LineExchange(Component):
             {
                 "base": In(params.address_bits),
                 "start": In(1),
+                "blank": In(1),
                 "line": In(params.line_bits),
                 "victim_line": In(params.line_bits),
                 "victim_dirty": In(1),
@@ -131,6 +134,8 @@ class LineExchange(Component):
         arrived = Signal()
         failed = Signal(reset_less=True)
         filled_line = Signal(LINE_IDXS, reset_less=True)
+        # No sooner than all requests ahead have written their words: one port is for both.
+        zeros = delay(m, self.start & self.blank, DRAIN, "zeros", reset_less=False)
         m.d.comb += [
             self.fills.valid.eq(asking),
             self.fills.payload.eq(fill_address),
@@ -143,9 +148,11 @@ class LineExchange(Component):
         ]
         with m.If(~self.waiting):
             m.d.sync += fill_address.eq(self.address(self.line))
-        m.d.sync += asking.eq(Mux(asking, ~self.fills.ready, self.start))
+        m.d.sync += asking.eq(Mux(asking, ~self.fills.ready, self.start & ~self.blank))
         with m.If(self.filled):
             m.d.sync += [filled_line.eq(self.data), failed.eq(self.error), arrived.eq(1)]
+        with m.If(zeros):
+            m.d.sync += [filled_line.eq(0), failed.eq(0), arrived.eq(1)]
         with m.If(self.write):
             m.d.sync += word.eq(word + 1)
         with m.If(self.drop | self.write & (word == LINE_WORDS - 1)):

@@ -19,6 +19,7 @@ class FilterTags(Component):
 
     ``hits`` is the way that holds ``tag`` in ``set``, if any. ``victim`` is the lowest way that
     holds nothing, else the least recently used one; ``victim_tag`` and ``victim_dirty`` are its.
+    ``intact``: not all ways have held something since ``clear``, so no line of the set has left.
     At the end of the cycle, ``use`` makes way ``hits`` the most recent one and with ``change``
     dirty; ``install`` has way ``victim`` hold ``tag``, clean, and ``drop`` nothing. At most one of
     these three. ``clear`` empties all ways of set ``clear_at`` instead.
@@ -32,7 +33,11 @@ class FilterTags(Component):
         self.pairs = pairs(ways)
         self.entry = data.StructLayout({"tag": params.tag_bits, "holds": 1})
         self.state = data.StructLayout(
-            {"dirty": ways, "newer": max(1, len(self.pairs))}  # of each pair the first
+            {
+                "dirty": ways,
+                "newer": max(1, len(self.pairs)),  # of each pair the first
+                "filled": 1,  # all ways have held something since ``clear``
+            }
         )
         super().__init__(
             params,
@@ -43,6 +48,7 @@ class FilterTags(Component):
                 "victim": Out(ways),
                 "victim_tag": Out(params.tag_bits),
                 "victim_dirty": Out(1),
+                "intact": Out(1),
                 "use": In(1),
                 "change": In(1),
                 "install": In(1),
@@ -84,6 +90,8 @@ class FilterTags(Component):
             state_write.en.eq(self.use | self.install | self.drop | self.clear),
             state_write.data.newer.eq(states.newer),
             state_write.data.dirty.eq(states.dirty & ~self.victim),
+            state_write.data.filled.eq(states.filled | holds.all()),
+            self.intact.eq(~states.filled & ~holds.all()),
         ]
         with m.If(self.use):
             m.d.comb += state_write.data.dirty.eq(
@@ -95,7 +103,7 @@ class FilterTags(Component):
                 with m.If(self.hits[other]):
                     m.d.comb += state_write.data.newer[number].eq(0)
         with m.If(self.clear):
-            m.d.comb += [state_write.data.newer.eq(0), state_write.data.dirty.eq(0)]
+            m.d.comb += [state_write.data[name].eq(0) for name in self.state.members]
         return m
 
     def add_memory(self, m: Module, name: str, shape: data.StructLayout, write_at: Signal):

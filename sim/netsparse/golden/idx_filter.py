@@ -38,6 +38,7 @@ class Access:
     hit: bool  #: whether a bank had the line
     write_back: int | None = None  #: the line whose new bits went to the memory
     near: bool = False  #: answered by the unit's own cache; no bank has heard of it
+    read: bool = False  #: the line came from the memory; else, without a hit, it is all zeros
 
 
 @dataclass
@@ -52,9 +53,12 @@ class IdxFilter:
     """Holds all bits, the lines that the cache holds, and what is in the memory.
 
     A line may be in one set of one bank only, bank = line % banks, set = line // banks % sets; the
-    victim is the least recently used line of a full set. The unit's own cache of ``blocks`` (0:
-    none) holds a block of 16 idxs in entry block % blocks, as it was when a bank last answered a
-    request for it with a one among its bits; it answers lookups of the ones that it holds.
+    victim is the least recently used line of a full set. A line is not read while its set is not
+    full: since the filter was cleared none of the set has left, so it is all zeros.
+
+    The unit's own cache of ``blocks`` (0: none) holds a block of 16 idxs in entry block % blocks,
+    as it was when a bank last answered a request for it with a one among its bits; it answers
+    lookups of the ones that it holds.
     """
 
     columns: int
@@ -101,7 +105,8 @@ class IdxFilter:
         lines = self.places.setdefault((bank, rest % self.sets), {})  # least recent first
         hit = line in lines
         write_back = None
-        if not hit and len(lines) == self.ways:
+        read = not hit and len(lines) == self.ways
+        if read:
             victim = next(iter(lines))
             if lines.pop(victim).dirty:
                 write_back = victim
@@ -111,7 +116,7 @@ class IdxFilter:
         entry.dirty |= set_bit
         before = bool(self.bits[idx])
         self.bits[idx] |= set_bit
-        return Access(before, hit, write_back)
+        return Access(before, hit, write_back, read=read)
 
     def _write_back(self, line: int) -> None:
         place = slice(line * LINE_IDXS, (line + 1) * LINE_IDXS)

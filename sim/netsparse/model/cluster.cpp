@@ -64,6 +64,7 @@ void add_nodes(State &s, const Arrays &from) {
         node.writes.due.assign(k.host_requests, -1);
         node.bank_free.resize(k.banks);
         node.line_ready.assign(k.filter_lines, NEVER);
+        node.set_lines.resize(k.filter_sets);
         node.uplink = from.uplink[n];
     }
 }

@@ -9,6 +9,7 @@ constexpr Int NEAR = 7;       // cycles from a lookup to its answer, from the un
 constexpr Int TO_BANK = 7;    // to a bank
 constexpr Int FROM_BANK = 7;  // from a bank to the answer
 constexpr Int FILL = 11;      // beside the memory's latency, for a line that must be fetched
+constexpr Int BLANK = 10;     // for one that is zeros, as its set has lost none
 constexpr Int BLOCK = 16;     // idxs that an answer tells a unit of
 constexpr Int LINE = 512;     // idxs of a line
 
@@ -17,7 +18,10 @@ inline Int visit(State &s, Node &node, Int need, Int t) {
     Int line = s.idx[need] / LINE;
     Int &free = node.bank_free[line % s.k.banks], &ready = node.line_ready[line];
     Int seen = std::max(t + TO_BANK, free);
-    if (ready == NEVER) ready = seen + FILL + s.k.dram_latency;
+    if (ready == NEVER) {
+        bool blank = ++node.set_lines[line % s.k.filter_sets] <= s.k.filter_ways;
+        ready = seen + (blank ? BLANK : FILL + s.k.dram_latency);
+    }
     seen = std::max(seen, ready);
     free = seen + 1;
     return seen;

@@ -19,7 +19,7 @@ struct Shape {
     Int property_bytes, property_beats, property_address, aligned;
     Int read_latency, write_latency, dram_latency, host_requests;
     // The idx filter's caches.
-    Int banks, unit_rows, filter_lines;
+    Int banks, unit_rows, filter_lines, filter_sets, filter_ways;
     // Packets and links.
     Int mtu, packet_beats, link_latency;
     // Middle pipes; room is in beats of an output queue.

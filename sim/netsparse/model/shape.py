@@ -127,6 +127,8 @@ def memory_shape(gather: Gather, params: ClusterParams) -> dict[str, int]:
         "banks": snic.filter_banks,
         "unit_rows": snic.filter.unit_rows,
         "filter_lines": -(-gather.partition.count // (8 * FILTER_LINE_BYTES)),
+        "filter_sets": snic.filter.banks * snic.filter.sets,
+        "filter_ways": snic.filter.ways,
     }
 
 

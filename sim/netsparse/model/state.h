@@ -87,7 +87,7 @@ struct Node {
     Int sends = 0, answers = 0;                                  // PRs that wait
     Int send_turn = 0, serve_turn = 0, answer_turn = 0, answer_time = 0;
     Bus reads, writes;
-    std::vector<Int> bank_free, line_ready;  // of the idx filter
+    std::vector<Int> bank_free, line_ready, set_lines;  // of the idx filter
     List asking;                             // reads that wait for a server
     List completed;                          // requests whose end the host has yet to see
     // With rings: requests to be written, those written and those asked for; when the next one is

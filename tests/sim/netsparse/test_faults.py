@@ -21,6 +21,7 @@ from sim.netsparse.driver import RequestRefused, SnicDriver, WorkRequest
 from sim.netsparse.gather import FILTER_ADDRESS, Gather, build_gather, fill_memories
 from sim.netsparse.gather_in_simulator import set_up, set_up_network, together
 from sim.netsparse.gather_job import JOB
+from sim.netsparse.golden.idx_filter import line_address
 from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
 from sim.netsparse.surroundings.link import LINK_SETTINGS
 from sim.netsparse.surroundings.node import DRAM, HOST
@@ -32,12 +33,14 @@ from tests.sim.netsparse.cases import EIGHT
 
 ROWS, WORDS, IDXS = 600, 17, 300  # properties of 68 bytes
 SIZE = 4 * WORDS
+FAR_ROWS = 3 * 8 * EIGHT.filter_cache_bytes  # node 1 has three lines for every two of the cache
 CLIENTS, SERVERS = 2, 2
 WATCHDOG = 3000
 FAILING, OTHER = 0, 1  # nodes
 AWAY = LeafSpine().link_of(FAILING)
 HOME = AWAY + 1
 BAD = IDXS // 2  # where the idx that is no column stands
+FAR_IDXS = FAR_ROWS // 2 + np.arange(IDXS) % 3 * (FAR_ROWS // 6) + 2 * (np.arange(IDXS) // 3)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +57,7 @@ class Fault:
     request: dict = field(default_factory=dict)  # what differs in the requests of FAILING
     second: dict = field(default_factory=dict)  # what differs in those of its second client
     beyond: bool = False  # an idx that is no column
+    far: bool = False  # more lines of the filter are asked for than its cache holds
     alone: bool = False  # OTHER asks for nothing at first
     bus: str = ""  # of FAILING, that breaks
     silent: bool = False  # because it does not answer
@@ -62,12 +66,15 @@ class Fault:
     other_counts: dict = field(default_factory=dict)  # of OTHER, at least
 
 
-def gather_of(rng, beyond=False):
+def gather_of(rng, beyond=False, far=False):
     """Random idxs; those of FAILING may hold one that is no column."""
-    partition = Partition.blocks(ROWS, 2)
-    properties = rng.integers(0, 1 << 32, (ROWS, WORDS), dtype=np.uint32)
-    idxs = [[[rng.integers(0, ROWS, IDXS)] for _ in range(CLIENTS)] for _ in range(2)]
-    idxs[FAILING][0][0][BAD] = ROWS if beyond else idxs[FAILING][0][0][0]
+    rows = FAR_ROWS if far else ROWS
+    partition = Partition.blocks(rows, 2)
+    properties = rng.integers(0, 1 << 32, (rows, WORDS), dtype=np.uint32)
+    idxs = [[[rng.integers(0, rows, IDXS)] for _ in range(CLIENTS)] for _ in range(2)]
+    if far:  # of one set, one line after the other, so that each leaves and is read again
+        idxs[FAILING] = [[FAR_IDXS + k] for k in range(CLIENTS)]
+    idxs[FAILING][0][0][BAD] = rows if beyond else idxs[FAILING][0][0][0]
     return Gather(partition=partition, properties=properties, idxs=idxs, servers=SERVERS)
 
 
@@ -90,7 +97,7 @@ def broken_buses(idx_address, remote):
     write = {"cause": Cause.PROPERTY_WRITE, "fail_index": host, "bus": "host_write"} | common
     filter_ = {"cause": Cause.FILTER, "fail_index": dram, "bus": "dram"} | common
     mute = fails("read", idx_address, fault=Misdeed.MUTE)
-    filter_read = fails("read", FILTER_ADDRESS + 64, fault=Misdeed.MUTE)
+    filter_read = fails("read", line_address(FAR_IDXS[0], FILTER_ADDRESS), fault=Misdeed.MUTE)
     filter_write = fails("write", FILTER_ADDRESS, fault=Misdeed.DEAF)
     late = {"cause": Cause.WATCHDOG, "registers": {FAILING: {"memory_timeout": 2 * WATCHDOG}}}
     return {
@@ -99,7 +106,7 @@ def broken_buses(idx_address, remote):
         "property write DEAF": Fault(
             host=fails("write", remote, fault=Misdeed.DEAF), silent=True, **write
         ),
-        "filter read MUTE": Fault(dram=filter_read, silent=True, **filter_),
+        "filter read MUTE": Fault(dram=filter_read, silent=True, far=True, **filter_),
         "filter write DEAF": Fault(dram=filter_write, silent=True, **filter_),
         # A unit gives up before the bus is: it is cancelled, and the host is told all the same.
         "idx read MUTE for longer than a request": Fault(host=mute, silent=True, **read | late),
@@ -130,7 +137,8 @@ def faults(gather):
         ),
         "filter read": Fault(
             cause=Cause.FILTER,
-            dram=fails("read", FILTER_ADDRESS + 64),
+            dram=fails("read", line_address(FAR_IDXS[0], FILTER_ADDRESS)),
+            far=True,
             fail_index=2 * FAILING + DRAM,
         ),
         "filter write": Fault(
@@ -205,9 +213,9 @@ def test_fault(tmp_path, rng, name):
     state = rng.bit_generator.state
     fault = faults(gather_of(rng))[name]
     rng.bit_generator.state = state
-    wrong = gather_of(rng, fault.beyond)
+    wrong = gather_of(rng, fault.beyond, fault.far)
     rng.bit_generator.state = state
-    gather = gather_of(rng)
+    gather = gather_of(rng, far=fault.far)
     params, simulator = build_gather(EIGHT, 2, coverage=covers())
     (tmp_path / "fault.pickle").write_bytes(pickle.dumps((gather, fault)))
     run(

@@ -144,7 +144,7 @@ async def what_fails_is_told_of_each(dut):
     ways = [
         (Cause.IDX_READ, HOST, "read", idx),
         (Cause.PROPERTY_WRITE, HOST, "write", at),
-        (Cause.FILTER, DRAM, "read", FILTER_ADDRESS),
+        (Cause.FILTER, DRAM, "write", FILTER_ADDRESS),  # that of zeros, when it is cleared
         (Cause.REMOTE, other + HOST, "read", at),
     ]
     for client, server in PAIRS[::-1]:  # so that what another has had before helps none

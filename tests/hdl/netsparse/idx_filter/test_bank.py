@@ -43,7 +43,7 @@ class Memory:
 
     def counted(self, requests):
         """Whether the bank's events are what was asked of it, and of the memory."""
-        misses, write_backs = len(self.fills.beats), len(self.write_backs.beats)
+        misses, write_backs = self.events["miss"], len(self.write_backs.beats)
         hits = len(requests) - misses
         return list(self.events.values()) == [hits, misses, write_backs, self.failures]
 
@@ -120,12 +120,14 @@ async def answers_may_be_held_up(dut, stalls):
     params = params_in_simulator(FilterCacheParams)
     memory, source, sink = await begin(dut, stalls)
     model = IdxFilter(1 << 14, 1, params.sets, params.ways)
-    for line in range(32):
+    # What is read is what the memory has, were it no zeros; lines of a set that is not full are.
+    for line in range(params.ways * params.sets, 32):
         bits = np.array([random.getrandbits(1) for _ in range(512)], dtype=bool)
         model.bits[line * 512 :][:512] = model.memory[line * 512 :][:512] = bits
         memory.lines[memory.address(line)] = line_of(bits)
-    # The first line is replaced by others of its set, and the last one is used.
-    requests = [(True, line * 512) for line in (0, 4, 8, 12, 16, 31)]
+    # All sets are full; the first line is replaced by others of its set, the last one is used.
+    requests = [(False, line * 512) for line in range(params.ways * params.sets)]
+    requests += [(True, line * 512) for line in (0, 4, 8, 12, 16, 31)]
     requests += [
         (
             random.random() < 0.4,
@@ -136,11 +138,14 @@ async def answers_may_be_held_up(dut, stalls):
     await source.send_all(beats(requests))
     await sink.wait_for(len(requests))
     assert sink.beats == expected(requests, model)
+    assert len(memory.fills.beats) == memory.events["miss"] - params.ways * params.sets
     await ClockCycles(dut.clk, 64)
     assert dut.idle.value
     assert memory.counted(requests)
     for line in range(32):
-        assert memory.lines[memory.address(line)] == line_of(model.memory[line * 512 :][:512])
+        assert memory.lines.get(memory.address(line), 0) == line_of(
+            model.memory[line * 512 :][:512]
+        )
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -150,7 +155,8 @@ async def a_failed_fill_fails_its_request(dut):
     memory, source, sink = await begin(dut, (rarely, rarely))
     memory.bad = {memory.address(5)}
     model = IdxFilter(1 << 14, 1, params.sets, params.ways)
-    requests = [
+    requests = [(False, line * 512) for line in (1, 9)]  # else none is read
+    requests += [
         (random.random() < 0.4, random.choice((1, 1, 5, 9, 13)) * 512 + random.randrange(9))
         for _ in range(150)
     ]

@@ -37,7 +37,7 @@ class Bench:
         self.reads, self.ends = [], []  # (cycle, word); (cycle, "install" or "drop")
         self.fill = (0, 0)  # data and error
         self.filled = 0  # when it came
-        for name in ("start", "filled", "error", "written"):
+        for name in ("start", "blank", "filled", "error", "written"):
             getattr(dut, name).value = 0
         dut.base.value = base
         self.fills = Sink(dut, "fills", stall=stall, callback=self.ask)
@@ -83,27 +83,28 @@ class Bench:
                 if getattr(dut, name).value:
                     self.ends.append((cycle(), name))
 
-    async def exchange(self, *, dirty, error=False, line=None, victim=None):
-        """One miss, checked; cycles from ``start`` to its end."""
+    async def exchange(self, *, dirty, blank=False, error=False, line=None, victim=None):
+        """One miss, checked; cycles from ``start`` to its end. What is ``blank`` is zeros."""
         dut, edge = self.dut, RisingEdge(self.dut.clk)
         for seen in (self.new, self.reads, self.ends, self.fills.beats, self.backs.beats):
             seen.clear()
         line = random.randrange(1 << 7) if line is None else line
         victim = line ^ random.randrange(1, 1 << 7) if victim is None else victim
         self.words = [random.getrandbits(64) for _ in range(LINE_WORDS)]
-        self.fill = random.getrandbits(LINE_IDXS), error
-        dut.start.value, dut.victim_dirty.value = 1, dirty
+        self.fill = 0 if blank else random.getrandbits(LINE_IDXS), error
+        dut.start.value, dut.victim_dirty.value, dut.blank.value = 1, dirty, blank
         dut.line.value, dut.victim_line.value = line, victim
         await edge
         begun = cycle()
         dut.start.value = 0
+        dut.blank.value = random.getrandbits(1)
         dut.line.value = dut.victim_line.value = random.randrange(1 << 7)
         dut.victim_dirty.value = random.getrandbits(1)
         await edge
         while dut.busy.value:
             await edge
         assert not dut.waiting.value
-        assert self.fills.beats == [self.base + LINE_BYTES * line]
+        assert self.fills.beats == ([] if blank else [self.base + LINE_BYTES * line])
         content = sum(word << 64 * k for k, word in enumerate(self.words))
         back = {"address": self.base + LINE_BYTES * victim, "data": content}
         assert self.backs.beats == ([back] if dirty else [])
@@ -117,6 +118,7 @@ class Bench:
             assert [one[1:] for one in self.new] == new
             assert how == "install"
             assert ended == self.new[-2][0]
+            assert self.new[0][0] > begun + DRAIN, "requests ahead write their words until then"
             assert not self.reads or self.reads[-1][0] < self.new[0][0], "the victim is lost"
         return ended - begun
 
@@ -131,6 +133,8 @@ async def lines_change_places(dut, stall, base):
     await bench.exchange(dirty=True, line=last, victim=first)
     for k in range(60):
         await bench.exchange(dirty=random.random() < 0.6, error=k % 7 == 3)
+        if k % 3 == 0:
+            await bench.exchange(dirty=False, blank=True)
     assert params_in_simulator(FilterCacheParams).ways == 2
 
 
@@ -142,3 +146,4 @@ async def latency(dut):
         took = await bench.exchange(dirty=dirty)
         memory = bench.filled - bench.fills.cycles[-1]
         assert took == memory + LineExchange.latency
+    assert await bench.exchange(dirty=False, blank=True) == LineExchange.blank_latency

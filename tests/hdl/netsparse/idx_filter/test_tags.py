@@ -32,6 +32,7 @@ class Set:
         self.order = list(range(ways))
         self.tags = [None] * ways
         self.dirty = [False] * ways
+        self.filled = False  # all ways have held something
 
     def victim(self):
         return self.tags.index(None) if None in self.tags else self.order[0]
@@ -60,6 +61,8 @@ def check(dut, one, tag):
     held = one.tags[victim]
     assert held is None or int(dut.victim_tag.value) == held
     assert int(dut.victim_dirty.value) == (held is not None and one.dirty[victim])
+    one.filled |= None not in one.tags
+    assert int(dut.intact.value) == (not one.filled)
     return hit
 
 
