@@ -35,6 +35,12 @@ def test_tenant_control():
     simulate(TenantControl(PARAMS), __name__, registers=[name.split(".")[1] for name in uses])
 
 
+def legal(**fields):
+    """A command with which nothing is wrong but what ``fields`` make so."""
+    usual = {"switch": 0, "job": 0, "epoch": 0, "ports": 1, "parent": None, "base": 0, "count": 1}
+    return Command(verb=Verb.REGISTER, **(usual | fields))
+
+
 @dataclass
 class Asked:
     """A command under way: what may come of it, as grants that drain may end meanwhile."""
@@ -64,12 +70,12 @@ class Bench:
         self.asked = None
         self.last = None
         self.seen = set()
-        self.first = [self.with_parent(parent) for parent in range(256)]  # commands
-
-    def with_parent(self, parent):
-        """A command with which nothing but the parent's port may be wrong."""
-        zero = {"switch": 0, "job": 0, "epoch": 0, "base": 0, "count": 1}
-        return Command(verb=Verb.REGISTER, ports=1 << (parent == 0), parent=parent, **zero)
+        self.first = [  # commands
+            *(legal(ports=1 << (parent == 0), parent=parent) for parent in range(256)),
+            *(legal(ports=1 | 1 << k) for k in range(32)),
+            *(legal(count=1 | 1 << k) for k in range(32)),
+            *(legal(job=1 << k) for k in range(16)),
+        ]
 
     def some_command(self):
         """Mostly a command that works, or nearly does; often one that was given before."""
