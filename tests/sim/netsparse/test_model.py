@@ -102,10 +102,12 @@ def test_delay_decides_which_reads_join(delay):
 
 
 def test_cycles_grow_with_every_latency():
-    params = SNIC.params_of("tiny", nodes=4)
-    _, least = modelled(params, "europe:nodes=4,rows=800", **RACKS)
+    """That of SNIC memory too, if the idx filter's cache cannot hold all lines."""
+    least_cache = {"filter_banks": 1, "filter_ways": 1, "filter_cache_bytes": 128}
+    params = replace(SNIC.params_of("tiny", nodes=4), **least_cache)
+    _, least = modelled(params, "europe:nodes=4,rows=4000", **RACKS)
     for longer in ("link_latency", "host_latency", "dram_latency"):
-        _, more = modelled(params, "europe:nodes=4,rows=800", **RACKS | {longer: 250})
+        _, more = modelled(params, "europe:nodes=4,rows=4000", **RACKS | {longer: 250})
         assert more.cycles > least.cycles, longer
 
 
