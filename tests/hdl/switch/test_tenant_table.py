@@ -1,6 +1,7 @@
 """A packet in every cycle, right or nearly, of tenants that have parents, while commands come."""
 
 import random
+from dataclasses import replace
 
 import cocotb
 from cocotb.triggers import RisingEdge
@@ -13,7 +14,7 @@ from sim.golden.tenancy import Command, Sizes, State, Unit, Verb, at_start, drai
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.switch.test_tenant_control import packed
+from tests.hdl.switch.test_tenant_control import legal, packed
 
 PARAMS = TreeSwitchParams(ports=5, jobs=3, slots=1 << 16, lanes=2, value_bits=7)
 REFUSED = ("WRONG_WAY", "NOT_GRANTED", "WRONG_JOB", "WRONG_WORKER", "WRONG_RUN", "WRONG_SLOT")
@@ -90,15 +91,15 @@ class Tenants:
         )
         self.tenants = at_start(self.sizes)
         self.uses = [0] * params.jobs
-        self.asked = None
-        self.offered = False
-        self.idle = 0
+        self.asked = self.next = None  # a command under way, and one that waits
+        self.idle = self.decided = 0
         self.seen = set()
 
     def drive(self):
         """A command now and then; before that a use of a job that holds the switch, or its end."""
         progress = {"job": 0, "began": 0, "ended": 0}
-        if self.asked is None and random.random() < 0.1:
+        quiet = self.asked is None and self.next is None
+        if quiet and random.random() < 0.1:
             job = random.randrange(self.params.jobs)
             tenant = self.tenants[job]
             if tenant and tenant.holds:
@@ -107,31 +108,42 @@ class Tenants:
                 self.uses[job] = began
             self.idle = 0
         self.idle += 1
-        if self.asked is None and self.idle > 10 and random.random() < 0.2:
-            self.asked, self.offered = self.some_command(), True
-            self.dut.commands_payload.value = packed(self.asked)
-        self.dut.commands_valid.value = int(self.offered)
+        may = self.idle > 10 if quiet else self.next is None
+        if may and random.random() < (0.2 if quiet else 0.02):
+            self.next = self.some_command()
+            self.dut.commands_payload.value = packed(self.next)
+        self.dut.commands_valid.value = int(self.next is not None)
         self.dut.progress.value = pack(self.params.progress, progress)
 
     def some_command(self):
         """Mostly what works."""
+        if random.random() < 0.1:
+            wrong = ({"count": 0}, {"count": 1 << 31}, {"ports": 1 << 31}, {"job": 1 << 15})
+            return legal(**random.choice(wrong), epoch=random.choice((0, 1 << 31)))
         job = random.randrange(self.params.jobs)
         tenant = self.tenants[job]
-        verbs = (Verb.REGISTER, Verb.ACQUIRE) if not tenant else (Verb.ACQUIRE, Verb.RELEASE)
+        verbs = [Verb.ACQUIRE] * 3 + [Verb.RELEASE if tenant else Verb.REGISTER, Verb.REGISTER]
+        if job == 0 and self.decided < 40:  # it is registered when others have packets
+            verbs = [Verb.ACQUIRE]
         known = max(tenant.closed, tenant.epoch) if tenant else 0
         parent = random.choice((None, random.randrange(self.params.ports)))
         ports = random.getrandbits(self.params.ports)
         return Command(
-            verb=random.choice((*verbs, *verbs, Verb.REGISTER)),
+            verb=random.choice(verbs),
             switch=0,
             job=job,
             epoch=known + random.choice((0, 1, 1, 1 << random.randrange(20))),
             force=random.random() < 0.4,
             ports=ports if parent is None else ports & ~(1 << parent),
             parent=parent,
-            base=random.choice((0, 0x7FF8, self.params.slots - 32)) + random.randrange(24),
+            base=random.choice((0, 0x7FF8, self.params.slots - 32)) + random.randrange(9),
             count=random.randrange(1, 9),
         )
+
+    def share(self):
+        """From now on ports are granted, not the switch."""
+        self.dut.sharing.value = pack(SHARING, {"most": 2, "apart": 1})
+        self.sizes = replace(self.sizes, unit=Unit.PORT)
 
     def check(self, table):
         """The table and the answer are the golden ones."""
@@ -142,27 +154,30 @@ class Tenants:
             if over and not self.uses[job]:
                 self.tenants = drained(self.tenants, job)
         unfinished = sum(uses << k for k, uses in enumerate(self.uses) if table[k]["active"])
-        assert self.asked or self.idle < 3 or int(dut.unfinished.value) == unfinished
+        assert self.asked or self.next or self.idle < 3 or int(dut.unfinished.value) == unfinished
         if not self.asked:
             assert not dut.answered.value
             shown = [(t.holds, t.epoch) if t else (False, 0) for t in self.tenants]
             assert [(bool(e["active"]), e["epoch"]) for e in table] == shown
-        if self.offered and dut.commands_ready.value:
-            self.offered = False
-        elif dut.answered.value:
+        if dut.answered.value:
             self.answers()
+        elif self.next and dut.commands_ready.value:
+            self.asked, self.next = self.next, None
 
     def answers(self):
         """A command has been carried out."""
         command, self.asked, self.idle = self.asked, None, 0
-        finished = not self.uses[command.job]
+        finished = command.job >= self.params.jobs or not self.uses[command.job]
         self.tenants, golden, _ = tenancy_rule(self.sizes, self.tenants, command, finished)
-        if not (self.tenants[command.job] and self.tenants[command.job].holds):
-            self.uses[command.job] = 0
+        self.uses = [
+            uses if tenant and tenant.holds else 0
+            for uses, tenant in zip(self.uses, self.tenants, strict=True)
+        ]
         answer = unpack(TENANT_ANSWER, int(self.dut.answer.value))
         told = answer["kind"].name, answer["reason"].name, answer["owner"], answer["owner_epoch"]
         assert told == (golden.verb.name, golden.reason.name, golden.owner, golden.owner_epoch)
         self.seen.add(golden.verb)
+        self.decided += 1
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -177,6 +192,8 @@ async def lets_good_packets_of_tenants_through(dut):
     table = [unpack(params.job, 0)] * params.jobs
     await start(dut)
     for k in range(12000):
+        if k > 6000 and tenants.asked is None and tenants.sizes.unit is Unit.SWITCH:
+            tenants.share()
         tenants.drive()
         packet, sender = some_packet(params, table)
         valid = not held and random.random() < 0.9
