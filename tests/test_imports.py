@@ -57,6 +57,7 @@ def test_systems_do_not_import_each_other(system):
     "folder",
     [
         "sim/golden",
+        "sim/gather/golden",
         "sim/p4sgd/golden",
         "sim/netsparse/golden",
         "sim/switchgnn/golden",

@@ -33,6 +33,18 @@ def half(value: ValueLike, upper: Value) -> Value:
     return Mux(upper, value[size:], value[:size])
 
 
+def rotated(value: Value, places: Value, bits: int) -> Value:
+    """Return ``value`` with its words of ``bits`` bits ``places`` higher, and around the end.
+
+    Two bits of ``places`` take a LUT for each bit of ``value``.
+    """
+    for low in range(0, len(places), 2):
+        step = places[low : low + 2]
+        ways = [value.rotate_left(bits * (k << low)) for k in range(1 << len(step))]
+        value = Value.cast(Array(ways)[step])
+    return value
+
+
 def rounded_half(value: Value) -> Value:
     """Return ``floor(value / 2 + 1/2)``, the last step of a rounding shift."""
     return (value + 1) >> 1

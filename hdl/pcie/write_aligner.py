@@ -1,9 +1,10 @@
 """Lays the data of writes behind their descriptors."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.arithmetic import rotated
 from hdl.common.component import Component
 from hdl.pcie.descriptors import REQUEST, RequestType
 from hdl.pcie.write_params import WriteRequesterParams
@@ -58,7 +59,7 @@ class WriteAligner(Component):
         with m.If(self.data.valid & self.data.ready):
             m.d.sync += left.eq(self.data.payload)
         descriptor = Signal(REQUEST)
-        placed = turned(mixed, planned.turn)
+        placed = rotated(mixed, planned.turn, 8)
         m.d.comb += [
             descriptor.address.eq(planned.head.address),
             descriptor.dwords.eq(planned.head.dwords),
@@ -75,11 +76,3 @@ class WriteAligner(Component):
             ),
         ]
         return m
-
-
-def turned(value: Value, places: Value) -> Value:
-    """Return the bytes of ``value``, each ``places`` higher and around the end; four ways a LUT."""
-    for low in range(0, len(places), 2):
-        step = places[low : low + 2]
-        value = Array(value.rotate_left(8 * (k << low)) for k in range(1 << len(step)))[step]
-    return value

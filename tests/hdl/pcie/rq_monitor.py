@@ -28,7 +28,7 @@ class Packet:
 
 
 class RqMonitor:
-    """Collects ``packets`` of RQ, which is not ready when ``stall`` says so."""
+    """Collects ``packets`` of RQ, which is not ready when ``stall`` says so; None: others take."""
 
     def __init__(self, dut, name="rq", stall=never):
         self.dut, self.stall = dut, stall
@@ -39,7 +39,8 @@ class RqMonitor:
         self.width = len(self.wires[0])
         self.user = rq_user(self.width)
         self.packets = []
-        self.ready.value = 0
+        if stall:
+            self.ready.value = 0
         cocotb.start_soon(self.watch())
 
     async def watch(self):
@@ -54,7 +55,8 @@ class RqMonitor:
             waiting = now
             if now and self.ready.value:
                 waiting, inside = None, self.enter(inside, *now)
-            self.ready.value = not self.stall()
+            if self.stall:
+                self.ready.value = not self.stall()
 
     def enter(self, packet, bits, keep, last, user_bits):
         """Add a beat to a packet, or begin one; return the packet if it goes on."""

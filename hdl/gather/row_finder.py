@@ -1,0 +1,57 @@
+"""Finds where rows of a table are."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.gather.params import GatherParams
+
+STAGES = 3  #: registers of a DSP slice around and in its multiplier
+
+
+class RowFinder(Component):
+    """``rows`` has for each of ``idxs`` where its row is: ``base`` + idx * ``stride``.
+
+    An idx that is not less than the table's rows is ``beyond`` it, and becomes 0. ``table`` may
+    change when no idx is inside.
+
+    Throughput: an idx a cycle. Latency: :attr:`latency`. Stalls: all wait.
+    """
+
+    latency = STAGES + 1
+
+    def __init__(self, params: GatherParams) -> None:
+        super().__init__(
+            params,
+            {
+                "table": In(params.table),
+                "idxs": In(stream.Signature(params.idx_bits)),
+                "rows": Out(stream.Signature(params.row)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params, table, row = self.params, self.table, self.rows.payload
+        goes = Signal()
+        valid, beyond = Signal(STAGES), Signal(STAGES)
+        idx = Signal(params.idx_bits, reset_less=True)
+        stride = Signal(params.stride_bits, reset_less=True)
+        product = Signal(params.idx_bits + params.stride_bits, reset_less=True)
+        place = Signal(len(product), reset_less=True)
+        outside = self.idxs.payload >= table.rows
+        m.d.comb += [goes.eq(~self.rows.valid | self.rows.ready), self.idxs.ready.eq(goes)]
+        with m.If(goes):
+            m.d.sync += [
+                idx.eq(Mux(outside, 0, self.idxs.payload)),
+                stride.eq(table.stride),
+                product.eq(idx * stride),
+                place.eq(product),
+                valid.eq((valid << 1 | self.idxs.valid)[:STAGES]),
+                beyond.eq((beyond << 1 | outside)[:STAGES]),
+                self.rows.valid.eq(valid[-1]),
+                row.address.eq((table.base[2:] + (place >> 2))[: len(row.address)]),
+                row.beyond.eq(beyond[-1]),
+            ]
+        return m
