@@ -142,16 +142,17 @@ class Completer(Component):
         dwords = REQUEST_DWORDS + Mux(writes, request.dwords[:2], 0)
         keep = Array((1 << count) - 1 for count in range(REQUEST_DWORDS + 3))[dwords]
         complete = ~packet.discontinued & (packet.keep == keep)
-        gaps = looked_up(unasked, first, Mux(one, first, packet.enables[1]), bits=3)
+        # Bytes of the outer dwords that lie outside those that are asked for.
+        before = looked_up(lowest, first, bits=2)
+        behind = looked_up(above, Mux(one, first, packet.enables[1]), bits=2)
+        gaps = looked_up(lambda before, behind: before + behind, before, behind, bits=3)
         m.d.sync += [
             verdict.posted.eq(looked_up(lambda kind: kind == 1 or kind >= 12, request.kind)),
             verdict.unsupported.eq(~supported),
             verdict.malformed.eq(supported & ~complete),
             verdict.good.eq(supported & complete),
             verdict.bytes.eq(Mux(known, ((request.dwords << 2) - gaps)[:13], 4)),
-            verdict.address.eq(
-                Mux(known, Cat(looked_up(lowest, first, bits=2), request.address[:5]), 0)
-            ),
+            verdict.address.eq(Mux(known, Cat(before, request.address[:5]), 0)),
         ]
         return verdict
 
@@ -188,14 +189,11 @@ class Completer(Component):
             m.d.comb += [user.starts.eq(1), user.ends.eq(1), user.end_dword[0].eq(last)]
 
 
-def unasked(first: int, last: int) -> int:
-    """Return how many bytes of the outer dwords lie outside those that are asked for.
-
-    ``first`` and ``last`` are their byte enables. If none is asked for, one is answered.
-    """
-    return lowest(first) + (4 - last.bit_length() if last else 3)
-
-
 def lowest(enables: int) -> int:
     """Return the place of the first byte that is enabled, 0 if there is none."""
     return (enables & -enables).bit_length() - 1 if enables else 0
+
+
+def above(enables: int) -> int:
+    """Return how many bytes are above the last one that is enabled; one counts if there is none."""
+    return 4 - enables.bit_length() if enables else 3

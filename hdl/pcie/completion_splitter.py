@@ -5,9 +5,8 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import bits_for
 
-from hdl.common.arithmetic import data_register, looked_up
+from hdl.common.arithmetic import data_register
 from hdl.common.component import Component
 from hdl.common.streams import StreamRegister, StreamRegisterParams
 from hdl.pcie.axis import PcieStreamSignature, beat_layout, rc_user
@@ -44,11 +43,14 @@ class CompletionSplitter(Component):
         index = Signal(range(count))  # which of those that begin is next
         valid, beat, ready = self.take(m, inside)
         step, steps = Signal(params.step), data_register(m, self.steps.payload)
-        ends = Array(beat.ends[k] if k < count else 0 for k in range(count + 1))
-        end_dwords = Array(beat.end_dword[k] if k < count else 0 for k in range(count + 1))
-        # The number of the end of the head, if it ends.
-        own = looked_up(lambda begun, goes_on: begun + goes_on, index, inside, bits=bits_for(count))
-        last = Mux(step.head.ends, end_dwords[own], params.lanes - 1)
+        # The end of the head, if it ends, behind that of the tail, if it goes on up to there.
+        head_ends = Mux(inside, Array([*list(beat.ends)[1:], 0])[index], Array(beat.ends)[index])
+        head_end = Mux(
+            inside,
+            Array([*list(beat.end_dword)[1:], 0])[index],
+            Array(beat.end_dword)[index],
+        )
+        last = Mux(step.head.ends, head_end, params.lanes - 1)
         segment = Array(beat.start_segment[k] for k in range(count))[index]
         m.d.comb += [
             step.data.eq(beat.data),
@@ -60,7 +62,7 @@ class CompletionSplitter(Component):
             ),
             step.head.valid.eq(Array(beat.starts)[index]),
             step.head.segment.eq(segment),
-            step.head.ends.eq(step.head.valid & ends[own]),
+            step.head.ends.eq(step.head.valid & head_ends),
             step.head.count.eq(
                 Mux(step.head.valid, last - Cat(Const(COMPLETION_DWORDS - 1, 2), segment), 0)
             ),

@@ -6,7 +6,7 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import delay, looked_up
+from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.common.fifo import DISTRIBUTED_WORDS, Fifo, FifoParams
 from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
@@ -64,7 +64,7 @@ class ReadReturn(Component):
         final = Signal()  # its last line is read
         reads = Signal()
         # Two ticks, or three.
-        overdue = looked_up(lambda now, then: now - then >> 1, self.epoch, entry.epoch)
+        overdue = self.epoch[1] ^ entry.epoch[1] ^ (~self.epoch[0] & entry.epoch[0])
         shift = params.lane_bits + 2
         m.d.comb += [
             final.eq(line == top[shift:]),

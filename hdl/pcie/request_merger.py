@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import delay, looked_up
+from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from hdl.pcie.axis import PcieStreamSignature, check_data_bits, rq_user
@@ -70,11 +70,18 @@ class RequestMerger(Component):
             self.rq.tvalid.eq(arbiter.o.valid),
             arbiter.o.ready.eq(self.rq.tready),
             taken.eq(arbiter.o.valid & arbiter.o.ready & (arbiter.o.payload.index == READS)),
-            arbiter.hold[READS].eq(
-                looked_up(lambda reads, credits: reads >= credits, under_way, self.credits)
-            ),
+            arbiter.hold[READS].eq(~less(under_way, self.credits)),
         ]
         begins = self.reads.tvalid & self.reads.tready
         counted = delay(m, taken, CREDITS_LATE - 1, "taken", reset_less=False)
         m.d.sync += under_way.eq((under_way + begins - counted)[: len(under_way)])
         return m
+
+
+def less(value: Value, limit: Value) -> Value:
+    """Return whether ``value`` is less than ``limit``, bit by bit, without a carry chain."""
+    found = Const(0)
+    for k in range(len(limit)):
+        bit = value[k] if k < len(value) else Const(0)
+        found = (limit[k] & ~bit) | (found & (limit[k] | ~bit))
+    return found

@@ -95,6 +95,8 @@ class WritePlanner(Component):
         one = ~over(piece.bytes, 4)
         ending = piece.bytes[:2]  # bytes of the last dword, 0 if all
         dwords = piece.bytes[2:] + ending.any()
+        begun = looked_up(lambda skip: 0xF << skip, piece.skip, bits=4)
+        ended = looked_up(lambda ending: (1 << (ending or 4)) - 1, ending, bits=4)
         m.d.comb += self.pieces.ready.eq(~held | leaves)
         with m.If(self.pieces.ready):
             m.d.sync += [
@@ -103,12 +105,8 @@ class WritePlanner(Component):
                 packet.top.eq((piece.bytes + (DESCRIPTOR_BYTES - 1))[:top_bits]),
                 packet.head.address.eq(piece.address),
                 packet.head.dwords.eq(dwords[: len(packet.head.dwords)]),
-                packet.head.first_enable.eq(
-                    looked_up(enables, piece.skip, Mux(one, ending, 0), bits=4)
-                ),
-                packet.head.last_enable.eq(
-                    Mux(one, 0, looked_up(lambda ending: enables(0, ending), ending, bits=4))
-                ),
+                packet.head.first_enable.eq(begun & (ended | ~one.replicate(4))),
+                packet.head.last_enable.eq(Mux(one, 0, ended)),
                 packet.final.eq(piece.last),
                 packet.user.eq(piece.user),
             ]
@@ -126,8 +124,3 @@ class WritePlanner(Component):
                 "user": params.user_bits,
             }
         )
-
-
-def enables(skip: int, ending: int) -> int:
-    """Return the bits of a dword's bytes from ``skip`` to before ``ending``, or to the end if 0."""
-    return (0xF << skip) & (0xF if ending == 0 else (1 << ending) - 1)

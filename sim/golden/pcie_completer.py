@@ -99,7 +99,7 @@ class Registers:
             self.access(request, k, mask)
             for k, mask in enumerate(request.enables[: request.dwords])
         ]
-        if False in answers:
+        if any(found is False for found in answers):  # not 0, which is equal to it
             self.counts["refused"] += 1
             return None if request.posted else Answer(Status.ABORTED, count, lower)
         return None if request.posted else Answer(Status.SUCCESS, count, lower, tuple(answers))

@@ -9,6 +9,7 @@ from cocotb.triggers import RisingEdge
 
 from hdl.pcie.completion_splitter import CompletionSplitter
 from hdl.pcie.params import ReadRequesterParams
+from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, Sink, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.pcie.read_bench import RcPacker
@@ -22,7 +23,8 @@ def test_completion_splitter(data_bits):
 
 def some_packet(number, longest):
     """A descriptor with a number, and up to so many dwords of data."""
-    return [number, *(random.getrandbits(32) for _ in range(2 + random.randrange(longest + 1)))]
+    count = 2 + random.randrange(longest + 1)
+    return [number, *(random.choice([0, random.getrandbits(32)]) for _ in range(count))]
 
 
 def steps_of(rest, packets):
@@ -52,6 +54,7 @@ def steps_of(rest, packets):
 async def each_begin_has_a_step(dut, stalls, longest):
     params = params_in_simulator(ReadRequesterParams)
     packer, (source, sink) = RcPacker(params), stalls
+    discontinue = pack(packer.user, {"discontinue": 1})
     head = data.StructLayout(params.step["head"].shape.members | {"descriptor": 96})
     shape = data.StructLayout(params.step.members | {"head": head})  # any bits in a descriptor
     steps = Sink(dut, "steps", stall=sink, shape=shape)
@@ -74,7 +77,10 @@ async def each_begin_has_a_step(dut, stalls, longest):
             begins.append((place, count, count == len(whole), whole))
             at, left = at + 1, len(whole) - count
             place += -(-count // 4) * 4
-        wanted += steps_of(rest, begins)
+        # Lost data, of whatever lies in the beat.
+        corrupt = random.getrandbits(1)
+        beats[-1] = beats[-1][0], beats[-1][1] | corrupt * discontinue
+        wanted += [(*step, corrupt) for step in steps_of(rest, begins)]
     for dwords, user in beats:
         while source():
             dut.rc_tvalid.value = 0
@@ -85,7 +91,8 @@ async def each_begin_has_a_step(dut, stalls, longest):
             await RisingEdge(dut.clk)
     dut.rc_tvalid.value = 0
     await steps.wait_for(len(wanted))
-    for k, (step, (tail, head)) in enumerate(zip(steps.beats, wanted, strict=True)):
+    for k, (step, (tail, head, corrupt)) in enumerate(zip(steps.beats, wanted, strict=True)):
+        assert step["corrupt"] == corrupt, k
         assert step["tail"] == tail, k
         assert step["head"]["valid"] == (head is not None), k
         if head is not None:

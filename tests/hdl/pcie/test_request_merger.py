@@ -21,6 +21,9 @@ def test_request_merger():
     simulate(RequestMerger(RequestMergerParams(data_bits=WIDTH)), __name__)
 
 
+DISCONTINUE = pack(rq_user(WIDTH), {"discontinue": 1})
+
+
 class Packets:
     """Drives packets of RQ into an input, each without a gap; their tags count them."""
 
@@ -37,7 +40,14 @@ class Packets:
     def add(self, dwords=0):
         """Add a read, or a write of so many dwords."""
         kind = RequestType.MEMORY_WRITE if dwords else RequestType.MEMORY_READ
-        head = {"kind": kind, "dwords": dwords or 1, "tag": self.count % 256}
+        head = {
+            "kind": kind,
+            "dwords": dwords or 1,
+            "tag": self.count % 256,
+            "address": random.getrandbits(62),
+            "requester": random.getrandbits(16),
+            "completer": random.getrandbits(16),
+        }
         self.count += 1
         bits = pack(REQUEST, head) | random.getrandbits(32 * dwords + 1) << 128 >> 1
         rest, lanes = 4 + dwords, WIDTH // 32
@@ -46,7 +56,7 @@ class Packets:
                 "tdata": bits & (1 << WIDTH) - 1,
                 "tkeep": (1 << min(rest, lanes)) - 1,
                 "tlast": rest <= lanes,
-                "tuser": pack(rq_user(WIDTH), {"first_enable": 15}),
+                "tuser": random.getrandbits(rq_user(WIDTH).size) & ~DISCONTINUE,
             }
             rest, bits = rest - lanes, bits >> WIDTH
             self.waiting.append((beat, rest <= 0))
