@@ -83,6 +83,7 @@ DESIGN = Design(
         },
     },
     preset="u280",
+    guide="gen.guides.netsparse_snic:guide",
     runs=[
         Run(
             command="spmm",

@@ -1,12 +1,14 @@
 """Makes the programming guide of a design: a template filled from the hardware's definitions."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
+
+from hdl.common.registers import RegisterMap
 
 HERE = Path(__file__).parent
 
@@ -27,3 +29,65 @@ def as_html(guide: str) -> Markup:
     """Return a guide's text below its title as HTML."""
     body = guide.partition("\n")[2].replace("\n## ", "\n### ")  # below a section of the page
     return Markup(MarkdownIt("commonmark").enable("table").render(body))
+
+
+def rows(map: RegisterMap, uses: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Yield where each field of ``uses`` is, and its use, in the order of addresses."""
+    for address, register in map.placed:
+        for offset, field in zip(register.offsets, register.fields, strict=True):
+            if field.name in uses:
+                yield {
+                    "address": f"0x{address:03X}",
+                    "register": register.name,
+                    "field": field.name,
+                    "bits": span(offset, offset + field.bits - 1),
+                    "use": uses[field.name],
+                }
+
+
+def resets(map: RegisterMap) -> str:
+    """Return which settings are not 0 after a reset, and their values, in a line."""
+    fields = (field for _, register in map.placed for field in register.fields)
+    return ", ".join(f"`{field.name}` {field.init}" for field in fields if field.init)
+
+
+def span(first: int, last: int) -> str:
+    """Return a range of bits as text, the highest first: one number where it is one bit."""
+    return f"{last}:{first}" if last > first else f"{first}"
+
+
+def byte_span(first: int, last: int) -> str:
+    """Return a range of bytes as text: one number where it is one byte."""
+    return f"{first} to {last}" if last > first else f"{first}"
+
+
+def little_rows(layout: Any, uses: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Yield bytes, field and use of each field of a struct in whose bytes the lowest bit is bit 0.
+
+    A field that does not begin or end with a byte has its bits named.
+    """
+    for name, field in layout:
+        first, last = field.offset, field.offset + field.width - 1
+        if first % 8 == 0 and last % 8 == 7:
+            place = byte_span(first // 8, last // 8)
+        elif first // 8 == last // 8:
+            several = "s" if last > first else ""
+            place = f"{first // 8}, bit{several} {span(first % 8, last % 8)}"
+        else:
+            place = f"{byte_span(first // 8, last // 8 - 1)}, and {last // 8}, bits {last % 8}:0"
+        yield {"bytes": place, "field": name, "use": uses[name]}
+
+
+def number_of(layout: Any, values: Mapping[str, Any]) -> int:
+    """Return the number that a struct of ``layout`` is; fields that are left out are zero."""
+    return layout.const(values).as_bits()
+
+
+def spaced(octets: bytes) -> str:
+    """Return bytes in hexadecimal, the first one first, with a space between each two."""
+    return octets.hex(" ")
+
+
+def lines(octets: bytes, each: int = 16) -> list[str]:
+    """Return bytes in hexadecimal, so many to a line, each line with the number of its first."""
+    return [f"{k:4}: {spaced(octets[k : k + each])}" for k in range(0, len(octets), each)]

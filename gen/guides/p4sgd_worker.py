@@ -1,10 +1,8 @@
 """Finds what the programming guide of a P4SGD worker says of its sizes, addresses and registers."""
 
-from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gen.guides.guide import filled
-from hdl.common.registers import RegisterMap
+from gen.guides.guide import filled, rows
 from hdl.p4sgd.engine.params import PORT_BITS, EngineParams
 from hdl.p4sgd.host.control import START_CYCLES, Cause
 from hdl.p4sgd.host.model_address import group_address, model_bus
@@ -151,21 +149,6 @@ def values(params: WorkerParams) -> dict[str, Any]:
         "ex": example(params),
         "known": known_answer(engine),
     }
-
-
-def rows(map: RegisterMap, uses: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Yield where each field of ``uses`` is, and its use, in the order of addresses."""
-    for address, register in map.placed:
-        for offset, field in zip(register.offsets, register.fields, strict=True):
-            if field.name in uses:
-                last = offset + field.bits - 1
-                yield {
-                    "address": f"0x{address:03X}",
-                    "register": register.name,
-                    "field": field.name,
-                    "bits": f"{last}:{offset}" if last > offset else f"{offset}",
-                    "use": uses[field.name],
-                }
 
 
 def known_answer(engine: EngineParams) -> dict[str, Any] | None:
