@@ -13,6 +13,7 @@ DESIGN = Design(
         "paper": {"ports": 16, "jobs": 32},
     },
     preset="small",
+    guide="gen.guides.p4sgd_switch:guide",
     runs=[
         Run(session="sim.mina.switch_session:TenantSwitchSession"),
         Run(name="schedule", session="sim.mina.schedule_session:ScheduleSession"),

@@ -13,6 +13,7 @@ DESIGN = Design(
         "32-port": {"ports": 32, "jobs": 32},
     },
     preset="8-port",
+    guide="gen.guides.p4sgd_switch:guide",
     runs=[Run(session="sim.p4sgd.switch_session:SwitchSession")],
     cards={
         "u280": Card(

@@ -21,7 +21,7 @@ class Registers:
         for address, _, field, high, low in ROW.findall(text):
             first = int(low or high)
             self.places[field] = (int(address, 16), first, int(high) - first + 1)
-        line = re.search(r"After reset all settings are 0, apart from (.*)\.\n", text)
+        line = re.search(r"After reset all settings are 0(.*)\.\n", text)
         self.words = {}
         for field, value in re.findall(r"`(\w+)` (\d+)", line[1]):
             self._set(field, int(value))

@@ -1,0 +1,171 @@
+"""Finds what the programming guide of P4SGD's switch says, with tenants and parents if it has any.
+
+MINA's switch is this one with both.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from gen.guides import p4sgd_switch_uses as uses
+from gen.guides.guide import filled, lines, little_rows, number_of, resets, rows
+from hdl.p4sgd.network.frame import ETHERTYPE_ON_WIRE, FRAME_BYTES, LANES, VERSION, Frame
+from hdl.p4sgd.network.tree_frame import LEVEL_BITS, MORE_BYTES, SUM_BITS
+from hdl.p4sgd.switch.params import PAYLOAD_BITS, USES, SwitchParams
+from hdl.p4sgd.switch.registers import constants, switch_registers
+from hdl.switch.control_port import CONTROL_COUNTERS
+from hdl.switch.tenancy_head import TenancyHead, TenancyKind
+from hdl.switch.tenant_counters import TENANT_COUNTERS
+from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
+
+#: of the known answer: Ethernet addresses as bytes, and what two workers of job 1 send
+SWITCH, GROUP, WORKERS = b"\x02\0\0\0\0\x10", b"\x03\0\0\0\0\x01", b"\x02\0\0\0\0\0"
+EPOCH, MOST_SLOTS = 9, 4
+ACTIVATIONS = (
+    (1, -1, 0x7FFF_FFFF, -0x8000_0000, 0, 100, -7, 5),
+    (2, -2, 1, -1, 0, -100, 7, 5),
+)
+BOARD = {"links": "bit p reads 1 when frames pass at cage p, which is port p"}
+
+
+def guide(params: SwitchParams) -> str:
+    """Return the programming guide of a switch, in Markdown."""
+    return filled("p4sgd_switch.md.j2", values(params))
+
+
+def told(params: SwitchParams) -> dict[str, dict[str, str]]:
+    """Return the uses of all fields of the switch's registers, by the table that tells them."""
+    tenants = params.tenants
+    return {
+        "addresses": uses.ADDRESSES | (uses.PARENTS if params.parents else {}),
+        "sharing": uses.SHARING if tenants else {},
+        "job": uses.JOB | (uses.TENANT_JOB if tenants else {}),
+        "state": uses.STATE | (uses.TENANT_STATE if tenants else uses.COMMANDS),
+        "counters": uses.COUNTS | (uses.TENANT_COUNTS if tenants else {}),
+    }
+
+
+def values(params: SwitchParams) -> dict[str, Any]:
+    """Return what the template of the guide names."""
+    registers = switch_registers(params)
+    board = board_registers(BoardRegistersParams(cages=2, hbm=False))
+    verdicts = {one.name: one.value for one in params.verdict}
+    absent = () if params.parents else uses.OF_PARENTS
+    reasons = uses.REASONS if params.tenants else uses.REFUSALS
+    return {
+        "params": params,
+        "name": "a MINA switch" if params.tenants else "a P4SGD switch",
+        "P": params.ports,
+        "J": params.jobs,
+        "S": params.slots,
+        "identity": f"0x{constants(params)['identity']:08X}",
+        "version": constants(params)["version"],
+        "bytes": FRAME_BYTES,
+        "longer": FRAME_BYTES + MORE_BYTES,
+        "lanes": LANES,
+        "uses": USES,
+        "level_bits": LEVEL_BITS,
+        "sum_bits": SUM_BITS,
+        "frame": list(little_rows(Frame.as_shape(), uses.FRAME_USES)),
+        "head": list(little_rows(TenancyHead.as_shape(), uses.HEAD_USES)),
+        "kinds": [(kind.value, kind.name, what) for kind, what in uses.KINDS.items()],
+        "verdicts": [
+            (verdicts[name], name, what)
+            for name, what in uses.VERDICTS.items()
+            if name in verdicts and name not in absent
+        ],
+        "judged": [name for name in uses.JUDGED if name in verdicts and name not in absent],
+        "reasons": [(one.value, one.name, why) for one, why in reasons.items()],
+        "tenant_counters": [
+            (k, name, uses.TENANT_COUNTED[name])
+            for k, (name, _) in enumerate(TENANT_COUNTERS.counters)
+        ],
+        "control_counters": [
+            (k, name, uses.CONTROL_COUNTED[name])
+            for k, (name, _) in enumerate(CONTROL_COUNTERS.counters)
+        ],
+        **{f"{name}_rows": list(rows(registers, fields)) for name, fields in told(params).items()},
+        "resets": resets(registers),
+        "board": list(rows(board, BOARD)),
+        "board_base": f"0x{BASE:X}",
+        "known": known_answer(params),
+    }
+
+
+def known_answer(params: SwitchParams) -> dict[str, Any] | None:
+    """Return an AllReduce of two workers, frame by frame; None for a build that cuts numbers."""
+    if (params.lanes, params.value_bits) != (LANES, PAYLOAD_BITS):
+        return None
+    job, slots = min(1, params.jobs - 1), min(MOST_SLOTS, params.slots // 2)
+    return {
+        "switch": SWITCH.hex(" "),
+        "group": GROUP.hex(" "),
+        "job": job,
+        "epoch": EPOCH,
+        "base": slots,
+        "slots": slots,
+        "steps": list(known_steps({"job": job, "epoch": EPOCH, "seq": slots})),
+        "commands": [lines(each) for each in known_commands(job, slots)] if params.tenants else [],
+    }
+
+
+def known_steps(same: dict[str, int]) -> Iterator[dict[str, Any]]:
+    """Yield what comes to the switch, and its answer; ``same`` are the fields of all frames."""
+    exact = [sum(lanes) for lanes in zip(*ACTIVATIONS, strict=True)]
+    most = (1 << PAYLOAD_BITS - 1) - 1
+    clamped = [max(-most - 1, min(value, most)) for value in exact]
+    saturated = sum((a != b) << k for k, (a, b) in enumerate(zip(exact, clamped, strict=True)))
+    down = same | {"destination": GROUP, "source": SWITCH, "bm": 3}
+    up = [
+        same | {"destination": SWITCH, "source": WORKERS[:5] + bytes([port]), "bm": 1 << port}
+        for port in range(2)
+    ]
+    partials = [
+        frame(**each, is_agg=1, payload=payload)
+        for each, payload in zip(up, ACTIVATIONS, strict=True)
+    ]
+    pending = frame(**(down | {"bm": 1}), is_agg=1, acked=1)
+    full = frame(**down, is_agg=1, payload=clamped, saturated=saturated)
+    for port, who, sent, what, answer in (
+        (0, "a partial activation", partials[0], "nothing", b""),
+        (0, "the same again", partials[0], "pending, to port 0", pending),
+        (1, "a partial activation", partials[1], "the sum, to both ports", full),
+        (0, "an acknowledgement", frame(**up[0]), "nothing", b""),
+        (1, "an acknowledgement", frame(**up[1]), "acked, to both ports", frame(**down, acked=1)),
+    ):
+        yield {
+            "port": port,
+            "who": who,
+            "frame": lines(sent),
+            "what": what,
+            "answer": lines(answer),
+        }
+
+
+def frame(**fields: Any) -> bytes:
+    """Return a frame of these fields; addresses are bytes in the order of the wire."""
+    fields = {
+        name: int.from_bytes(value, "little") if isinstance(value, bytes) else value
+        for name, value in fields.items()
+    }
+    same = {"ethertype": ETHERTYPE_ON_WIRE, "version": VERSION}
+    return number_of(Frame.as_shape(), same | fields).to_bytes(FRAME_BYTES, "little")
+
+
+def known_commands(job: int, slots: int) -> list[bytes]:
+    """Return the frames that register the known answer's job, and acquire the switch for it."""
+    same = {
+        "destination": int.from_bytes(SWITCH, "little"),
+        "source": int.from_bytes(WORKERS, "little"),
+        "ethertype": ETHERTYPE_ON_WIRE,
+        "version": VERSION,
+        "job": job,
+    }
+    entry = {"epoch": EPOCH - 1, "ports": 3, "base": slots, "count": slots}
+    shape = TenancyHead.as_shape()
+    return [
+        number_of(shape, same | head).to_bytes(shape.size // 8, "little")
+        for head in (
+            {"kind": TenancyKind.REGISTER.value, **entry},
+            {"kind": TenancyKind.ACQUIRE.value, "epoch": EPOCH},
+        )
+    ]

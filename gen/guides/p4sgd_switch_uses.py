@@ -1,0 +1,214 @@
+"""Holds what each register, field and number of P4SGD's switch is for, for its guide."""
+
+from hdl.switch.params import Refusal
+from hdl.switch.tenancy_head import Reason, TenancyKind
+
+
+def address(name: str, what: str) -> dict[str, str]:
+    """Return the uses of the two registers of an Ethernet address."""
+    return {
+        f"{name}_low": f"bytes 0 to 3 of {what}, byte 0 lowest",
+        f"{name}_high": "bytes 4 and 5",
+    }
+
+
+ADDRESSES = {
+    **address("switch_address", "the switch's own address, which frames are sent to"),
+    **address("group_address", "the address that answers are sent to, which all workers take"),
+}
+PARENTS = {
+    **address("parent_address", "the address of the switches above"),
+    "place_at_parents": "the number of their port to this switch",
+}
+#: a job; a command takes these fields as they are
+JOB = {
+    "job_number": "number of the job",
+    "job_epoch": "number of the job's run",
+    "job_ports": "bit p for each port p with a worker",
+    "job_base": "number of its first slot",
+    "job_slots": "number of its slots",
+}
+TENANT_JOB = {
+    "job_epoch": "the number of a grant, as each command wants it",
+    "job_parent_port": "number of the port towards the parent, to register",
+    "job_has_parent": "1 if the job has a parent here, to register",
+    "job_force": "1 to release at once whatever the slots hold",
+}
+SHARING = {
+    "most_granted": "most jobs that hold the switch at a time, unless `ports_apart` is 1",
+    "ports_apart": "1 to let all jobs hold it that have no port in common",
+    "control_ports": "bit p for each port p that takes frames with commands",
+}
+#: what a host reads, and commands that it gives
+STATE = {
+    "identity": "reads as above",
+    "version": "reads as above",
+    "ports": "reads P",
+    "jobs": "reads J",
+    "slots": "reads S",
+    "clear_counters": "write 1 to set all counters to zero",
+    "busy": "reads 1 while a command is being carried out",
+    "refused": "reads 1 if the last command had no effect",
+    "reason": "reads why",
+    "clearing_counters": "reads 1 while verdicts are not counted, also after reset",
+    "active_jobs": "reads bit j as 1 while job j may use its slots",
+}
+COMMANDS = {
+    "start_job": "write 1 to clear the job's slots, then take its frames",
+    "stop_job": "write 1 to take no more frames of `job_number`",
+}
+TENANT_STATE = {
+    "register_job": "write 1 to enter a job",
+    "acquire_job": "write 1 to try to get the switch for it",
+    "release_job": "write 1 to end its grants up to `job_epoch`",
+    "answered": "reads the answer to the last command, by the table of kinds",
+    "ignored": "reads 1 if a command was lost, as another was being carried out",
+    "owner": "reads the job that was in the way, or else the command's own",
+    "owner_epoch": "reads the number of its grant, 0 if it has none",
+    "registered_jobs": "reads bit j as 1 if job j is registered",
+    "draining_jobs": "reads bit j as 1 while job j drains",
+    "unfinished_jobs": "reads bit j as 1 while a use of a slot of job j goes on",
+    "granted_epoch": "reads the number of the grant of `job_number`, 0 if it has none",
+}
+COUNTS = {
+    "counter_port": "the port whose counters are shown",
+    "counter_verdict": "the number of the verdict",
+    "counter_exists": "reads 1 if there is such a port",
+    "counter_value": "reads the frames of the port that met the verdict",
+    "overflows": "reads the frames lost as the port's queue was full",
+    "answers_sent": "reads the answers that left by the port",
+    "answers_dropped": "reads the answers lost as the port did not take them",
+    "packets": "reads the frames of all ports that came to a slot",
+    "cycles": "reads the cycles from the first of them to the last",
+    "saturations": "reads the lanes of complete sums that were clamped, each once",
+}
+TENANT_COUNTS = {
+    "counter_job": "the job whose counters are shown",
+    "tenant_counter": "the number of its counter",
+    "tenant_count": "reads the counter",
+    "tenant_verdicts": "reads the frames of the job that met the verdict `counter_verdict`",
+    "control_counter": "the number of the counter of commands by `counter_port`",
+    "control_count": "reads it",
+}
+FRAME_USES = {
+    "destination": "Ethernet address, first byte first",
+    "source": "Ethernet address, first byte first",
+    "ethertype": "88 B5",
+    "version": "2",
+    "is_agg": "flag, see below",
+    "acked": "flag, see below",
+    "no_flags": "zero",
+    "bm": "bitmap of ports",
+    "job": "number of the job",
+    "epoch": "number of the job's run, its low 16 bits",
+    "seq": "number of the slot",
+    "use": "number of the slot's use, modulo 256",
+    "saturated": "bit k if lane k of a full activation was clamped",
+    "payload": "eight activations, each of 4 bytes in two's complement",
+}
+HEAD_USES = {
+    "destination": "Ethernet address, first byte first",
+    "source": "Ethernet address, first byte first",
+    "ethertype": "88 B5",
+    "version": "2",
+    "kind": "the table of kinds",
+    "switch": "any number of the controller's; the answer repeats it",
+    "job": "number of the job",
+    "owner": "REFUSED: the job that was in the way, or else the command's own",
+    "epoch": "number of the grant",
+    "owner_epoch": "REFUSED: number of the owner's grant, 0 if it has none",
+    "ports": "REGISTER: bit p for each port p with a child",
+    "base": "REGISTER: number of its first slot",
+    "parent": "REGISTER: number of the port towards the parent",
+    "reason": "REFUSED: the table of reasons",
+    "count": "REGISTER: number of its slots",
+    "force": "RELEASE: end the grant whatever the slots hold",
+    "has_parent": "REGISTER: the job has a parent here",
+    "no_flags": "zero",
+    "nothing": "zero",
+}
+VERDICTS = {
+    "ADDED": "a partial activation that was not in the sum yet",
+    "REPEATED_PARTIAL": "a partial activation that is in the sum",
+    "ACKNOWLEDGED": "the first acknowledgement of a complete sum by this port",
+    "REPEATED_ACK": "a further one",
+    "PREVIOUS_ACK": "an acknowledgement of the use before",
+    "EARLY": "a partial activation of the next use, while this one goes on",
+    "PREMATURE_ACK": "an acknowledgement of a sum that is not complete",
+    "STALE": "a frame of another use",
+    "WRONG_SLOT": "its slot is outside the job's",
+    "WRONG_RUN": "its epoch is not the job's",
+    "WRONG_WORKER": "its bm is not exactly the bit of the port that it came by",
+    "WRONG_JOB": "its job is not there, or has nobody at this port",
+    "MALFORMED": "its length is wrong, bits are set that are zero, or only a switch may send it",
+    "FOREIGN": "its destination, ethertype or version is another",
+    "CORRUPT": "the MAC says that its checksum is wrong: `tuser` is 1 with its last beat",
+    "NOT_GRANTED": "its job does not hold the switch",
+    "DRAINING": "a partial activation that would begin a use, while its job drains",
+    "FULL": "the parent's full activation, which the slot waits for",
+    "FREED": "the parent's acked, which the slot waits for",
+    "PENDING": "the parent's pending, while the slot waits",
+    "REPEATED": "what the parent has said before",
+    "UNASKED": "an answer of the parent to what has not gone up",
+    "WRONG_WAY": "a child sent what only a parent may, or the parent what only a child may",
+}
+OF_TENANTS = ("NOT_GRANTED", "DRAINING")
+OF_PARENTS = ("FULL", "FREED", "PENDING", "REPEATED", "UNASKED", "WRONG_WAY")
+#: verdicts that need no slot, in the order in which they are looked for
+JUDGED = (
+    "CORRUPT",
+    "FOREIGN",
+    "MALFORMED",
+    "WRONG_JOB",
+    "WRONG_WAY",
+    "WRONG_WORKER",
+    "NOT_GRANTED",
+    "WRONG_RUN",
+    "WRONG_SLOT",
+)
+REFUSALS = {
+    Refusal.NONE: "it had an effect",
+    Refusal.BUSY: "a job is being started",
+    Refusal.NO_SUCH_JOB: "`job_number` is not below J",
+    Refusal.NO_PORTS: "`job_ports` is 0",
+    Refusal.NO_SUCH_PORT: "`job_ports` has ports from P on",
+    Refusal.BAD_SLOTS: "`job_slots` is 0, or slots from S on are among them",
+    Refusal.PORTS_TAKEN: "another active job has some of the ports",
+    Refusal.SLOTS_TAKEN: "another active job has some of the slots",
+}
+REASONS = {
+    Reason.NONE: "it is not refused",
+    Reason.NO_SUCH_JOB: "the job's number is not below J",
+    Reason.BAD_PORTS: "to register: no child, a port from P on, or the parent's among the children",
+    Reason.BAD_SLOTS: "to register: no slots, or some from S on",
+    Reason.OLD: "of a job that is registered: its epoch is below `closed`, to acquire: not above",
+    Reason.NOT_REGISTERED: "to acquire: the job is not registered",
+    Reason.HELD: "the job holds the switch, to acquire: by another epoch or draining",
+    Reason.SWITCH_TAKEN: "to acquire: `most_granted` other jobs hold the switch",
+    Reason.PORTS_TAKEN: "to acquire: another job holds some of the ports, children's or parent's",
+    Reason.SLOTS_TAKEN: "to acquire: another job holds some of the slots",
+}
+KINDS = {
+    TenancyKind.REGISTER: "command: enter ports and slots of a job, whose grants up to epoch are"
+    " over",
+    TenancyKind.ACQUIRE: "command: try once to get the switch for the job, in grant epoch",
+    TenancyKind.RELEASE: "command: end the job's grants up to epoch",
+    TenancyKind.REGISTERED: "answer: the job is entered",
+    TenancyKind.GRANTED: "answer: the job holds the switch, and its slots are cleared",
+    TenancyKind.REFUSED: "answer: nothing has changed, for the reason",
+    TenancyKind.DRAINING: "answer: the grant ends when no use of its slots goes on",
+    TenancyKind.RELEASED: "answer: no grant up to epoch is left",
+}
+TENANT_COUNTED = {
+    "grants": "grants",
+    "refusals": "ACQUIREs refused, as others hold what the job wants",
+    "granted_cycles": "cycles in which the job holds the switch",
+    "busy_cycles": "cycles in which a use of its slots goes on",
+    "operations": "uses of slots that all have acknowledged",
+    "bytes": "bytes of frames that name the job",
+}
+CONTROL_COUNTED = {
+    "commands": "commands that were taken; each is answered once",
+    "lost_commands": "commands lost, as the one before was not answered yet",
+    "closed_commands": "commands lost, as the port takes none",
+}
