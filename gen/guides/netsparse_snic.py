@@ -31,6 +31,7 @@ from gen.guides.netsparse_snic_uses import (
     STATE,
     UPPER_USES,
 )
+from hdl.common.core_clock import CORE_MHZ
 from hdl.netsparse.concat.packet_header import DO_NOT_FRAGMENT
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS
 from hdl.netsparse.params import SnicParams
@@ -132,6 +133,7 @@ def values(params: SnicParams) -> dict[str, Any]:
         "resets": resets(registers),
         "board": list(rows(board, BOARD)),
         "board_base": f"0x{BASE:X}",
+        "mhz": CORE_MHZ,
         "known": known_answer(),
     }
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from gen.guides import p4sgd_switch_uses as uses
 from gen.guides.guide import filled, lines, little_rows, number_of, resets, rows
+from hdl.common.core_clock import CORE_MHZ
 from hdl.p4sgd.network.frame import ETHERTYPE_ON_WIRE, FRAME_BYTES, LANES, VERSION, Frame
 from hdl.p4sgd.network.tree_frame import LEVEL_BITS, MORE_BYTES, SUM_BITS
 from hdl.p4sgd.switch.params import PAYLOAD_BITS, USES, SwitchParams
@@ -87,6 +88,7 @@ def values(params: SwitchParams) -> dict[str, Any]:
         "resets": resets(registers),
         "board": list(rows(board, BOARD)),
         "board_base": f"0x{BASE:X}",
+        "mhz": CORE_MHZ,
         "known": known_answer(params),
     }
 
