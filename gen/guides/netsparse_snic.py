@@ -32,7 +32,9 @@ from gen.guides.netsparse_snic_uses import (
     UPPER_USES,
 )
 from hdl.common.core_clock import CORE_MHZ
+from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.concat.packet_header import DO_NOT_FRAGMENT
+from hdl.netsparse.host.params import LINE_BYTES as HOST_LINE_BYTES
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.protocol import (
@@ -64,7 +66,9 @@ from hdl.netsparse.registers import constants, snic_registers
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.snic_counters import CLASSES, SNIC_COUNTERS, UNIT_COUNTERS
 from hdl.netsparse.work_queue import COMPLETIONS
+from hdl.u280.pcie_ip import BRIDGE, BRIDGE_ID
 from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
+from hdl.u280.snic_board import DRAM
 
 #: of the known answer: a cluster of two nodes, and what node 0 asks for
 MAC_BASE, IP_BASE = 0x0200_0000_0000, 0x0A00_0000
@@ -134,6 +138,11 @@ def values(params: SnicParams) -> dict[str, Any]:
         "board": list(rows(board, BOARD)),
         "board_base": f"0x{BASE:X}",
         "mhz": CORE_MHZ,
+        "beat_bytes": BEAT_BYTES,
+        "host_line_bytes": HOST_LINE_BYTES,
+        "bar": dict(BRIDGE.config)["pf0_bar0_size"],
+        "device": BRIDGE_ID,
+        "channel": DRAM,
         "known": known_answer(),
     }
 

@@ -1,7 +1,9 @@
 """Holds what each register, field and number of a NetSparse SNIC is for, for its guide."""
 
 from hdl.netsparse.concat.deconcatenator_params import Drop
-from hdl.netsparse.queue.params import Fault
+from hdl.netsparse.concat.packet_header import DO_NOT_FRAGMENT
+from hdl.netsparse.protocol import IP_OFFSET, UDP_OFFSET
+from hdl.netsparse.queue.params import INDEX_BITS, NO_UNIT, Fault
 from hdl.netsparse.rig.params import Cause
 
 LOW, HIGH = "bits 0 to 31", "bits 32 to 63"
@@ -53,8 +55,8 @@ RINGS = {
     "completion_ring_size": "the binary logarithm of its number of places",
     **halves("request_ring_address", "the address of the request ring"),
     **halves("completion_ring_address", "the address of the completion ring"),
-    "request_producer": "descriptors written since the ring was enabled, modulo 2^16",
-    "completion_consumer": "completions read since the ring was enabled, modulo 2^16",
+    "request_producer": f"descriptors written since the ring was enabled, modulo 2^{INDEX_BITS}",
+    "completion_consumer": f"completions read since the ring was enabled, modulo 2^{INDEX_BITS}",
 }
 #: what a host reads, and commands that it gives
 STATE = {
@@ -88,7 +90,7 @@ STATE = {
     "dram_silent": "the same for SNIC memory",
     "dram_owes": "the same for SNIC memory",
     "busy_units": "reads bit k as 1 while unit k works",
-    "completion_unit": "reads the unit of the completion; 32 if no unit had the request",
+    "completion_unit": f"reads the unit of the completion; {NO_UNIT} if no unit had the request",
     "completion_tag": "reads the request's tag",
     "completion_cause": "reads how it ended",
     "request_ring_busy": "reads 1 while the request ring is in use",
@@ -96,8 +98,8 @@ STATE = {
     "completion_ring_full": "reads 1 while completions wait for the host to read some",
     "request_ring_fault": "reads why the request ring has stopped",
     "completion_ring_fault": "reads why the completion ring has stopped",
-    "request_consumer": "reads the number of descriptors read, modulo 2^16",
-    "completion_producer": "reads the number of completions in host memory, modulo 2^16",
+    "request_consumer": f"reads the number of descriptors read, modulo 2^{INDEX_BITS}",
+    "completion_producer": f"reads the number of completions in host memory, modulo 2^{INDEX_BITS}",
 }
 COUNTS = {
     "counter_unit": "the unit whose counter is shown",
@@ -119,9 +121,9 @@ DESCRIPTOR_USES = {
 }
 ENTRY_USES = {
     "tag": "the request's tag; with cause DESCRIPTOR the index of the descriptor",
-    "unit": "who carried the request out; 32 is nobody",
+    "unit": f"who carried the request out; {NO_UNIT} is nobody",
     "cause": "how it ended, by the table of causes",
-    "consumer": "descriptors that have been read, modulo 2^16: their places are free",
+    "consumer": f"descriptors that have been read, modulo 2^{INDEX_BITS}: their places are free",
     "reserved": "zero",
     "phase": "1 in the first round of the ring, 0 in the second, and so on",
 }
@@ -129,13 +131,13 @@ UPPER_USES = {
     "destination_mac": "`mac_base` + number of the node that the packet is for",
     "source_mac": "`mac_base` + number of the node that sends it",
     "dscp_ecn": "by the class, see below",
-    "total_length": "bytes of the packet less 14",
+    "total_length": f"bytes of the packet less {IP_OFFSET}",
     "identification": "0",
-    "flags_fragment": "0x4000: do not fragment",
-    "ip_checksum": "checksum of bytes 14 to 33 (RFC 1071)",
+    "flags_fragment": f"0x{DO_NOT_FRAGMENT:X}: do not fragment",
+    "ip_checksum": f"checksum of bytes {IP_OFFSET} to {UDP_OFFSET - 1} (RFC 1071)",
     "source_ip": "`ip_base` + number of the node that sends it",
     "destination_ip": "`ip_base` + number of the node that it is for",
-    "udp_length": "bytes of the packet less 34",
+    "udp_length": f"bytes of the packet less {UDP_OFFSET}",
     "udp_checksum": "0: none",
     "reserved": "0",
 }

@@ -16,6 +16,8 @@ from hdl.p4sgd.switch.registers import constants, switch_registers
 from hdl.switch.control_port import CONTROL_COUNTERS
 from hdl.switch.tenancy_head import TenancyHead, TenancyKind
 from hdl.switch.tenant_counters import TENANT_COUNTERS
+from hdl.u280.cmac_ip import CAGES
+from hdl.u280.pcie_ip import BRIDGE, BRIDGE_ID
 from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
 
 #: of the known answer: Ethernet addresses as bytes, and what two workers of job 1 send
@@ -48,7 +50,7 @@ def told(params: SwitchParams) -> dict[str, dict[str, str]]:
 def values(params: SwitchParams) -> dict[str, Any]:
     """Return what the template of the guide names."""
     registers = switch_registers(params)
-    board = board_registers(BoardRegistersParams(cages=2, hbm=False))
+    board = board_registers(BoardRegistersParams(cages=CAGES, hbm=False))
     verdicts = {one.name: one.value for one in params.verdict}
     absent = () if params.parents else uses.OF_PARENTS
     reasons = uses.REASONS if params.tenants else uses.REFUSALS
@@ -89,6 +91,11 @@ def values(params: SwitchParams) -> dict[str, Any]:
         "board": list(rows(board, BOARD)),
         "board_base": f"0x{BASE:X}",
         "mhz": CORE_MHZ,
+        "beat_bytes": params.frames.beat_bytes,
+        "header_bytes": params.frames.header_bytes,
+        "bar": dict(BRIDGE.config)["pf0_bar0_size"],
+        "device": BRIDGE_ID,
+        "cages": CAGES,
         "known": known_answer(params),
     }
 

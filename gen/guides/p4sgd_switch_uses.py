@@ -1,6 +1,10 @@
 """Holds what each register, field and number of P4SGD's switch is for, for its guide."""
 
+from hdl.p4sgd.network.frame import ETHERTYPE, VERSION
+from hdl.p4sgd.switch.params import USES
 from hdl.switch.params import Refusal
+from hdl.switch.tenancy_head import ETHERTYPE as TENANCY_ETHERTYPE
+from hdl.switch.tenancy_head import VERSION as TENANCY_VERSION
 from hdl.switch.tenancy_head import Reason, TenancyKind
 
 
@@ -93,8 +97,8 @@ TENANT_COUNTS = {
 FRAME_USES = {
     "destination": "Ethernet address, first byte first",
     "source": "Ethernet address, first byte first",
-    "ethertype": "88 B5",
-    "version": "2",
+    "ethertype": ETHERTYPE.to_bytes(2, "big").hex(" ").upper(),
+    "version": str(VERSION),
     "is_agg": "flag, see below",
     "acked": "flag, see below",
     "no_flags": "zero",
@@ -102,15 +106,15 @@ FRAME_USES = {
     "job": "number of the job",
     "epoch": "number of the job's run, its low 16 bits",
     "seq": "number of the slot",
-    "use": "number of the slot's use, modulo 256",
+    "use": f"number of the slot's use, modulo {USES}",
     "saturated": "bit k if lane k of a full activation was clamped",
     "payload": "eight activations, each of 4 bytes in two's complement",
 }
 HEAD_USES = {
     "destination": "Ethernet address, first byte first",
     "source": "Ethernet address, first byte first",
-    "ethertype": "88 B5",
-    "version": "2",
+    "ethertype": TENANCY_ETHERTYPE.to_bytes(2, "big").hex(" ").upper(),
+    "version": str(TENANCY_VERSION),
     "kind": "the table of kinds",
     "switch": "any number of the controller's; the answer repeats it",
     "job": "number of the job",
