@@ -41,6 +41,22 @@ def legal(**fields):
     return Command(verb=Verb.REGISTER, **(usual | fields))
 
 
+def shown(params, tenant):
+    """The entry of a golden tenant."""
+    if tenant is None:
+        return unpack(params.job, 0)
+    return {
+        "active": tenant.holds,
+        "draining": tenant.state is State.DRAINING,
+        "registered": 1,
+        "ports": tenant.ports,
+        "parent": tenant.everyone ^ tenant.ports,
+        "epoch": tenant.epoch,
+        "base": tenant.base,
+        "end": tenant.slots.stop,
+    }
+
+
 @dataclass
 class Asked:
     """A command under way: what may come of it, as grants that drain may end meanwhile."""
@@ -153,7 +169,7 @@ class Bench:
             self.proceed(waiting, table)
         for number, entry in enumerate(table):
             if self.asked is None or number != self.asked.command.job:
-                assert entry == self.shown(number), number
+                assert entry == shown(self.params, self.tenants[number]), number
             if not entry["active"]:
                 self.uses[number] = 0
         unfinished = sum((uses > 0) << k for k, uses in enumerate(self.uses))
@@ -161,22 +177,6 @@ class Bench:
         one = random.randrange(self.params.jobs)
         if table[one]["active"]:
             assert int(getattr(self.dut.uses, f"uses_{one}").value) == self.uses[one]
-
-    def shown(self, number):
-        """A job's entry, as the golden tenant is."""
-        tenant = self.tenants[number]
-        if tenant is None:
-            return unpack(self.params.job, 0)
-        return {
-            "active": tenant.holds,
-            "draining": tenant.state is State.DRAINING,
-            "registered": 1,
-            "ports": tenant.ports,
-            "parent": tenant.everyone ^ tenant.ports,
-            "epoch": tenant.epoch,
-            "base": tenant.base,
-            "end": tenant.slots.stop,
-        }
 
     def end_drain(self, number, entry):
         """A job that has drained for long enough is given up when it has no use under way."""

@@ -14,7 +14,7 @@ from sim.golden.tenancy import Command, Sizes, State, Unit, Verb, at_start, drai
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.switch.test_tenant_control import legal, packed
+from tests.hdl.switch.test_tenant_control import TAKEN, legal, packed, shown
 
 PARAMS = TreeSwitchParams(ports=5, jobs=3, slots=1 << 16, lanes=2, value_bits=7)
 REFUSED = ("WRONG_WAY", "NOT_GRANTED", "WRONG_JOB", "WRONG_WORKER", "WRONG_RUN", "WRONG_SLOT")
@@ -92,7 +92,8 @@ class Tenants:
         self.tenants = at_start(self.sizes)
         self.uses = [0] * params.jobs
         self.asked = self.next = None  # a command under way, and one that waits
-        self.idle = self.decided = 0
+        self.idle = self.decided = self.refused = 0
+        self.cleared, self.to_clear = [], []  # slots, with the ports of their job
         self.seen = set()
 
     def drive(self):
@@ -157,8 +158,9 @@ class Tenants:
         assert self.asked or self.next or self.idle < 3 or int(dut.unfinished.value) == unfinished
         if not self.asked:
             assert not dut.answered.value
-            shown = [(t.holds, t.epoch) if t else (False, 0) for t in self.tenants]
-            assert [(bool(e["active"]), e["epoch"]) for e in table] == shown
+            assert table == [shown(self.params, tenant) for tenant in self.tenants]
+            assert self.idle < 3 or self.cleared == self.to_clear
+        self.refused |= int(dut.refused_jobs.value)
         if dut.answered.value:
             self.answers()
         elif self.next and dut.commands_ready.value:
@@ -168,7 +170,12 @@ class Tenants:
         """A command has been carried out."""
         command, self.asked, self.idle = self.asked, None, 0
         finished = command.job >= self.params.jobs or not self.uses[command.job]
-        self.tenants, golden, _ = tenancy_rule(self.sizes, self.tenants, command, finished)
+        self.tenants, golden, job = tenancy_rule(self.sizes, self.tenants, command, finished)
+        if job is not None:
+            ports = self.tenants[job].ports
+            self.to_clear += [(slot, ports) for slot in self.tenants[job].slots]
+        assert self.refused == (golden.reason in TAKEN) << command.job
+        self.refused = 0
         self.uses = [
             uses if tenant and tenant.holds else 0
             for uses, tenant in zip(self.uses, self.tenants, strict=True)
@@ -186,13 +193,14 @@ async def lets_good_packets_of_tenants_through(dut):
     layout = JobTable(params).signature.members["table"].shape
     tenants, seen, held, announced = Tenants(dut, params), set(), False, None
     golden = [("NONE", None, 0, 0)] * JobTable.latency  # verdict, request, of, longer
+    slots = [0] * JobTable.latency
     for name in ("packet_valid", "commands_valid", "progress", "waiting"):
         getattr(dut, name).value = 0
     dut.sharing.value = pack(SHARING, {"most": 2, "apart": 0})
     table = [unpack(params.job, 0)] * params.jobs
     await start(dut)
-    for k in range(12000):
-        if k > 6000 and tenants.asked is None and tenants.sizes.unit is Unit.SWITCH:
+    for k in range(16000):
+        if k > 8000 and tenants.asked is None and tenants.sizes.unit is Unit.SWITCH:
             tenants.share()
         tenants.drive()
         packet, sender = some_packet(params, table)
@@ -211,16 +219,21 @@ async def lets_good_packets_of_tenants_through(dut):
         of = 1 << packet["header"]["job"] if named else 0
         leaves = request(params, table, packet, sender) if good else None
         golden.append((verdict, leaves, of, packet["longer"]))
+        slots.append(int(dut.slot.value))
         seen.add((verdict, bool(leaves and leaves["draining"])))
         verdict, leaves, of, longer = golden[k]
         assert (k, params.verdict(int(dut.refused.value)).name) == (k, verdict)
         assert bool(dut.valid.value) == (leaves is not None), k
         assert (k, int(dut.of.value)) == (k, of)
         assert not of or int(dut.longer.value) == longer, k
+        found = unpack(params.request, int(dut.request.value))
         if leaves is not None:
-            assert unpack(params.request, int(dut.request.value)) == leaves, k
-            assert leaves["header"] == announced, k
+            assert found == leaves, k
+            assert (leaves["header"], leaves["header"]["seq"]) == (announced, slots[k]), k
+        if dut.clear.value:
+            tenants.cleared.append((slots[k], found["everyone"]))
         announced = unpack(params.header, int(dut.ahead.value))
     assert {verdict for verdict, _ in seen} >= {"NONE", *REFUSED, "MALFORMED", "FOREIGN", "CORRUPT"}
     assert ("NONE", True) in seen
     assert len(tenants.seen) == 5  # all kinds of answers
+    assert len(tenants.cleared) > 100
