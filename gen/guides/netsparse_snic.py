@@ -33,12 +33,12 @@ from gen.guides.netsparse_snic_uses import (
 )
 from hdl.common.core_clock import CORE_MHZ
 from hdl.common.packets import BEAT_BYTES
-from hdl.netsparse.concat.packet_header import DO_NOT_FRAGMENT
 from hdl.netsparse.host.params import LINE_BYTES as HOST_LINE_BYTES
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.protocol import (
     CONCATENATION_LAYER,
+    DO_NOT_FRAGMENT,
     IP_OFFSET,
     PACKET_CONSTANTS,
     PACKET_HEADER,

@@ -1,8 +1,7 @@
 """Holds what each register, field and number of a NetSparse SNIC is for, for its guide."""
 
 from hdl.netsparse.concat.deconcatenator_params import Drop
-from hdl.netsparse.concat.packet_header import DO_NOT_FRAGMENT
-from hdl.netsparse.protocol import IP_OFFSET, UDP_OFFSET
+from hdl.netsparse.protocol import DO_NOT_FRAGMENT, IP_OFFSET, UDP_OFFSET
 from hdl.netsparse.queue.params import INDEX_BITS, NO_UNIT, Fault
 from hdl.netsparse.rig.params import Cause
 

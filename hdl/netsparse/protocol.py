@@ -98,6 +98,7 @@ PACKET_CONSTANTS = {
     "source_port": 0x4E53,
     "destination_port": 0x4E53,
 }
+DO_NOT_FRAGMENT = 0x4000  #: flags_fragment of what is sent; it may be another in what comes
 IP_OFFSET = 14  #: bytes before version_ihl
 UDP_OFFSET = 34  #: bytes before source_port
 

@@ -8,6 +8,7 @@ from amaranth.lib import data
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.protocol import (
+    DO_NOT_FRAGMENT,
     IP_OFFSET,
     MOST_PROPERTY_BYTES,
     PACKET_CONSTANTS,
@@ -83,6 +84,7 @@ class Packet:
         """Return the packet's bytes without checksum; raise ValueError for what does not fit."""
         upper: dict[str, Any] = PACKET_CONSTANTS | vars(self.addresses)
         upper |= {"total_length": self.size - IP_OFFSET, "udp_length": self.size - UDP_OFFSET}
+        upper["flags_fragment"] = DO_NOT_FRAGMENT
         upper["dscp_ecn"] = dscp_ecn(PRIORITIES[self.kind is not Kind.READ])
         concatenation = {
             "type": self.kind.value,

@@ -11,6 +11,7 @@ from hdl.common.packets import in_lanes
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.protocol import (
     CONCATENATION_LAYER,
+    DO_NOT_FRAGMENT,
     IP_OFFSET,
     PACKET_CONSTANTS,
     PACKET_HEADER,
@@ -24,7 +25,6 @@ from hdl.netsparse.protocol import (
 
 IP_BYTES = PACKET_HEADER_BYTES - IP_OFFSET  #: bytes that total_length counts beside the PRs
 UDP_BYTES = PACKET_HEADER_BYTES - UDP_OFFSET  #: bytes that udp_length counts beside the PRs
-DO_NOT_FRAGMENT = 0x4000
 
 #: Sums the words of the IPv4 header that are the same in all packets.
 CONSTANT_SUM = (

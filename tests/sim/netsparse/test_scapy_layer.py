@@ -21,7 +21,7 @@ def layers(packet: Packet):
     tos = 0x60 if packet.kind is Kind.READ else 0x80  # class selectors 3 and 4
     return (
         Ether(**addresses)
-        / IP(src="10.0.0.2", dst="10.0.0.1", tos=tos, id=0, flags=0, ttl=64)
+        / IP(src="10.0.0.2", dst="10.0.0.1", tos=tos, id=0, flags="DF", ttl=64)
         / UDP(sport=PORT, dport=PORT, chksum=0)
         / ConcatenationLayer(**shared, requests=requests)
     )

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from hdl.netsparse.protocol import Kind
+from sim.netsparse.golden import concatenation as golden
 from sim.netsparse.wire import Addresses, Packet, Pr, from_beats, ip_checksum, most_prs, to_beats
 
 ADDRESSES = Addresses(
@@ -42,7 +43,7 @@ def test_bytes_of_a_response():
     pr = Pr(src=0x01020304, tid=0x0506, idx=0x0708090A0B0C0D0E, id=0x0F101112, payload=b"abcd")
     packet = Packet(kind=Kind.RESPONSE, dest=9, length=4, prs=(pr,), addresses=ADDRESSES)
     assert packet.to_bytes().hex(" ", 2) == (
-        "0200 0000 0001 0200 0000 0002 0800 4580 0048 0000 0000 4011 6623 0a00 0002 0a00 0001"
+        "0200 0000 0001 0200 0000 0002 0800 4580 0048 0000 4000 4011 2623 0a00 0002 0a00 0001"
         " 4e53 4e53 0034 0000 0000 0000 0000 0000"
         " 0002 0000 0009 0000 0004 0000 0001"
         " 0102 0304 0506 0708 090a 0b0c 0d0e 0f10 1112 6162 6364"
@@ -58,6 +59,28 @@ def test_there_and_back():
         assert ip_checksum(octets[14:34]) == 0
         assert Packet.from_bytes(octets) == packet
         assert from_beats(to_beats(octets)) == octets
+
+
+def test_what_a_concatenator_sends_is_such_a_packet():
+    rng = random.Random(3)
+    for _ in range(50):
+        packet = random_packet(rng)
+        packet = replace(packet, dest=packet.dest >> 16)
+        node = rng.getrandbits(16)
+        bases = golden.Addresses(mac_base=0x02000000 << 16, ip_base=10 << 24)
+        requests = [
+            golden.Request(
+                **{name: getattr(pr, name) for name in ("src", "tid", "idx", "id")},
+                kind=golden.Kind(packet.kind.value),
+                dest=packet.dest,
+                length=packet.length,
+                data=pr.payload,
+            )
+            for pr in packet.prs
+        ]
+        parsed = Packet.from_bytes(golden.to_bytes(requests, node, bases))
+        assert parsed == replace(packet, addresses=parsed.addresses)
+        assert parsed.addresses.source_mac == bases.mac_base + node
 
 
 def test_most_prs():
