@@ -14,10 +14,10 @@ class Control(Component):
     """Starts a job with ``start``, and ends it with ``stop``, when it has ``finished``, or failed.
 
     ``start`` has no effect while a job runs or stops, ``stop`` none unless one runs. ``run`` is low
-    while there is no job: its hardware is in reset. A job ends by way of STOPPING, in which
-    ``halt`` lets nothing begin, until ``quiet`` says that no bus owes an answer and ``inside`` that
-    no frame is leaving. The first of ``failures`` is kept as ``cause``, until the next start; its
-    bits are those of :class:`Cause`, from TABLES on.
+    while there is no job: its hardware is in ``reset``, a register of its own, as it goes far. A
+    job ends by way of STOPPING, in which ``halt`` lets nothing begin, until ``quiet`` says that no
+    bus owes an answer and ``inside`` that no frame is leaving. The first of ``failures`` is kept as
+    ``cause``, until the next start; its bits are those of :class:`Cause`, from TABLES on.
     """
 
     def __init__(self, params: EndpointParams) -> None:
@@ -33,6 +33,7 @@ class Control(Component):
                 "state": Out(State),
                 "cause": Out(Cause),
                 "run": Out(1),
+                "reset": Out(1),
                 "halt": Out(1),
             },
         )
@@ -41,11 +42,14 @@ class Control(Component):
         m = Module()
         calm = Signal(CALM)
         finished = Signal()
+        reset = Signal(init=1)
         failed = self.cause != Cause.NONE
-        m.d.sync += [
-            self.run.eq((self.state == State.RUNNING) | (self.state == State.STOPPING)),
+        runs = (self.state == State.RUNNING) | (self.state == State.STOPPING)
+        m.d.sync += [self.run.eq(runs), reset.eq(~runs)]
+        m.d.comb += [
+            self.halt.eq((self.state == State.STOPPING) | (self.run & failed)),
+            self.reset.eq(reset),
         ]
-        m.d.comb += self.halt.eq((self.state == State.STOPPING) | (self.run & failed))
         with m.Switch(self.state):
             with m.Case(State.RUNNING):
                 m.d.sync += calm.eq(0)
@@ -65,6 +69,7 @@ class Control(Component):
                             Mux(failed, State.FAILED, Mux(finished, State.FINISHED, State.IDLE))
                         ),
                         self.run.eq(0),
+                        reset.eq(1),
                     ]
             with m.Default(), m.If(self.start):
                 m.d.sync += [self.state.eq(State.RUNNING), self.cause.eq(Cause.NONE)]

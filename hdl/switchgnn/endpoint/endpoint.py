@@ -1,6 +1,6 @@
 """Implements SwitchGNN's endpoint: a worker's side, between its memory and a port of the switch."""
 
-from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal
+from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
@@ -61,7 +61,7 @@ class Endpoint(Component):
         m.domains.job = domain = ClockDomain(local=True)
         job = JobRunner(params)
         m.submodules.job = DomainRenamer("job")(job)
-        m.d.comb += [domain.clk.eq(ClockSignal()), domain.rst.eq(ResetSignal() | ~control.run)]
+        m.d.comb += [domain.clk.eq(ClockSignal()), domain.rst.eq(control.reset)]
         connect(m, flipped(self.s_axil), registers.axil)
         connect(m, job.m_axis, flipped(self.m_axis))
         connect(m, flipped(self.s_axis), job.s_axis)

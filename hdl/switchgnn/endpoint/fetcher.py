@@ -1,6 +1,6 @@
 """Asks for what is missing of the oldest open turn, when nothing has come for a while."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -63,7 +63,8 @@ class Fetcher(Component):
             self.scan.payload.eq(Cat(number, self.turn[:SLOT_BITS])),
             ends.eq(self.over | ended | ~self.misses),
         ]
-        of_sum = self.ask(m, item)
+        of_sum = Signal(reset_less=True)  # the item is a sum, else a feature
+        self.ask(m, item)
         with m.If(waited != self.gap):
             m.d.sync += waited.eq(waited + 1)
         m.d.sync += ended.eq(ended | self.over)
@@ -84,6 +85,7 @@ class Fetcher(Component):
             with m.State("FIND"):
                 m.d.sync += [
                     item.eq(Cat(index_of(lowest), number)),
+                    of_sum.eq(number < params.sum_words),
                     timer.eq(0),
                 ]
                 with m.If(ends):
@@ -107,8 +109,8 @@ class Fetcher(Component):
                     m.next = "FIND"
         return m
 
-    def ask(self, m: Module, item: Signal) -> Value:
-        """Fill in what is asked for; return whether it is a sum."""
+    def ask(self, m: Module, item: Signal) -> None:
+        """Fill in what is asked for, whether it is a sum or a feature."""
         asked = Signal(32, reset_less=True)  # the turn, as it was when its word was read
         job, lookup = self.jobs.payload, self.lookups.payload
         behind = WORD_BITS * self.params.sum_words
@@ -123,4 +125,3 @@ class Fetcher(Component):
             lookup.turn.eq(asked),
             lookup.source.eq(item - Const(behind)),
         ]
-        return item < behind

@@ -1,6 +1,6 @@
 """Connects the endpoint's three buses: tables and payloads are read, sums are written."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -94,6 +94,9 @@ class MemoryPorts(Component):
     def count(self, m: Module, bursts, more, came, name: str):
         """Return whether all that was asked for has come."""
         owed = Signal(COUNT_BITS, name=name)
-        asked = Mux(bursts.valid & bursts.ready, more, 0)
-        m.d.sync += owed.eq((owed + asked - came)[:COUNT_BITS])
-        return ~owed.any()
+        asked = Signal(Value.cast(more).shape(), name=f"{name}_more")
+        m.d.sync += [
+            asked.eq(Mux(bursts.valid & bursts.ready, more, 0)),
+            owed.eq((owed + asked - came)[:COUNT_BITS]),
+        ]
+        return ~(owed | asked).any()

@@ -5,6 +5,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
+from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.switchgnn.endpoint.bundles import ACKNOWLEDGEMENT, ORDER, UNDER_WAY
@@ -85,11 +86,12 @@ class SendWindow(Component):
         with m.If(new):
             m.d.sync += following.eq(following + 1)
         under_way = Signal(bits_for(4 * self.params.window + 4 * UNDER_WAY))  # and have not left
+        ordered = delay(m, new | again, 1, "ordered", reset_less=False)
         m.d.sync += [
-            under_way.eq(under_way + (new | again) - self.left),
+            under_way.eq(under_way + ordered - self.left),
             self.acknowledged.eq(self.active & ~self.begin & (base == count)),
         ]
-        m.d.comb += self.idle.eq(~under_way.any())
+        m.d.comb += self.idle.eq(~ordered & ~under_way.any())
         with m.If(self.begin):
             m.d.sync += [
                 self.active.eq(1),
@@ -105,7 +107,7 @@ class SendWindow(Component):
             m,
             self,
             begins_when_idle=lambda: ~self.begin | self.idle,
-            what_leaves_was_ordered=lambda: ~self.left | under_way.any(),
+            what_leaves_was_ordered=lambda: ~self.left | ordered | under_way.any(),
         )
         return m
 
@@ -154,7 +156,8 @@ class SendWindow(Component):
             known.eq(below | Array(arrived)[index]),
             again.eq(scanning & looked & ~known & free),
         ]
-        m.d.sync += repeating.eq(repeating + again - (self.left & self.left_again))
+        repeats = delay(m, again, 1, "repeats", reset_less=False)
+        m.d.sync += repeating.eq(repeating + repeats - (self.left & self.left_again))
         with m.If(self.left & ~self.left_again):
             m.d.sync += sent.eq(sent + 1)
         with m.If(scanning):
@@ -167,7 +170,7 @@ class SendWindow(Component):
                 m.d.sync += cursor.eq(cursor + 1)
             with m.Elif(cursor >= mark):
                 m.d.sync += [scanning.eq(0), looked.eq(0)]
-        with m.Elif(moved | repeating.any() | (base >= mark)):
+        with m.Elif(moved | repeats | repeating.any() | (base >= mark)):
             m.d.sync += [timer.eq(0), mark.eq(sent)]
         with m.Elif(timer >= self.timeout):
             m.d.sync += [scanning.eq(self.active), cursor.eq(base), looked.eq(0), timer.eq(0)]

@@ -69,12 +69,14 @@ class TokenBucket(Component):
         time = Signal(24, reset_less=True)
         over = Signal()
         half = self.rate >> 1
-        grown = self.rate + settings.step
+        # From how much on a step is too much: what is added and what is compared are two chains.
+        near = Signal(signed(18), reset_less=True)
+        grown = (self.rate + settings.step)[: len(self.rate)]
         m.d.comb += [
             over.eq(time >= settings.round_trip),
             self.halved.eq(self.congested & settings.enabled & begun & (~recent | over)),
         ]
-        m.d.sync += begun.eq(1)
+        m.d.sync += [begun.eq(1), near.eq(settings.most - settings.step)]
         with m.If(~begun):
             m.d.sync += [self.rate.eq(settings.most), time.eq(0)]
         with m.Elif(self.halved):
@@ -85,7 +87,7 @@ class TokenBucket(Component):
             ]
         with m.Elif(over):
             m.d.sync += [
-                self.rate.eq(Mux(grown > settings.most, settings.most, grown)),
+                self.rate.eq(Mux(self.rate > near, settings.most, grown)),
                 recent.eq(0),
                 time.eq(0),
             ]

@@ -32,6 +32,7 @@ class Bench:
 
     @property
     def state(self):
+        assert int(self.dut.reset.value) == 1 - int(self.dut.run.value)
         return State(int(self.dut.state.value)), Cause(int(self.dut.cause.value))
 
     async def settle(self, cycles=CALM + 4):
