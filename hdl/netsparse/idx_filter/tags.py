@@ -78,8 +78,9 @@ class FilterTags(Component):
                 self.hits[way].eq(entry.holds & (entry.tag == self.tag)),
             ]
         holds = Cat(entry.holds for entry in entries)
-        m.d.comb += self.victim.eq(least_recent(states.newer, ways))
-        with m.If(~holds.all()):
+        full = Signal()
+        m.d.comb += [full.eq(holds.all()), self.victim.eq(least_recent(states.newer, ways))]
+        with m.If(~full):
             m.d.comb += self.victim.eq(lowest(~holds))
         victims = [self.victim[way].replicate(len(e.tag)) & e.tag for way, e in enumerate(entries)]
         for tag in victims[1:]:
@@ -90,8 +91,8 @@ class FilterTags(Component):
             state_write.en.eq(self.use | self.install | self.drop | self.clear),
             state_write.data.newer.eq(states.newer),
             state_write.data.dirty.eq(states.dirty & ~self.victim),
-            state_write.data.filled.eq(states.filled | holds.all()),
-            self.intact.eq(~states.filled & ~holds.all()),
+            state_write.data.filled.eq(states.filled | full),
+            self.intact.eq(~states.filled & ~full),
         ]
         with m.If(self.use):
             m.d.comb += state_write.data.dirty.eq(

@@ -22,5 +22,6 @@ def cost_of(property_bytes: Value, bits: int) -> Value:
     """
     beat_bits = ceil_log2(BEAT_BYTES)
     whole = property_bytes[beat_bits:][:bits]
-    more = looked_up(lambda rest: rest + PR_BYTES > BEAT_BYTES, property_bytes[:beat_bits])
+    # A PR leaves 46 bytes of its first beat; a multiple of 4 is too much from 48 on.
+    more = property_bytes[beat_bits - 2 : beat_bits].all()
     return looked_up(lambda whole, more: whole + 2 + more, whole, more, bits=bits)
