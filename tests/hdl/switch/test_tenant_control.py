@@ -102,6 +102,8 @@ class Bench:
         job = random.randrange(self.params.jobs if random.random() < 0.95 else 8)
         job |= (random.random() < 0.06) << random.randrange(3, 16)
         ports = random.getrandbits(self.params.ports) & random.getrandbits(5)
+        if random.random() < 0.5:
+            ports = 1 << random.randrange(self.params.ports)  # apart from most others
         ports |= (random.random() < 0.02) << random.choice((31, random.randrange(5, 32)))
         parent = None
         if random.random() < 0.5:
