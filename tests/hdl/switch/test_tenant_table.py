@@ -87,7 +87,7 @@ class Tenants:
     def __init__(self, dut, params):
         self.dut, self.params = dut, params
         self.sizes = Sizes(
-            ports=params.ports, slots=params.slots, jobs=params.jobs, unit=Unit.SWITCH, most=2
+            ports=params.ports, slots=params.slots, jobs=params.jobs, unit=Unit.SWITCH, most=1
         )
         self.tenants = at_start(self.sizes)
         self.uses = [0] * params.jobs
@@ -143,7 +143,7 @@ class Tenants:
 
     def share(self):
         """From now on ports are granted, not the switch."""
-        self.dut.sharing.value = pack(SHARING, {"most": 2, "apart": 1})
+        self.dut.sharing.value = pack(SHARING, {"most": 1, "apart": 1})
         self.sizes = replace(self.sizes, unit=Unit.PORT)
 
     def check(self, table):
@@ -196,7 +196,7 @@ async def lets_good_packets_of_tenants_through(dut):
     slots = [0] * JobTable.latency
     for name in ("packet_valid", "commands_valid", "progress", "waiting"):
         getattr(dut, name).value = 0
-    dut.sharing.value = pack(SHARING, {"most": 2, "apart": 0})
+    dut.sharing.value = pack(SHARING, {"most": 1, "apart": 0})
     table = [unpack(params.job, 0)] * params.jobs
     await start(dut)
     for k in range(16000):
