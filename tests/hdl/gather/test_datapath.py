@@ -1,15 +1,11 @@
 """Rows of a table in a host's memory, byte by byte, by a root complex that others wrote."""
 
-import logging
 import random
 
 import cocotb
 import numpy as np
 import pytest
 from cocotb.triggers import RisingEdge
-from cocotbext.axi.stream import define_stream
-from cocotbext.pcie.core import RootComplex
-from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
 
 from hdl.gather.datapath import GatherDatapath
 from hdl.gather.params import SHARE, GatherParams, ReadOrder
@@ -20,6 +16,7 @@ from sim.golden.pcie_requester import Cause
 from sim.harness.payloads import pack
 from sim.harness.streams import Sink, Source, never, often
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.pcie.host_model import HostModel
 from tests.hdl.pcie.rq_monitor import RqMonitor
 
 SIZES = [
@@ -36,7 +33,6 @@ ORDERS = {
     ReadOrder.ALIGNED: pcie_link.aligned,
     ReadOrder.NAIVE: pcie_link.naive,
 }
-Bus, *_ = define_stream("Pcie", signals=["tvalid", "tready", "tdata", "tkeep", "tlast", "tuser"])
 
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
@@ -49,41 +45,17 @@ class Card:
 
     def __init__(self, dut, stall):
         self.dut, self.params = dut, params_in_simulator(GatherParams)
-        wide = self.params.reads.data_bits == 512
         dut.tick.value = dut.stop.value = 0
         self.idxs = Source(dut, "idxs", stall=stall)
         self.rows = Sink(dut, "rows", stall=stall)
         self.rq = RqMonitor(dut, stall=None)
-        self.device = UltraScalePlusPcieDevice(
-            pcie_generation=3,
-            pcie_link_width=16 if wide else 8,
-            user_clk_frequency=250e6,
-            rc_straddle=True,
-            rc_4tlp_straddle=wide,
-            enable_extended_tag=True,
-            user_clk=dut.clk,
-            user_reset=dut.rst,
-            rq_bus=Bus.from_prefix(dut, "rq"),
-            rc_bus=Bus.from_prefix(dut, "rc"),
-        )
-        self.root = RootComplex()
-        for name in logging.root.manager.loggerDict:
-            if name.startswith("cocotb."):
-                logging.getLogger(name).setLevel(logging.ERROR)
-        self.root.make_port().connect(self.device)
-        self.memory = self.root.mem_pool.alloc_region(MEMORY)
-        self.base = self.memory.get_absolute_address(0)
-        self.memory.mem[:] = random.randbytes(MEMORY)
+        self.model = HostModel(dut, "rq", "rc")
+        self.memory, self.base = self.model.memory(random.randbytes(MEMORY))
 
     async def begin(self):
         """Let the host set the device up: reads of 512 bytes, completions of 256."""
-        self.root.max_read_request_size, self.root.max_payload_size_supported = 2, 1
         self.dut.limit.value = 2
-        await RisingEdge(self.dut.rst)
-        while self.dut.rst.value:
-            await RisingEdge(self.dut.clk)
-        await self.root.enumerate()
-        await self.root.find_device(self.device.functions[0].pcie_id).set_master()
+        await self.model.begin()
 
     async def gather(self, table, idxs, order):
         """Gather rows, and compare every byte, why a row has none, and every read."""

@@ -1,23 +1,18 @@
 """The completer on a block and a root complex that others wrote: cocotbext-pcie."""
 
-import logging
 import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteRam
-from cocotbext.axi.stream import define_stream
-from cocotbext.pcie.core import RootComplex
-from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
 
 from hdl.pcie.completer import Completer
 from hdl.pcie.completer_params import CompleterParams
-from sim.harness.verilator import simulate
+from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.pcie.host_model import HostModel
 
-SIZES = [CompleterParams(), CompleterParams(data_bits=256)]
+SIZES = [CompleterParams(bar=2), CompleterParams(data_bits=256)]
 BYTES = 4096  #: of the BAR
-Bus, *_ = define_stream("Pcie", signals=["tvalid", "tready", "tdata", "tkeep", "tlast", "tuser"])
 
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
@@ -28,29 +23,11 @@ def test_completer_on_model(params):
 async def plugged_in(dut):
     """Return registers behind the BAR, and the window through which the host sees it."""
     dut.tick.value = 0
-    device = UltraScalePlusPcieDevice(
-        pcie_generation=3,
-        pcie_link_width=16 if len(dut.cq_tdata) == 512 else 8,
-        user_clk_frequency=250e6,
-        user_clk=dut.clk,
-        user_reset=dut.rst,
-        cq_bus=Bus.from_prefix(dut, "cq"),
-        cc_bus=Bus.from_prefix(dut, "cc"),
-    )
-    device.functions[0].configure_bar(0, BYTES)
-    root = RootComplex()
+    bar = params_in_simulator(CompleterParams).bar
+    model = HostModel(dut, "cq", "cc", bars=[(bar, BYTES)])
     registers = AxiLiteRam(AxiLiteBus.from_prefix(dut, "axil"), dut.clk, dut.rst, size=BYTES)
-    for name in logging.root.manager.loggerDict:
-        if name.startswith("cocotb."):
-            logging.getLogger(name).setLevel(logging.ERROR)
-    root.make_port().connect(device)
-    await RisingEdge(dut.rst)
-    while dut.rst.value:
-        await RisingEdge(dut.clk)
-    await root.enumerate()
-    found = root.find_device(device.functions[0].pcie_id)
-    await found.enable_device()
-    return registers, found.bar_window[0]
+    found = await model.begin()
+    return registers, found.bar_window[bar]
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")

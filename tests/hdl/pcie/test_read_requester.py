@@ -258,6 +258,24 @@ async def a_tag_rests_when_the_block_has_given_its_read_up(dut):
     assert tag in [used for used, _ in bench.sent[1:]]
 
 
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def all_tags_rest_at_once(dut):
+    """The block gives up every read; twice, so that each tag has rested and been given again."""
+    bench = ReadBench(dut)
+    await start(dut)
+    for _ in range(2):
+        for _ in range(bench.params.tags):
+            bench.ask(0x40, 16)
+        await bench.until(lambda: len(bench.under_way) == bench.params.tags)
+        for tag in list(bench.under_way):
+            bench.answer(tag, Completion(0x40, 16, 0, completed=True, code=Code.TIMEOUT))
+        await bench.finish()
+        await bench.tick()
+        assert dut.owes.value
+        await bench.tick()
+        assert not dut.owes.value
+
+
 async def answer_new(bench):
     """Answer what is sent from now on, in order."""
     at = len(bench.sent)

@@ -1,14 +1,10 @@
 """Reads and writes on a block and a root complex that others wrote: cocotbext-pcie."""
 
-import logging
 import random
 
 import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
-from cocotbext.axi.stream import define_stream
-from cocotbext.pcie.core import RootComplex
-from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
 
 from hdl.pcie.descriptors import REQUEST, RequestType
 from hdl.pcie.params import ReadRequesterParams
@@ -18,6 +14,7 @@ from sim.golden.pcie_requester import Cause, cut
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import Sink, Source, never, often
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.pcie.host_model import HostModel
 from tests.hdl.pcie.rq_monitor import beats_of
 
 SIZES = [
@@ -28,7 +25,6 @@ SIZES = [
     ),
 ]
 MEMORY, PLACE = 1 << 16, 1 << 13  #: bytes, in all and of which a write takes some
-Bus, *_ = define_stream("Pcie", signals=["tvalid", "tready", "tdata", "tkeep", "tlast", "tuser"])
 
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
@@ -42,31 +38,13 @@ class Card:
     def __init__(self, dut, stall):
         self.dut, self.both = dut, params_in_simulator(RequesterParams)
         self.params = self.both.reads
-        wide = self.params.data_bits == 512
         for name in ("requests_valid", "writes_valid", "data_valid", "beats_ready", "tick", "stop"):
             getattr(dut, name).value = 0
         dut.credits.value = 15  # the model's block does not tell
-        self.device = UltraScalePlusPcieDevice(
-            pcie_generation=3,
-            pcie_link_width=16 if wide else 8,
-            user_clk_frequency=250e6,
-            rc_straddle=True,
-            rc_4tlp_straddle=wide,
-            max_payload_size=1024,
-            enable_extended_tag=True,
-            user_clk=dut.clk,
-            user_reset=dut.rst,
-            rq_bus=Bus.from_prefix(dut, "rq"),
-            rc_bus=Bus.from_prefix(dut, "rc"),
-        )
-        self.root = RootComplex()
-        for log in (self.device.log, self.root.log, *loggers("rq", "rc")):
-            log.setLevel(logging.ERROR)
-        self.root.make_port().connect(self.device)
-        self.memory = self.root.mem_pool.alloc_region(MEMORY)
-        self.base = self.memory.get_absolute_address(0)
+        self.model = HostModel(dut, "rq", "rc", max_payload_size=1024)
+        self.root = self.model.root
         self.bytes = bytearray(random.randbytes(MEMORY))
-        self.memory.mem[:] = self.bytes
+        self.memory, self.base = self.model.memory(self.bytes)
         self.requests = Source(dut, "requests")
         self.beats = Sink(dut, "beats", stall=stall)
         self.writes, self.data = Source(dut, "writes"), Source(dut, "data")
@@ -77,15 +55,10 @@ class Card:
 
     async def begin(self, read_size, payload):
         """Let the host set the device up; sizes are codes: 128 bytes << code."""
-        root, self.limits = self.root, (read_size, payload)
-        root.max_read_request_size, root.max_payload_size_supported = read_size, payload
+        self.limits = read_size, payload
         limits = Requester(self.both).limits.shape()
         self.dut.limits.value = pack(limits, {"read": read_size, "payload": payload})
-        await RisingEdge(self.dut.rst)
-        while self.dut.rst.value:
-            await RisingEdge(self.dut.clk)
-        await root.enumerate()
-        await root.find_device(self.device.functions[0].pcie_id).set_master()
+        await self.model.begin(read_size, payload)
 
     def ask(self, address, size):
         self.requests.append({"address": address, "bytes": size, "user": len(self.wanted) % 256})
@@ -128,12 +101,6 @@ class Card:
             if not causes[-1]:
                 assert data == self.bytes[address - self.base :][:size]
         return causes
-
-
-def loggers(*names):
-    """Those of streams, under whatever the design is called."""
-    known = logging.root.manager.loggerDict
-    return [logging.getLogger(one) for one in known if one.rpartition(".")[2] in names]
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

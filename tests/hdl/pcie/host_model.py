@@ -1,0 +1,58 @@
+"""A host and AMD's block that others wrote: the root complex of cocotbext-pcie, and its device."""
+
+import logging
+
+from cocotb.triggers import RisingEdge
+from cocotbext.axi.stream import define_stream
+from cocotbext.pcie.core import RootComplex
+from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
+
+Bus, *_ = define_stream("Pcie", signals=["tvalid", "tready", "tdata", "tkeep", "tlast", "tuser"])
+
+
+class HostModel:
+    """The hardware under test in a slot of ``root``, by its ports of RQ and RC, or of CQ and CC."""
+
+    def __init__(self, dut, *interfaces, bars=(), **options):
+        self.dut = dut
+        wide = len(getattr(dut, f"{interfaces[0]}_tdata")) == 512
+        self.device = UltraScalePlusPcieDevice(
+            pcie_generation=3,
+            pcie_link_width=16 if wide else 8,
+            user_clk_frequency=250e6,
+            rc_straddle="rc" in interfaces,
+            rc_4tlp_straddle="rc" in interfaces and wide,
+            enable_extended_tag=True,
+            user_clk=dut.clk,
+            user_reset=dut.rst,
+            **{f"{name}_bus": Bus.from_prefix(dut, name) for name in interfaces},
+            **options,
+        )
+        for bar, size in bars:
+            self.device.functions[0].configure_bar(bar, size)
+        self.root = RootComplex()
+        for name in logging.root.manager.loggerDict:
+            if name.startswith("cocotb."):
+                logging.getLogger(name).setLevel(logging.ERROR)
+        self.root.make_port().connect(self.device)
+
+    def memory(self, content):
+        """Return a part of the host's memory with ``content``, and its address."""
+        region = self.root.mem_pool.alloc_region(len(content))
+        region.mem[:] = content
+        return region, region.get_absolute_address(0)
+
+    async def begin(self, read_size=2, payload=1):
+        """Wait for the block, let the host find the card, and return it as the host sees it.
+
+        ``read_size`` and ``payload`` are codes of the largest ones: 128 bytes << code.
+        """
+        self.root.max_read_request_size, self.root.max_payload_size_supported = read_size, payload
+        await RisingEdge(self.dut.rst)
+        while self.dut.rst.value:
+            await RisingEdge(self.dut.clk)
+        await self.root.enumerate()
+        found = self.root.find_device(self.device.functions[0].pcie_id)
+        await found.enable_device()
+        await found.set_master()
+        return found
