@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -135,19 +135,16 @@ class Completer(Component):
         )
         known = reads | (request.kind == RequestType.LOCKED_READ)
         supported = (
-            (reads | writes)
-            & (request.bar == self.params.bar)
-            & ((request.dwords == 1) | (request.dwords == 2))
+            (reads | writes) & (request.bar == self.params.bar) & (one | (request.dwords == 2))
         )
-        dwords = REQUEST_DWORDS + Mux(writes, request.dwords[:2], 0)
-        keep = Array((1 << count) - 1 for count in range(REQUEST_DWORDS + 3))[dwords]
+        keep = Cat(Const(-1, REQUEST_DWORDS), writes, writes & ~one)
         complete = ~packet.discontinued & (packet.keep == keep)
         # Bytes of the outer dwords that lie outside those that are asked for.
         before = looked_up(lowest, first, bits=2)
         behind = looked_up(above, Mux(one, first, packet.enables[1]), bits=2)
         gaps = looked_up(lambda before, behind: before + behind, before, behind, bits=3)
         m.d.sync += [
-            verdict.posted.eq(looked_up(lambda kind: kind == 1 or kind >= 12, request.kind)),
+            verdict.posted.eq(writes | request.kind[2:].all()),  # or a message
             verdict.unsupported.eq(~supported),
             verdict.malformed.eq(supported & ~complete),
             verdict.good.eq(supported & complete),

@@ -21,7 +21,7 @@ from sim.harness.verilator import params_in_simulator, simulate
 
 SIZES = [CompleterParams(bar=2), CompleterParams(data_bits=256)]
 HERE = 0x12_3456_7000  #: where the host has placed the BAR
-BYTES = 128  #: of registers; the rest of the BAR refuses
+BYTES, ABSENT = 128, 2048  #: of registers; where there are none, and the BAR refuses
 
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
@@ -241,7 +241,7 @@ def some_request(params, kind=None, dwords=None):
     data = ()
     if kind == Kind.MEMORY_WRITE:
         data = tuple(random.choice([0, random.getrandbits(32)]) for _ in range(dwords))
-    at = 4 * random.randrange(BYTES // 4 - 1) if random.random() < 0.8 else BYTES
+    at = 4 * random.randrange(BYTES // 4 - 1) if random.random() < 0.8 else ABSENT
     return Request(kind, at, dwords, some_enables(dwords), data, bar=params.bar)
 
 
