@@ -38,7 +38,7 @@ class RqMonitor:
         ]
         self.width = len(self.wires[0])
         self.user = rq_user(self.width)
-        self.packets = []
+        self.packets, self.beats = [], []  # and all that the wires said of each beat
         if stall:
             self.ready.value = 0
         cocotb.start_soon(self.watch())
@@ -55,6 +55,7 @@ class RqMonitor:
             waiting = now
             if now and self.ready.value:
                 waiting, inside = None, self.enter(inside, *now)
+                self.beats.append(now)
             if self.stall:
                 self.ready.value = not self.stall()
 

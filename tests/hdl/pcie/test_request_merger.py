@@ -33,7 +33,7 @@ class Packets:
             wire: getattr(dut, f"{name}_{wire}") for wire in ("tdata", "tkeep", "tlast", "tuser")
         }
         self.valid, self.ready = getattr(dut, f"{name}_tvalid"), getattr(dut, f"{name}_tready")
-        self.waiting, self.count, self.moved = [], 0, []
+        self.waiting, self.count, self.moved, self.beats = [], 0, [], []
         self.valid.value = 0
         cocotb.start_soon(self.drive())
 
@@ -49,7 +49,7 @@ class Packets:
             "completer": random.getrandbits(16),
         }
         self.count += 1
-        bits = pack(REQUEST, head) | random.getrandbits(32 * dwords + 1) << 128 >> 1
+        bits = pack(REQUEST, head) | random.getrandbits(2 * WIDTH + 32 * dwords) << 128
         rest, lanes = 4 + dwords, WIDTH // 32
         while rest > 0:
             beat = {
@@ -60,6 +60,7 @@ class Packets:
             }
             rest, bits = rest - lanes, bits >> WIDTH
             self.waiting.append((beat, rest <= 0))
+            self.beats.append([int(beat[wire]) for wire in self.wires])
 
     async def drive(self):
         edge, inside = RisingEdge(self.dut.clk), False
@@ -99,6 +100,9 @@ async def each_whole_and_in_turn(dut, stalls):
         reads.add()
         writes.add(random.choice([1, 4, 5, 30]) if k % 2 else 1)
     await taken(dut, rq, 120)
+    for given in (reads, writes):  # all wires of each beat, in their order
+        assert [beat for beat in rq.beats if beat in given.beats] == given.beats
+    assert len(rq.beats) == len(reads.beats) + len(writes.beats)
     for wanted, found in ((False, reads), (True, writes)):
         tags = [one.found["tag"] for one in rq.packets if one.writes == wanted]
         assert tags == list(range(found.count))
