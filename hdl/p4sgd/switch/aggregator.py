@@ -63,9 +63,9 @@ class Aggregator(Component):
         m.submodules.rule = rule = TreeRule(params) if in_tree else SlotRule(params)
         m.submodules.slots = slots = UpdateMemory(params.slots_memory)
         assert slots.lead == self.lead + params.more_cycles
-        valid, clear, ahead, request = self.when_read(m)
-        neighbour = Signal(8, reset_less=True)
-        m.d.sync += neighbour.eq((ahead.use + Mux(ahead.is_agg, USES - 1, 1))[:8])
+        valid, clear, request = self.when_read(m)
+        neighbour = (self.ahead.use + Mux(self.ahead.is_agg, USES - 1, 1))[:8]
+        neighbour = delay(m, neighbour, 1 + params.more_cycles, "neighbour")
         m.d.comb += [
             slots.address.eq(self.slot),
             rule.clear.eq(clear),
@@ -115,13 +115,12 @@ class Aggregator(Component):
             self.send_up(m, valid, request, rule, bm, state)
         return m
 
-    def when_read(self, m: Module) -> tuple[Value, Value, Any, Any]:
-        """Return ``valid``, ``clear``, ``ahead`` and ``request`` when the slot has been read."""
+    def when_read(self, m: Module) -> tuple[Value, Value, Any]:
+        """Return ``valid``, ``clear`` and ``request`` when the slot has been read."""
         more = self.params.more_cycles
         return (
             delay(m, self.valid, more, "valid", reset_less=False),
             delay(m, self.clear, more, "clear", reset_less=False),
-            delay(m, self.ahead, more, "ahead"),
             delay(m, self.request, more, "request"),
         )
 

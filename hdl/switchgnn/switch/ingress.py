@@ -71,9 +71,11 @@ class GnnIngress(Component):
                 port.arrivals.ready.eq(picked[k]),
             ]
             ports.append(port)
-        chosen = Signal(params.arrival)
-        arrivals = Array(port.arrivals.payload.as_value() for port in ports)
-        m.d.comb += chosen.eq(params.arrival(arrivals[index_of(picked)]))
+        chosen = Signal(params.judged)
+        heads = Array(
+            Cat(port.arrivals.payload.packet, port.arrivals.payload.brings) for port in ports
+        )
+        m.d.comb += chosen.eq(params.judged(heads[index_of(picked)]))
         packet = Signal(params.packet, reset_less=True)
         sender = Signal(params.ports, reset_less=True)
         # Whose turn it is is known late, and a payload has thousands of bits: a register chooses.

@@ -46,11 +46,14 @@ class IngressParams(GnnSwitchSizes):
         ]
 
     @property
+    def judged(self) -> data.StructLayout:
+        """Describe what is judged of a frame behind its port."""
+        return data.StructLayout({"packet": self.packet, "brings": 1})
+
+    @property
     def arrival(self) -> data.StructLayout:
-        """Describe a frame behind its port."""
-        return data.StructLayout(
-            {"packet": self.packet, "brings": 1, "payload": self.payload_words}
-        )
+        """Describe a frame behind its port: what is judged of it, and its payload."""
+        return data.StructLayout({**self.judged.members, "payload": self.payload_words})
 
     @property
     def payload_fifo(self) -> FifoParams:
