@@ -91,7 +91,11 @@ class Bench:
             *(legal(ports=1 | 1 << k) for k in range(32)),
             *(legal(count=1 | 1 << k) for k in range(32)),
             *(legal(job=1 << k) for k in range(16)),
-        ]
+            replace(legal(job=3), verb=Verb.RELEASE, epoch=1, force=True),
+            replace(legal(job=3), verb=Verb.ACQUIRE, epoch=1),
+            legal(job=3, base=self.params.slots - 1),
+            replace(legal(job=3), verb=Verb.ACQUIRE),
+        ]  # the last one first
 
     def some_command(self):
         """Mostly a command that works, or nearly does; often one that was given before."""
