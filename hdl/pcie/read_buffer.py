@@ -19,9 +19,7 @@ class ReadBuffer(Component):
     written = 2  #: cycles from ``placed`` to an ``at`` that finds it
 
     def __init__(self, params: ReadRequesterParams) -> None:
-        self.lane = MemoryParams(
-            bits=32, depth=params.tags << params.line_bits, style="block", output_register=True
-        )
+        self.lane = MemoryParams(bits=32, depth=params.tags << params.line_bits, style="block")
         self.latency = self.lane.latency
         super().__init__(
             params,
