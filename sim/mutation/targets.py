@@ -14,6 +14,9 @@ from sim.harness.verilate import class_path
 #: lists tests of components that no test file of their own simulates: those of what contains them;
 #: and of those whose tests are in several files
 ELSEWHERE = {
+    "hdl/gather/row_cutter.py": ("hdl/gather/test_datapath.py",),
+    "hdl/gather/row_finder.py": ("hdl/gather/test_datapath.py",),
+    "hdl/gather/row_packer.py": ("hdl/gather/test_datapath.py",),
     "hdl/netsparse/request_check.py": ("hdl/netsparse/test_work_queue.py",),
     "hdl/netsparse/rig/command_tally.py": ("hdl/netsparse/rig/test_client.py",),
     "hdl/netsparse/rig/pending_way.py": ("hdl/netsparse/rig/test_pending_table.py",),
@@ -37,10 +40,16 @@ ELSEWHERE = {
     "hdl/p4sgd/switch/tree_rule.py": ("hdl/p4sgd/switch/test_tree_aggregator.py",),
     "hdl/pcie/completion_judge.py": ("hdl/pcie/test_read_requester.py",),
     "hdl/pcie/completion_placer.py": ("hdl/pcie/test_read_requester.py",),
+    "hdl/pcie/packet_gate.py": ("hdl/pcie/test_write_requester.py",),
     "hdl/pcie/read_buffer.py": ("hdl/pcie/test_read_requester.py",),
     "hdl/pcie/read_return.py": ("hdl/pcie/test_read_requester.py",),
     "hdl/pcie/read_sender.py": ("hdl/pcie/test_read_requester.py",),
+    "hdl/pcie/register_master.py": ("hdl/pcie/test_completer.py",),
+    "hdl/pcie/request_intake.py": ("hdl/pcie/test_completer.py",),
+    "hdl/pcie/requester.py": ("hdl/pcie/test_requester_on_model.py",),
     "hdl/pcie/tag_table.py": ("hdl/pcie/test_read_requester.py",),
+    "hdl/pcie/write_aligner.py": ("hdl/pcie/test_write_requester.py",),
+    "hdl/pcie/write_planner.py": ("hdl/pcie/test_write_requester.py",),
     "hdl/switch/host_command.py": ("hdl/switch/test_control_plane.py",),
     "hdl/switch/ingress_port.py": (
         "hdl/switch/test_ingress_port.py",

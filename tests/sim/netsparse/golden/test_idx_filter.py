@@ -32,11 +32,11 @@ def test_two_ways_by_hand():
     assert model.access(512) == Access(False, hit=False)  # the other bank
     assert model.access(2 * 512) == Access(False, hit=False)
     assert model.access(0) == Access(False, hit=True)  # now line 2 is the older one
-    assert model.access(4 * 512) == Access(False, hit=False)
+    assert model.access(4 * 512) == Access(False, hit=False, read=True)  # the set had been full
     assert not model.memory.any()
-    assert model.access(2 * 512) == Access(False, hit=False, write_back=0)
+    assert model.access(2 * 512) == Access(False, hit=False, write_back=0, read=True)
     assert model.memory[5]
-    assert model.access(5) == Access(True, hit=False)
+    assert model.access(5) == Access(True, hit=False, read=True)
     assert model.memory.sum() == model.bits.sum() == 1
     model.clear()
     assert model.access(5) == Access(False, hit=False)
