@@ -236,4 +236,4 @@ async def lets_good_packets_of_tenants_through(dut):
     assert {verdict for verdict, _ in seen} >= {"NONE", *REFUSED, "MALFORMED", "FOREIGN", "CORRUPT"}
     assert ("NONE", True) in seen
     assert len(tenants.seen) == 5  # all kinds of answers
-    assert len(tenants.cleared) > 100
+    assert len(tenants.cleared) > 40
