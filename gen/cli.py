@@ -218,6 +218,8 @@ def nothing_but_version(
 
 def first_word() -> str:
     """Return the command whose words a shell wants to complete; empty if there is none."""
+    if "_INGATHER_COMPLETE" not in os.environ:  # as the script of a shell's completion sets it
+        return ""
     words = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")
     return (*words.split()[1:2], "")[0]
 

@@ -98,9 +98,7 @@ def simulate(session: Any, console: Console) -> tuple[Any, KeyboardInterrupt | N
 
     for line in session.about():
         console.print(line, soft_wrap=True)
-    with waiting(
-        console, "building the simulator (once for this hardware; minutes for large ones)"
-    ):
+    with waiting(console, BUILDING):
         simulator = session.build(session.hardware(session.params, session.asked))
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with (
