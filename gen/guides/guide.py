@@ -28,7 +28,9 @@ def filled(template: str, values: Mapping[str, Any]) -> str:
 def as_html(guide: str) -> Markup:
     """Return a guide's text below its title as HTML."""
     body = guide.partition("\n")[2].replace("\n## ", "\n### ")  # below a section of the page
-    return Markup(MarkdownIt("commonmark").enable("table").render(body))
+    html = MarkdownIt("commonmark").enable("table").render(body)
+    wide = html.replace("<table>", '<div class="wide"><table>')  # scrolls on a narrow page
+    return Markup(wide.replace("</table>", "</table></div>"))
 
 
 def rows(map: RegisterMap, uses: Mapping[str, str]) -> Iterator[dict[str, str]]:
