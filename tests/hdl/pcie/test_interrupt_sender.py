@@ -88,7 +88,7 @@ async def each_is_sent_once(dut, failing):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def one_that_waits_is_one(dut):
     """Asked for again while it waits; asked for while it is under way it is sent once more."""
-    block = Block(dut)
+    block = Block(dut, delay=20)  # longer than it takes to ask three times
     await start(dut)
     begun = cycle()
     await block.ask(3)
