@@ -27,6 +27,7 @@ KINDS: Mapping[str, str] = {
     "model": "compiled models",
     "nets": "nets for coverage",
     "captures": "simulations for mutants",
+    "outcomes": "runs of reproductions",
     "synth": "estimates",
     "sweep/builds": "simulators of sweeps",
     "sweep/synth": "estimates of sweeps",

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from sim.netsparse.reproduce import ablation, calibration, queues, speed_up, tail_node
 from sim.netsparse.reproduce.asked import FIGURES, NetSparseAsked
+from sim.netsparse.reproduce.measuring import measure
 from sim.netsparse.reproduce.points import Point
-from sim.netsparse.reproduce.runs import measure
 from sim.netsparse.reproduce.sensitivity import SENSITIVITIES
 from sim.netsparse.reproduce.structure import OF_MATRICES
 from sim.netsparse.reproduce.subjects import part_of_the_paper, subjects

@@ -2,8 +2,7 @@
 
 import math
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,8 +20,6 @@ from sim.netsparse.reproduce.subjects import Subject
 from sim.netsparse.spmm_report import NodeFigures
 from sim.netsparse.spmm_session import SpmmSession
 from sim.workloads.partition import dealt
-
-WORKERS = 2  #: runs at a time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,28 +183,3 @@ def software(subject: Subject, property_bytes: int) -> tuple[SuOpt, SaOpt]:
     return SuOpt(partition=partition, property_bytes=property_bytes), sparsity_aware(
         subject.matrix, partition, property_bytes=property_bytes, cores=paper.CORES
     )
-
-
-def measure(points: Iterable[Point], progress: Callable[[str, int, int], None]) -> Outcomes:
-    """Run all points, each once, two at a time, the largest first."""
-    asked = sorted(dict.fromkeys(points), key=cost, reverse=True)
-    found: dict[Point, Outcome] = {}
-    for point in asked:
-        _ = point.subject.matrix  # made once, for all workers
-    kinds = {point.hardware: point.cluster.engine for point in asked}
-    for done, (hardware, engine) in enumerate(kinds.items()):
-        progress(f"building what clusters run on: {engine}", done, len(kinds))
-        SpmmSession.build(hardware)  # kept, and found by the workers
-    with ProcessPoolExecutor(WORKERS) as pool:
-        waiting = {pool.submit(measured, point): point for point in asked}
-        progress("running clusters", 0, len(asked))
-        for done in as_completed(waiting):
-            point = waiting[done]
-            found[point] = done.result()
-            progress(f"has run: {point.what}", len(found), len(asked))
-    return found
-
-
-def cost(point: Point) -> tuple[bool, int]:
-    """How long a run takes: in RTL longest, else by nonzeros and properties."""
-    return not point.cluster.model, point.subject.matrix.indices.size * point.elements

@@ -7,8 +7,10 @@ import pytest
 
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from sim.netsparse.reproduce import paper
+from sim.netsparse.reproduce import subjects as subjects_module
+from sim.netsparse.reproduce.measuring import content, measure, outcome
 from sim.netsparse.reproduce.points import PAPER, RTL, RTL_MODEL, SOFTWARE_CYCLES, Point
-from sim.netsparse.reproduce.runs import measure, repeats
+from sim.netsparse.reproduce.runs import repeats
 from sim.netsparse.reproduce.subjects import Subject, subjects
 from sim.netsparse.spmm_workload import switch_of
 from tests.sim.netsparse.reproduce.outcomes import FEW
@@ -78,6 +80,28 @@ def test_runs_on_the_model():
         assert 0 < each.utilisation <= each.link_bound <= 1
     assert alone.prs_per_packet == 1 < joined.prs_per_packet
     assert joined.figures["link_bytes"] < alone.figures["link_bytes"]
+
+
+def test_a_run_is_kept_until_its_matrix_changes(tmp_path, monkeypatch):
+    """The same question is answered from the cache; a file of other nonzeros is run anew."""
+    monkeypatch.setenv("INGATHER_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "ring.mtx"
+
+    def ring(steps):
+        lines = [f"{row + 1} {(row + step) % 16 + 1}" for row in range(16) for step in steps]
+        head = ["%%MatrixMarket matrix coordinate pattern general", f"16 16 {len(lines)}"]
+        path.write_text("\n".join([*head, *lines, ""]))
+        subjects_module._matrix.cache_clear()
+        return Point(subject=Subject(family="uk", text=str(path), nodes=8), cluster=RTL_MODEL)
+
+    first = outcome(ring([1, 3]))
+    again = outcome(ring([1, 3]))
+    assert again.seconds == first.seconds, "which no second run would take again"
+    assert again.figures == first.figures
+    before = content(ring([1, 3]).subject)
+    other = outcome(ring([1, 3, 8]))
+    assert other.figures["unit_consumed"] == 48 != first.figures["unit_consumed"]
+    assert content(ring([1, 3, 8]).subject) != before
 
 
 def test_repeats_by_hand(tmp_path):
