@@ -97,7 +97,6 @@ COMMANDS = {
         "gen.commands.report:report",
         "Put all kinds of results on one page.",
         ["ingather report build/verify build/p4sgd-scaling.sqlite -o build/report.html"],
-        needs=["plotly"],
     ),
     "cache": Command(
         "gen.commands.cache:cache",

@@ -10,7 +10,6 @@ EXTRAS = {
     "pyslang": "board",
     "sklearn": "data",
     "matplotlib": "plots",
-    "plotly": "report",
     "pymetis": "graphs",
     "mtkahypar": "hypergraphs",
     "distributed": "sweep",

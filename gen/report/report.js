@@ -1,6 +1,6 @@
 "use strict";
 // Plots: figures that are given whole, and those of sweeps, whose axes the reader chooses.
-(() => {
+plotlyReady.then(() => {
   const PALETTE = ["#3b7dc4", "#e0862b", "#2f9e6e", "#c65bb0", "#8d7ae6",
     "#c9a400", "#d8513f", "#35a7b8", "#8a6d4b", "#7f8c99"];
   const LISTED = 60; // values of a setting that a drop-down offers
@@ -233,4 +233,4 @@
   const all = () => redraws.forEach((redraw) => redraw());
   for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", all);
   all();
-})();
+});

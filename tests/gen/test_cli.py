@@ -98,7 +98,7 @@ def test_second_run_is_byte_identical(generated, tmp_path):
 
 
 #: libraries that take seconds to load and are for other commands
-HEAVY = {"dask", "highspy", "matplotlib", "pandas", "plotly", "pyosys", "sklearn"}
+HEAVY = {"dask", "highspy", "matplotlib", "pandas", "pyosys", "sklearn"}
 
 
 def loaded(result):

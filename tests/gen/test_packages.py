@@ -39,11 +39,6 @@ LACKING = [
         "file.svm: LIBSVM text needs scikit-learn: pip install 'ingather[data]'",
     ),
     (
-        ["plotly"],
-        ["report", "file.svm"],
-        "ingather report needs plotly: pip install 'ingather[report]'",
-    ),
-    (
         ["distributed"],
         ["sweep", "grid.toml"],
         "ingather sweep needs distributed: pip install 'ingather[sweep]'",

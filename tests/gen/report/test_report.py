@@ -50,7 +50,7 @@ def test_the_script_stands_behind_what_it_draws(page):
     script = page.index("const PALETTE")
     assert page.rindex('class="figure"') < script
     assert page.count("const PALETTE") == 1
-    assert page.count("* plotly.js v") == 1
+    assert page.count('id="plotly"') == 1
 
 
 def test_the_summary_counts(page):

@@ -5,15 +5,23 @@ import subprocess
 
 import pytest
 
+from gen.datasheet.page import datasheet
+from gen.designs.catalogue import designs, find_design
+from gen.designs.design import load
+from gen.emission.emit import emit
 from gen.errors import UserError
 from gen.report import screenshot as module
 from gen.report.report import report
 from gen.report.screenshot import NAMES, screenshot
 from gen.report.sources import find
 from tests.gen.report import sample
+from tests.long import short_and_long
 
+#: says how far the page is wider than its window
+WIDTH = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 #: chooses every option of every list and sorts by every heading, twice
 EXERCISE = """<script>
+plotlyReady.then(() => {
 for (const box of document.querySelectorAll("select")) {
   for (const option of [...box.options]) {
     if (!box.isConnected) break;
@@ -29,9 +37,11 @@ box.value = "failed";
 box.dispatchEvent(new Event("input"));
 const rows = [...box.parentElement.querySelectorAll("[data-filter=points] tbody tr")];
 const curves = document.querySelectorAll(".plot .main-svg").length > 0;
-document.title = `${rows.filter((row) => !row.hidden).length} rows, plots ${curves}`;
+const left = rows.filter((row) => !row.hidden).length;
+document.title = `${left} rows, plots ${curves}, ${WIDTH} too wide`;
 console.log(document.title);
-</script></body>"""
+});
+</script></body>""".replace("WIDTH", WIDTH)
 
 no_browser = not any(shutil.which(name) for name in NAMES)
 
@@ -66,11 +76,33 @@ def test_what_the_browser_is_asked(tmp_path, monkeypatch):
     assert "--blink-settings=preferredColorScheme=0" in asked
 
 
+VIEWS = [(1280, False), (600, True)]  # pixels across, dark
+
+
 @pytest.mark.skipif(no_browser, reason="no browser on the path")
-def test_no_script_fails_in_a_browser(tmp_path):
+@pytest.mark.parametrize(("width", "dark"), VIEWS)
+def test_no_script_fails_in_a_browser(tmp_path, width, dark):
     text, _ = report(find([sample.everything(tmp_path / "all")]))
+    assert len(text) < 1_000_000
     page = tmp_path / "page.html"
     page.write_text(text.replace("</body>", EXERCISE))
-    said = screenshot(page, tmp_path / "page.png", width=800, height=600)
+    said = screenshot(page, tmp_path / "page.png", width=width, height=600, dark=dark)
     assert len(said) == 1
-    assert '"1 rows, plots true"' in said[0]
+    assert '"1 rows, plots true, 0 too wide"' in said[0]
+
+
+@pytest.mark.skipif(no_browser, reason="no browser on the path")
+@pytest.mark.parametrize(("width", "dark"), VIEWS)
+@pytest.mark.parametrize("name", short_and_long(list(designs()), ["mina-switch"]))
+def test_datasheets_fit_their_windows(tmp_path, name, width, dark):
+    design = find_design(name)
+    page = tmp_path / "datasheet.html"
+    params = design.params_of("tiny")
+    guide = load(design.guide)(params) if design.guide else ""
+    text = datasheet(
+        emit(design.make(params)), design=name, preset="tiny", settings={}, guide=guide
+    )
+    page.write_text(text.replace("</body>", f"<script>console.log({WIDTH})</script></body>"))
+    said = screenshot(page, tmp_path / "page.png", width=width, height=600, dark=dark)
+    assert len(said) == 1
+    assert said[0].startswith('"0"')
