@@ -153,18 +153,24 @@ def say_request(
     ends: ValueLike = 1,
     end_dword: Value,
     enables: tuple[ValueLike, ValueLike],
+    number: ValueLike = 0,
 ) -> list[Any]:
     """Return what ``rq`` says beside the data of a beat with one packet, from the lowest dword on.
 
     ``enables`` are those of the bytes of the packet's first and last dword. If it ends here, it
-    ends with ``end_dword``.
+    ends with ``end_dword``. ``number`` is what the block tells when the packet has got on.
     """
     user = rq_user(len(rq.tdata))(rq.tuser)
     goes_on = ~Value.cast(ends)[0]
     keep = [goes_on | (end_dword >= k) for k in range(1, len(rq.tkeep))]
     said = [rq.tkeep.eq(Cat(Const(1), *keep)), rq.tlast.eq(ends)]
     if len(rq.tdata) == 256:
-        return [*said, user.first_enable.eq(enables[0]), user.last_enable.eq(enables[1])]
+        return [
+            *said,
+            user.first_enable.eq(enables[0]),
+            user.last_enable.eq(enables[1]),
+            Cat(user.number_low, user.number_high).eq(number),
+        ]
     return [
         *said,
         user.first_enable[0].eq(enables[0]),
@@ -172,6 +178,7 @@ def say_request(
         user.starts.eq(begins),
         user.ends.eq(ends),
         user.end_dword[0].eq(end_dword),
+        user.number[0].eq(number),
     ]
 
 

@@ -37,9 +37,9 @@ class InterruptSender(Component):
     mask is the block's affair; while the host has MSI-X switched off (``enable``), vectors wait.
 
     Vectors that wait are asked for in turn; a vector that is asked for again while it waits is one
-    interrupt. Latency: :attr:`latency` to ``send``. PG213 does not say that writes of RQ are at the
-    host before an interrupt that is asked for later; so a host learns from memory what has been
-    done, where a completion is written behind the data, and takes an interrupt as a hint to look.
+    interrupt. Latency: :attr:`latency` to ``send``. An interrupt may pass writes of RQ inside the
+    block: whoever asks for one because of a write waits until that is visible
+    (:class:`hdl.pcie.write_fence.WriteFence`).
     """
 
     latency = 2

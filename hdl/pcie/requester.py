@@ -11,6 +11,7 @@ from hdl.pcie.axis import PcieStreamSignature, rc_user, rq_user
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.read_requester import EVENTS, ReadRequester
 from hdl.pcie.request_merger import RequestMerger, RequestMergerParams
+from hdl.pcie.write_fence import NUMBERS
 from hdl.pcie.write_params import WriteRequesterParams
 from hdl.pcie.write_requester import WriteRequester
 
@@ -39,7 +40,8 @@ class Requester(Component):
     """Has the ports of a :class:`ReadRequester` and of a :class:`WriteRequester`, which share RQ.
 
     ``requests``, ``beats``, ``tick``, ``stop``, ``idle``, ``owes`` and ``events`` are the reader's;
-    ``writes``, its requests, with ``data`` and ``sent``, the writer's. ``rq`` takes a packet of
+    ``writes``, its requests, with ``data``, ``sent``, ``numbers``, ``visible``, ``clear_writes``
+    and ``writes_owe`` the writer's. ``rq`` takes a packet of
     each in turn, as :class:`RequestMerger` says, which looks at ``credits``. A read that is asked
     for after the ``sent`` of a write brings what was written.
 
@@ -61,6 +63,10 @@ class Requester(Component):
                 "writes": In(stream.Signature(params.writes.cutter.request)),
                 "data": In(stream.Signature(bits)),
                 "sent": Out(params.writes.sent),
+                "numbers": In(NUMBERS),
+                "visible": Out(params.writes.fence.told),
+                "clear_writes": In(1),
+                "writes_owe": Out(1),
                 "limits": In(data.StructLayout({"read": 3, "payload": 2})),
                 "credits": In(4),
                 "tick": In(1),
@@ -98,6 +104,10 @@ class Requester(Component):
             self.events.eq(reader.events),
             writer.limit.eq(self.limits.payload),
             self.sent.eq(writer.sent),
+            writer.numbers.eq(self.numbers),
+            self.visible.eq(writer.visible),
+            writer.clear.eq(self.clear_writes),
+            self.writes_owe.eq(writer.owes),
             merger.credits.eq(self.credits),
         ]
         return m

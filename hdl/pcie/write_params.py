@@ -10,6 +10,7 @@ from hdl.pcie.axis import check_data_bits
 from hdl.pcie.descriptors import DWORD_BITS, REQUEST_DWORDS
 from hdl.pcie.packet_gate import PacketGateParams
 from hdl.pcie.request_cutter import CutterParams
+from hdl.pcie.write_fence import WriteFenceParams
 
 PAYLOADS = (128, 256, 512, 1024)  #: bytes of the largest payload that the block allows
 
@@ -60,6 +61,11 @@ class WriteRequesterParams:
         return PacketGateParams(width=self.beat.size, packet_beats=beats, last_bit=0)
 
     @property
+    def fence(self) -> WriteFenceParams:
+        """Return the sizes of the part that hears from the block how far writes are."""
+        return WriteFenceParams(user_bits=self.user_bits)
+
+    @property
     def sent(self) -> data.StructLayout:
         """Describe that a request has gone, and whose it was."""
         return data.StructLayout({"valid": 1, "user": self.user_bits})
@@ -98,7 +104,7 @@ class WriteRequesterParams:
 
     @property
     def beat(self) -> data.StructLayout:
-        """Describe a beat of a packet, its descriptor in place; ``final``: its request's last."""
+        """Describe a beat of a packet, its descriptor in place; ``final``: of a request's last."""
         return data.StructLayout(
             {
                 "ends": 1,

@@ -74,7 +74,7 @@ class WritePlanner(Component):
                 plan.turn.eq(place[:bits]),
                 plan.end_dword.eq(packet.top[2:bits]),
                 plan.head.eq(packet.head),
-                plan.final.eq(packet.final & ends),
+                plan.final.eq(packet.final),
                 plan.user.eq(packet.user),
             ]
         with m.If(moves):

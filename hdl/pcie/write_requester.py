@@ -1,6 +1,6 @@
 """Writes host memory through AMD's block for PCI Express."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -10,6 +10,7 @@ from hdl.pcie.axis import PcieStreamSignature, rq_user, say_request
 from hdl.pcie.packet_gate import PacketGate
 from hdl.pcie.request_cutter import RequestCutter
 from hdl.pcie.write_aligner import WriteAligner
+from hdl.pcie.write_fence import NUMBERS, WriteFence
 from hdl.pcie.write_params import WriteRequesterParams
 from hdl.pcie.write_planner import WritePlanner
 
@@ -24,12 +25,14 @@ class WriteRequester(Component):
 
     Nobody answers a posted write. ``sent`` shows, for a cycle, the ``user`` of a request whose last
     beat ``rq`` has taken: what goes to the same RQ later, a read or a write, finds its bytes at the
-    host (PCI Express 3.1, 2.4.1: neither passes a posted write).
+    host (PCI Express 3.1, 2.4.1: neither passes a posted write). ``visible`` shows it when answers
+    to the host and interrupts find them too (:class:`WriteFence`, with ``numbers`` and ``clear``).
 
     Throughput: a beat of ``rq`` a cycle, of data and descriptors. Latency: :attr:`latency` from a
     request and its data to a packet of one beat; a longer one leaves when all of it is there, and
-    then without a gap. Stalls: requests and data wait for each other, and both for ``rq``. A
-    request whose data does not come holds up only those behind it.
+    then without a gap. Stalls: requests and data wait for each other, and both for ``rq`` and for
+    the block's word on 60 packets. A request whose data does not come holds up only those behind
+    it.
     """
 
     latency = (
@@ -45,6 +48,10 @@ class WriteRequester(Component):
                 "data": In(stream.Signature(bits)),
                 "limit": In(2),
                 "sent": Out(params.sent),
+                "numbers": In(NUMBERS),
+                "clear": In(1),
+                "owes": Out(1),
+                "visible": Out(params.fence.told),
                 "rq": Out(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
             },
         )
@@ -61,11 +68,13 @@ class WriteRequester(Component):
         connect(m, planner.plans, aligner.plans)
         connect(m, flipped(self.data), aligner.data)
         connect_by(m, "gate", PacketGate(params.gate), aligner.beats, out)
-        beat = out.payload
+        m.submodules.fence = fence = WriteFence(params.fence)
+        beat, goes = out.payload, Signal()
         m.d.comb += [
             cutter.limit.eq(self.limit),
-            out.ready.eq(rq.tready),
-            rq.tvalid.eq(out.valid),
+            goes.eq(fence.room | ~beat.begins),
+            out.ready.eq(rq.tready & goes),
+            rq.tvalid.eq(out.valid & goes),
             rq.tdata.eq(beat.data),
             *say_request(
                 rq,
@@ -73,10 +82,18 @@ class WriteRequester(Component):
                 ends=beat.ends,
                 end_dword=beat.end_dword,
                 enables=(beat.first_enable, beat.last_enable),
+                number=fence.number,
             ),
+            fence.packet.final.eq(beat.final),
+            fence.packet.user.eq(beat.user),
+            fence.taken.eq(out.valid & out.ready & beat.begins),
+            fence.numbers.eq(self.numbers),
+            fence.clear.eq(self.clear),
+            self.owes.eq(fence.owes),
+            self.visible.eq(fence.visible),
         ]
         m.d.sync += [
-            self.sent.valid.eq(out.valid & out.ready & beat.final),
+            self.sent.valid.eq(out.valid & out.ready & beat.final & beat.ends),
             self.sent.user.eq(beat.user),
         ]
         return m

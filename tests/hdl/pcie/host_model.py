@@ -10,11 +10,52 @@ from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
 Bus, *_ = define_stream("Pcie", signals=["tvalid", "tready", "tdata", "tkeep", "tlast", "tuser"])
 
 
+class Numbers:
+    """The block's word of numbers, an input, as the two pairs of wires that the model drives."""
+
+    def __init__(self, port):
+        self.port, self.bits = port, 0
+
+    def wires(self):
+        """Return the model's options."""
+        size = len(self.port) // 2
+        return {
+            f"pcie_rq_seq_num{name}{k}": Wire(self, k * size + at, width)
+            for k in range(2)
+            for name, at, width in (("_vld", 0, 1), ("", 1, size - 1))
+        }
+
+
+class Wire:
+    """Some of the bits of :class:`Numbers`."""
+
+    def __init__(self, numbers, at, width):
+        self.numbers, self.at, self.width = numbers, at, width
+
+    def __len__(self):
+        return self.width
+
+    def setimmediatevalue(self, value):
+        self.value = value
+
+    @property
+    def value(self):
+        return self.numbers.bits >> self.at & (1 << self.width) - 1
+
+    @value.setter
+    def value(self, value):
+        others = self.numbers.bits & ~((1 << self.width) - 1 << self.at)
+        self.numbers.bits = others | int(value) << self.at
+        self.numbers.port.value = self.numbers.bits
+
+
 class HostModel:
     """The hardware under test in a slot of ``root``, by its ports of RQ and RC, or of CQ and CC."""
 
     def __init__(self, dut, *interfaces, bars=(), **options):
         self.dut = dut
+        if hasattr(dut, "numbers"):
+            options |= Numbers(dut.numbers).wires()
         wide = len(getattr(dut, f"{interfaces[0]}_tdata")) == 512
         self.device = UltraScalePlusPcieDevice(
             pcie_generation=3,

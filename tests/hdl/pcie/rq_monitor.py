@@ -19,6 +19,7 @@ class Packet:
     found: dict
     enables: tuple[int, int]
     dwords: list[int]
+    number: int  #: that the block tells when the packet has got on
     begun: int  #: cycles of its first and last beat
     ended: int = 0
 
@@ -76,7 +77,8 @@ class RqMonitor:
             found, dwords = unpack(REQUEST, bits & (1 << 128) - 1), dwords[4:]
             first, least = user["first_enable"], user["last_enable"]
             enables = (first[0], least[0]) if wide else (first, least)
-            packet = Packet(found, enables, [], begun=cycle())
+            number = user["number"][0] if wide else user["number_low"] | user["number_high"] << 4
+            packet = Packet(found, enables, [], number, begun=cycle())
         packet.dwords += dwords
         if not last:
             return packet

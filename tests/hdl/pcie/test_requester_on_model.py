@@ -40,6 +40,7 @@ class Card:
         self.params = self.both.reads
         for name in ("requests_valid", "writes_valid", "data_valid", "beats_ready", "tick", "stop"):
             getattr(dut, name).value = 0
+        dut.clear_writes.value = 0
         dut.credits.value = 15  # the model's block does not tell
         self.model = HostModel(dut, "rq", "rc", max_payload_size=1024)
         self.root = self.model.root
@@ -48,8 +49,8 @@ class Card:
         self.requests = Source(dut, "requests")
         self.beats = Sink(dut, "beats", stall=stall)
         self.writes, self.data = Source(dut, "writes"), Source(dut, "data")
-        self.sent = 0  # writes
-        self.wanted = []
+        self.sent, self.visible = 0, []  # writes, and those that nothing can pass any more
+        self.wanted, self.written = [], 0
         self.limits = 0, 0  # codes of sizes of reads, of payloads
         cocotb.start_soon(self.watch())
 
@@ -66,7 +67,9 @@ class Card:
 
     def write(self, offset, payload):
         """Write bytes behind those at the begin of the memory."""
-        self.writes.append({"address": self.base + offset, "bytes": len(payload), "user": 0})
+        user = self.written % 256
+        self.written += 1
+        self.writes.append({"address": self.base + offset, "bytes": len(payload), "user": user})
         for beat in beats_of(payload, self.params.data_bits // 8):
             self.data.append(beat)
         self.bytes[offset : offset + len(payload)] = payload
@@ -77,6 +80,8 @@ class Card:
         while True:
             await RisingEdge(dut.clk)
             self.sent += int(dut.sent.value) & 1
+            if int(dut.visible.value) & 1:
+                self.visible.append(int(dut.visible.value) >> 1)
             if dut.rq_tvalid.value and dut.rq_tready.value:
                 if begins:
                     found = unpack(REQUEST, int(dut.rq_tdata.value) & (1 << 128) - 1)
@@ -181,8 +186,9 @@ async def reads_and_writes_at_once(dut):
         card.write(random.randrange(MEMORY // 2 - size), random.randbytes(size))
         card.ask(card.base + MEMORY // 2 + 4 * random.randrange(MEMORY // 8 - size), size)
     assert await card.finish() == [Cause.NONE] * len(card.wanted)
-    while card.sent < 24:
+    while card.sent < 24 or dut.writes_owe.value:
         await RisingEdge(dut.clk)
     for _ in range(200):
         await RisingEdge(dut.clk)
     assert bytes(card.memory.mem[:]) == bytes(card.bytes)
+    assert card.visible == list(range(24))

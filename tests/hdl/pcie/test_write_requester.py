@@ -13,6 +13,7 @@ from sim.golden.pcie_writes import writes
 from sim.harness.payloads import unpack
 from sim.harness.streams import STALLS, Source, cycle, never, start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.pcie.number_teller import NumberTeller
 from tests.hdl.pcie.rq_monitor import RqMonitor, beats_of
 
 SIZES = [
@@ -49,8 +50,11 @@ class WriteBench:
         self.data = Source(dut, "data", stall=stall_data or stalls[0])
         self.rq = RqMonitor(dut, stall=stalls[1])
         self.most = self.params.max_payload
-        self.wanted, self.asked, self.sent = [], [], []
+        self.wanted, self.asked, self.sent, self.visible = [], [], [], []
         dut.limit.value = 3
+        dut.clear.value = 0
+        self.block = NumberTeller(dut)
+        self.told = 0  # packets whose number the block has been given
         cocotb.start_soon(self.note())
 
     def ask(self, address, size):
@@ -63,13 +67,17 @@ class WriteBench:
         self.asked.append((user, len(self.wanted) - 1))
 
     async def note(self):
-        """Keep whose requests are said to have been sent, and when."""
+        """Keep whose requests are said to have been sent, and to be visible, and when."""
         shape = self.params.sent
         while True:
             await RisingEdge(self.dut.clk)
-            found = unpack(shape, int(self.dut.sent.value))
-            if found["valid"]:
-                self.sent.append((found["user"], cycle()))
+            for port, kept in ((self.dut.sent, self.sent), (self.dut.visible, self.visible)):
+                found = unpack(shape, int(port.value))
+                if found["valid"]:
+                    kept.append((found["user"], cycle()))
+            for packet in self.rq.packets[self.told :]:
+                self.block.put(packet.number)
+                self.told += 1
 
     async def finish(self):
         """Everything has come, packet by packet, as it should; nothing else does."""
@@ -77,7 +85,9 @@ class WriteBench:
             if len(self.rq.packets) >= len(self.wanted):
                 break
             await RisingEdge(self.dut.clk)
-        for _ in range(20):
+        while len(self.block.told) < len(self.rq.packets):
+            await RisingEdge(self.dut.clk)
+        for _ in range(80):
             await RisingEdge(self.dut.clk)
         for k, (packet, wanted) in enumerate(zip(self.rq.packets, self.wanted, strict=True)):
             assert 4 * packet.found["address"] == wanted.address, f"packet {k}"
@@ -90,6 +100,10 @@ class WriteBench:
             assert not any(value for name, value in packet.found.items() if name not in rest)
         ends = [(user, self.rq.packets[last].ended + 1) for user, last in self.asked]
         assert self.sent == ends
+        assert [user for user, _ in self.visible] == [user for user, _ in self.asked]
+        for (_, last), (_, seen) in zip(self.asked, self.visible, strict=True):
+            assert self.block.told[last][1] < seen
+        assert not self.dut.owes.value
 
 
 def some_place(most):

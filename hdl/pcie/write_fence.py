@@ -1,0 +1,132 @@
+"""Tells when what goes to the host another way cannot pass a write any more."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import looked_up
+from hdl.common.checks import check_range
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+
+NUMBER_BITS = 6  #: of a packet's number, in RQ and in the block's word
+LAST = (1 << NUMBER_BITS) - 1  #: packets of writes have 1 to this in turn; others have 0
+PLACES = 64  #: for packets whose numbers the block owes
+MOST = LAST - 3  #: such packets, before there is no room
+
+#: What the block says: a packet of this number has got so far. Up to two are told at a time.
+NUMBERS = data.ArrayLayout(data.StructLayout({"valid": 1, "number": NUMBER_BITS}), 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteFenceParams:
+    """Sets what is told of a write."""
+
+    user_bits: int = 8  #: width of it, 1..32
+
+    def __post_init__(self) -> None:
+        check_range("user_bits", self.user_bits, 1, 32)
+
+    @property
+    def suffix(self) -> str:
+        """Return the end of the module's name: the width."""
+        return f"u{self.user_bits}"
+
+    @property
+    def packet(self) -> data.StructLayout:
+        """Describe a packet: whether it is its write's last, and whose the write is."""
+        return data.StructLayout({"final": 1, "user": self.user_bits})
+
+    @property
+    def told(self) -> data.StructLayout:
+        """Describe that a write cannot be passed any more, and whose it is."""
+        return data.StructLayout({"valid": 1, "user": self.user_bits})
+
+
+class WriteFence(Component):
+    """Numbers packets of writes; ``visible`` shows the ``user`` of a write that none can pass.
+
+    Answers to the host (CC) and interrupts may pass a write inside the block, until it has told the
+    write's number: ``numbers``, of ``pcie_rq_seq_num0`` and ``1`` with their ``vld`` (PG213,
+    "Transmit Transaction Ordering"). Whoever tells a host by those ways that something was written
+    waits for ``visible``. What goes to RQ itself passes nothing, and need not wait.
+
+    ``packet`` with ``taken`` is one whose first beat RQ takes, with ``number``; it is not offered
+    without ``room``. The block tells numbers in the order of the packets. One that is not the next
+    is not counted: it is of before a ``clear``, or of a packet that is no write (number 0).
+    ``clear`` forgets all that is under way: hold it until the block ``owes`` nothing, and let
+    nothing be sent meanwhile.
+
+    Throughput: a packet a cycle. Latency: :attr:`latency` from a write's last number to
+    ``visible``. Full: no ``room`` while the block owes the numbers of 60 packets.
+    """
+
+    latency = 3
+
+    def __init__(self, params: WriteFenceParams) -> None:
+        super().__init__(
+            params,
+            {
+                "packet": In(params.packet),
+                "taken": In(1),
+                "number": Out(NUMBER_BITS),
+                "room": Out(1),
+                "numbers": In(NUMBERS),
+                "clear": In(1),
+                "owes": Out(1),
+                "visible": Out(params.told),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.packets = packets = Fifo(
+            FifoParams(width=self.params.packet.size, depth=PLACES, style="distributed")
+        )
+        issued = Signal(NUMBER_BITS, init=1)  # the next packet's number
+        owed = Signal(range(PLACES + 1))  # packets inside
+        passed = Signal(range(PLACES + 1))  # of them, those whose number was told
+        oldest, tells, leaves = Signal(self.params.packet), Signal(), Signal()
+        m.d.comb += [
+            self.number.eq(issued),
+            packets.i.payload.eq(self.packet),
+            packets.i.valid.eq(self.taken),
+            oldest.eq(packets.o.payload),
+            tells.eq((passed != 0) & packets.o.valid & ~self.clear),
+            packets.o.ready.eq(tells | self.clear),
+            leaves.eq(packets.o.valid & packets.o.ready),
+        ]
+        m.d.sync += [
+            self.visible.valid.eq(tells & oldest.final),
+            self.visible.user.eq(oldest.user),
+            self.room.eq(owed < MOST),
+            self.owes.eq(owed != 0),
+            issued.eq(Mux(self.taken, following(issued), issued)),
+            owed.eq(owed + self.taken - leaves),
+            passed.eq(Mux(self.clear, 0, passed + self.count(m, issued) - tells)),
+        ]
+        return m
+
+    def count(self, m: Module, issued: Signal) -> Value:
+        """Return how many of ``numbers`` are the next ones, 0 to 2."""
+        awaited, after = Signal(NUMBER_BITS, init=1), Signal(NUMBER_BITS, init=2)
+        numbers = Signal(NUMBERS)
+        m.d.sync += numbers.eq(self.numbers)
+        one, two = ([said.valid & (said.number == k) for k in (awaited, after)] for said in numbers)
+        some, more = awaited != issued, (awaited != issued) & (after != issued)
+        first = one[0] & some
+        second = Mux(first, two[1] & more, two[0] & some)
+        with m.If(self.clear):
+            m.d.sync += [awaited.eq(issued), after.eq(following(issued))]
+        with m.Elif(first & second):
+            m.d.sync += [awaited.eq(following(after)), after.eq(following(after, 2))]
+        with m.Elif(first | second):
+            m.d.sync += [awaited.eq(after), after.eq(following(after))]
+        return first + second
+
+
+def following(number: Value, steps: int = 1) -> Value:
+    """Return the number of the packet so many behind that with ``number``."""
+    return looked_up(lambda k: (k - 1 + steps) % LAST + 1, number, bits=NUMBER_BITS)

@@ -1,0 +1,42 @@
+"""The block's word of how far requests are: their numbers, in order, some cycles later."""
+
+import random
+from collections import deque
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.pcie.write_fence import NUMBERS
+from sim.harness.payloads import pack
+from sim.harness.streams import cycle
+
+
+class NumberTeller:
+    """Tells ``numbers`` that were :meth:`put`, each at most ``delay`` cycles later, two at a time.
+
+    In places that are free it sometimes tells the number of a request that is no write, 0.
+    ``told`` has each number, and the cycle in which the hardware hears it.
+    """
+
+    def __init__(self, dut, *, delay=30):
+        self.dut, self.delay, self.told = dut, delay, []
+        self.waiting = deque()
+        dut.numbers.value = 0
+        cocotb.start_soon(self.tell())
+
+    def put(self, number):
+        due = cycle() + random.randint(0, self.delay)
+        self.waiting.append((number, due))
+
+    async def tell(self):
+        while True:
+            await RisingEdge(self.dut.clk)
+            said = []
+            while len(said) < 2:
+                if self.waiting and self.waiting[0][1] <= cycle():
+                    number, _ = self.waiting.popleft()
+                    self.told.append((number, cycle() + 1))
+                    said.append({"valid": 1, "number": number})
+                else:
+                    said.append({"valid": random.getrandbits(1), "number": 0})
+            self.dut.numbers.value = pack(NUMBERS, said)

@@ -1,0 +1,160 @@
+"""Packets of writes, and numbers that a block tells of them late, in twos, or wrongly."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.pcie.write_fence import MOST, NUMBERS, WriteFence, WriteFenceParams
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import cycle, start
+from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.pcie.number_teller import NumberTeller
+
+PACKETS = 300
+
+
+def test_write_fence():
+    simulate(WriteFence(WriteFenceParams()), __name__)
+
+
+@pytest.mark.parametrize("bits", [0, 33])
+def test_rejects(bits):
+    with pytest.raises(ValueError, match=f"user_bits must be a whole number from 1 to 32: {bits}"):
+        WriteFenceParams(user_bits=bits)
+
+
+class FenceBench:
+    """Sends packets, some the last of a write; notes what becomes visible, and when."""
+
+    def __init__(self, dut):
+        self.dut, self.params = dut, params_in_simulator(WriteFenceParams)
+        self.wanted, self.visible = [], []  # users and numbers; users and cycles
+        for name in ("packet", "taken", "numbers", "clear"):
+            getattr(dut, name).value = 0
+        cocotb.start_soon(self.note())
+
+    async def note(self):
+        while True:
+            await RisingEdge(self.dut.clk)
+            found = unpack(self.params.told, int(self.dut.visible.value))
+            if found["valid"]:
+                self.visible.append((found["user"], cycle()))
+
+    async def send(self, final):
+        """Let RQ take a packet as soon as there is room; return its number."""
+        packet = {"final": final, "user": random.getrandbits(self.params.user_bits)}
+        self.dut.packet.value = pack(self.params.packet, packet)
+        while True:
+            if room := int(self.dut.room.value):
+                self.dut.taken.value = 1
+            await RisingEdge(self.dut.clk)
+            self.dut.taken.value = 0
+            if room:
+                break
+        number = int(self.dut.number.value)
+        if final:
+            self.wanted.append((packet["user"], number))
+        return number
+
+    async def say(self, *numbers):
+        """Have the block tell numbers in this cycle."""
+        said = [{"valid": 1, "number": number} for number in numbers]
+        said += [{"valid": 0, "number": 0}] * (2 - len(said))
+        self.dut.numbers.value = pack(NUMBERS, said)
+        await RisingEdge(self.dut.clk)
+        self.dut.numbers.value = 0
+
+    async def rest(self, cycles=12):
+        for _ in range(cycles):
+            await RisingEdge(self.dut.clk)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(delay=[0, 8, 200])
+async def each_write_once_its_last_number_is_told(dut, delay):
+    """In order, never earlier, and without others before it no later than stated."""
+    bench = FenceBench(dut)
+    await start(dut)
+    teller = NumberTeller(dut, delay=delay)
+    for _ in range(PACKETS):
+        teller.put(await bench.send(random.random() < 0.4))
+        await bench.rest(random.choice([0, 0, 0, 1, 5]))
+    while len(teller.told) < PACKETS:
+        await RisingEdge(dut.clk)
+    await bench.rest(PACKETS)
+    assert [user for user, _ in bench.visible] == [user for user, _ in bench.wanted]
+    heard, told = iter(teller.told), []
+    for _, number in bench.wanted:
+        told.append(next(when for heard_number, when in heard if heard_number == number))
+    waits = [now - when for (_, now), when in zip(bench.visible, told, strict=True)]
+    assert min(waits) == WriteFence.latency
+    assert not dut.owes.value
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_block_that_tells_nothing_ends_the_room(dut):
+    """Never more are under way than there are numbers; one that is told makes room for one."""
+    bench = FenceBench(dut)
+    await start(dut)
+    numbers = []
+    while dut.room.value or len(numbers) < MOST:
+        numbers.append(await bench.send(1))
+        await RisingEdge(dut.clk)
+        await RisingEdge(dut.clk)
+    assert len(numbers) == len(set(numbers)) == MOST
+    assert dut.owes.value
+    assert not bench.visible
+    await bench.say(numbers[0])
+    await bench.rest()
+    assert dut.room.value
+    assert len(bench.visible) == 1
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_number_that_is_not_the_next_counts_nothing(dut):
+    bench = FenceBench(dut)
+    await start(dut)
+    first = 1  # number of a write
+    await bench.say(first, first + 1)  # of packets that nobody has sent
+    numbers = [await bench.send(1) for _ in range(3)]
+    assert numbers == [first, first + 1, first + 2]
+    for strange in ((0, 0), (first + 1,), (first + 2, first + 1), (first + 7, first + 62)):
+        await bench.say(*strange)
+    await bench.rest()
+    assert not bench.visible
+    await bench.say(first + 2, first)  # the second is the next one
+    await bench.rest()
+    assert [user for user, _ in bench.visible] == [user for user, _ in bench.wanted[:1]]
+    await bench.say(first + 1, first + 2)
+    await bench.say(first + 3, first + 4)
+    await bench.rest()
+    assert [user for user, _ in bench.visible] == [user for user, _ in bench.wanted]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(count=[1, 3, MOST])
+async def what_is_forgotten_is_never_told(dut, count):
+    """Numbers of packets from before come late, before and between those of new ones."""
+    bench = FenceBench(dut)
+    await start(dut)
+    old = [await bench.send(1) for _ in range(count)]
+    await bench.say(*old[:1])
+    dut.clear.value = 1
+    await bench.rest(2)
+    while dut.owes.value:
+        await RisingEdge(dut.clk)
+    dut.clear.value = 0
+    seen = len(bench.visible)  # the first, if it was told in time
+    bench.wanted.clear()
+    new = [await bench.send(1) for _ in range(4)]
+    for number in old[1:]:
+        await bench.say(number)
+    await bench.rest()
+    assert len(bench.visible) == seen <= 1
+    await bench.say(new[0])
+    await bench.say(*new[1:3])
+    await bench.say(new[3])
+    await bench.rest()
+    assert [user for user, _ in bench.visible[seen:]] == [user for user, _ in bench.wanted]
