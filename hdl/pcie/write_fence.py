@@ -86,8 +86,8 @@ class WriteFence(Component):
             FifoParams(width=self.params.packet.size, depth=PLACES, style="distributed")
         )
         issued = Signal(NUMBER_BITS, init=1)  # the next packet's number
-        owed = Signal(range(PLACES + 1))  # packets inside
-        passed = Signal(range(PLACES + 1))  # of them, those whose number was told
+        owed = Signal(range(PLACES))  # packets inside
+        passed = Signal(range(PLACES))  # of them, those whose number was told
         oldest, tells, leaves = Signal(self.params.packet), Signal(), Signal()
         m.d.comb += [
             self.number.eq(issued),
