@@ -3,6 +3,7 @@
 import logging
 
 from cocotb.triggers import RisingEdge
+from cocotb.utils import get_sim_steps
 from cocotbext.axi.stream import define_stream
 from cocotbext.pcie.core import RootComplex
 from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
@@ -50,9 +51,12 @@ class Wire:
 
 
 class HostModel:
-    """The hardware under test in a slot of ``root``, by its ports of RQ and RC, or of CQ and CC."""
+    """The hardware under test in a slot of ``root``, by its ports of RQ and RC, or of CQ and CC.
 
-    def __init__(self, dut, *interfaces, bars=(), **options):
+    A ``roomy`` host gives credits for requests without an end.
+    """
+
+    def __init__(self, dut, *interfaces, bars=(), roomy=False, **options):
         self.dut = dut
         if hasattr(dut, "numbers"):
             options |= Numbers(dut.numbers).wires()
@@ -75,7 +79,12 @@ class HostModel:
         for name in logging.root.manager.loggerDict:
             if name.startswith("cocotb."):
                 logging.getLogger(name).setLevel(logging.ERROR)
-        self.root.make_port().connect(self.device)
+        self.slot = self.root.make_port()
+        if roomy:
+            state = self.slot.downstream_port.fc_state[0]
+            for credits in (state.ph, state.pd, state.nph):
+                credits.rx_initial_allocation = credits.rx_credits_allocated = 0
+        self.slot.connect(self.device)
 
     def memory(self, content):
         """Return a part of the host's memory with ``content``, and its address."""
@@ -89,6 +98,7 @@ class HostModel:
         ``read_size`` and ``payload`` are codes of the largest ones: 128 bytes << code.
         """
         self.root.max_read_request_size, self.root.max_payload_size_supported = read_size, payload
+        self.root.max_payload_size = payload
         await RisingEdge(self.dut.rst)
         while self.dut.rst.value:
             await RisingEdge(self.dut.clk)
@@ -97,3 +107,8 @@ class HostModel:
         await found.enable_device()
         await found.set_master()
         return found
+
+    def move_away(self, way):
+        """Let packets take ``way`` seconds through the link from now on; none may be inside."""
+        for port in (self.slot.downstream_port, self.device.upstream_port):
+            port.link_delay_steps = get_sim_steps(way, "sec")

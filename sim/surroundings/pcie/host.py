@@ -1,0 +1,133 @@
+"""Simulates AMD's block for PCI Express, a link and a host with memory, inside the design."""
+
+from amaranth.hdl import ClockSignal, Const, Instance, Module, Mux, Signal
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.streams import connect_by
+from hdl.pcie.axis import PcieStreamSignature, rc_user, rq_user
+from sim.surroundings.chance import random_bits
+from sim.surroundings.pcie.completion_cutter import CompletionCutter
+from sim.surroundings.pcie.completion_packer import CompletionPacker
+from sim.surroundings.pcie.params import COUNTS, READ_DEPTH, TIME_BITS, PcieHostParams
+from sim.surroundings.pcie.request_taker import RequestTaker
+
+BUFFER = 16  #: completions that the block holds while RC waits
+
+
+class PcieHost(Component):
+    """What a card sees by RQ and RC: reads are answered from memory, writes change it.
+
+    Host memory is what the file that ``host_file(index, ...)`` names held at first, from address 0
+    on; ``index`` must be constant. The link carries ``settings.rate`` in each direction, of which
+    packets take their data, headers and framing (:mod:`sim.golden.pcie_link`); what keeps a link
+    up, which is about one percent, is not counted. Completions are divided and ordered as
+    ``settings`` say, and straddle on RC. ``counts`` say what there was (:data:`COUNTS`).
+
+    A processor beside the card has an ``access`` a cycle, ``accessed`` is what the beat held. When
+    ``dump`` rises, the contents go to the file that ``host_dump(index, ...)`` names.
+
+    Latency: ``settings.latency`` cycles, at least :attr:`least_latency`, from a read on RQ to its
+    first beat of RC, and those in which the link carries its bytes. Throughput: a read and a beat
+    a cycle. Stalls: while RC waits, so do completions, in front of the link too.
+    """
+
+    least_latency = 1 + CompletionCutter.latency + 1 + CompletionPacker.latency
+
+    def __init__(self, params: PcieHostParams) -> None:
+        bits = params.data_bits
+        super().__init__(
+            params,
+            {
+                "rq": In(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
+                "rc": Out(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),
+                "credits": Out(4),
+                "index": In(8),
+                "settings": In(params.settings),
+                "dump": In(1),
+                "counts": Out(COUNTS),
+                "access": In(params.access),
+                "accessed": Out(bits),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params, settings = self.params, self.settings
+        m.submodules.taker = taker = RequestTaker(params)
+        m.submodules.cutter = cutter = CompletionCutter(params)
+        m.submodules.packer = packer = CompletionPacker(params)
+        depth = FifoParams(width=params.timed_read.size, depth=READ_DEPTH, style="distributed")
+        connect_by(m, "way", Fifo(depth), taker.reads, cutter.reads)
+        depth = FifoParams(width=params.completion.size, depth=BUFFER, style="distributed")
+        connect_by(m, "buffer", Fifo(depth), cutter.completions, packer.completions)
+        connect(m, flipped(self.rq), taker.rq)
+        connect(m, packer.rc, flipped(self.rc))
+        now = Signal(TIME_BITS)
+        start = settings.seed ^ (self.index * Const(0x9E3779B9, 32)) | (1 << 40)
+        chance = random_bits(m, start, bits=64)
+        least = self.least_latency
+        m.d.sync += now.eq(now + 1)
+        m.d.comb += [
+            taker.settings.eq(settings),
+            taker.now.eq(now),
+            taker.delay.eq(Mux(settings.latency < least, 0, settings.latency - least)),
+            taker.stalls.eq(chance[:8] < settings.stall),
+            taker.answered.eq(cutter.answered),
+            self.credits.eq(taker.credits),
+            cutter.settings.eq(settings),
+            cutter.now.eq(now),
+            cutter.random.eq(chance[16:32]),
+            packer.stalls.eq(chance[8:16] < settings.stall),
+        ]
+        lost = self.add_array(m, taker, packer)
+        self.count(m, taker, cutter, lost)
+        return m
+
+    def add_array(self, m: Module, taker: RequestTaker, packer: CompletionPacker) -> Signal:
+        """Add host memory; return whether a part of the beat written before is lost."""
+        params, write, access, lost = self.params, taker.write, self.access, Signal()
+        m.submodules.array = Instance(
+            "pcie_host_array",
+            p_LANES=params.lanes,
+            p_PLACE_BITS=params.place_bits,
+            p_INDEX_BITS=params.index_bits,
+            i_clk=ClockSignal(),
+            i_index=self.index,
+            o_size=taker.size,
+            i_read=packer.fetch,
+            i_places=packer.places,
+            o_read_data=packer.found,
+            i_write=write.valid,
+            i_write_place=write.place,
+            i_write_data=write.data,
+            i_write_enable=write.enables,
+            o_lost=lost,
+            i_processor=access.valid,
+            i_processor_beat=access.beat,
+            i_processor_write_data=access.data,
+            i_processor_write_enable=access.strobes,
+            o_processor_read_data=self.accessed,
+            i_dump=self.dump,
+        )
+        return lost
+
+    def count(self, m: Module, taker: RequestTaker, cutter: CompletionCutter, lost: Signal) -> None:
+        """Count what the link carries."""
+        counts, event, out = self.counts, taker.event, cutter.completions
+        data_of = out.payload.descriptor.dwords << 2
+        for name, happens, by in (
+            ("reads", event.read, 1),
+            ("writes", event.write, 1),
+            ("up", event.read | event.write, event.bytes),
+            ("completions", out.valid & out.ready, 1),
+            ("down", out.valid & out.ready, cutter.bytes),
+            ("payload", out.valid & out.ready, data_of),
+            ("unsupported", out.valid & out.ready & ~data_of.any(), 1),
+            ("lost", lost | taker.lost, lost + taker.lost),
+        ):
+            with m.If(happens):
+                m.d.sync += counts[name].eq(counts[name] + by)
+        with m.If(taker.under_way > counts.most):
+            m.d.sync += counts.most.eq(taker.under_way)
