@@ -23,8 +23,9 @@ class TurnTable(Component):
     ``about`` tells a cycle later what that turn is to the job. ``done`` says that ``sender`` has
     all of the oldest open turn of ``done_job``; ``ends``, ``quiet`` and the rest of a turn's life
     are as in :class:`JobTurns`, tasks to ``load`` as in :class:`TurnOpener`. ``begin`` starts a job
-    anew: ``started``, with ``tables``. One that is stopped opens no turn any more, lest it load
-    aggregators that another job is given.
+    anew: ``started``, with ``tables``, as ``table`` has it already; it may be active two cycles
+    later. A ``done`` of its earlier run counts for nothing until then. A job that is stopped opens
+    no turn any more, lest it load aggregators that another job is given.
 
     ``ports`` and ``regions`` tell each port of its job, ``clear`` says for each port which of its
     windows are to be empty: those of turns that end. ``advance`` says that the job of a port has
@@ -106,15 +107,13 @@ class TurnTable(Component):
                 turns.up.eq(Mux(self.above, 1 << params.ports - 1, 0)),
                 turns.advanced.eq(self.advanced & (self.done_job == k)),
             ]
-        for turn in range(OPEN_TURNS):
+        for turn, skipped in enumerate((0, size >> 1)):  # only one of two turns is at place 1
             m.d.sync += [
-                region[turn].base.eq(
-                    low_bits(entry.base + (count if turn else 0), params.slot_bits)
-                ),
+                region[turn].base.eq(low_bits(entry.base + skipped, params.slot_bits)),
                 region[turn].count.eq(count),
             ]
         m.d.comb += [
-            turns.begin.eq(delay(m, begin, 2, f"begin_{k}", reset_less=False)),
+            turns.begin.eq(delay(m, begin, self.latency, f"begin_{k}", reset_less=False)),
             turns.stop.eq(was_active & ~entry.active),
             turns.two.eq(tables.two),
             # As they were in the last cycle of a job that is stopped and gets others.
