@@ -1,7 +1,21 @@
-"""Describes SwitchGNN's switch as a design."""
+"""Describes SwitchGNN's switch as a design, and its floorplan."""
+
+from typing import Any
 
 from gen.designs.design import Bench, Card, Design, Most, Run
-from hdl.switchgnn.switch.presets import IN_HBM, PRESETS
+from gen.floorplan.plan import PlanPart
+from hdl.switchgnn.switch.presets import IN_HBM, ON_TWO_DIES, PRESETS
+
+
+def upper_lanes(params: Any, switch: str = "") -> tuple[PlanPart, ...]:
+    """Return the part of the upper lanes of ``switch`` (the top if the name is empty), if they may
+    lie apart: the UltraRAM of all lanes is more than an SLR's.
+    """
+    if not params.slr_stages:
+        return ()
+    lanes = "aggregation/far/lanes"
+    return (PlanPart(name="upper_lanes", cells=(f"{switch}/{lanes}" if switch else lanes,)),)
+
 
 DESIGN = Design(
     name="switchgnn-switch",
@@ -40,9 +54,10 @@ DESIGN = Design(
     cards={
         "u280": Card(
             component="hdl.u280.switchgnn_switch_board:GnnSwitchBoard",
-            presets={"tiny": {"ports": 2}, "u280": {"ports": 2, **IN_HBM}},
+            presets={"tiny": {"ports": 2}, "u280": {"ports": 2, **IN_HBM, **ON_TWO_DIES}},
             preset="u280",
             most={"ports": Most(value=2, because="the card has two QSFP28 cages")},
         )
     },
+    plan="gen.designs.switchgnn_switch:upper_lanes",
 )

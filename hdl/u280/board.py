@@ -280,6 +280,15 @@ class Board(Component):
         to_axis(m, way.o, axis)
 
 
+def check_slr_stages(stages: int) -> None:
+    """Raise ValueError if there are too few registers on a design's own ways between SLRs."""
+    if stages < 2:
+        raise ValueError(
+            "slr_stages must be at least 2 on this board, a register on each side of an SLR's"
+            f" edge: {stages}"
+        )
+
+
 def counts_way(mac: Mac) -> StreamPipelineParams:
     """Return the registers between SLRs on the way of what a MAC counts."""
     width = WAITING_BITS * len(mac.params.events) + CUTS.size

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import connect
 
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.switch import GnnSwitch
+from hdl.u280.board import check_slr_stages
 from hdl.u280.cages_board import CagesBoard
 from hdl.u280.hbm import Hbm, HbmParams
 from hdl.u280.hbm_ip import ADDRESS_BITS, CHANNEL_BITS
@@ -27,6 +28,11 @@ class GnnSwitchBoard(CagesBoard):
     """
 
     switch = GnnSwitch
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        if params.slr_stages:
+            check_slr_stages(params.slr_stages)
+        super().__init__(params)
 
     def memory_of(self, params: GnnSwitchParams) -> Hbm | None:
         """Return the ports of HBM: those of the tables, and behind them the host's."""

@@ -8,7 +8,7 @@ from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.worker import Worker
 from hdl.p4sgd.worker_params import WorkerParams
 from hdl.u280.axi_wires import connect_bus
-from hdl.u280.board import Board
+from hdl.u280.board import Board, check_slr_stages
 from hdl.u280.hbm import Hbm, HbmParams
 from hdl.u280.hbm_ip import ADDRESS_BITS, CHANNEL_BITS
 from hdl.u280.hbm_port import HbmPortParams
@@ -36,11 +36,8 @@ class WorkerBoard(Board):
                 f"address_bits must be at most {CHANNEL_BITS} on this board, a port's 256 MB of"
                 f" HBM: {params.address_bits}"
             )
-        if params.slrs > 1 and params.slr_stages < 2:
-            raise ValueError(
-                "slr_stages must be at least 2 on this board, a register on each side of an SLR's"
-                f" edge: {params.slr_stages}"
-            )
+        if params.slrs > 1:
+            check_slr_stages(params.slr_stages)
         link = PcieDma(
             PcieParams(
                 register_bits=worker_registers(params).address_bits,

@@ -4,12 +4,13 @@ from amaranth.hdl import Cat, Module
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hdl.common.arithmetic import count_ones, delay
+from hdl.common.arithmetic import count_ones, delay, low_bits
 from hdl.common.component import Component
 from hdl.switchgnn.switch.aggregator_params import BankOperation, read_bit
 from hdl.switchgnn.switch.bank import Bank
 from hdl.switchgnn.switch.copy_queue import CopyQueue
 from hdl.switchgnn.switch.counters import TOTAL_COUNTERS
+from hdl.switchgnn.switch.far_lanes import FarLanes
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.read_schedule import ReadSchedule
 from hdl.switchgnn.switch.result_way import ResultWay
@@ -26,7 +27,7 @@ class Aggregation(Component):
 
     Rows of ``lists`` and ``payloads`` are those of the tasks, in their order. A port that is
     ``open``, and not claimed in the same cycle, may be claimed in the next one: ``claim`` and,
-    :data:`EgressPort.delay` cycles later, ``deliver`` with ``delivery``, or nothing. ``leaving``
+    ``params.delivery_cycles`` later, ``deliver`` with ``delivery``, or nothing. ``leaving``
     says that sums of ports without an active job leave, for nobody. ``begin`` has the bit of a job
     whose table errors are forgotten; ``errors`` and ``first_error`` are those of ``error_job``.
 
@@ -92,6 +93,7 @@ class Aggregation(Component):
         commands = delay(
             m, sequencer.commands, ReadSchedule.holes_ahead, "commands", reset_less=False
         )
+        payload = sequencer.payload.as_value()
         banks = []
         for k in range(params.banks):
             m.submodules[f"bank_{k}"] = bank = Bank(params)
@@ -100,7 +102,7 @@ class Aggregation(Component):
                 # A row never has this bit, and a hole, which is NONE, becomes READ by it.
                 read_bit(bank.command.operation).eq(schedule.read[k]),
                 bank.command.port.eq(schedule.port),
-                bank.payload.eq(sequencer.payload),
+                bank.payload.as_value().eq(low_bits(payload, len(bank.payload.as_value()))),
             ]
             banks.append(bank)
         m.d.comb += self.busy.eq(Cat(bank.busy for bank in banks).any())
@@ -157,11 +159,26 @@ class Aggregation(Component):
             way.copy.eq(copies.delivered),
             *(way.jobs[k].eq(job) for k, job in enumerate(self.ports)),
             *(way.regions[k].eq(region) for k, region in enumerate(self.regions)),
-            self.deliver.eq(way.deliver),
-            self.delivery.eq(way.delivery),
         ]
         for k, bank in enumerate(banks):
             m.d.comb += [way.valids[k].eq(bank.result_valid), way.results[k].eq(bank.result)]
+        last = self.add_far_lanes(m, sequencer, way, banks) if self.params.slr_stages else way
+        m.d.comb += [self.deliver.eq(last.deliver), self.delivery.eq(last.delivery)]
+
+    def add_far_lanes(
+        self, m: Module, sequencer: TaskSequencer, way: ResultWay, banks: list[Bank]
+    ) -> FarLanes:
+        """Add the upper lanes of the banks, which complete what comes of the lower ones."""
+        m.submodules.far = far = FarLanes(self.params)
+        payload = far.payload.as_value()
+        m.d.comb += [
+            payload.eq(sequencer.payload.as_value()[len(payload) :]),
+            far.read.eq(way.read),
+            far.lower.eq(way.deliver),
+            far.half.eq(way.delivery),
+            *(far.commands[k].eq(bank.far) for k, bank in enumerate(banks)),
+        ]
+        return far
 
     def collect_errors(
         self, m: Module, sequencer: TaskSequencer, errors: TableErrors, banks: list[Bank]

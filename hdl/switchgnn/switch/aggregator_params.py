@@ -63,7 +63,7 @@ class AggregatorParams(GnnSwitchSizes):
     def sums_memory(self) -> MemoryParams:
         """Return the sizes of the memory of a bank's sums."""
         return MemoryParams(
-            bits=self.sums.size, depth=self.slots, style=self.style, output_registers=0
+            bits=self.bank_sums.size, depth=self.slots, style=self.style, output_registers=0
         )
 
     @property
@@ -103,9 +103,14 @@ class AggregatorParams(GnnSwitchSizes):
                 "port": self.port_bits,
                 "slot": self.slot_bits,  # the index in the bank
                 "tag": TAG_BITS,
-                "sums": self.sums,
+                "sums": self.bank_sums,
             }
         )
+
+    @property
+    def sum_command(self) -> data.StructLayout:
+        """Describe what a :class:`SumMemory` is told beside its payload, each in its own cycle."""
+        return data.StructLayout({"address": self.slot_bits, "keep": 1, "write": 1})
 
     @property
     def row(self) -> data.ArrayLayout:

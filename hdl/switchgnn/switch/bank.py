@@ -36,6 +36,9 @@ class Bank(Component):
     list will be ready, if it is not read until then. Never stalls. The sums that wait stay in their
     aggregators, so that nothing is lost if all are complete at once.
 
+    With ``params.slr_stages`` it has the lower lanes only; ``far`` is what the memory of the upper
+    ones is told, which is elsewhere (:class:`FarLanes`).
+
     Contents of a memory survive a reset, so all aggregators are cleared behind it: that is
     ``busy`` for a cycle each, in which commands are NONE.
     """
@@ -51,7 +54,7 @@ class Bank(Component):
             params,
             {
                 "command": In(params.bank_command),
-                "payload": In(params.sums),
+                "payload": In(params.bank_sums),
                 "ready": Out(params.ports),
                 "soon": Out(params.ports),
                 "result_valid": Out(1),
@@ -59,6 +62,7 @@ class Bank(Component):
                 "added": Out(1),
                 "error": Out(TableError),
                 "busy": Out(1),
+                **({"far": Out(params.sum_command)} if params.slr_stages else {}),
             },
         )
 
@@ -117,6 +121,9 @@ class Bank(Component):
             lists.push.port.eq(delay(m, before.port, 1, "push_port")),
         ]
         m.d.sync += [self.added.eq(rule.added), self.error.eq(rule.error)]
+        if params.slr_stages:
+            told = params.sum_command.members
+            m.d.comb += [self.far[name].eq(getattr(sums, name)) for name in told]
         self.state_expectations(m)
         return m
 

@@ -46,9 +46,10 @@ class EgressPort(Component):
     is full, ``open`` is low.
     """
 
-    delay = DELIVERY_CYCLES
+    delay = DELIVERY_CYCLES  #: with all lanes in one die
 
     def __init__(self, params: GnnSwitchParams) -> None:
+        self.delay = params.delivery_cycles
         self.latency = FrameSerializer.latency + params.egress_fifo.latency + StreamArbiter.latency
         super().__init__(
             params,

@@ -41,9 +41,10 @@ class PartialSender(Component):
     a delivery to that at the port, if it is open. Stalls: holds.
     """
 
-    latency = LinkWindow.latency + 2 + DELIVERY_CYCLES
+    latency = LinkWindow.latency + 2 + DELIVERY_CYCLES  #: with all lanes in one die
 
     def __init__(self, params: GnnSwitchParams) -> None:
+        self.latency = LinkWindow.latency + 2 + params.delivery_cycles
         super().__init__(
             params,
             {
@@ -121,7 +122,8 @@ class PartialSender(Component):
 
     def make_room(self, m: Module, windows: list[LinkWindow]) -> None:
         """Open while both windows have room for one more than all that is claimed."""
-        claims = Signal(DELIVERY_CYCLES)  # of the last cycles, the latest in the lowest bit
+        # of the last cycles, the latest in the lowest bit
+        claims = Signal(self.params.delivery_cycles)
         under_way = count_ones([self.claim, *claims])
         room = Cat(window.used + under_way < self.params.link_window for window in windows)
         unsent = Cat(window.unsent for window in windows).any()
@@ -158,11 +160,11 @@ class PartialSender(Component):
         with m.If(taken):
             m.d.sync += last.eq(second)
         found: Any = params.kept_partial(kept.read_data)
-        lag = DELIVERY_CYCLES - kept.latency
+        lag = params.delivery_cycles - kept.latency
         m.d.comb += [
             kept.read_address.eq(delay(m, address, lag, "address")),
             self.port_deliver.eq(
-                delay(m, self.port_claim, DELIVERY_CYCLES, "claimed", reset_less=False)
+                delay(m, self.port_claim, params.delivery_cycles, "claimed", reset_less=False)
             ),
             *(self.port_delivery[name].eq(found[name]) for name in params.kept_partial.members),
             self.port_delivery.partial.eq(1),

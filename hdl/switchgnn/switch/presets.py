@@ -8,6 +8,9 @@ IN_HBM: dict[str, int | str] = {
     "descriptor_rows": 1 << 20,
     "tasks": 256,
 }
+#: Puts half of the lanes, with half of the UltraRAM, into another die: two registers on each side
+#: of the edge, one at it and one on the way to the memories.
+ON_TWO_DIES = {"slr_stages": 4}
 PRESETS: dict[str, dict[str, int | str]] = {
     "tiny": {
         "ports": 3,

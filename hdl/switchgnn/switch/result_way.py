@@ -15,8 +15,7 @@ from hdl.common.expectations import expect
 from hdl.common.round_robin import lowest
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.sizes import DELIVERY_CYCLES, OPEN_TURNS, READ_CYCLES, TAG_BITS, TURN_BITS
-
-GROUP = 4  #: banks one of whose sums a LUT chooses; one of the groups is chosen a cycle later
+from hdl.switchgnn.switch.sum_choice import chosen_sums
 
 
 class ResultWay(Component):
@@ -35,6 +34,9 @@ class ResultWay(Component):
 
     ``jobs`` and ``regions`` are what each port has to know of its job in the cycle in which a sum
     or a copy comes. Throughput: a sum or a copy a cycle. Never stalls: ports have room for all.
+
+    With ``params.slr_stages`` banks have the lower lanes only, which are all of a copy; of a sum
+    the upper ones are missing then (:class:`FarLanes`).
     """
 
     latency = DELIVERY_CYCLES - READ_CYCLES
@@ -98,7 +100,7 @@ class ResultWay(Component):
             delivery.sums.as_value()[: len(features)].eq(
                 Mux(came, sums[: len(features)], features)
             ),
-            delivery.sums.as_value()[len(features) :].eq(sums[len(features) :]),
+            delivery.sums.as_value()[len(features) : len(sums)].eq(sums[len(features) :]),
         ]
         return m
 
@@ -136,12 +138,6 @@ class ResultWay(Component):
                 for name in self.result.members
             ),
         ]
-        groups = []
-        for first in range(0, self.params.banks, GROUP):
-            group = Array(each.sums.as_value() for each in self.results[first : first + GROUP])
-            sums = Signal(self.params.sums.size, name=f"sums_{first}", reset_less=True)
-            m.d.sync += sums.eq(group[number[: exact_log2(GROUP)]])
-            groups.append(sums)
         with m.If(copies.any()):  # any of its ports, for what all of its job have
             m.d.sync += result.port.eq(index_of(lowest(copies), self.params.port_bits))
         valids = self.valids
@@ -152,7 +148,7 @@ class ResultWay(Component):
             one_comes_at_a_time=lambda: ~(came & (came - 1)[: len(came)]).any(),
             comes_from_the_bank_that_was_read=lambda: ~valids.any() | Array(valids)[number],
         )
-        return Array(groups)[bank[exact_log2(GROUP) :]] if len(groups) > 1 else groups[0]
+        return chosen_sums(m, [each.sums for each in self.results], number, bank)
 
     def find(self, m: Module, mine: Any, result: Any) -> tuple[Value, Value, Value]:
         """Return whether a sum is of an open turn of ``mine``, its index there, and the turn."""

@@ -37,7 +37,8 @@ CHIP, MEMORY = "chip", "memory"  #: where tables are
 #: Limits a table's rows by where it is: in memory, those of 16 ports of 256 MB with a bank alone.
 MOST_ROWS = {CHIP: 1 << 20, MEMORY: 1 << 31}
 READ_CYCLES = 4  #: cycles from a READ that is chosen to its sum
-DELIVERY_CYCLES = READ_CYCLES + 2  #: and to what is delivered to its port
+#: and to what is delivered to its port, with all lanes in one die: see delivery_cycles
+DELIVERY_CYCLES = READ_CYCLES + 2
 LINK_WINDOW = 32  #: most PARTIALs of a turn that are kept for another switch to acknowledge
 
 
@@ -66,6 +67,9 @@ class GnnSwitchSizes(PacketSwitchParams):
     tasks: int = 32  #: frames that can wait for their lists, a power of two, 16..512
     style: str = "ultra"  #: what the memory of aggregators is made of: block, ultra or distributed
     links: int = 0  #: ports, the last ones, that lead to other switches: two levels
+    #: registers each way between the lower lanes of all aggregators and the upper ones, which are
+    #: in another die then, 1..4; 0: all lanes are together
+    slr_stages: int = 0
 
     only_answers: ClassVar[tuple[str, ...]] = ()
     slot_field: ClassVar[str | None] = None
@@ -89,6 +93,7 @@ class GnnSwitchSizes(PacketSwitchParams):
             if not is_power_of_two(getattr(self, name)):
                 raise ValueError(f"{name} must be a power of two: {getattr(self, name)}")
         check_range("links", self.links, 0, self.ports)
+        check_range("slr_stages", self.slr_stages, 0, 4)
         check_range("egress_depth", self.egress_depth, self.result_beats, 1 << 16)
         if self.style not in STYLES:
             raise ValueError(f"style must be one of {', '.join(STYLES)}: {self.style!r}")
@@ -98,10 +103,11 @@ class GnnSwitchSizes(PacketSwitchParams):
         """Return the end of the module's name: every size."""
         memory = f"_m{self.table_ports}a{self.table_address_bits}" if self.in_memory else ""
         links = f"_l{self.links}" if self.links else ""
+        dies = f"_x{self.slr_stages}" if self.slr_stages else ""
         return (
             f"p{self.ports}_{self.banks}x{self.slots}x{self.lanes}_w{self.window}_j{self.jobs}"
             f"_r{self.rows}_d{self.descriptor_rows}_t{self.tasks}_i{self.ingress_depth}"
-            f"_e{self.egress_depth}_{self.style}{memory}{links}"
+            f"_e{self.egress_depth}_{self.style}{memory}{links}{dies}"
         )
 
     @property
@@ -145,6 +151,21 @@ class GnnSwitchSizes(PacketSwitchParams):
     def sums(self) -> data.ArrayLayout:
         """Describe the sums of an aggregator, the payload of a PARTIAL and of a RESULT."""
         return data.ArrayLayout(signed(SUM_BITS), self.lanes)
+
+    @property
+    def bank_sums(self) -> data.ArrayLayout:
+        """Describe the sums that are together: those of all lanes, or of half of them."""
+        lanes = self.lanes // 2 if self.slr_stages else self.lanes
+        return data.ArrayLayout(signed(SUM_BITS), lanes)
+
+    @property
+    def delivery_cycles(self) -> int:
+        """Return the cycles from a READ that is chosen to what is delivered to its port.
+
+        With lanes in two dies that is longer by the registers there and back, less one: the first
+        one back is that of the delivery.
+        """
+        return DELIVERY_CYCLES + (2 * self.slr_stages - 1 if self.slr_stages else 0)
 
     @property
     def features(self) -> data.ArrayLayout:

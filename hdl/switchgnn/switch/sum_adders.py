@@ -33,11 +33,11 @@ class SumAdders(Component):
             params,
             {
                 "source": In(SumsFrom),
-                "newest": In(params.sums),
-                "older": In(params.sums),
-                "stored": In(params.sums),
-                "payload": In(params.sums),
-                "after": Out(params.sums),
+                "newest": In(params.bank_sums),
+                "older": In(params.bank_sums),
+                "stored": In(params.bank_sums),
+                "payload": In(params.bank_sums),
+                "after": Out(params.bank_sums),
             },
         )
 

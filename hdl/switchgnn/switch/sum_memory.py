@@ -32,11 +32,9 @@ class SumMemory(Component):
         super().__init__(
             params,
             {
-                "address": In(params.slot_bits),
-                "payload": In(params.sums),
-                "keep": In(1),
-                "write": In(1),
-                "stored": Out(params.sums),
+                **{name: In(field.shape) for name, field in params.sum_command},
+                "payload": In(params.bank_sums),
+                "stored": Out(params.bank_sums),
                 "recent": Out(1),
             },
         )

@@ -50,7 +50,8 @@ class GnnSwitch(Component):
     workers repeat. Sums wait in their aggregators until their port takes them, and a port that
     takes none holds up no other. Latency, with lists on chip and nothing else under way: at most 32
     cycles from the last beat of the frame that completes a sum to the sum's head, with frames of
-    any length (``test_switch_timing.py``).
+    any length (``test_switch_timing.py``); with ``params.slr_stages`` S, 2 S - 1 more
+    (:class:`FarLanes`).
     """
 
     register_map = staticmethod(gnn_switch_registers)

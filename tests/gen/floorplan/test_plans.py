@@ -7,15 +7,18 @@ import pytest
 from gen.board.boards import find_board
 from gen.designs.catalogue import find_design
 from gen.designs.p4sgd_worker import engine_groups
+from gen.designs.switchgnn_switch import upper_lanes
 from gen.floorplan.hierarchy import Hierarchy, is_long
 from gen.floorplan.parts import floorplan, parts_and_links
 from gen.floorplan.solver import solve
 from gen.synth.device import U280
 from gen.synth.resources import Resources
 from hdl.p4sgd.engine.engine import Engine
+from hdl.switchgnn.switch.sum_memory import SumMemory
 from hdl.u280.mac_signals import ASKS, LEVELS, SETTINGS
 from hdl.u280.snic_board import SnicBoard
 from hdl.u280.switch_board import SwitchBoard
+from hdl.u280.switchgnn_switch_board import GnnSwitchBoard
 from hdl.u280.worker_board import WorkerBoard
 from sim.harness.emissions import emission_of
 from tests.gen.floorplan.plans import ENGINE
@@ -30,13 +33,13 @@ def plan_on_card(emission, design):
     return find_board("u280").plan(find_design(design), emission.top.component.params)
 
 
-def synthesis(emission):
-    """Engines of full size, little of anything else."""
+def synthesis(emission, kind=Engine, size=ENGINE):
+    """Engines of full size, or another kind, little of anything else."""
 
     def inclusive(name):
         module = emission.modules[name]
-        if isinstance(module.component, Engine):
-            return ENGINE
+        if isinstance(module.component, kind):
+            return size
         below = (times * inclusive(child) for child, times in module.instances.items())
         return sum(below, Resources(lut=100))
 
@@ -122,6 +125,29 @@ def test_boards(board, design, settings, cages):
     levels = LEVELS.size + SETTINGS.size + ASKS.size
     assert ways - 7 * cages <= found.wires[0] - levels * cages <= ways + 50 * cages
     assert found.wires[0] == found.wires[1]
+
+
+def test_the_upper_lanes_of_a_switch_lie_apart():
+    board = GnnSwitchBoard(params("switchgnn-switch", "tiny", ports=2, slr_stages=2))
+    emission = emission_of(board, generated=True)
+    # Of four such memories one SLR has room for three.
+    large = synthesis(emission, SumMemory, Resources(uram=U280.slrs[0].budget["uram"] // 3))
+    found = floorplan(emission, large, U280, plan_on_card(emission, "switchgnn-switch"))
+    assert found.assignment == {"hub": 0, "upper_lanes": 1, "cages": 2}
+    assert [use.uram for use in found.use] == [2 * 85, 2 * 85, 0]
+    parts = {part.name: part.cells for part in found.parts}
+    assert parts["upper_lanes"] == ("core/aggregation/far/lanes",)
+    far = {held.cells: held for held in found.held if "/far/" in held.cells}
+    for way, lies in {"there": [0, 1], "back": [1, 0]}.items():
+        held = [far[f"core/aggregation/far/{way}/{name}_reg*"] for name in ("wires_1", "o")]
+        assert [register.slr for register in held] == lies
+        assert all(register.at_edge for register in held)
+
+
+def test_a_switch_with_all_lanes_together():
+    assert upper_lanes(params("switchgnn-switch", "tiny")) == ()
+    (part,) = upper_lanes(params("switchgnn-switch", "tiny", slr_stages=2))
+    assert part.cells == ("aggregation/far/lanes",)
 
 
 def test_a_worker_without_its_board():

@@ -23,6 +23,11 @@ def test_more_ports_than_cages_are_refused():
         GnnSwitchBoard(GnnSwitchParams())
 
 
+def test_a_single_register_between_dies_is_refused():
+    with pytest.raises(ValueError, match="slr_stages must be at least 2 on this board"):
+        GnnSwitchBoard(replace(TINY, slr_stages=1))
+
+
 def test_tables_in_memory():
     board = GnnSwitchBoard(replace(TINY, tables="memory", table_ports=2))
     check_board(board)

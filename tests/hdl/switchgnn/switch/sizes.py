@@ -27,7 +27,8 @@ def bank_sizes(*, ports=3, slots=8, lanes=2, style="distributed"):
 
 TINY = bank_sizes()
 
-#: The switch as a whole, small: with its tables on chip, and in memory behind eight ports.
+#: The switch as a whole, small: with its tables on chip, and, as on the card, in memory behind
+#: eight ports and with the upper lanes of its sums in another die.
 ON_CHIP = GnnSwitchParams(**{**PRESETS["tiny"], "ports": 5})
 IN_MEMORY = replace(
     ON_CHIP,
@@ -37,5 +38,6 @@ IN_MEMORY = replace(
     table_ports=8,
     table_address_bits=12,
     tasks=256,
+    slr_stages=2,
 )
 FIVE_PORTS = [ON_CHIP, IN_MEMORY]

@@ -1,20 +1,24 @@
 """How fast the switch is when nothing is in the way: latency, rows, sums that leave."""
 
 import random
+from dataclasses import replace
 
 import cocotb
 import numpy as np
 import pytest
 
 from hdl.switchgnn.switch.params import GnnSwitchParams
-from hdl.switchgnn.switch.presets import PRESETS
+from hdl.switchgnn.switch.presets import ON_TWO_DIES, PRESETS
+from hdl.switchgnn.switch.sizes import DELIVERY_CYCLES
 from hdl.switchgnn.switch.switch import GnnSwitch
 from sim.harness.verilator import simulate
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.golden.job_setup import Descriptor, JobSetup, Step
 from sim.switchgnn.switch_bench import begin
 
-MOST_LATENCY = 32  #: cycles from a completing feature's last beat to its sum's head (the page)
+#: cycles from a completing feature's last beat to its sum's head, with all lanes in one die (the
+#: page); with lanes in two dies it is more by what FarLanes takes
+MOST_LATENCY = 32
 SMALL = GnnSwitchParams(**PRESETS["small"])
 #: Frames are as long as those of preset full, and every queue is of the same kind of memory.
 AS_LONG_AS_FULL = GnnSwitchParams(
@@ -27,8 +31,10 @@ def test_switch_timing():
 
 
 @pytest.mark.long
-def test_latency_with_long_frames():
-    simulate(GnnSwitch(AS_LONG_AS_FULL), __name__, test_filter="a_sum_leaves_soon")
+@pytest.mark.parametrize("dies", [{}, ON_TWO_DIES], ids=["one", "two"])
+def test_latency_with_long_frames(dies):
+    params = replace(AS_LONG_AS_FULL, **dies)
+    simulate(GnnSwitch(params), __name__, test_filter="a_sum_leaves_soon")
 
 
 def setup_of(params, rows, expected, port=lambda k: 0, depth=16):
@@ -102,7 +108,8 @@ async def a_sum_leaves_soon(dut):
         found.append(bench.heads[-1] - bench.inside[-1][1])
         await bench.idle(k)
     cocotb.log.info(f"cycles to the sum's head: {found}")
-    assert max(found) <= MOST_LATENCY, found
+    longer = bench.params.delivery_cycles - DELIVERY_CYCLES
+    assert max(found) <= MOST_LATENCY + longer, found
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
