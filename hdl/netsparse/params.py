@@ -11,6 +11,8 @@ from hdl.netsparse.idx_filter.params import FilterCacheParams
 from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.params import COMPLETION, RigParams
 
+HOST_BUSES = ("axi", "pcie")
+
 
 @dataclass(frozen=True, kw_only=True)
 class SnicParams:
@@ -29,10 +31,13 @@ class SnicParams:
     filter_ways: int = 4  #: ways of the idx filter: 1, 2 or 4
     dram_address_bits: int = 37  #: width of a byte address of SNIC memory
     host_requests: int = 128  #: line requests to host memory in flight, each way, 4..1024
+    host_bus: str = "axi"  #: way to host memory: axi, of a bridge, or pcie, the block's own streams
 
     def __post_init__(self) -> None:
         if not 1 <= self.units <= 32:
             raise ValueError(f"units must be from 1 to 32: {self.units}")
+        if self.host_bus not in HOST_BUSES:
+            raise ValueError(f"host_bus must be axi or pcie: {self.host_bus!r}")
         for _ in (
             self.host,
             self.filter,
@@ -45,7 +50,13 @@ class SnicParams:
     def suffix(self) -> str:
         """Return the end of the module's name: the units, and the sizes that presets differ in."""
         form = f"v{self.pool}" if self.pool else "full"
-        return f"{self.units}x{self.rig.suffix}_{form}"
+        way = f"_{self.host_bus}" * self.over_pcie
+        return f"{self.units}x{self.rig.suffix}_{form}{way}"
+
+    @property
+    def over_pcie(self) -> bool:
+        """Return whether host memory is reached by the streams of a block for PCI Express."""
+        return self.host_bus == "pcie"
 
     @property
     def host(self) -> HostParams:

@@ -1,5 +1,7 @@
 """Connects a SNIC: RIG units, idx filter, concatenation, ways to memories, network and host."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
@@ -17,6 +19,8 @@ from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.deconcatenator import Deconcatenator
 from hdl.netsparse.host.host_reader import HostReader
 from hdl.netsparse.host.host_writer import HostWriter
+from hdl.netsparse.host.pcie_reader import PcieReader
+from hdl.netsparse.host.pcie_writer import PcieWriter
 from hdl.netsparse.idx_filter.cache import FilterCache
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.protocol import READ_PR, RESPONSE_BEAT
@@ -28,8 +32,18 @@ from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.routing import ReadDispatch, ResponseRoute, UnitsParams
 from hdl.netsparse.snic_counters import BUSES, UNIT_COUNTERS, SnicCounters
 from hdl.netsparse.work_queue import WorkQueue
+from hdl.pcie.requester import Requester
 
 SETTLING = 16  #: cycles from a unit to the queues of a concatenator, at least
+
+
+def host_ports(params: SnicParams) -> dict[str, Any]:
+    """Return the ports to host memory: a manager of AXI4, or what a requester needs of a block."""
+    if not params.over_pcie:
+        bits = params.rig.address_bits
+        return {"m_axi_host": Out(Axi4Signature(address_bits=bits, data_bits=8 * BEAT_BYTES))}
+    ports = Requester(params.host.requester).signature.members
+    return {name: ports[name] for name in ("rq", "rc", "limits", "credits", "numbers")}
 
 
 class Snic(Component):
@@ -41,8 +55,11 @@ class Snic(Component):
     Units that are clients read idxs from host memory, ask other nodes for their properties and
     write these to host memory; units that are servers answer other nodes.
 
-    ``m_axi_host`` is host memory, in requests inside lines of 128 bytes; ``m_axi_dram`` the
-    SNIC's own, with the idx filter. Packets (:mod:`hdl.netsparse.protocol`) of reads and of
+    ``m_axi_host`` is host memory, in requests inside lines of 128 bytes. With ``params.host_bus``
+    pcie it is reached by ``rq`` and ``rc`` of AMD's block for PCI Express instead, beside which are
+    the block's words (:class:`hdl.pcie.requester.Requester`); reads are as large as the host
+    allows, and the setting ``aligned`` has no effect. ``m_axi_dram`` is the SNIC's own memory, with
+    the idx filter. Packets (:mod:`hdl.netsparse.protocol`) of reads and of
     responses have a pair of streams each, so that neither waits for the other; ``s_axis`` of
     responses is always taken in the end, that of reads as far as responses can leave.
 
@@ -68,9 +85,7 @@ class Snic(Component):
             params,
             {
                 "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
-                "m_axi_host": Out(
-                    Axi4Signature(address_bits=params.rig.address_bits, data_bits=8 * BEAT_BYTES)
-                ),
+                **host_ports(params),
                 "m_axi_dram": Out(FilterCache(params.filter).axi.signature),
                 "m_axis_reads": Out(AXIS),
                 "m_axis_responses": Out(AXIS),
@@ -197,13 +212,10 @@ class Snic(Component):
 
         Returns what they know of its bus.
         """
-        m.submodules.reader = reader = HostReader(self.params.host)
-        m.submodules.writer = writer = HostWriter(self.params.host)
-        for part in (reader, writer):
-            for name, member in part.axi.signature.members.items():
-                inside, outside = getattr(part.axi, name), getattr(self.m_axi_host, name)
-                m.d.comb += outside.eq(inside) if member.flow == Out else inside.eq(outside)
-            m.d.comb += part.aligned.eq(registers.control.aligned)
+        if self.params.over_pcie:
+            reader, writer = self.add_requester(m)
+        else:
+            reader, writer = self.add_bus_masters(m, registers)
         m.d.comb += [events.read.eq(reader.events), events.write.eq(writer.events)]
         for k, unit in enumerate(units):
             connect(m, unit.asks, reader.requests[k])
@@ -215,6 +227,41 @@ class Snic(Component):
                 unit.write_failed.eq(writer.done.failed),
             ]
         return reader.bus, writer.bus
+
+    def add_bus_masters(self, m: Module, registers: RegisterBlock) -> tuple:
+        """Add the reader and the writer of a bus, which are a manager of AXI4 together."""
+        m.submodules.reader = reader = HostReader(self.params.host)
+        m.submodules.writer = writer = HostWriter(self.params.host)
+        for part in (reader, writer):
+            for name, member in part.axi.signature.members.items():
+                inside, outside = getattr(part.axi, name), getattr(self.m_axi_host, name)
+                m.d.comb += outside.eq(inside) if member.flow == Out else inside.eq(outside)
+            m.d.comb += part.aligned.eq(registers.control.aligned)
+        return reader, writer
+
+    def add_requester(self, m: Module) -> tuple:
+        """Add a requester of PCI Express, and the reader and the writer that share it."""
+        m.submodules.requester = requester = Requester(self.params.host.requester)
+        m.submodules.reader = reader = PcieReader(self.params.host)
+        m.submodules.writer = writer = PcieWriter(self.params.host)
+        connect(m, reader.asks, requester.requests)
+        connect(m, requester.beats, reader.parts)
+        connect(m, writer.writes, requester.writes)
+        connect(m, writer.data, requester.data)
+        connect(m, requester.rq, flipped(self.rq))
+        connect(m, flipped(self.rc), requester.rc)
+        m.d.comb += [
+            reader.reads.eq(requester.events),
+            reader.owes.eq(requester.owes),
+            writer.begun.eq(requester.begun),
+            writer.visible.eq(requester.visible),
+            writer.owes.eq(requester.writes_owe),
+            requester.limits.eq(self.limits),
+            requester.credits.eq(self.credits),
+            requester.numbers.eq(self.numbers),
+            requester.tick.eq(reader.watch.tick),
+        ]
+        return reader, writer
 
     def watch_buses(
         self,

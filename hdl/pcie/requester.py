@@ -40,10 +40,10 @@ class Requester(Component):
     """Has the ports of a :class:`ReadRequester` and of a :class:`WriteRequester`, which share RQ.
 
     ``requests``, ``beats``, ``tick``, ``stop``, ``idle``, ``owes`` and ``events`` are the reader's;
-    ``writes``, its requests, with ``data``, ``sent``, ``numbers``, ``visible``, ``clear_writes``
-    and ``writes_owe`` the writer's. ``rq`` takes a packet of
-    each in turn, as :class:`RequestMerger` says, which looks at ``credits``. A read that is asked
-    for after the ``sent`` of a write brings what was written.
+    ``writes``, its requests, with ``data``, ``sent``, ``begun``, ``numbers``, ``visible``,
+    ``clear_writes`` and ``writes_owe`` the writer's. ``rq`` takes a packet of each in turn, as
+    :class:`RequestMerger` says, which looks at ``credits``. A read that is asked for after the
+    ``sent`` of a write brings what was written.
 
     Latency: :attr:`request_latency` from a request to RQ, :attr:`write_latency` from a write of one
     beat, if nobody else goes first; :attr:`latency` from a read's last completion to its data.
@@ -63,6 +63,7 @@ class Requester(Component):
                 "writes": In(stream.Signature(params.writes.cutter.request)),
                 "data": In(stream.Signature(bits)),
                 "sent": Out(params.writes.sent),
+                "begun": Out(1),
                 "numbers": In(NUMBERS),
                 "visible": Out(params.writes.fence.told),
                 "clear_writes": In(1),
@@ -105,6 +106,7 @@ class Requester(Component):
             writer.limit.eq(self.limits.payload),
             self.sent.eq(writer.sent),
             writer.numbers.eq(self.numbers),
+            self.begun.eq(writer.begun),
             self.visible.eq(writer.visible),
             writer.clear.eq(self.clear_writes),
             self.writes_owe.eq(writer.owes),

@@ -27,6 +27,7 @@ class WriteRequester(Component):
     beat ``rq`` has taken: what goes to the same RQ later, a read or a write, finds its bytes at the
     host (PCI Express 3.1, 2.4.1: neither passes a posted write). ``visible`` shows it when answers
     to the host and interrupts find them too (:class:`WriteFence`, with ``numbers`` and ``clear``).
+    ``begun`` tells of each packet, to be counted.
 
     Throughput: a beat of ``rq`` a cycle, of data and descriptors. Latency: :attr:`latency` from a
     request and its data to a packet of one beat; a longer one leaves when all of it is there, and
@@ -48,6 +49,7 @@ class WriteRequester(Component):
                 "data": In(stream.Signature(bits)),
                 "limit": In(2),
                 "sent": Out(params.sent),
+                "begun": Out(1),
                 "numbers": In(NUMBERS),
                 "clear": In(1),
                 "owes": Out(1),
@@ -93,6 +95,7 @@ class WriteRequester(Component):
             self.visible.eq(fence.visible),
         ]
         m.d.sync += [
+            self.begun.eq(fence.taken),
             self.sent.valid.eq(out.valid & out.ready & beat.final & beat.ends),
             self.sent.user.eq(beat.user),
         ]

@@ -2,7 +2,7 @@
 
 import pickle
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from sim.netsparse.surroundings.network import network_params
 from sim.netsparse.surroundings.node import DRAM, HOST
 from sim.netsparse.topology import LeafSpine
 from sim.surroundings.axi_ram import RAM_ARRAY, dump_file, ram_file
+from sim.surroundings.pcie.params import HOST_ARRAY, host_dump, host_file
 from sim.workloads.partition import Ints, Partition
 
 LINE = 128
@@ -242,7 +243,7 @@ def build_cluster(params: ClusterParams, **options: Any) -> Build:
         blocks.append(RigUnit(snic.rig))
     return build(
         emission_of(ClusterSystem(params)),
-        extra_sources=[RAM_ARRAY],
+        extra_sources=[RAM_ARRAY, HOST_ARRAY] if snic.over_pcie else [RAM_ARRAY],
         hier_blocks=[module_name(block) for block in blocks],
         **options,
     )
@@ -272,7 +273,7 @@ def simulate_gather(
             test_module="sim.netsparse.gather_in_simulator",
             params=params,
             component=ClusterSystem,
-            plusargs=fill_memories(gather, folder),
+            plusargs=fill_memories(gather, files_of(params), folder),
             env={JOB: str(folder)},
         ),
         seed=seed,
@@ -287,7 +288,27 @@ def simulate_gather(
     return Gathered(result, *dumps)
 
 
-def fill_memories(gather: Gather, folder: Path) -> list[str]:
+Naming = Callable[[int, Path], str]  #: the argument that names a memory's file
+
+
+def files_of(params: ClusterParams) -> dict[int, tuple[Naming, Naming]]:
+    """Return how a kind of memory is told of the file that it holds, and of its dump."""
+    of_ram = (ram_file, dump_file)
+    if not params.snic.over_pcie:
+        return {HOST: of_ram, DRAM: of_ram}
+
+    def held(index: int, path: Path) -> str:
+        return host_file(index // 2, path)
+
+    def dumped(index: int, path: Path) -> str:
+        return host_dump(index // 2, path)
+
+    return {HOST: (held, dumped), DRAM: of_ram}
+
+
+def fill_memories(
+    gather: Gather, files: Mapping[int, tuple[Naming, Naming]], folder: Path
+) -> list[str]:
     """Write files into ``folder``; return the arguments that fill memories and name dumps."""
     arguments = []
     for node in range(gather.partition.nodes):
@@ -297,7 +318,8 @@ def fill_memories(gather: Gather, folder: Path) -> list[str]:
             index = 2 * node + kind
             path = folder / f"ram_{index}.bin"
             path.write_bytes(image)
-            arguments += [ram_file(index, path), dump_file(index, folder / f"dump_{index}.bin")]
+            names, names_dump = files[kind]
+            arguments += [names(index, path), names_dump(index, folder / f"dump_{index}.bin")]
     return arguments
 
 

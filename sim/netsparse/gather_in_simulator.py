@@ -31,6 +31,7 @@ from sim.netsparse.surroundings.link import LINK_SETTINGS
 from sim.netsparse.surroundings.network import NetworkParams, link_counts
 from sim.netsparse.surroundings.node import ACCESSES
 from sim.netsparse.switch_driver import SwitchCounts, SwitchDriver
+from sim.surroundings.pcie.params import PcieHostParams, pcie_host_settings
 
 PROGRESS_CYCLES = 4096
 COUNT_CYCLES = 4  #: cycles until an access is counted
@@ -93,7 +94,10 @@ async def gather(dut: Any) -> None:
 
 def surround(dut: Any, params: ClusterParams, job: GatherJob) -> None:
     """Set how memories and links behave."""
-    dut.host.value = pack(params.host.settings, job.host)
+    host = job.host
+    if isinstance(params.host, PcieHostParams):
+        host = pcie_host_settings(params.host, **host)
+    dut.host.value = pack(params.host.settings, host)
     dut.dram.value = pack(params.dram.settings, job.dram)
     dut.link.value = pack(LINK_SETTINGS, job.link)
     dut.faulty_link.value = job.faulty_link

@@ -9,11 +9,15 @@ from hdl.common.axi import AxiReadSignature, AxiWriteSignature
 from hdl.common.axi_read_port import AxiPortParams
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
+from hdl.pcie.params import ReadRequesterParams
+from hdl.pcie.requester import RequesterParams
+from hdl.pcie.write_params import WriteRequesterParams
 
 LINE_BYTES = 128  #: no request leaves an aligned line of so many bytes
 WORD_BYTES = 4  #: bytes of a word; addresses and sizes are multiples of it
 BEAT_WORDS = BEAT_BYTES // WORD_BYTES
 LINE_WORDS = LINE_BYTES // WORD_BYTES
+MOST_TAGS = 256  #: reads that a requester of PCI Express has under way, at most
 LANE_BITS = bits_for(BEAT_WORDS - 1)  #: width of a word's number in a beat
 PLACE_BITS = bits_for(LINE_WORDS - 1)  #: width of a word's number in a line
 LINE_OFFSET_BITS = bits_for(LINE_BYTES - 1)
@@ -78,6 +82,16 @@ class HostParams:
         A request's tag is its unit, and whether it is the last.
         """
         return replace(self.read_port, tag_bits=self.unit_bits + 1)
+
+    @property
+    def requester(self) -> RequesterParams:
+        """Return the sizes of a requester of PCI Express, with as many reads under way."""
+        tags = 1 << min(self.outstanding, MOST_TAGS).bit_length() - 1
+        user = max(1, self.unit_bits)
+        return RequesterParams(
+            reads=ReadRequesterParams(tags=tags, user_bits=user),
+            writes=WriteRequesterParams(user_bits=user),
+        )
 
     @property
     def read_axi(self) -> AxiReadSignature:

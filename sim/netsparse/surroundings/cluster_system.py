@@ -21,6 +21,7 @@ from sim.netsparse.surroundings.node import (
     snic_memory,
 )
 from sim.surroundings.axi_ram import AxiRamParams
+from sim.surroundings.pcie.params import PcieHostParams
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +50,7 @@ class ClusterParams:
         return self.network.topology.nodes
 
     @property
-    def host(self) -> AxiRamParams:
+    def host(self) -> AxiRamParams | PcieHostParams:
         """Return the sizes of a node's host memory."""
         return host_memory(self.snic)
 

@@ -7,6 +7,7 @@ from cocotb.triggers import RisingEdge
 
 from sim.harness.payloads import pack
 from sim.surroundings.axi_ram import AxiRamParams
+from sim.surroundings.pcie.params import PcieHostParams
 
 
 class HostMemory:
@@ -15,7 +16,9 @@ class HostMemory:
     A beat is written in a cycle and read in two.
     """
 
-    def __init__(self, dut: Any, params: AxiRamParams, index: int | None = None) -> None:
+    def __init__(
+        self, dut: Any, params: AxiRamParams | PcieHostParams, index: int | None = None
+    ) -> None:
         self.dut, self.params = dut, params
         which = "" if index is None else f"_{index}"
         self._access = getattr(dut, f"access{which}")

@@ -13,19 +13,25 @@ from hdl.netsparse.registers import snic_registers
 from hdl.netsparse.snic import Snic
 from hdl.netsparse.snic_counters import CLASSES
 from sim.surroundings.axi_ram import AxiRam, AxiRamParams
+from sim.surroundings.pcie.host import PcieHost
+from sim.surroundings.pcie.params import PcieHostParams
 
 HOST, DRAM = 0, 1  #: RAM ``2 * node + HOST`` is a node's host memory, the other its SNIC's
 INDEX_BITS = 7
 MOST_NODES = 1 << INDEX_BITS  #: most nodes of a simulation, as RAMs are numbered in 8 bits
+LARGEST_READ = 2  #: that a host behind PCI Express allows, 128 bytes << code
 MOST_ADDRESS_BITS = 34  #: width of an address of a simulated memory, at most
 
 #: Counts accesses to a SNIC's registers that have been answered.
 ACCESSES = data.StructLayout({"writes": 32, "reads": 32})
 
 
-def host_memory(snic: SnicParams) -> AxiRamParams:
-    """Return the sizes of a node's host memory."""
-    return AxiRamParams(address_bits=min(MOST_ADDRESS_BITS, snic.rig.address_bits), processor=True)
+def host_memory(snic: SnicParams) -> AxiRamParams | PcieHostParams:
+    """Return the sizes of a node's host memory: behind a bus, or behind PCI Express."""
+    address_bits = min(MOST_ADDRESS_BITS, snic.rig.address_bits)
+    if snic.over_pcie:
+        return PcieHostParams(address_bits=address_bits)
+    return AxiRamParams(address_bits=address_bits, processor=True)
 
 
 def snic_memory(snic: SnicParams) -> AxiRamParams:
@@ -68,21 +74,25 @@ class Node(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         m.submodules.snic = snic = Snic(self.params)
-        m.submodules.host = host = AxiRam(host_memory(self.params))
+        host = self.add_host(m, snic)
         m.submodules.dram = dram = AxiRam(snic_memory(self.params))
         connect(m, flipped(self.s_axil), snic.s_axil)
         for name in (f"{way}_axis_{kind}" for way in "ms" for kind in CLASSES):
             connect(m, flipped(getattr(self, name)), getattr(snic, name))
-        connect_bus(m, snic.m_axi_host, host.axi)
         connect_bus(m, snic.m_axi_dram, dram.axi)
-        self.set_ram(m, HOST, host, self.host)
         self.set_ram(m, DRAM, dram, self.dram)
         m.d.comb += [
             self.irq.eq(snic.irq),
             host.access.eq(self.access),
             self.accessed.eq(host.accessed),
-            self.missing.eq((host.missing + dram.missing)[:32]),
-            self.lost.eq((host.lost + dram.lost)[:32]),
+        ]
+        if self.params.over_pcie:
+            missing, lost = host.counts.unsupported, host.counts.lost
+        else:
+            missing, lost = host.missing, host.lost
+        m.d.comb += [
+            self.missing.eq((missing + dram.missing)[:32]),
+            self.lost.eq((lost + dram.lost)[:32]),
         ]
         bus, counts = self.s_axil, self.register_accesses
         with m.If(bus.bvalid & bus.bready):
@@ -90,6 +100,28 @@ class Node(Component):
         with m.If(bus.rvalid & bus.rready):
             m.d.sync += counts.reads.eq(counts.reads + 1)
         return m
+
+    def add_host(self, m: Module, snic: Snic) -> AxiRam | PcieHost:
+        """Add the host's memory, and the SNIC's way to it."""
+        params = host_memory(self.params)
+        if isinstance(params, AxiRamParams):
+            m.submodules.host = ram = AxiRam(params)
+            connect_bus(m, snic.m_axi_host, ram.axi)
+            self.set_ram(m, HOST, ram, self.host)
+            return ram
+        m.submodules.host = host = PcieHost(params)
+        connect(m, snic.rq, host.rq)
+        connect(m, host.rc, snic.rc)
+        m.d.comb += [
+            snic.limits.read.eq(LARGEST_READ),
+            snic.limits.payload.eq(self.host.payload[:2]),
+            snic.credits.eq(host.credits),
+            snic.numbers.eq(host.numbers),
+            host.index.eq(self.index),
+            host.settings.eq(self.host),
+            host.dump.eq(self.dump),
+        ]
+        return host
 
     def set_ram(self, m: Module, which: int, ram: AxiRam, settings) -> None:
         """Set a memory: its failures only if it is the one that is to fail."""

@@ -3,10 +3,12 @@
 from amaranth.hdl import ClockSignal, Const, Instance, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.streams import connect_by
 from hdl.pcie.axis import PcieStreamSignature, rc_user, rq_user
+from hdl.pcie.write_fence import NUMBERS
 from sim.surroundings.chance import random_bits
 from sim.surroundings.pcie.completion_cutter import CompletionCutter
 from sim.surroundings.pcie.completion_packer import CompletionPacker
@@ -14,6 +16,7 @@ from sim.surroundings.pcie.params import COUNTS, READ_DEPTH, TIME_BITS, PcieHost
 from sim.surroundings.pcie.request_taker import RequestTaker
 
 BUFFER = 16  #: completions that the block holds while RC waits
+PASSING = 16  #: cycles from a packet's first beat until nothing can pass it inside the block
 
 
 class PcieHost(Component):
@@ -25,8 +28,9 @@ class PcieHost(Component):
     up, which is about one percent, is not counted. Completions are divided and ordered as
     ``settings`` say, and straddle on RC. ``counts`` say what there was (:data:`COUNTS`).
 
-    A processor beside the card has an ``access`` a cycle, ``accessed`` is what the beat held. When
-    ``dump`` rises, the contents go to the file that ``host_dump(index, ...)`` names.
+    ``numbers`` tell of each packet that nothing can pass it any more. A processor beside the card
+    has an ``access`` a cycle, ``accessed`` is what the beat held. When ``dump`` rises, the contents
+    go to the file that ``host_dump(index, ...)`` names.
 
     Latency: ``settings.latency`` cycles, at least :attr:`least_latency`, from a read on RQ to its
     first beat of RC, and those in which the link carries its bytes. Throughput: a read and a beat
@@ -43,6 +47,7 @@ class PcieHost(Component):
                 "rq": In(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
                 "rc": Out(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),
                 "credits": Out(4),
+                "numbers": Out(NUMBERS),
                 "index": In(8),
                 "settings": In(params.settings),
                 "dump": In(1),
@@ -76,6 +81,7 @@ class PcieHost(Component):
             taker.stalls.eq(chance[:8] < settings.stall),
             taker.answered.eq(cutter.answered),
             self.credits.eq(taker.credits),
+            self.numbers[0].eq(delay(m, taker.told, PASSING, "told", reset_less=False)),
             cutter.settings.eq(settings),
             cutter.now.eq(now),
             cutter.random.eq(chance[16:32]),

@@ -11,6 +11,7 @@ from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.pcie.axis import PcieStreamSignature, rq_user
 from hdl.pcie.descriptors import REQUEST, REQUEST_DWORDS, RequestType
+from hdl.pcie.write_fence import NUMBERS
 from sim.golden.pcie_link import read_bytes, write_bytes
 from sim.surroundings.pcie.params import RATE_BITS, SIZE_BITS, TIME_BITS, PcieHostParams
 
@@ -27,7 +28,8 @@ class RequestTaker(Component):
     it. ``credits`` is ``pcie_tfc_nph_av``: reads that the host takes, 15 if more. ``stalls``:
     nothing is taken.
 
-    ``event`` tells, for a cycle, of a packet that begins, and its bytes on the link.
+    ``event`` tells, for a cycle, of a packet that begins, and its bytes on the link; ``told`` its
+    number.
     """
 
     def __init__(self, params: PcieHostParams) -> None:
@@ -46,6 +48,7 @@ class RequestTaker(Component):
                 "write": Out(params.write),
                 "lost": Out(1),
                 "credits": Out(4),
+                "told": Out(NUMBERS.elem_shape),
                 "under_way": Out(range(2049)),
                 "event": Out(data.StructLayout({"read": 1, "write": 1, "bytes": SIZE_BITS})),
             },
@@ -69,6 +72,8 @@ class RequestTaker(Component):
             self.reads.payload.due.eq(low_bits(self.now + 1 + self.delay, TIME_BITS)),
             event.read.eq(moves & reads),
             event.write.eq(moves & begins & ~reads),
+            self.told.valid.eq(moves & begins),
+            self.told.number.eq(self.number()),
             event.bytes.eq(Mux(reads, read_bytes(), written[:SIZE_BITS])),
         ]
         owed = left + Mux(moves & begins, event.bytes << RATE_BITS, 0)
@@ -99,6 +104,13 @@ class RequestTaker(Component):
         if self.params.data_bits == 256:
             return user.first_enable, user.last_enable
         return user.first_enable[0], user.last_enable[0]
+
+    def number(self) -> Value:
+        """Return a packet's number, as RQ says it."""
+        user = rq_user(self.params.data_bits)(self.rq.tuser)
+        if self.params.data_bits == 256:
+            return Cat(user.number_low, user.number_high)
+        return user.number[0]
 
     def take_read(self, m: Module, descriptor: Any) -> None:
         """Find what a read wants."""

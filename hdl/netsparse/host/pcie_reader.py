@@ -1,0 +1,96 @@
+"""Reads properties from host memory over PCI Express, for all units."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.bus_watch import BUS, WATCH
+from hdl.common.component import Component
+from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.netsparse.host.params import EVENTS, HostParams
+from hdl.pcie.descriptors import Cause
+from hdl.pcie.part_packer import PartPacker
+from hdl.pcie.read_requester import EVENTS as READS
+
+
+class PcieReader(Component):
+    """Brings properties that units ask for at ``requests`` as ``beats``, in the order taken.
+
+    To units it is what a :class:`hdl.netsparse.host.host_reader.HostReader` is. ``asks``,
+    ``parts``, ``reads`` and ``owes`` are for a :class:`hdl.pcie.requester.Requester`, which cuts a
+    property only where the host's largest read ends. A property of which a read fails has
+    ``failed``; other properties never notice, so ``bus`` is never broken. It is ``silent`` from the
+    first read on for which nothing came, until it is revived.
+
+    Throughput: a property a cycle, and a beat, or two cycles for a property whose end fills two
+    beats. Latency: :attr:`request_latency` from a property to ``asks`` (one more if another unit
+    was last), :attr:`beat_latency` from ``parts`` to ``beats``.
+    """
+
+    request_latency = StreamArbiter.latency
+    beat_latency = PartPacker.latency + 1
+
+    def __init__(self, params: HostParams) -> None:
+        reads = params.requester.reads
+        super().__init__(
+            params,
+            {
+                "requests": In(stream.Signature(params.read_request)).array(params.units),
+                "beats": Out(params.read_beat),
+                "asks": Out(stream.Signature(reads.cutter.request)),
+                "parts": In(stream.Signature(reads.beat)),
+                "reads": In(READS),
+                "owes": In(1),
+                "watch": In(WATCH),
+                "bus": Out(BUS),
+                "events": Out(EVENTS),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        layout = self.params.read_request
+        m.submodules.arbiter = arbiter = StreamArbiter(
+            StreamArbiterParams(width=layout.size, count=self.params.units)
+        )
+        for asked, turn in zip(self.requests, arbiter.i, strict=True):
+            m.d.comb += [
+                turn.payload.eq(asked.payload),
+                turn.valid.eq(asked.valid),
+                asked.ready.eq(turn.ready),
+            ]
+        chosen, given = arbiter.o.payload, Signal(layout)
+        m.d.comb += [
+            given.eq(chosen.payload),
+            self.asks.payload.address.eq(given.address),
+            self.asks.payload.bytes.eq(given.bytes),
+            self.asks.payload.user.eq(chosen.index),
+            self.asks.valid.eq(arbiter.o.valid),
+            arbiter.o.ready.eq(self.asks.ready),
+        ]
+        m.d.sync += [
+            self.events.property.eq(arbiter.o.valid & arbiter.o.ready),
+            self.events.request.eq(self.reads.sent),
+            self.bus.dropped.eq(self.reads.stranger),
+        ]
+        with m.If(self.reads.abandoned):
+            m.d.sync += self.bus.silent.eq(1)
+        with m.Elif(self.watch.revive):
+            m.d.sync += self.bus.silent.eq(0)
+        m.d.comb += self.bus.owes.eq(self.owes)
+        self.receive(m)
+        return m
+
+    def receive(self, m: Module) -> None:
+        """Give parts to the unit that asked for them."""
+        m.submodules.packer = packer = PartPacker(self.params.requester.reads)
+        connect(m, flipped(self.parts), packer.parts)
+        beat = packer.beats.payload
+        m.d.comb += packer.beats.ready.eq(1)
+        m.d.sync += [
+            self.beats.valid.eq(packer.beats.valid),
+            self.beats.unit.eq(beat.user),
+            self.beats.last.eq(beat.last),
+            self.beats.failed.eq(beat.cause != Cause.NONE),
+            self.beats.data.eq(beat.data),
+        ]

@@ -1,0 +1,101 @@
+"""Writes properties to host memory over PCI Express, for all units."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.bus_watch import BUS, WATCH, overdue
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.packets import BEAT_BYTES
+from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.netsparse.host.params import EVENTS, HostParams
+
+AHEAD = 16  #: beats of properties that wait for their packets
+
+
+class PcieWriter(Component):
+    """Writes the ``properties`` of all units; ``done`` tells of each, in the order taken.
+
+    To units it is what a :class:`hdl.netsparse.host.host_writer.HostWriter` is. ``writes``,
+    ``data``, ``begun``, ``visible`` and ``owes`` are for a :class:`hdl.pcie.requester.Requester`.
+    ``done`` comes when whatever the host is told later finds the property (``visible``). Nobody
+    answers a write, so none fails, and ``bus`` is never broken. It is ``silent`` from a time-out on
+    in which no write has got on, until it is revived.
+
+    Throughput: a beat of a property a cycle. Latency: :attr:`request_latency` from a property's
+    first beat to ``writes`` (one more if another unit was last), :attr:`done_latency` from
+    ``visible``.
+    """
+
+    request_latency = StreamArbiter.latency
+    done_latency = 1
+
+    def __init__(self, params: HostParams) -> None:
+        writes = params.requester.writes
+        super().__init__(
+            params,
+            {
+                "properties": In(stream.Signature(params.property_beat)).array(params.units),
+                "done": Out(params.done),
+                "writes": Out(stream.Signature(writes.cutter.request)),
+                "data": Out(stream.Signature(writes.data_bits)),
+                "begun": In(1),
+                "visible": In(writes.fence.told),
+                "owes": In(1),
+                "watch": In(WATCH),
+                "bus": Out(BUS),
+                "events": Out(EVENTS),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        body = self.params.property_beat
+        m.submodules.arbiter = arbiter = StreamArbiter(
+            StreamArbiterParams(
+                width=body.size, count=self.params.units, last_bit=body["last"].offset
+            )
+        )
+        for given, turn in zip(self.properties, arbiter.i, strict=True):
+            m.d.comb += [
+                turn.payload.eq(given.payload),
+                turn.valid.eq(given.valid),
+                given.ready.eq(turn.ready),
+            ]
+        m.submodules.waiting = waiting = Fifo(
+            FifoParams(width=8 * BEAT_BYTES, depth=AHEAD, style="distributed")
+        )
+        connect(m, waiting.o, flipped(self.data))
+        chosen, beat = arbiter.o.payload, Signal(body)
+        first, moves = Signal(init=1), Signal()
+        m.d.comb += [
+            beat.eq(chosen.payload),
+            self.writes.payload.address.eq(beat.address),
+            self.writes.payload.bytes.eq(beat.bytes),
+            self.writes.payload.user.eq(chosen.index),
+            self.writes.valid.eq(arbiter.o.valid & first & waiting.i.ready),
+            arbiter.o.ready.eq(waiting.i.ready & (self.writes.ready | ~first)),
+            moves.eq(arbiter.o.valid & arbiter.o.ready),
+            waiting.i.payload.eq(beat.data),
+            waiting.i.valid.eq(moves),
+        ]
+        with m.If(moves):
+            m.d.sync += first.eq(beat.last)
+        m.d.sync += [
+            self.events.property.eq(moves & beat.last),
+            self.events.request.eq(self.begun),
+            self.done.valid.eq(self.visible.valid),
+            self.done.unit.eq(self.visible.user),
+        ]
+        self.look(m, arbiter.o.valid)
+        return m
+
+    def look(self, m: Module, waits: Signal) -> None:
+        """Tell whether writes stand still."""
+        late = overdue(m, self.watch.tick, waits | self.owes, self.begun | self.visible.valid)
+        with m.If(late):
+            m.d.sync += self.bus.silent.eq(1)
+        with m.Elif(self.watch.revive):
+            m.d.sync += self.bus.silent.eq(0)
+        m.d.comb += self.bus.owes.eq(self.owes)
