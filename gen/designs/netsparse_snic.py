@@ -102,5 +102,11 @@ DESIGN = Design(
     ],
     cards={"u280": Card(component="hdl.u280.snic_board:SnicBoard", preset="u280")},
     paper="gen.synth.paper:netsparse",
-    benches={"gather": Bench(title="Gather: two SNICs", rows="sim.netsparse.bench.gather:rows")},
+    benches={
+        "gather": Bench(title="Gather: two SNICs", rows="sim.netsparse.bench.gather:rows"),
+        "host-bus": Bench(
+            title="Host memory of a SNIC: a bridge, and PCI Express",
+            rows="sim.netsparse.bench.host_bus:rows",
+        ),
+    },
 )

@@ -1,5 +1,6 @@
 """Connects a SNIC: RIG units, idx filter, concatenation, ways to memories, network and host."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal, Value
@@ -19,8 +20,7 @@ from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.deconcatenator import Deconcatenator
 from hdl.netsparse.host.host_reader import HostReader
 from hdl.netsparse.host.host_writer import HostWriter
-from hdl.netsparse.host.pcie_reader import PcieReader
-from hdl.netsparse.host.pcie_writer import PcieWriter
+from hdl.netsparse.host.pcie_way import BLOCK_PORTS, PcieWay
 from hdl.netsparse.idx_filter.cache import FilterCache
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.protocol import READ_PR, RESPONSE_BEAT
@@ -32,9 +32,21 @@ from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.routing import ReadDispatch, ResponseRoute, UnitsParams
 from hdl.netsparse.snic_counters import BUSES, UNIT_COUNTERS, SnicCounters
 from hdl.netsparse.work_queue import WorkQueue
-from hdl.pcie.requester import Requester
 
 SETTLING = 16  #: cycles from a unit to the queues of a concatenator, at least
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostPorts:
+    """Holds what units and rings need of the way to host memory, whichever it is."""
+
+    requests: Any  #: of properties, a stream for each unit
+    beats: Any  #: of what was read
+    properties: Any  #: that are written, a stream for each unit
+    done: Any  #: of a property that was written
+    events: tuple[Any, Any]  #: of reads and of writes
+    watches: tuple[Any, ...]
+    buses: tuple[Any, Any]  #: of reads and of writes
 
 
 def host_ports(params: SnicParams) -> dict[str, Any]:
@@ -42,8 +54,8 @@ def host_ports(params: SnicParams) -> dict[str, Any]:
     if not params.over_pcie:
         bits = params.rig.address_bits
         return {"m_axi_host": Out(Axi4Signature(address_bits=bits, data_bits=8 * BEAT_BYTES))}
-    ports = Requester(params.host.requester).signature.members
-    return {name: ports[name] for name in ("rq", "rc", "limits", "credits", "numbers")}
+    ports = PcieWay(params.host).signature.members
+    return {name: ports[name] for name in BLOCK_PORTS}
 
 
 class Snic(Component):
@@ -115,11 +127,10 @@ class Snic(Component):
         self.send(m, registers, units, events)
         self.receive(m, registers, units, events)
         host = self.reach_host(m, registers, units, events)
-        buses = dict(zip(BUSES, (*host, filter_.bus), strict=True))
-        self.add_rings(m, registers, work)
+        self.add_rings(m, registers, work, host)
         self.settle(m, registers, units, work, filter_)
         self.report(m, registers, units, work, filter_, events)
-        self.watch_buses(m, registers, buses, filter_, events)
+        self.watch_buses(m, registers, host, filter_, events)
         return m
 
     def send(
@@ -207,29 +218,23 @@ class Snic(Component):
 
     def reach_host(
         self, m: Module, registers: RegisterBlock, units: list[RigUnit], events: SnicCounters
-    ) -> tuple:
-        """Add one reader and one writer of host memory for all units.
-
-        Returns what they know of its bus.
-        """
-        if self.params.over_pcie:
-            reader, writer = self.add_requester(m)
-        else:
-            reader, writer = self.add_bus_masters(m, registers)
-        m.d.comb += [events.read.eq(reader.events), events.write.eq(writer.events)]
+    ) -> HostPorts:
+        """Add the way of all units to host memory; return its ports, the rings' among them."""
+        host = self.add_pcie(m) if self.params.over_pcie else self.add_masters(m, registers)
+        m.d.comb += [events.read.eq(host.events[0]), events.write.eq(host.events[1])]
         for k, unit in enumerate(units):
-            connect(m, unit.asks, reader.requests[k])
-            connect(m, unit.writes, writer.properties[k])
+            connect(m, unit.asks, host.requests[k])
+            connect(m, unit.writes, host.properties[k])
             m.d.comb += [
-                unit.beat_valid.eq(reader.beats.valid & (reader.beats.unit == k)),
-                *(unit.beat[field].eq(reader.beats[field]) for field in ("last", "failed", "data")),
-                unit.done.eq(writer.done.valid & (writer.done.unit == k)),
-                unit.write_failed.eq(writer.done.failed),
+                unit.beat_valid.eq(host.beats.valid & (host.beats.unit == k)),
+                *(unit.beat[field].eq(host.beats[field]) for field in ("last", "failed", "data")),
+                unit.done.eq(host.done.valid & (host.done.unit == k)),
+                unit.write_failed.eq(host.done.failed),
             ]
-        return reader.bus, writer.bus
+        return host
 
-    def add_bus_masters(self, m: Module, registers: RegisterBlock) -> tuple:
-        """Add the reader and the writer of a bus, which are a manager of AXI4 together."""
+    def add_masters(self, m: Module, registers: RegisterBlock) -> HostPorts:
+        """Add a reader and a writer of a bus, which are one manager of AXI4 together."""
         m.submodules.reader = reader = HostReader(self.params.host)
         m.submodules.writer = writer = HostWriter(self.params.host)
         for part in (reader, writer):
@@ -237,68 +242,71 @@ class Snic(Component):
                 inside, outside = getattr(part.axi, name), getattr(self.m_axi_host, name)
                 m.d.comb += outside.eq(inside) if member.flow == Out else inside.eq(outside)
             m.d.comb += part.aligned.eq(registers.control.aligned)
-        return reader, writer
+        return HostPorts(
+            requests=reader.requests,
+            beats=reader.beats,
+            properties=writer.properties,
+            done=writer.done,
+            events=(reader.events, writer.events),
+            watches=(reader.watch, writer.watch),
+            buses=(reader.bus, writer.bus),
+        )
 
-    def add_requester(self, m: Module) -> tuple:
-        """Add a requester of PCI Express, and the reader and the writer that share it."""
-        m.submodules.requester = requester = Requester(self.params.host.requester)
-        m.submodules.reader = reader = PcieReader(self.params.host)
-        m.submodules.writer = writer = PcieWriter(self.params.host)
-        connect(m, reader.asks, requester.requests)
-        connect(m, requester.beats, reader.parts)
-        connect(m, writer.writes, requester.writes)
-        connect(m, writer.data, requester.data)
-        connect(m, requester.rq, flipped(self.rq))
-        connect(m, flipped(self.rc), requester.rc)
+    def add_pcie(self, m: Module) -> HostPorts:
+        """Add a requester of PCI Express that all share."""
+        m.submodules.way = way = PcieWay(self.params.host)
+        connect(m, way.rq, flipped(self.rq))
+        connect(m, flipped(self.rc), way.rc)
         m.d.comb += [
-            reader.reads.eq(requester.events),
-            reader.owes.eq(requester.owes),
-            writer.begun.eq(requester.begun),
-            writer.visible.eq(requester.visible),
-            writer.owes.eq(requester.writes_owe),
-            requester.limits.eq(self.limits),
-            requester.credits.eq(self.credits),
-            requester.numbers.eq(self.numbers),
-            requester.tick.eq(reader.watch.tick),
+            getattr(way, name).eq(getattr(self, name)) for name in ("limits", "credits", "numbers")
         ]
-        return reader, writer
+        return HostPorts(
+            requests=way.requests,
+            beats=way.beats,
+            properties=way.properties,
+            done=way.done,
+            events=(way.read_events, way.write_events),
+            watches=(way.watch,),
+            buses=(way.read_bus, way.write_bus),
+        )
 
     def watch_buses(
         self,
         m: Module,
         registers: RegisterBlock,
-        buses: dict,
+        host: HostPorts,
         filter_: FilterCache,
         events: SnicCounters,
     ) -> None:
         """Watch buses of memories for answers that were not asked for, or that do not come."""
         m.submodules.timer = timer = BusTimer(BusTimerParams())
         m.d.comb += timer.limit.eq(registers.control.memory_timeout)
-        for part in (m.submodules.reader, m.submodules.writer, filter_):
+        for watch in (*host.watches, filter_.watch):
             m.d.comb += [
-                part.watch.tick.eq(timer.tick),
-                part.watch.revive.eq(registers.control.revive_buses),
+                watch.tick.eq(timer.tick),
+                watch.revive.eq(registers.control.revive_buses),
             ]
-        for k, (name, bus) in enumerate(buses.items()):
+        for k, (name, bus) in enumerate(zip(BUSES, (*host.buses, filter_.bus), strict=True)):
             m.d.comb += [
                 registers.status[f"{name}_{field}"].eq(bus[field])
                 for field in ("broken", "silent", "owes")
             ]
             m.d.comb += events.dropped[k].eq(bus.dropped)
 
-    def add_rings(self, m: Module, registers: RegisterBlock, work: WorkQueue) -> None:
+    def add_rings(
+        self, m: Module, registers: RegisterBlock, work: WorkQueue, host: HostPorts
+    ) -> None:
         """Add rings of work requests and completions.
 
         They are the last to read and write host memory.
         """
         settings, status, last = registers.control, registers.status, self.params.units
-        reader, writer = m.submodules.reader, m.submodules.writer
         m.submodules.fetch = fetch = DescriptorFetch(self.params.rig)
         m.submodules.completion_ring = entries = CompletionRing(self.params)
-        connect(m, fetch.asks, reader.requests[last])
+        connect(m, fetch.asks, host.requests[last])
         connect(m, fetch.o, work.fetched)
         connect(m, work.entries, entries.completions)
-        connect(m, entries.writes, writer.properties[last])
+        connect(m, entries.writes, host.properties[last])
         for name, part, index in (
             ("request_ring", fetch, settings.request_producer),
             ("completion_ring", entries, settings.completion_consumer),
@@ -313,10 +321,10 @@ class Snic(Component):
                 status[f"{name}_fault"].eq(part.fault),
             ]
         m.d.comb += [
-            fetch.beat_valid.eq(reader.beats.valid & (reader.beats.unit == last)),
-            *(fetch.beat[field].eq(reader.beats[field]) for field in ("last", "failed", "data")),
-            entries.done.eq(writer.done.valid & (writer.done.unit == last)),
-            entries.write_failed.eq(writer.done.failed),
+            fetch.beat_valid.eq(host.beats.valid & (host.beats.unit == last)),
+            *(fetch.beat[field].eq(host.beats[field]) for field in ("last", "failed", "data")),
+            entries.done.eq(host.done.valid & (host.done.unit == last)),
+            entries.write_failed.eq(host.done.failed),
             entries.consumer.eq(fetch.consumer),
             work.to_ring.eq(settings.completion_ring),
             status.request_consumer.eq(fetch.consumer),

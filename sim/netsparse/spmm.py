@@ -77,7 +77,7 @@ class SpmmRun:
             watchdog=asked.watchdog,
             rings=RING_SIZE if asked.rings else None,
             mechanisms=asked.mechanisms,
-            host=memory_settings(asked.host_latency),
+            host=host_settings(asked.host_latency, params),
             dram=memory_settings(asked.dram_latency),
             link={
                 "latency": asked.link_latency,
@@ -162,6 +162,11 @@ class SpmmRun:
             found = local_product(self.matrix, self.partition, node, memory)
             if not np.array_equal(found, product[self.partition.block(node)]):
                 raise GatherError(f"node {node}: its rows of the product differ from scipy's")
+
+
+def host_settings(latency: int, params: SnicParams) -> dict[str, int]:
+    """Return the settings of a host that answers a read so many cycles later."""
+    return {"latency": latency} if params.over_pcie else memory_settings(latency)
 
 
 def memory_settings(latency: int) -> dict[str, int]:

@@ -195,6 +195,10 @@ class SpmmWorkload(Workload):
                 f"property bytes must be a multiple of 4, from 4 to the {largest} of the build:"
                 f" {self.property_bytes}"
             )
+        if self.model and params.over_pcie:
+            raise ValueError(
+                "the model knows no PCI Express: host_bus=axi, or no --model"
+            )
         for name in ("read_delay", "response_delay"):
             if getattr(self, name) > params.most_delay:
                 raise ValueError(

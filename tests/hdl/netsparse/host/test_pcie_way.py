@@ -1,0 +1,327 @@
+"""Properties of several units read and written over PCI Express, on a simulated block and host."""
+
+import random
+from dataclasses import dataclass, field
+
+import cocotb
+from amaranth.hdl import Module
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+from cocotb.triggers import RisingEdge
+
+from hdl.common.bus_watch import BUS, WATCH
+from hdl.common.component import Component
+from hdl.netsparse.host.params import EVENTS, HostParams
+from hdl.netsparse.host.pcie_way import PcieWay
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import Source, cycle, never, often, start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.netsparse.surroundings.host_memory import HostMemory
+from sim.surroundings.pcie.host import PcieHost
+from sim.surroundings.pcie.params import (
+    COUNTS,
+    HOST_ARRAY,
+    PcieHostParams,
+    host_dump,
+    host_file,
+    pcie_host_settings,
+)
+
+SIZE = 1 << 16  #: bytes of host memory
+BEAT = 64
+READ_CODE, LARGEST = 2, 512  #: the largest read that the host allows
+CAUGHT = 20_000  #: cycles within which whatever a test waits for happens
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchParams:
+    """What is put together."""
+
+    host: HostParams = field(default_factory=lambda: HostParams(units=3, address_bits=32))
+    memory: PcieHostParams = field(default_factory=lambda: PcieHostParams(address_bits=20))
+
+    @property
+    def suffix(self):
+        return self.host.suffix
+
+
+class WayBench(Component):
+    """The way of units to a block, a link and a host."""
+
+    def __init__(self, params):
+        host, memory = params.host, params.memory
+        super().__init__(
+            params,
+            {
+                "requests": In(stream.Signature(host.read_request)).array(host.units),
+                "beats": Out(host.read_beat),
+                "properties": In(stream.Signature(host.property_beat)).array(host.units),
+                "done": Out(host.done),
+                "watch": In(WATCH),
+                "deaf": In(1),  # the block takes no packet and tells no number
+                **{f"{way}_bus": Out(BUS) for way in ("read", "write")},
+                **{f"{way}_events": Out(EVENTS) for way in ("read", "write")},
+                "settings": In(memory.settings),
+                "index": In(8),
+                "dump": In(1),
+                "counts": Out(COUNTS),
+                "access": In(memory.access),
+                "accessed": Out(memory.data_bits),
+                "asked": Out(1),
+                "answered": Out(1),
+            },
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.way = way = PcieWay(self.params.host)
+        m.submodules.memory = memory = PcieHost(self.params.memory)
+        for k in range(self.params.host.units):
+            connect(m, flipped(self.requests[k]), way.requests[k])
+            connect(m, flipped(self.properties[k]), way.properties[k])
+        connect(m, memory.rc, way.rc)
+        for name in ("tdata", "tkeep", "tlast", "tuser"):
+            m.d.comb += getattr(memory.rq, name).eq(getattr(way.rq, name))
+        m.d.comb += [
+            memory.rq.tvalid.eq(way.rq.tvalid & ~self.deaf),
+            way.rq.tready.eq(memory.rq.tready & ~self.deaf),
+            way.limits.read.eq(READ_CODE),
+            way.limits.payload.eq(self.settings.payload[:2]),
+            way.credits.eq(memory.credits),
+            way.numbers.eq(memory.numbers),
+            way.watch.eq(self.watch),
+            self.beats.eq(way.beats),
+            self.done.eq(way.done),
+            self.read_bus.eq(way.read_bus),
+            self.write_bus.eq(way.write_bus),
+            self.read_events.eq(way.read_events),
+            self.write_events.eq(way.write_events),
+            memory.index.eq(self.index),
+            memory.settings.eq(self.settings),
+            memory.dump.eq(self.dump),
+            memory.access.eq(self.access),
+            self.accessed.eq(memory.accessed),
+            self.counts.eq(memory.counts),
+            self.asked.eq(way.rq.tvalid & way.rq.tready),
+            self.answered.eq(way.rc.tvalid & way.rc.tready),
+        ]
+        return m
+
+
+def test_pcie_way(tmp_path, rng):
+    content = tmp_path / "content.bin"
+    content.write_bytes(rng.bytes(SIZE))
+    simulate(
+        WayBench(BenchParams()),
+        __name__,
+        extra_sources=[HOST_ARRAY],
+        plusargs=[host_file(0, content), host_dump(0, tmp_path / "dump.bin")],
+    )
+
+
+class Bench:
+    """What units ask and write, what comes of it, and the host's memory beside them."""
+
+    def __init__(self, dut, stall=never, stalled=0, **settings):
+        self.dut, self.params = dut, params_in_simulator(BenchParams)
+        self.host = self.params.host
+        for name in ("watch", "deaf", "index", "dump"):
+            getattr(dut, name).value = 0
+        settings = {"latency": 50, "stall": stalled, "seed": random.getrandbits(32)} | settings
+        dut.settings.value = pack(
+            self.params.memory.settings, pcie_host_settings(self.params.memory, **settings)
+        )
+        units = range(self.host.units)
+        self.readers = [Source(dut, f"requests_{k}", stall=stall) for k in units]
+        self.writers = [Source(dut, f"properties_{k}", stall=stall) for k in units]
+        self.memory = HostMemory(dut, self.params.memory)
+        self.found = [[] for _ in units]  # of each unit: bytes, whether they have failed
+        self.done = [0 for _ in units]
+        self.moments = {name: [] for name in ("asked", "answered", "beats", "done")}
+        self.events = {f"{way}_{name}": 0 for way in ("read", "write") for name in EVENTS.members}
+        cocotb.start_soon(self.watch())
+
+    async def watch(self):
+        dut, parts = self.dut, [b"" for _ in self.found]
+        while True:
+            await RisingEdge(dut.clk)
+            for name in ("asked", "answered"):
+                if getattr(dut, name).value:
+                    self.moments[name].append(cycle())
+            beat = unpack(self.host.read_beat, int(dut.beats.value))
+            if beat["valid"]:
+                self.moments["beats"].append(cycle())
+                parts[beat["unit"]] += beat["data"].to_bytes(BEAT, "little")
+                if beat["last"]:
+                    self.found[beat["unit"]].append((parts[beat["unit"]], beat["failed"]))
+                    parts[beat["unit"]] = b""
+            done = unpack(self.host.done, int(dut.done.value))
+            if done["valid"]:
+                assert not done["failed"]
+                self.moments["done"].append(cycle())
+                self.done[done["unit"]] += 1
+            for way in ("read", "write"):
+                happened = unpack(EVENTS, int(getattr(dut, f"{way}_events").value))
+                for name, told in happened.items():
+                    self.events[f"{way}_{name}"] += told
+
+    def read(self, unit, address, size):
+        self.readers[unit].append({"address": address, "bytes": size})
+
+    def write(self, unit, address, octets):
+        filled = octets + random.randbytes(-len(octets) % BEAT)
+        for k in range(0, len(filled), BEAT):
+            self.writers[unit].append(
+                {
+                    "address": address,
+                    "bytes": len(octets),
+                    "last": k + BEAT == len(filled),
+                    "data": int.from_bytes(filled[k : k + BEAT], "little"),
+                }
+            )
+
+    async def until(self, ready):
+        for _ in range(CAUGHT):
+            if ready():
+                return
+            await RisingEdge(self.dut.clk)
+        raise AssertionError("it has not come")
+
+    async def tick(self):
+        """Let a time-out pass, while nothing moves."""
+        self.dut.watch.value = pack(WATCH, {"tick": 1, "revive": 0})
+        await RisingEdge(self.dut.clk)
+        self.dut.watch.value = 0
+        for _ in range(5):
+            await RisingEdge(self.dut.clk)
+
+    def bus(self, way):
+        return unpack(BUS, int(getattr(self.dut, f"{way}_bus").value))
+
+
+def some_place():
+    """An address and a size of whole dwords, of which many cross the largest read."""
+    size = 4 * random.choice([1, 15, 16, 17, random.randint(1, 60), random.randint(1, 1024)])
+    near = random.choice([4, LARGEST, LARGEST, 4096])
+    address = near * random.randrange(SIZE // near) - 4 * random.randrange(20)
+    return max(0, min(address, SIZE - size)), size
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(
+    (
+        ("stall", "settings"),
+        [
+            (never, {}),
+            (often, {"stalled": 60, "split": 3, "window": 8, "boundary": 1}),
+            (never, {"payload": 0, "split": 2, "window": 4}),
+        ],
+    )
+)
+async def every_unit_has_its_bytes(dut, stall, settings):
+    """Of reads and writes at once, in places of their own; each unit's in its order."""
+    bench = Bench(dut, stall, **settings)
+    await start(dut)
+    reads, writes, free = [[] for _ in bench.readers], [], SIZE // 2
+    for _ in range(40):
+        for unit, wanted in enumerate(reads):
+            address, size = some_place()
+            address = address // 2 & ~3  # the lower half is read
+            size = min(size, SIZE // 2 - address)
+            bench.read(unit, address, size)
+            wanted.append((address, size))
+        octets = random.randbytes(4 * random.choice([1, 16, random.randint(1, 100)]))
+        if free + len(octets) <= SIZE:
+            writes.append((free, octets))
+            bench.write(len(writes) % len(reads), free, octets)
+            free += len(octets) + 4 * random.randrange(8)
+    await bench.until(
+        lambda: all(len(a) == len(b) for a, b in zip(bench.found, reads, strict=True))
+    )
+    await bench.until(lambda: sum(bench.done) == len(writes))
+    for found, wanted in zip(bench.found, reads, strict=True):
+        for (octets, failed), (address, size) in zip(found, wanted, strict=True):
+            assert not failed
+            assert octets[:size] == await bench.memory.read(address, size)
+    for address, octets in writes:
+        assert await bench.memory.read(address, len(octets)) == octets
+    counts = unpack(COUNTS, int(dut.counts.value))
+    assert bench.events == {
+        "read_request": counts["reads"],
+        "read_property": sum(map(len, reads)),
+        "write_request": counts["writes"],
+        "write_property": len(writes),
+    }
+    for way in ("read", "write"):
+        assert not any(bench.bus(way).values())
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def what_is_nowhere_fails_alone(dut):
+    bench = Bench(dut)
+    await start(dut)
+    places = [some_place() for _ in range(30)]
+    wrong = [k % 5 == 3 for k in range(30)]
+    for (address, size), one in zip(places, wrong, strict=True):
+        bench.read(1, address + one * SIZE, size)
+    await bench.until(lambda: len(bench.found[1]) == 30)
+    assert [bool(failed) for _, failed in bench.found[1]] == wrong
+    for (octets, failed), (address, size) in zip(bench.found[1], places, strict=True):
+        assert failed or octets[:size] == await bench.memory.read(address, size)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def latencies_and_a_property_a_cycle(dut):
+    bench = Bench(dut)
+    await start(dut)
+    way = PcieWay(bench.host)
+    for _ in range(bench.host.requester.reads.tags):  # until tags may be given
+        await RisingEdge(dut.clk)
+    bench.read(0, 128, 64)
+    await bench.until(lambda: bench.moments["beats"])
+    # The unit that an arbiter is turned to at first is not this one.
+    assert bench.moments["asked"][0] - bench.readers[0].cycles[0] in range(
+        way.request_latency, way.request_latency + 2
+    )
+    assert bench.moments["beats"][0] - bench.moments["answered"][-1] == way.beat_latency
+    for k in range(240):
+        bench.read(k % 3, 64 * random.randrange(SIZE // 64), 64)
+    await bench.until(lambda: len(bench.moments["beats"]) == 241)
+    asked = bench.moments["asked"][1:]
+    assert asked[63] - asked[0] == 63  # as many as there are tags
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_block_that_stands_still_is_silent(dut):
+    """A write that does not get on, and a read that is not answered, are told; both end."""
+    bench = Bench(dut)
+    await start(dut)
+    dut.deaf.value = 1
+    bench.write(0, 64, random.randbytes(64))
+    await bench.until(lambda: len(bench.writers[0].cycles) == 1)
+    for _ in range(40):
+        await RisingEdge(dut.clk)
+    assert not bench.bus("write")["silent"]
+    for _ in range(3):
+        await bench.tick()
+    assert bench.bus("write")["silent"]
+    dut.deaf.value = 0
+    await bench.until(lambda: bench.done[0] == 1)
+    dut.watch.value = pack(WATCH, {"tick": 0, "revive": 1})
+    await RisingEdge(dut.clk)
+    dut.watch.value = 0
+    for _ in range(3):
+        await RisingEdge(dut.clk)
+    assert not any(bench.bus("write").values())
+    before = len(bench.moments["asked"])
+    bench.read(2, 0, 64)
+    await bench.until(lambda: len(bench.moments["asked"]) > before)
+    for _ in range(4):  # before the host has answered, whose latency is longer
+        await bench.tick()
+    await bench.until(lambda: bench.found[2])
+    assert bench.found[2][0][1]
+    assert bench.bus("read")["silent"]
+    await bench.until(lambda: not bench.bus("read")["owes"])
+    bench.read(2, 0, 64)
+    await bench.until(lambda: len(bench.found[2]) == 2)
+    assert bench.found[2][1] == (await bench.memory.read(0, 64), 0)
