@@ -196,9 +196,7 @@ class SpmmWorkload(Workload):
                 f" {self.property_bytes}"
             )
         if self.model and params.over_pcie:
-            raise ValueError(
-                "the model knows no PCI Express: host_bus=axi, or no --model"
-            )
+            raise ValueError("the model knows no PCI Express: host_bus=axi, or no --model")
         for name in ("read_delay", "response_delay"):
             if getattr(self, name) > params.most_delay:
                 raise ValueError(
