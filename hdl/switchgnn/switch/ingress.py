@@ -57,7 +57,8 @@ class GnnIngress(Component):
         room = Signal()
         m.d.sync += room.eq(payloads.level < params.tasks - UNSEEN)
         asking = Signal(params.ports)
-        picked = pick_in_turn(m, asking, room & ~self.hold)
+        picked = Signal(params.ports)
+        m.d.comb += picked.eq(pick_in_turn(m, asking, room & ~self.hold))
         ports = []
         for k in range(params.ports):
             m.submodules[f"port_{k}"] = port = GnnIngressPort(params)

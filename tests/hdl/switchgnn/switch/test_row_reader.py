@@ -7,7 +7,7 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from hdl.switchgnn.switch.row_reader import RowReader, RowReaderParams
+from hdl.switchgnn.switch.row_reader import COUNT_BITS, RowReader, RowReaderParams
 from sim.harness.streams import STALLS, Sink, Source, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.switchgnn.extremes import some_number
@@ -17,7 +17,7 @@ SIZES = [RowReaderParams(bits=12, rows=16), RowReaderParams(bits=70, rows=512, s
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: f"{params.rows}")
 def test_row_reader(params):
-    simulate(RowReader(params), __name__)
+    simulate(RowReader(params), __name__, registers=["done"])
 
 
 async def fill(dut, params):
@@ -85,13 +85,18 @@ async def takes_its_latency(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def begins_the_longest_list(dut):
-    """Of which the test waits for some rows."""
+async def ends_lists_of_any_length(dut):
+    """Of which the test sees the end, as it sets how many rows are done."""
     params = params_in_simulator(RowReaderParams)
     source, sink = Source(dut, "requests"), Sink(dut, "rows")
     table = await fill(dut, params)
-    request = {"first": random.randrange(params.rows), "count": 0xFFFF, "there": 0x8000}
-    await source.send_all([request])
-    await sink.wait_for(2 * params.rows)
-    rows = islice(rows_of(table, request), len(sink.beats))
-    assert found(sink.beats) == [*rows]
+    last = [random.randrange(1 << bit, 2 << bit) for bit in range(4, COUNT_BITS) for _ in range(4)]
+    for done in (*last, *((1 << bit) - 5 for bit in range(4, COUNT_BITS + 1))):
+        count = min(done + 10, (1 << COUNT_BITS) - 1)
+        there = random.randrange(done, count + 1)
+        request = {"first": random.randrange(params.rows), "count": count, "there": there}
+        sink.beats.clear()
+        dut.done.value = done
+        await source.send_all([request])
+        await sink.wait_for(count - done)
+        assert found(sink.beats) == [*islice(rows_of(table, request), done, None)]
