@@ -19,7 +19,7 @@ from sim.switchgnn.golden.job_setup import JobSetup, Step
 from tests.hdl.switchgnn.switch.sizes import TINY
 
 SIZES = [TINY, replace(TINY, ports=8, jobs=5, slots=32), replace(TINY, jobs=1)]
-PATIENCE = 60  # cycles in which a turn without a load is opened, whatever other jobs load
+PATIENCE = 100  # cycles in which a turn is opened, whatever other jobs load
 BEGIN = TurnTable.latency  # cycles from the table's ``begin`` to the job's
 NOT_MET = Step(0, 1)  # in place of steps between those that a run begins with and wraps to
 
@@ -292,7 +292,7 @@ class Bench:
         if not model or model.stopped or not self.table[model.number]["active"]:
             return
         for state in model.open.values():
-            state[1] = state[1] + 1 if state[0] == "maybe" else 0
+            state[1] = 0 if state[0] == "yes" else state[1] + 1
             assert state[1] < PATIENCE or self.stall is not never
 
     def look_at_ends(self, quiet):
