@@ -53,6 +53,7 @@ class Fetcher(Component):
         word = Signal(WORD_BITS, reset_less=True)
         item = Signal(params.word_bits + exact_log2(WORD_BITS), reset_less=True)
         waited = Signal(16, reset_less=True)
+        rested = Signal()  # the gap is over
         ends = Signal()
         ended = Signal()  # the turn that the round began with
         taken = Signal()
@@ -65,7 +66,8 @@ class Fetcher(Component):
         ]
         of_sum = Signal(reset_less=True)  # the item is a sum, else a feature
         self.ask(m, item)
-        with m.If(waited != self.gap):
+        m.d.comb += rested.eq(waited >= self.gap)
+        with m.If(~rested):
             m.d.sync += waited.eq(waited + 1)
         m.d.sync += ended.eq(ended | self.over)
         with m.FSM():
@@ -90,7 +92,7 @@ class Fetcher(Component):
                 ]
                 with m.If(ends):
                     m.next = "REST"
-                with m.Elif(word.any()), m.If(waited >= self.gap):
+                with m.Elif(word.any()), m.If(rested):
                     m.d.sync += word.eq(word & ~lowest)
                     m.next = "ASK"
                 with m.Elif(last):

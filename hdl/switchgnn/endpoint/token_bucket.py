@@ -24,7 +24,7 @@ class TokenBucket(Component):
     ``congested`` halves the rate, down to ``least``, unless it has been halved within the last
     ``round_trip`` cycles (``halved`` is high when it does). After each round trip without a
     halving the rate grows by ``step``, up to ``most``, which it has after a reset. Without
-    ``enabled`` frames may always begin.
+    ``enabled`` frames may always begin, from the next cycle on.
     """
 
     def __init__(self, params: EndpointParams) -> None:
@@ -48,7 +48,7 @@ class TokenBucket(Component):
         left = Signal()  # a beat, in the cycle before
         m.d.comb += [
             most.eq(Cat(Const(0, UNIT_BITS), settings.burst)),
-            self.may_begin.eq(~settings.enabled | ~tokens[-1]),
+            self.may_begin.eq(~tokens[-1]),
         ]
         m.d.sync += left.eq(self.beat)
         with m.If(~settings.enabled):

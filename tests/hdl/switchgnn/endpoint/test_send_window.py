@@ -49,6 +49,7 @@ class Bench:
         dut.orders_ready.value = 0
         dut.timeout.value = TIMEOUT
         self.left = []  # cycle, seq, again
+        self.nonsense = 0  # ACKs that were said to be no switch's
         cocotb.start_soon(self.run())
 
     async def run(self):
@@ -60,6 +61,7 @@ class Bench:
                 continue
             ordered = bool(dut.orders_valid.value)
             assert dut.idle.value == (not ordered and not self.under_way)
+            self.nonsense += bool(dut.nonsense.value)
             self.under_way += ordered and bool(dut.orders_ready.value)
             self.under_way -= bool(dut.left.value)
             for order in self.orders.beats[seen:]:
@@ -129,6 +131,7 @@ class Bench:
     async def ends(self):
         while not (self.dut.acknowledged.value and self.dut.idle.value):
             await self.edge
+        assert not self.under_way
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -144,6 +147,7 @@ async def all_frames_arrive(dut, loss, stall):
         assert not dut.full.value
         if loss == 0:
             assert not any(again for _, _, again in bench.left)
+    assert not bench.nonsense
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -157,6 +161,29 @@ async def frames_are_counted_in_every_bit(dut):
         await bench.begin(sends := random.randrange(8, 20), first)
         await bench.ends()
         assert bench.window.base == sends
+        # That more has come than was ordered, as no switch says, changes nothing.
+        bench.manual.append((first + sends, 1))
+        for _ in range(6):
+            await bench.edge
+        assert dut.acknowledged.value
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def what_a_bitmap_says_counts_at_any_base(dut):
+    bench = Bench(dut)
+    bench.answers = False
+    await start(dut)
+    for first in [*((1 << bit) - 5 for bit in range(3, 33)), 0xAAAAAAA0, 0x55555550]:
+        await bench.begin(4, first)
+        while len(bench.left) < 4:
+            await bench.edge
+        bench.manual.append((first, 0b1010))
+        for _ in range(6):
+            await bench.edge
+        bench.left.clear()
+        for _ in range(4 * TIMEOUT):  # once frame 0, which the timer began with, then both
+            await bench.edge
+        assert {seq for _, seq, _ in bench.left} == {0, 2}
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -270,6 +297,7 @@ async def nonsense_has_no_effect(dut):
         for _ in range(6):
             await bench.edge
         assert not dut.acknowledged.value
+    assert bench.nonsense == 3
     bench.answers = True
     await bench.ends()
 

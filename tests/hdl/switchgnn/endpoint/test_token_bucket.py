@@ -98,13 +98,14 @@ async def halves_once_a_round_trip_and_grows(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def grows_after_a_round_trip(dut):
-    """To the cycle, whatever the bits of it are."""
+    """To the cycle and by its step, whatever the bits of both are."""
     await begin(dut, least=0)
-    given = {"enabled": 1, "most": MOST, "burst": BURST}
+    given = {"enabled": 1, "most": UNIT, "burst": BURST}
     delays = set()
     for bit in range(6, 24):
         trip = random.getrandbits(24) & (1 << bit) - 1 | 1 << bit
-        dut.settings.value = pack(RATE_SETTINGS, given | {"step": bit, "round_trip": trip})
+        step = 1 << bit % 16
+        dut.settings.value = pack(RATE_SETTINGS, given | {"step": step, "round_trip": trip})
         dut.time.value = trip
         dut.congested.value = 1
         while not dut.halved.value:
@@ -121,7 +122,7 @@ async def grows_after_a_round_trip(dut):
         began = cycle()
         while int(dut.rate.value) == before:
             await RisingEdge(dut.clk)
-        assert int(dut.rate.value) == before + bit
+        assert int(dut.rate.value) == before + step
         delays.add(cycle() - began)
     assert len(delays) == 1
 
@@ -157,6 +158,15 @@ async def keeps_between_least_and_most(dut):
         for _ in range(8):  # a round trip
             await RisingEdge(dut.clk)
         assert int(dut.rate.value) == min(most, high + step)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def without_a_step_it_stays(dut):
+    for most in (UNIT, MOST):
+        await begin(dut, most=most, step=0, round_trip=5)
+        for _ in range(30):
+            await RisingEdge(dut.clk)
+            assert int(dut.rate.value) == most
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
