@@ -1,6 +1,7 @@
 """How many beats may leave in how much time."""
 
 import random
+from itertools import product
 
 import cocotb
 from cocotb.triggers import RisingEdge
@@ -131,10 +132,12 @@ async def grows_after_a_round_trip(dut):
 async def keeps_between_least_and_most(dut):
     """Also where a half, or a step, ends just behind them."""
     await begin(dut)
-    for _ in range(100):
+    for _ in range(150):
         most = random.choice([random.randrange(1000, UNIT), UNIT])
         least = most - (1 << random.randrange(9)) - random.getrandbits(1)
-        step = random.choice([most - least + random.randrange(-1, 200), 1 << random.randrange(10)])
+        least = random.choice([least, random.randrange(most // 2, most - 1)])
+        over = random.choice([-1, 1, random.randrange(-1, 200)])
+        step = random.choice([max(1, most - least + over), 1 << random.randrange(10)])
         if random.getrandbits(1):
             least, step = most // 2 + random.randrange(-200, 200), 1
         given = {"enabled": 1, "most": most, "least": least, "step": step, "round_trip": 5}
@@ -167,6 +170,20 @@ async def without_a_step_it_stays(dut):
         for _ in range(30):
             await RisingEdge(dut.clk)
             assert int(dut.rate.value) == most
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def none_is_too_few_by_one(dut):
+    for _ in range(20):
+        rate = random.randrange(1, UNIT)
+        await begin(dut, most=rate, round_trip=(1 << 24) - 1)
+        for tokens, left in product((0, -1), (0, 1)):
+            dut.beat.value = left
+            await RisingEdge(dut.clk)
+            dut.beat.value, dut.tokens.value = 0, tokens - rate + UNIT * left
+            for _ in range(2):
+                await RisingEdge(dut.clk)
+            assert dut.may_begin.value == (tokens == 0)
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
