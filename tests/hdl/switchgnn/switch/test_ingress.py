@@ -244,7 +244,9 @@ async def a_port_is_congested(dut):
                 dut.mark_level.value = level
                 await bench.edge
                 assert int(dut.congested.value) == (0 < level < waiting) << port
+        dut.mark_level.value = 1
         held[0] = False
         await bench.drain()
+        assert not dut.congested.value
         held[0] = True
     await bench.finish()
