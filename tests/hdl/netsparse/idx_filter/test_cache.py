@@ -381,6 +381,9 @@ async def clearing_writes_zeros_to_these_lines_and_no_others(dut, columns, stall
         assert bench.events.counts["miss"] > misses
         if columns:
             assert [a.bit for a in answers] == [0, 0, 1]
+        await bench.fill_set(0)
+        (answer,) = await bench.ask([(False, 0)])  # of line 0, as it is in memory now
+        assert answer.bit == (columns < 2)
     assert not dut.broken.value
 
 
