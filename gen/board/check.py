@@ -8,6 +8,7 @@ from typing import Any
 
 from gen.board.check_constraints import (
     check_blocks,
+    check_boundaries,
     check_cells,
     check_clocks,
     check_crossings,
@@ -52,6 +53,7 @@ def problems(folder: Path, table: Path, top: Any) -> list[str]:
         {port: clock.made_by for port, clock in clocks.items() if clock.made_by},
     )
     wrong += check_cells(constraints, hierarchy)
+    wrong += check_boundaries(constraints, hierarchy)
     wrong += check_blocks(constraints)
     ways = [way.path for way in getattr(top, "slr_crossings", ())]
     wrong += check_slls(constraints, hierarchy, folder / "rtl", ways)

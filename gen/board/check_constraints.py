@@ -208,6 +208,21 @@ def check_cells(constraints: Sequence[Constraint], hierarchy: Hierarchy) -> Iter
                     yield f"{constraint}: there is no {kind} {name}"
 
 
+def check_boundaries(constraints: Sequence[Constraint], hierarchy: Hierarchy) -> Iterator[str]:
+    """Report registers that a constraint names in a module whose boundary synthesis does not keep.
+
+    Such a register may be merged with one of another module, or move there.
+    """
+    for constraint in constraints:
+        names = constraint.names("get_cells")
+        names += [name.rpartition("/")[0] for name in constraint.names("get_pins")]
+        flops = (path for name in names for path, kind in hierarchy.cells(name) if kind is None)
+        for around in dict.fromkeys(path.rpartition("/")[0] for path in flops):
+            ((_, module),) = hierarchy.cells(around) if around else [("", hierarchy.top)]
+            if not hierarchy.modules[str(module)].kept:
+                yield f"{constraint}: {module} has no keep_hierarchy, so its registers may move"
+
+
 def check_blocks(constraints: Sequence[Constraint]) -> Iterator[str]:
     """Report pblocks that are made twice, or used and not made."""
     made = Counter(c.command.words[1] for c in constraints if c.command.name == "create_pblock")

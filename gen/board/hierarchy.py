@@ -21,6 +21,7 @@ class VerilogModule:
     instances: dict[str, str] = field(default_factory=dict)  #: instance -> module
     registers: dict[str, int] = field(default_factory=dict)  #: signal -> bits
     connected: dict[str, tuple[str, ...]] = field(default_factory=dict)  #: instance -> ports
+    kept: bool = False  #: synthesis keeps its boundary
 
     @property
     def flops(self) -> Iterator[str]:
@@ -119,7 +120,8 @@ def read_verilog(files: Iterable[Path]) -> dict[str, VerilogModule]:
 
 def read_module(declaration: Any) -> VerilogModule:
     """Make a module from its syntax tree."""
-    module = VerilogModule(declaration.header.name.value)
+    kept = any("keep_hierarchy" in str(each) for each in declaration.attributes)
+    module = VerilogModule(declaration.header.name.value, kept=kept)
     widths: dict[str, int] = {}
     written: set[str] = set()
     for member in declaration.members:

@@ -35,6 +35,9 @@ PASSES = (
     f"attrmap -modattr {REMOVE}",
     NAME_REGISTERS,
 )
+#: a pass that tells Vivado to keep the boundary of a module; its RTLIL, of which figures are made
+#: module by module, has no need of it
+KEEP = 'setattr -mod -set keep_hierarchy "yes"'
 
 
 @dataclass(frozen=True)
@@ -249,7 +252,9 @@ def to_verilog(modules: list[EmittedModule]) -> None:
             source, target = Path(folder, f"{index}.il"), Path(folder, f"{index}.v")
             source.write_text(module.rtlil)
             design = ys.Design()
-            for command in (f"read_rtlil {source}", *PASSES, f"write_verilog -norename {target}"):
+            kept = (f"{KEEP} {module.name}",) if module.kind.keeps_boundary else ()
+            write = f"write_verilog -norename {target}"
+            for command in (f"read_rtlil {source}", *PASSES, *kept, write):
                 ys.run_pass(f"tee -q -o {folder}/log {command}", design)
             # The first line names the compiler that Yosys was built with.
             module.verilog = stable(target.read_text().split("\n", 1)[1].lstrip())

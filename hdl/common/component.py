@@ -19,6 +19,9 @@ class Component(wiring.Component):
 
     #: its clock domains; the module of each but ``sync`` has ports ``<domain>_clk``, ``_rst``
     domains: tuple[str, ...] = ("sync",)
+    #: whether synthesis keeps its boundary, as constraints name what is inside: crossings, of
+    #: clocks and of dies
+    keeps_boundary = False
 
     # Components are also made to read their layouts and latencies: no warning if never elaborated.
     _MustUse__silence = True

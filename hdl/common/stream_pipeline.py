@@ -53,6 +53,7 @@ class StreamPipeline(Component):
     ``params.latency``. Full: ``i.ready``, a register, goes low after ``params.capacity`` beats.
     """
 
+    keeps_boundary = True
     out = ("payload", "sent", "reset")  #: registers from ``i`` to ``o``
     back = ("left",)  #: registers from ``o`` to ``i``
     there = ("queue",)  #: instances beside ``o``

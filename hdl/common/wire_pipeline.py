@@ -35,6 +35,7 @@ class WirePipeline(Component):
     ``o``, and have no reset, so ``i`` may be one itself.
     """
 
+    keeps_boundary = True
     out = ("wires",)  #: registers from ``i`` to ``o``
     back = ()  #: registers from ``o`` to ``i``
     there = ()  #: instances beside ``o``

@@ -50,6 +50,7 @@ class AsyncFifo(Component):
 
     domains = ("write", "read")
     constraint = "async_fifo"
+    keeps_boundary = True
 
     def __init__(self, params: AsyncFifoParams) -> None:
         self.pointer = GrayCrossingParams(bits=exact_log2(params.depth) + 1)

@@ -36,6 +36,7 @@ class GrayCrossing(Component):
 
     domains = ("write", "read")
     constraint = "gray_crossing"
+    keeps_boundary = True
 
     def __init__(self, params: GrayCrossingParams) -> None:
         self.crossings = (

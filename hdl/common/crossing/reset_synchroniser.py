@@ -35,6 +35,7 @@ class ResetSynchroniser(Component):
     """
 
     constraint = "reset_synchroniser"
+    keeps_boundary = True
     untimed = ("i",)  #: ports at which it makes no difference how late a signal comes
 
     def __init__(self, params: ResetSynchroniserParams) -> None:

@@ -38,6 +38,7 @@ class Synchroniser(Component):
 
     latency = 2
     constraint = "synchroniser"
+    keeps_boundary = True
 
     def __init__(self, params: SynchroniserParams) -> None:
         self.crossings = (

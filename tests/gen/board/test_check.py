@@ -96,6 +96,12 @@ SPOILED = {
         "one",
         "no .* reset/first_reg",
     ),
+    "a boundary is not kept": (
+        "rtl/synchroniser_1.v",
+        r'\(\* keep_hierarchy = "yes" \*\)\n',
+        "",
+        r"crossings\.xdc.*synchroniser_1 has no keep_hierarchy",
+    ),
     "a wire is left off": (
         "rtl/sample_board.v",
         r"    \.s_axil_awaddr\(.*\n",

@@ -47,6 +47,21 @@ def small(tmp_path_factory):
     return cache(lambda design: generate(design, parent / design))
 
 
+CROSSINGS = re.compile(
+    r"(synchroniser|reset_synchroniser|gray_crossing|async_fifo|(stream|wire)_pipeline)_[\dx_]+"
+)
+
+
+def assert_crossings_alone_are_kept(folder):
+    """Synthesis keeps the boundaries of crossings, of clocks and of dies, and no others."""
+    texts = {path.stem: path.read_text() for path in (folder / "rtl").glob("*.v")}
+    kept = {name for name, text in texts.items() if "keep_hierarchy" in text}
+    assert kept == {name for name in texts if CROSSINGS.fullmatch(name)}
+    assert len(kept) > 5
+    for name in kept:
+        assert f'(* keep_hierarchy = "yes" *)\nmodule {name}(' in texts[name]
+
+
 SHORT = "p4sgd-switch"  #: the smallest; the others' Verilog is emitted for their ports' lists
 
 
@@ -59,6 +74,8 @@ def test_a_small_design_is_built_by_one_command(design, small, tmp_path, vivado)
     assert {"hbm_cattrip", "pcie_reset_n"} <= {port["name"] for port in manifest["ports"]}
     assert {"registers.json", "component.xml", "core.html"} <= set(manifest["files"])
     told = build(folder, vivado)
+    assert properties(told, r"STEPS.SYNTH_DESIGN.ARGS.FLATTEN_HIERARCHY rebuilt")
+    assert_crossings_alone_are_kept(folder)
     result, _ = vivado(folder, "program", "mcs", modules=())
     assert result.returncode == 0, result.stderr
     for suffix in ("bit", "mcs"):
