@@ -108,5 +108,9 @@ DESIGN = Design(
             title="Host memory of a SNIC: a bridge, and PCI Express",
             rows="sim.netsparse.bench.host_bus:rows",
         ),
+        "pending-table": Bench(
+            title="Pending PR Table of the card's SNIC, estimates",
+            rows="sim.netsparse.bench.pending_table:rows",
+        ),
     },
 )

@@ -16,21 +16,18 @@ def synth(
     """Return seconds and figures of an estimate; ``cache`` is a folder in place of the usual one.
 
     With ``card`` the design stands inside its top for the card of that name.
-    Raises CalledProcessError if the command fails.
+    Raises RuntimeError with what the command says if it fails.
     """
     environment: dict[str, Any] = {"INGATHER_CACHE": str(cache)} if cache else {}
     with tempfile.TemporaryDirectory(prefix="ingather-bench-") as folder:
         file = Path(folder) / "figures.json"
         command = [sys.executable, "-m", "gen", "synth", design, "--json", str(file)]
         start = time.perf_counter()
-        subprocess.run(
-            [
-                *command,
-                *(["--preset", preset] if preset else []),
-                *(["--board", card, "--card"] if card else []),
-            ],
-            check=True,
-            capture_output=True,
-            env=os.environ | environment,
+        command += ["--preset", preset] if preset else []
+        command += ["--board", card, "--card"] if card else []
+        done = subprocess.run(
+            command, check=False, capture_output=True, text=True, env=os.environ | environment
         )
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
         return time.perf_counter() - start, json.loads(file.read_text())

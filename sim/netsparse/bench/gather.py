@@ -20,6 +20,9 @@ LEAST_EXCHANGED = {4: Limit(0.9, at_least=True)}
 #: bytes a cycle that a node sends, of the 64 that its link takes, by the bytes of a property: a PR
 #: of 64 bytes takes 105 with its read, so that 0.7 PRs a cycle would be 73
 LEAST_SENT = {64: Limit(0.9 * 64, at_least=True)}
+#: PRs a cycle of a node before its units had 256 entries each, by the bytes of a property
+BEFORE = {4: "0.24 to 0.36", 64: "0.24 to 0.36"}
+ENTRIES_BEFORE = 64  #: PRs that a unit could have under way then
 ALIGNED, NAIVE = Limit(5), Limit(8)
 HARDWARE = SnicParams(
     units=8,
@@ -42,6 +45,7 @@ EXCHANGED = 4 * ROWS  #: rows of an exchange
 #: 900 cycles of start and end, in which the last responses wait for DelayCycles, are few beside it
 MOST_EXCHANGED = EXCHANGED // 2
 CLIENTS = 7  #: clients that share the idx filter; the eighth unit serves
+EXCHANGERS = 4  #: clients of a node in an exchange; as many units serve
 BATCH = 1024  #: idxs that clients are dealt in turn
 SHORT_DELAYS = {"read_delay": 30, "response_delay": 30}  #: longer ones fill tables of pending PRs
 LATENCY = {"read_latency": 100, "write_latency": 50}  #: latencies of host memory
@@ -168,6 +172,7 @@ def exchange_rows(rng: np.random.Generator, size: int) -> list[Row]:
     )
     what = f"exchange, {size} B"
     note = f"4 client and 4 server units a node, {prs:,} PRs in {cycles:,} cycles"
+    earlier = f"; {BEFORE[size]} with {ENTRIES_BEFORE} entries a unit" if size in BEFORE else ""
     packets = sum(node.snic["responses_sent_packets"] for node in nodes)
     rows = [
         Row(
@@ -175,8 +180,9 @@ def exchange_rows(rng: np.random.Generator, size: int) -> list[Row]:
             value=prs / cycles / 2,
             unit="PR/cycle",
             limit=LEAST_EXCHANGED.get(size),
-            note=f"a node; {note}",
+            note=f"a node; {note}{earlier}",
         ),
+        reads_row(what, nodes),
         Row(
             what=what,
             value=octets / cycles / 2,
@@ -197,12 +203,26 @@ def exchange_rows(rng: np.random.Generator, size: int) -> list[Row]:
     return rows
 
 
+def reads_row(what: str, nodes: Sequence[NodeResult]) -> Row:
+    """Return how many reads a node may have outstanding, and how often that is not enough."""
+    most = EXCHANGERS * HARDWARE.rig.pending_entries
+    waits = sum(node.totals["table_stall"] for node in nodes)
+    waits /= EXCHANGERS * sum(node.snic["cycles"] for node in nodes)
+    return Row(
+        what=what,
+        value=most,
+        unit="reads",
+        note=f"outstanding at most, of {EXCHANGERS} clients of a node; before"
+        f" {EXCHANGERS * ENTRIES_BEFORE}; clients wait for one to end in {waits:.0%} of all cycles",
+    )
+
+
 def exchange(rng: np.random.Generator, size: int, each: int) -> Gathered:
     """Run an exchange in which each node asks for ``each`` of the rows that the other one has."""
     half = EXCHANGED // 2
-    idxs = [np.array_split(base + rng.permutation(half)[:each], 4) for base in (half, 0)]
+    idxs = [np.array_split(base + rng.permutation(half)[:each], EXCHANGERS) for base in (half, 0)]
     requests = [[[part] for part in parts] for parts in idxs]
-    return measure(requests, size, servers=4, rows=EXCHANGED)
+    return measure(requests, size, servers=EXCHANGERS, rows=EXCHANGED)
 
 
 def steady_row(longer: Sequence[NodeResult], shorter: Sequence[NodeResult]) -> Row:

@@ -11,6 +11,9 @@ from sim.bench.synth import synth
 MOST_SECONDS = Limit(300)
 MOST_SECONDS_AGAIN = Limit(30)
 MOST_LUT, MOST_FF, MOST_DSP, MOST_URAM = Limit(12_000), Limit(20_000), Limit(512), Limit(66)
+#: The authors' own engine in the same Yosys, and an eighth of P4SGD's Table III, by Vivado.
+AUTHORS = {"luts": 26_900, "ff": 49_500, "dsp": 512, "uram": 66}
+PAPER = {"luts": 188_000 // 8, "ff": 904_000 // 8, "dsp": 4_096 // 8}
 MOST_LEVELS, MOST_CHAINS, MOST_CARRY = Limit(6), Limit(1), Limit(64)
 
 
@@ -47,12 +50,25 @@ def times(first: float, again: float, worker: dict[str, Any]) -> list[Row]:
 def sizes(engine: dict[str, Any]) -> list[Row]:
     """Return the resources of an engine, against its limits."""
     total, depth = engine["total"], engine["depth"]
+    amounts = (
+        ("LUT, LUTRAM, SRL", "luts", MOST_LUT),
+        ("FF", "ff", MOST_FF),
+        ("DSP48E2", "dsp", MOST_DSP),
+        ("URAM288", "uram", MOST_URAM),
+    )
     return [
-        Row(what="engine: LUT, LUTRAM, SRL", value=total["luts"], limit=MOST_LUT),
-        Row(what="engine: FF", value=total["ff"], limit=MOST_FF),
-        Row(what="engine: DSP48E2", value=total["dsp"], limit=MOST_DSP),
-        Row(what="engine: URAM288", value=total["uram"], limit=MOST_URAM),
+        *(
+            Row(what=f"engine: {what}", value=total[kind], limit=most, note=beside(kind))
+            for what, kind, most in amounts
+        ),
+        Row(what="engine: BRAM18", value=total["bram18"]),
         Row(what="engine: LUTs on any path", value=depth["most_levels"], limit=MOST_LEVELS),
         Row(what="engine: carry chains on any path", value=depth["most_chains"], limit=MOST_CHAINS),
         Row(what="engine: bits of a chain", value=depth["most_carry"], limit=MOST_CARRY),
     ]
+
+
+def beside(kind: str) -> str:
+    """Return what the authors' engine takes of a resource."""
+    authors = f"authors' RTL {AUTHORS[kind]:,}"
+    return f"{authors}; paper {PAPER[kind]:,}" if kind in PAPER else authors
