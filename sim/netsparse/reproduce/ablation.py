@@ -128,7 +128,7 @@ def limits() -> str:
         f"The paper's rows with RIG alone imply {told[SPARSER]} bytes beside each property for"
         f" {SPARSER}, from K = 1 to 16 and from 16 to 128, as if one node were its tail for every"
         f" K; for {DENSER} they imply {told[DENSER]}, of which the former would be fewer than a"
-        f" header has. So {DENSER}'s rows are of different nodes, and ours are of different ones again:"
+        f" header has. So {DENSER}'s rows are of different nodes, and ours of different ones again:"
         " where they differ by more than a factor of 2, this may be why, and the last row, with all"
         " mechanisms, is the one to be compared."
     )
