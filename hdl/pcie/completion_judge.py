@@ -53,6 +53,7 @@ class CompletionJudge(Component):
         known = Signal()  # the head is of a read
         offset, fits = self.look_up(m, tag, goes & known)
         tail_offset = Signal(params.offset_bits, reset_less=True)
+        tail_bank = Signal(reset_less=True)
         m.d.comb += [
             self.steps.ready.eq(~self.judged.valid | self.judged.ready),
             goes.eq(self.steps.valid & self.steps.ready),
@@ -67,11 +68,13 @@ class CompletionJudge(Component):
         after = Mux(head.valid, offset + head.count, tail_offset + step.tail.count)
         with m.If(goes):
             m.d.sync += tail_offset.eq(after[: len(tail_offset)])
+            with m.If(head.valid):
+                m.d.sync += tail_bank.eq(tag[0])
         with m.If(self.steps.ready):
             m.d.sync += [
                 self.judged.valid.eq(self.steps.valid),
                 judged.step.eq(step),
-                judged.apart.eq(self.apart(tail_offset, offset)),
+                judged.apart.eq(self.apart(tail_offset, offset, tail_bank == tag[0])),
                 judged.tail_offset.eq(tail_offset),
                 judged.head_offset.eq(offset),
                 judged.known.eq(known),
@@ -131,7 +134,7 @@ class CompletionJudge(Component):
         m.d.comb += read.addr.eq(tag)
         return read.data, write
 
-    def apart(self, tail_offset: Value, offset: Value) -> Value:
+    def apart(self, tail_offset: Value, offset: Value, one_bank: Value) -> Value:
         """Return whether tail and head cannot be taken in one cycle."""
         tail, head = self.steps.payload.tail, self.steps.payload.head
         bits = self.params.lane_bits
@@ -139,4 +142,5 @@ class CompletionJudge(Component):
         behind = (tail_offset - offset)[:bits]
         meet = (ahead < tail.count) | (behind < head.count)
         both = tail.count.any() & head.count.any()
-        return (both & meet) | (tail.ends & head.ends)
+        two_causes = self.steps.payload.corrupt & tail.ends & head.valid
+        return (both & meet & one_bank) | two_causes

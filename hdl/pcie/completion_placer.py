@@ -13,17 +13,17 @@ from hdl.pcie.params import ReadRequesterParams
 
 
 class CompletionPlacer(Component):
-    """Dword k of a read goes to lane k of the buffer, modulo lanes, and behind the last a line on.
+    """Dword k of a read goes to lane k of its bank, modulo lanes, and behind the last a line on.
 
     A completion's begin decides about all of it: the data of a read whose ``open`` bit is low, or
     of a completion with an error, is not written. The first error of a read is shown as
     ``failure``, and its ``open`` bit must be low from the next cycle on. When the last completion
-    of a read, by the block's word, has come to its end, ``end`` shows its tag for a cycle; with
-    ``rests`` if the block has given it up, so that data may still come. The last data is
-    ``placed`` in that cycle, in the lanes of ``writes``.
+    of a read, by the block's word, has come to its end, one of ``ends`` shows its tag for a cycle;
+    with ``rests`` if the block has given it up, so that data may still come. The last data is
+    ``placed`` in that cycle.
 
     Throughput: a step a cycle, or in two where tail and head are to be taken apart. Latency:
-    :attr:`latency` to ``placed``, ``failure`` and ``end``. Stalls: never.
+    :attr:`latency` to ``placed``, ``failure`` and ``ends``. Stalls: never.
     """
 
     latency = 1
@@ -34,10 +34,9 @@ class CompletionPlacer(Component):
             {
                 "judged": In(stream.Signature(params.judged)),
                 "open": In(params.tags),
-                "writes": Out(params.lanes),
                 "placed": Out(params.placed),
                 "failure": Out(params.failure),
-                "end": Out(params.end),
+                "ends": Out(params.ends),
             },
         )
 
@@ -46,8 +45,9 @@ class CompletionPlacer(Component):
         params, judged = self.params, self.judged.payload
         step, head = judged.step, judged.step.head
         tail_goes, head_goes = self.take_apart(m)
-        own = Signal(params.end)  # what the end of the head's completion says
-        kept = Signal(params.end)  # the same of the completion that goes on
+        end = params.ends.elem_shape
+        own = Signal(end)  # what the end of the head's completion says
+        kept = Signal(end)  # the same of the completion that goes on
         writes = Signal()  # the head's data is its read's
         kept_writes = Signal()
         cause = self.cause_of_head(m)
@@ -68,9 +68,9 @@ class CompletionPlacer(Component):
         ]
         with m.If(head_goes):
             m.d.sync += [kept.eq(own), kept_writes.eq(writes)]
-        ended = Mux(tail_goes & step.tail.ends, kept, own)
-        ends = (tail_goes & step.tail.ends) | (head_goes & head.ends)
-        m.d.sync += [self.end.eq(ended), self.end.valid.eq(ends & params.end(ended).valid)]
+        ways = (tail_goes & step.tail.ends, kept), (head_goes & head.ends, own)
+        for shown, (happens, said) in zip(self.ends, ways, strict=True):
+            m.d.sync += [shown.eq(said), shown.valid.eq(happens & said.valid)]
         self.place(m, tail_goes & kept_writes, kept.tag, head_goes & writes, tag)
         return m
 
@@ -124,15 +124,17 @@ class CompletionPlacer(Component):
             behind_head = (k - judged.head_offset)[:bits]
             of_tail = tail & (behind_tail < step.tail.count)
             of_head = head & (behind_head < step.head.count)
-            offset = Mux(of_tail, judged.tail_offset, judged.head_offset)
-            line = offset[bits:] + (k < offset[:bits])  # a lane before the first: one line on
-            m.d.sync += [
-                self.writes[k].eq(of_tail | of_head),
-                placed.lanes[k].dword.eq(Mux(of_tail, behind_tail, (behind_head + first)[:bits])),
-                placed.lanes[k].at.eq(
-                    Cat(line[: params.line_bits], Mux(of_tail, tail_tag, head_tag))
-                ),
-            ]
+            for number, bank in enumerate(placed.banks):
+                tails, heads = of_tail & (tail_tag[0] == number), of_head & (head_tag[0] == number)
+                offset = Mux(tails, judged.tail_offset, judged.head_offset)
+                line = offset[bits:] + (k < offset[:bits])  # a lane before the first: one line on
+                m.d.sync += [
+                    bank[k].write.eq(tails | heads),
+                    bank[k].dword.eq(Mux(tails, behind_tail, (behind_head + first)[:bits])),
+                    bank[k].at.eq(
+                        Cat(line[: params.line_bits], Mux(tails, tail_tag[1:], head_tag[1:]))
+                    ),
+                ]
 
 
 #: causes of what the block has found

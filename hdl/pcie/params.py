@@ -11,6 +11,8 @@ from hdl.pcie.axis import SEGMENT_DWORDS, check_data_bits
 from hdl.pcie.descriptors import COMPLETION, DWORD_BITS, Cause
 from hdl.pcie.request_cutter import SIZES, CutterParams
 
+BANKS = 2  #: of the buffer: of even and of odd tags, so that two reads in a row are never in one
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReadRequesterParams:
@@ -116,7 +118,8 @@ class ReadRequesterParams:
     def judged(self) -> data.StructLayout:
         """Describe a step of which is known where its dwords belong, and whether they fit.
 
-        ``apart``: tail and head want the same lane, or both end, and take a cycle each.
+        ``apart``: tail and head want the same lane of the same bank, or both may have failed, and
+        take a cycle each.
         """
         return data.StructLayout(
             {
@@ -132,12 +135,13 @@ class ReadRequesterParams:
 
     @property
     def placed(self) -> data.StructLayout:
-        """Describe a beat, and for each lane of the buffer which dword of it goes where."""
-        lane = {"dword": self.lane_bits, "at": self.tag_bits + self.line_bits}
+        """Describe a beat, and for each lane of each bank which dword of it goes where."""
+        lane = {"write": 1, "dword": self.lane_bits, "at": self.tag_bits - 1 + self.line_bits}
+        bank = data.ArrayLayout(data.StructLayout(lane), self.lanes)
         return data.StructLayout(
             {
                 "data": data.ArrayLayout(DWORD_BITS, self.lanes),
-                "lanes": data.ArrayLayout(data.StructLayout(lane), self.lanes),
+                "banks": data.ArrayLayout(bank, BANKS),
             }
         )
 
@@ -147,9 +151,13 @@ class ReadRequesterParams:
         return data.StructLayout({"valid": 1, "tag": self.tag_bits})
 
     @property
-    def end(self) -> data.StructLayout:
-        """Describe a tag for which the block expects no more; ``rests``: late data may come."""
-        return data.StructLayout({"valid": 1, "tag": self.tag_bits, "rests": 1})
+    def ends(self) -> data.ArrayLayout:
+        """Describe up to two tags for which the block expects no more, of a tail and of a head.
+
+        ``rests``: late data may come.
+        """
+        end = data.StructLayout({"valid": 1, "tag": self.tag_bits, "rests": 1})
+        return data.ArrayLayout(end, 2)
 
     @property
     def failure(self) -> data.StructLayout:

@@ -1,30 +1,31 @@
-"""Holds the data of reads until it is their turn: a lane of dwords each, written apart."""
+"""Holds the data of reads until it is their turn, in lanes of dwords, of two banks."""
 
-from amaranth.hdl import Array, Cat, Module, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.common.memory import DualPortMemory, MemoryParams
-from hdl.pcie.params import ReadRequesterParams
+from hdl.pcie.params import BANKS, ReadRequesterParams
 
 
 class ReadBuffer(Component):
-    """Each lane of ``writes`` takes a dword of ``placed.data``, all of them in the same cycle.
+    """Each lane of ``placed.banks`` takes a dword of ``placed.data``, all in the same cycle.
 
     ``data`` is the line of ``at``, :attr:`latency` cycles later; ``at`` is a tag and, in its lower
-    bits, a line of it. Lanes are block RAM. What is ``placed`` can be read two cycles later:
-    ``written``.
+    bits, a line of it. The tag's lowest bit is the number of its bank. Lanes are block RAM. What is
+    ``placed`` can be read two cycles later: ``written``.
     """
 
     written = 2  #: cycles from ``placed`` to an ``at`` that finds it
 
     def __init__(self, params: ReadRequesterParams) -> None:
-        self.lane = MemoryParams(bits=32, depth=params.tags << params.line_bits, style="block")
+        depth = params.tags // BANKS << params.line_bits
+        self.lane = MemoryParams(bits=32, depth=depth, style="block")
         self.latency = self.lane.latency
         super().__init__(
             params,
             {
-                "writes": In(params.lanes),
                 "placed": In(params.placed),
                 "at": In(params.tag_bits + params.line_bits),
                 "data": Out(params.data_bits),
@@ -33,15 +34,25 @@ class ReadBuffer(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
+        params = self.params
+        odd = self.at[params.line_bits]
+        place = Cat(self.at[: params.line_bits], self.at[params.line_bits + 1 :])
+        lines = [self.bank(m, number, place) for number in range(BANKS)]
+        which = delay(m, odd, self.latency, "odd")
+        m.d.comb += self.data.eq(Mux(which, lines[1], lines[0]))
+        return m
+
+    def bank(self, m: Module, number: int, place: Value) -> Value:
+        """Add a bank, and return its line at ``place``."""
         parts = []
         for k in range(self.params.lanes):
-            lane = self.placed.lanes[k]
-            m.submodules[f"lane_{k}"] = words = DualPortMemory(self.lane)
-            write = Signal(name=f"write_{k}")
-            at = Signal(self.lane.address_bits, name=f"at_{k}", reset_less=True)
-            dword = Signal(32, name=f"dword_{k}", reset_less=True)
+            lane = self.placed.banks[number][k]
+            m.submodules[f"lane_{number}_{k}"] = words = DualPortMemory(self.lane)
+            write = Signal(name=f"write_{number}_{k}")
+            at = Signal(self.lane.address_bits, name=f"at_{number}_{k}", reset_less=True)
+            dword = Signal(32, name=f"dword_{number}_{k}", reset_less=True)
             m.d.sync += [
-                write.eq(self.writes[k]),
+                write.eq(lane.write),
                 at.eq(lane.at),
                 dword.eq(Array(self.placed.data)[lane.dword]),
             ]
@@ -49,8 +60,7 @@ class ReadBuffer(Component):
                 words.write.eq(write),
                 words.write_address.eq(at),
                 words.write_data.eq(dword),
-                words.read_address.eq(self.at),
+                words.read_address.eq(place),
             ]
             parts.append(words.read_data)
-        m.d.comb += self.data.eq(Cat(parts))
-        return m
+        return Cat(parts)

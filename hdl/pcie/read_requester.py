@@ -43,8 +43,9 @@ class ReadRequester(Component):
     Hold it until ``idle``, and everything begins anew as soon as it is low, with the tags that are
     free. ``owes``: the block has completions to come.
 
-    Throughput: a read, a completion and a beat a cycle; two completions of which the one ends and
-    the other begins in a beat of ``rc`` take a cycle each if their data is for the same lanes.
+    Throughput: a read, a completion and a beat a cycle. Two completions of which the one ends and
+    the other begins in a beat of ``rc`` take a cycle each if their data is for the same lanes and
+    their tags are both even or both odd; those of reads in a row never are.
     Latency: :attr:`request_latency` from a request to RQ, :attr:`latency` from a read's last
     completion on ``rc`` to its first beat. Stalls: ``rc`` never waits for ``beats``. After a reset
     no read is sent for as many cycles as there are tags.
@@ -107,7 +108,6 @@ class ReadRequester(Component):
             judge.given.eq(sender.given),
             judge.read.eq(cutter.pieces.payload),
             placer.open.eq(tags.open),
-            buffer.writes.eq(placer.writes),
             buffer.placed.eq(placer.placed),
             buffer.at.eq(back.at),
             tags.tick.eq(self.tick),
@@ -115,7 +115,7 @@ class ReadRequester(Component):
             tags.failed.valid.eq(placer.failure.valid),
             tags.failed.tag.eq(placer.failure.tag),
             tags.abandoned.eq(back.abandoned),
-            tags.end.eq(placer.end),
+            tags.ends.eq(placer.ends),
             back.stop.eq(self.stop),
             back.epoch.eq(epoch),
             back.done.eq(tags.done),

@@ -12,7 +12,7 @@ class TagTable(Component):
     """Has bits for each tag, which change a cycle after what they are told.
 
     ``taken``: from ``given`` on until the block expects no completion for the tag any more
-    (``end``). If it has given the read up (``end.rests``), a completion may still be on its way
+    (``ends``). If it has given the read up (``rests``), a completion may still be on its way
     and would be taken for that of a later read; so the tag is taken until a whole time-out from
     ``tick`` to ``tick`` has passed. ``done``: the read has ended. ``open``: it has not failed
     (``failed``), and nobody has given it up (``abandoned``). Those of a tag that is not taken, and
@@ -29,7 +29,7 @@ class TagTable(Component):
                 "given": In(params.of_tag),
                 "failed": In(params.of_tag),
                 "abandoned": In(params.of_tag),
-                "end": In(params.end),
+                "ends": In(params.ends),
                 "taken": Out(params.tags),
                 "done": Out(params.tags),
                 "open": Out(params.tags),
@@ -38,8 +38,11 @@ class TagTable(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        given, end = self.bit(self.given), self.bit(self.end)
-        rests = Mux(self.end.rests, end, 0)
+        tags, given = self.params.tags, self.bit(self.given)
+        end, rests = Signal(tags), Signal(tags)
+        ended = [self.bit(one) for one in self.ends]
+        resting_now = [Mux(one.rests, bit, 0) for one, bit in zip(self.ends, ended, strict=True)]
+        m.d.comb += [end.eq(ended[0] | ended[1]), rests.eq(resting_now[0] | resting_now[1])]
         resting = Signal(self.params.tags)  # the block has given their reads up
         rested = Signal(self.params.tags)  # since before the last tick
         over = Mux(self.tick, rested, 0)

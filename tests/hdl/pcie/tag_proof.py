@@ -37,7 +37,7 @@ class TagProof(Component):
                 "rq_ready": In(1),
                 "left": In(1),
                 "tick": In(1),
-                "end": In(params.end),
+                "ends": In(params.ends),
                 "failed": In(params.of_tag),
                 **{name: In(shape) for name, (shape, _) in hidden.items()},
             },
@@ -58,18 +58,23 @@ class TagProof(Component):
             sender.taken.eq(table.taken),
             table.given.eq(sender.given),
             table.tick.eq(self.tick),
-            table.end.eq(self.end),
+            table.ends.eq(self.ends),
             table.failed.eq(self.failed),
         ]
         owed, late, old = Signal(tags), Signal(tags), Signal(tags)
         read = Signal(tags)  # places that are somebody's
         first = Signal(params.tag_bits)  # the oldest of them
-        given, ended = bit(sender.given, tags), bit(self.end, tags)
+        given, ended, gone = bit(sender.given, tags), Signal(tags), Signal(tags)
+        each = [bit(end, tags) for end in self.ends]
+        m.d.comb += [
+            ended.eq(each[0] | each[1]),
+            gone.eq(Mux(self.ends[0].rests, each[0], 0) | Mux(self.ends[1].rests, each[1], 0)),
+        ]
         entered = bit_of(sender.order.payload.tag, tags)
         m.d.sync += [
             owed.eq((owed | given) & ~ended),
             # Until the second tick: behind a whole time-out.
-            late.eq((late | Mux(self.end.rests, ended, 0)) & ~Mux(self.tick, old, 0)),
+            late.eq((late | gone) & ~Mux(self.tick, old, 0)),
             read.eq(
                 (read | Mux(sender.order.valid, entered, 0))
                 & ~Mux(self.left, bit_of(first, tags), 0)

@@ -24,7 +24,7 @@ def test_depth(synthesis):
     assert synthesis.depth.most_chains <= 2
 
 
-@pytest.mark.parametrize(("kind", "most"), [("lut", 14_000), ("ff", 10_000), ("bram18", 66)])
+@pytest.mark.parametrize(("kind", "most"), [("lut", 17_500), ("ff", 11_500), ("bram18", 66)])
 def test_resources(synthesis, kind, most):
     print(kind, synthesis.total)
     assert getattr(synthesis.total, kind) <= most

@@ -1,0 +1,125 @@
+"""Measures what share of a link's best case is data of rows, by the counters of RTL and host."""
+
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from hdl.gather.params import ReadOrder
+from sim.gather.golden.rows import Table, reads
+from sim.gather.surroundings.gather_on_host import GatherOnHost, GatherOnHostParams, idxs_of
+from sim.golden.pcie_link import BEST_CASE, Order, aligned, merged, naive
+from sim.harness.in_simulator import FOUND, WORKLOAD, to_text
+from sim.harness.verilate import build
+from sim.harness.verilator import Simulation, emission_of, run
+from sim.surroundings.pcie.params import HOST_ARRAY, READ_DEPTH, Split, host_file
+
+ORDERS: dict[ReadOrder, Order] = {
+    ReadOrder.MERGED: merged,
+    ReadOrder.ALIGNED: aligned,
+    ReadOrder.NAIVE: naive,
+}
+IDX_BITS = 11  #: 2,048 rows
+TEST = "sim.gather.rates_in_simulator"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """Asks for rows of one size, packed back to back, picked at random."""
+
+    row_bytes: int
+    order: ReadOrder = ReadOrder.MERGED
+    rows: int = 1000  #: that are gathered
+    base: int = 0  #: of the table
+    reads: int = READ_DEPTH  #: most that are under way
+    split: Split = Split.ALIGNED
+    window: int = 1  #: reads that the host answers at the same time; 1: in order
+    latency_cycles: int = 375  #: round trip: 1.5 us
+    first: int = 0x12345678  #: of the random numbers
+
+    @property
+    def table(self) -> Table:
+        """Return the table in host memory."""
+        size = self.row_bytes
+        return Table(base=self.base, rows=1 << IDX_BITS, row_bytes=size, stride=size)
+
+    @property
+    def idxs(self) -> list[int]:
+        """Return the idxs of the rows."""
+        return idxs_of(self.first, self.rows, IDX_BITS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """Holds what was counted; each byte of rows has been summed up and compared."""
+
+    asked: Asked
+    bytes_per_cycle: float  #: of rows, from the end of the first one to that of the last one
+    link_bytes_per_cycle: float  #: that the link can carry
+    counts: dict[str, int] = field(default_factory=dict)  #: of the host
+
+    @property
+    def share(self) -> float:
+        """Return the share of the link's best case that is data of rows."""
+        return self.bytes_per_cycle / self.link_bytes_per_cycle / float(BEST_CASE)
+
+    @property
+    def of_headers(self) -> float:
+        """Return the share of what this run's own headers, and bytes of no row, leave."""
+        counts, rows = self.counts, self.asked.rows * self.asked.row_bytes
+        return self.bytes_per_cycle / self.link_bytes_per_cycle * counts["down"] / rows
+
+
+def measure(params: GatherOnHostParams, asked: Sequence[Asked]) -> list[Measured]:
+    """Measure all that is asked in one simulation; raise ValueError where a row is wrong."""
+    most = max(one.table.address(1 << IDX_BITS) for one in asked)
+    words = np.random.default_rng(1).integers(0, 1 << 32, most // 4, dtype=np.uint32)
+    simulator = build(emission_of(GatherOnHost(params)), optimise=True, extra_sources=[HOST_ARRAY])
+    with tempfile.TemporaryDirectory() as name:
+        memory, found = Path(name) / "memory.bin", Path(name) / "found.json"
+        words.tofile(memory)
+        simulation = Simulation(
+            test_module=TEST,
+            params=params,
+            component=GatherOnHost,
+            plusargs=[host_file(0, memory)],
+            env={FOUND: str(found), WORKLOAD: to_text(list(asked))},
+        )
+        run(simulator, simulation, seed=1)
+        told = json.loads(found.read_text())
+    results = []
+    for one, (figures, counts, rate) in zip(asked, told, strict=True):
+        check(one, words, figures, counts)
+        octets = one.row_bytes * (one.rows - 1)
+        results.append(
+            Measured(
+                asked=one,
+                bytes_per_cycle=octets / figures["cycles"],
+                link_bytes_per_cycle=rate,
+                counts=counts,
+            )
+        )
+    return results
+
+
+def check(asked: Asked, words: np.ndarray, figures: dict[str, int], counts: dict[str, int]) -> None:
+    """Raise ValueError unless every byte has come, and as many reads as the order has."""
+    table = asked.table
+    content = table.content(words.view(np.uint8)).view(np.uint32)
+    wanted = {
+        "rows": asked.rows,
+        "bytes": asked.rows * asked.row_bytes,
+        "sum": int(content[asked.idxs].sum(dtype=np.uint64)) % (1 << 32),
+        "failed": 0,
+    }
+    wrong = {
+        name: (figures[name], value) for name, value in wanted.items() if figures[name] != value
+    }
+    sent = len(reads(table, asked.idxs, ORDERS[asked.order]))
+    if counts["reads"] != sent:
+        wrong["reads"] = counts["reads"], sent
+    if wrong:
+        raise ValueError(f"a gather is wrong, found and wanted: {wrong}: {asdict(asked)}")

@@ -1,0 +1,60 @@
+"""A gather keeps a link as busy as arithmetic says that it can be."""
+
+from statistics import fmean
+
+from hdl.gather.params import ReadOrder
+from sim.gather.rates import ORDERS, Asked, measure
+from sim.gather.surroundings.gather_on_host import GatherOnHostParams
+from sim.golden.pcie_link import traffic
+from sim.surroundings.pcie.params import Split
+
+PARAMS = GatherOnHostParams()
+ROWS = 200
+ROUND_TRIP = 375  #: cycles
+SIZES = (1028, 1044)  #: bytes
+#: of the link's best case: marks of the paper (Figure 8), and one for merged reads
+SHARES = {
+    ReadOrder.MERGED: (0.97, 1.0),
+    ReadOrder.ALIGNED: (0.88, 0.93),
+    ReadOrder.NAIVE: (0.78, 0.83),
+}
+
+
+def test_share_of_the_best_case():
+    """Of rows of odd sizes, on average; no more than arithmetic has, but for few rows."""
+    asked = [Asked(row_bytes=size, order=order, rows=ROWS) for order in SHARES for size in SIZES]
+    found = measure(PARAMS, asked)
+    for order, (low, high) in SHARES.items():
+        of_order = [one for one in found if one.asked.order is order]
+        assert low <= fmean(one.share for one in of_order) <= high, of_order
+        for one in of_order:
+            assert one.share <= 1.02 * traffic(ORDERS[order], one.asked.row_bytes).share
+
+
+def test_small_rows_and_any_order_of_completions():
+    """Headers decide, or tags; nothing is lost where the host answers in any order."""
+    small, tiny, mixed = measure(
+        PARAMS,
+        [
+            Asked(row_bytes=128, rows=5 * ROWS),
+            Asked(row_bytes=64, rows=5 * ROWS),
+            Asked(row_bytes=1028, rows=ROWS, split=Split.RANDOM, window=8),
+        ],
+    )
+    assert small.of_headers >= 0.98
+    carried = tiny.counts["down"] / tiny.asked.rows / tiny.link_bytes_per_cycle
+    tags = PARAMS.gather.reads.tags
+    assert tiny.of_headers >= 0.95 * tags * carried / ROUND_TRIP
+    assert mixed.of_headers >= 0.9
+
+
+def test_reads_under_way():
+    """As many as the host takes, each once in a round trip (the paper's Figure 10)."""
+    limits = [8, 32, 128]
+    asked = [
+        Asked(row_bytes=1024, order=ReadOrder.ALIGNED, rows=ROWS // 2, reads=k) for k in limits
+    ]
+    for most, found in zip(limits, measure(PARAMS, asked), strict=True):
+        assert found.counts["most"] == most
+        wanted = most * 128 / ROUND_TRIP
+        assert 0.9 * wanted <= found.bytes_per_cycle <= 1.05 * wanted  # rows are few
