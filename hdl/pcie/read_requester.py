@@ -58,7 +58,6 @@ class ReadRequester(Component):
             CompletionSplitter.latency
             + CompletionJudge.latency
             + CompletionPlacer.latency
-            + TagTable.latency
             + ReadReturn(params).latency
         )
         bits = params.data_bits
@@ -118,6 +117,7 @@ class ReadRequester(Component):
             tags.ends.eq(placer.ends),
             back.stop.eq(self.stop),
             back.epoch.eq(epoch),
+            back.ends.eq(placer.ends),
             back.done.eq(tags.done),
             back.open.eq(tags.open),
             back.failure.eq(placer.failure),

@@ -20,14 +20,15 @@ QUEUE = 8  #: beats on their way out of the buffer, or waiting
 class ReadReturn(Component):
     """For each entry of ``order`` that is not skipped, in turn, ``beats`` has its read's data.
 
-    A read leaves when it is ``done``; ``left`` is high in the cycle of its last beat's reading. It
+    A read leaves when it is ``done``, and already in the cycle before, when it is one of ``ends``;
+    ``left`` is high in the cycle of its last beat's reading. It
     is given up, as ``abandoned`` shows for a cycle, if it is not done when it is its turn and
     either two ticks have passed since it was sent, which ``epoch`` counts, or ``stop`` is high. It
     has all its beats in any case. From the first beat of a read that has failed to the last beat of
     its request, ``beats.cause`` says why the first of them has, and their data is of no use. A
     failure comes by ``failure``, and clears the bit of ``open``.
 
-    Throughput: a beat a cycle, from read to read. Latency: :attr:`latency` from ``done``. Stalls:
+    Throughput: a beat a cycle, from read to read. Latency: :attr:`latency` from ``ends``. Stalls:
     up to :data:`QUEUE` beats wait here. ``at`` is an address of a :class:`ReadBuffer`, of which
     ``data`` is the line.
     """
@@ -42,6 +43,7 @@ class ReadReturn(Component):
                 "order": In(stream.Signature(params.waiting)),
                 "left": Out(1),
                 "busy": Out(1),
+                "ends": In(params.ends),
                 "done": In(params.tags),
                 "open": In(params.tags),
                 "failure": In(params.failure),
@@ -127,22 +129,26 @@ class ReadReturn(Component):
         next_one = params.waiting(waiting.o.payload)
         entry, held, done = Signal(params.waiting, reset_less=True), Signal(), Signal()
         top = Signal(params.size_bits - 1, reset_less=True)
-        bits = Array(self.done)
         m.d.comb += [
             waiting.i.payload.eq(self.order.payload),
             waiting.i.valid.eq(self.order.valid),
             self.order.ready.eq(waiting.i.ready),
             waiting.o.ready.eq(~held | leaves),
         ]
-        m.d.sync += done.eq(bits[entry.tag])
+        m.d.sync += done.eq(self.is_done(entry.tag))
         with m.If(waiting.o.ready):
             m.d.sync += [
                 entry.eq(next_one),
                 top.eq((next_one.bytes - 1)[: len(top)]),
                 held.eq(waiting.o.valid),
-                done.eq(bits[next_one.tag]),
+                done.eq(self.is_done(next_one.tag)),
             ]
         return entry, top, held, done
+
+    def is_done(self, tag: Value) -> Value:
+        """Return whether a read is done, or will be in the next cycle."""
+        now = [end.valid & (end.tag == tag) for end in self.ends]
+        return Array(self.done)[tag] | now[0] | now[1]
 
     def cause(self, m: Module, looked: Any, went: Signal) -> Any:
         """Return why the request has failed up to the line, a cycle later."""

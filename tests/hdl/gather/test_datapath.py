@@ -14,7 +14,7 @@ from sim.gather.golden.rows import Table, gather, reads
 from sim.golden import pcie_link
 from sim.golden.pcie_requester import Cause
 from sim.harness.payloads import pack
-from sim.harness.streams import Sink, Source, never, often
+from sim.harness.streams import Sink, Source, cycle, never, often
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.pcie.host_model import HostModel
 from tests.hdl.pcie.rq_monitor import RqMonitor
@@ -169,3 +169,29 @@ async def rows_where_the_host_has_no_memory(dut):
         for k in range(3)
     ]
     assert causes == [{Cause.NONE}, {Cause.ABORTED}, {Cause.NONE}]  # the model's host aborts
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+@cocotb.parametrize(order=list(ReadOrder))
+async def one_row_alone(dut, order):
+    """From idx to RQ, and from the last completion to the row, in as many cycles as are said."""
+    card = Card(dut, never)
+    component = GatherDatapath(card.params)
+    await card.begin()
+    beat = card.params.reads.data_bits // 8
+    last = []  # cycles of beats of RC
+    cocotb.start_soon(moments(dut, last))
+    for size in (beat, 4):
+        table = Table(base=1024, rows=16, row_bytes=size, stride=beat)
+        await card.gather(table, [3], order)
+        sent = card.rq.packets[-1].begun - card.idxs.cycles[-1]
+        assert sent == component.request_latency <= 12
+        assert card.rows.cycles[-1] - last[-1] == component.latency <= 10
+
+
+async def moments(dut, found):
+    """Collect the cycles in which beats of RC move."""
+    while True:
+        await RisingEdge(dut.clk)
+        if dut.rc_tvalid.value and dut.rc_tready.value:
+            found.append(cycle())
