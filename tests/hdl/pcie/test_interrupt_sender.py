@@ -24,10 +24,10 @@ def test_rejects(vectors):
 
 
 class Block:
-    """Answers what is asked of it, in up to ``delay`` cycles; a share of all fails."""
+    """Answers what is asked of it, ``least`` to ``most`` cycles later; a share of all fails."""
 
-    def __init__(self, dut, delay=6, failing=0.0):
-        self.dut, self.delay, self.failing = dut, delay, failing
+    def __init__(self, dut, least=0, most=5, failing=0.0):
+        self.dut, self.delays, self.failing = dut, (least, most), failing
         self.sent, self.cycles, self.failures = [], [], 0
         dut.asks.value = dut.sent.value = dut.failed.value = 0
         dut.enable.value = 1
@@ -43,7 +43,7 @@ class Block:
                 bits = int(dut.vector.value)
                 assert bits.bit_count() == 1
                 assert dut.enable.value
-                vector, rest = bits.bit_length() - 1, random.randrange(self.delay)
+                vector, rest = bits.bit_length() - 1, random.randint(*self.delays)
                 self.cycles.append(cycle())
             elif rest:
                 rest -= 1
@@ -88,7 +88,7 @@ async def each_is_sent_once(dut, failing):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def one_that_waits_is_one(dut):
     """Asked for again while it waits; asked for while it is under way it is sent once more."""
-    block = Block(dut, delay=20)  # longer than it takes to ask three times
+    block = Block(dut, least=4, most=19)  # longer than it takes to ask three times
     await start(dut)
     begun = cycle()
     await block.ask(3)
@@ -127,7 +127,7 @@ async def none_while_switched_off(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def nobody_is_passed_by(dut):
     """A vector that is asked for all the time does not keep the others away."""
-    block = Block(dut, delay=1)
+    block = Block(dut, most=0)
     await start(dut)
     for _ in range(20):
         await block.ask(0, 1)
