@@ -44,7 +44,8 @@ class RowPacker(Component):
         failed = Signal(Cause)  # why earlier parts of the row have
         part = self.take(m, held)
         total = fill + part.count
-        over = total[bits] & total[:bits].any()  # a row that ends here fills two beats
+        # A row that ends here fills two beats.
+        over = looked_up(lambda fill, count: fill + count > lanes, fill, part.count)
         ends = part.ends & (~over | second)
         turned = rotated(part.data, (fill - part.skip)[:bits], DWORD_BITS)
         words = (

@@ -116,7 +116,7 @@ class CompletionJudge(Component):
             m.d.sync += cleared.eq(cleared + 1)
         address = (read.address + come.dwords)[:10]
         left = read.bytes[2:] - come.dwords  # whole dwords
-        dwords = (found.remaining + 3) >> 2  # of this read from here on
+        dwords = self.steps.payload.head.remaining
         return come.dwords, (
             Cat(Const(0, 2), address) == found.address,
             (Cat(read.bytes[:2], left) == found.remaining)

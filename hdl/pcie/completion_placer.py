@@ -6,7 +6,7 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import data_register
+from hdl.common.arithmetic import data_register, looked_up
 from hdl.common.component import Component
 from hdl.pcie.descriptors import COMPLETION_DWORDS, Cause, ErrorCode, Status
 from hdl.pcie.params import ReadRequesterParams
@@ -120,21 +120,30 @@ class CompletionPlacer(Component):
         placed = data_register(m, self.placed)
         m.d.sync += placed.data.eq(step.data)
         for k in range(params.lanes):
-            behind_tail = (k - judged.tail_offset)[:bits]  # lanes from the tail's first
-            behind_head = (k - judged.head_offset)[:bits]
+            behind_tail = lanes_to(k, judged.tail_offset[:bits])  # from the tail's first
+            behind_head = lanes_to(k, judged.head_offset[:bits])
             of_tail = tail & (behind_tail < step.tail.count)
             of_head = head & (behind_head < step.head.count)
             for number, bank in enumerate(placed.banks):
                 tails, heads = of_tail & (tail_tag[0] == number), of_head & (head_tag[0] == number)
                 offset = Mux(tails, judged.tail_offset, judged.head_offset)
-                line = offset[bits:] + (k < offset[:bits])  # a lane before the first: one line on
+                line = line_of(k, offset[bits:], offset[:bits])
                 m.d.sync += [
                     bank[k].write.eq(tails | heads),
                     bank[k].dword.eq(Mux(tails, behind_tail, (behind_head + first)[:bits])),
-                    bank[k].at.eq(
-                        Cat(line[: params.line_bits], Mux(tails, tail_tag[1:], head_tag[1:]))
-                    ),
+                    bank[k].at.eq(Cat(line, Mux(tails, tail_tag[1:], head_tag[1:]))),
                 ]
+
+
+def lanes_to(lane: int, first: Value) -> Value:
+    """Return how many lanes ``lane`` is behind ``first``, around the end."""
+    return looked_up(lambda first: lane - first, first, bits=len(first))
+
+
+def line_of(lane: int, line: Value, first: Value) -> Value:
+    """Return the line in ``lane`` of data that begins in ``line``, in lane ``first``."""
+    before = looked_up(lambda first: lane < first, first)  # a lane before the first: one line on
+    return looked_up(lambda line, before: line + before, line, before, bits=len(line))
 
 
 #: causes of what the block has found

@@ -10,7 +10,7 @@ from hdl.common.arithmetic import data_register
 from hdl.common.component import Component
 from hdl.common.streams import StreamRegister, StreamRegisterParams
 from hdl.pcie.axis import PcieStreamSignature, beat_layout, rc_user
-from hdl.pcie.descriptors import COMPLETION_DWORDS
+from hdl.pcie.descriptors import COMPLETION, COMPLETION_DWORDS
 from hdl.pcie.params import ReadRequesterParams
 
 
@@ -50,6 +50,7 @@ class CompletionSplitter(Component):
             Array([*list(beat.end_dword)[1:], 0])[index],
             Array(beat.end_dword)[index],
         )
+        descriptor = Signal(COMPLETION)
         last = Mux(step.head.ends, head_end, params.lanes - 1)
         segment = Array(beat.start_segment[k] for k in range(count))[index]
         m.d.comb += [
@@ -66,11 +67,13 @@ class CompletionSplitter(Component):
             step.head.count.eq(
                 Mux(step.head.valid, last - Cat(Const(COMPLETION_DWORDS - 1, 2), segment), 0)
             ),
-            step.head.descriptor.eq(
+            descriptor.eq(
                 Array(Cat(beat.data[4 * k : 4 * k + COMPLETION_DWORDS]) for k in range(count))[
                     segment
                 ]
             ),
+            step.head.descriptor.eq(descriptor),
+            step.head.remaining.eq(descriptor.remaining[2:] + descriptor.remaining[:2].any()),
         ]
         more = Array(beat.starts[k] if k < count else 0 for k in range(count + 1))[index + 1]
         m.d.comb += ready.eq((~self.steps.valid | self.steps.ready) & ~(valid & more))

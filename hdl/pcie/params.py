@@ -94,7 +94,8 @@ class ReadRequesterParams:
         """Describe what is done with a beat of completions at a time.
 
         ``tail``: its first ``count`` dwords go on with the completion that has begun before;
-        ``head``: a completion begins in ``segment``, with ``count`` dwords of data in this beat.
+        ``head``: a completion begins in ``segment``, with ``count`` dwords of data in this beat, of
+        ``remaining`` ones that the read still wants.
         """
         count = bits_for(self.lanes)
         return data.StructLayout(
@@ -109,6 +110,7 @@ class ReadRequesterParams:
                         "count": count,
                         "ends": 1,
                         "descriptor": COMPLETION,
+                        "remaining": 12,
                     }
                 ),
             }

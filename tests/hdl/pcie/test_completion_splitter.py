@@ -41,6 +41,7 @@ def steps_of(rest, packets):
             "count": count - 3,
             "ends": ends,
             "descriptor": sum(whole[k] << 32 * k for k in range(3)),
+            "remaining": -(-(whole[0] >> 16 & 0x1FFF) // 4),  # of whose bytes, in dwords
         }
         for first, count, ends, whole in packets
     ]

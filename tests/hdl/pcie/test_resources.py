@@ -18,10 +18,10 @@ def synthesis():
 
 
 def test_depth(synthesis):
-    """On any path at most eight LUTs, and two carry chains."""
+    """On any path at most eight LUTs, and one carry chain."""
     print(synthesis.depth)
     assert 0 < synthesis.depth.levels <= synthesis.depth.most_levels <= 8
-    assert synthesis.depth.most_chains <= 2
+    assert synthesis.depth.most_chains <= 1
 
 
 @pytest.mark.parametrize(("kind", "most"), [("lut", 17_500), ("ff", 11_500), ("bram18", 66)])
