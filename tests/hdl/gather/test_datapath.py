@@ -16,7 +16,7 @@ from sim.golden.pcie_requester import Cause
 from sim.harness.payloads import pack
 from sim.harness.streams import Sink, Source, cycle, never, often
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.pcie.host_model import HostModel
+from sim.surroundings.pcie_host import HostModel
 from tests.hdl.pcie.rq_monitor import RqMonitor
 
 SIZES = [

@@ -9,7 +9,7 @@ from cocotbext.axi import AxiLiteBus, AxiLiteRam
 from hdl.pcie.completer import Completer
 from hdl.pcie.completer_params import CompleterParams
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.pcie.host_model import HostModel
+from sim.surroundings.pcie_host import HostModel
 
 SIZES = [CompleterParams(bar=2), CompleterParams(data_bits=256)]
 BYTES = 4096  #: of the BAR

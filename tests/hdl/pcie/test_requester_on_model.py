@@ -14,7 +14,7 @@ from sim.golden.pcie_requester import Cause, cut
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import Sink, Source, never, often
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.pcie.host_model import HostModel
+from sim.surroundings.pcie_host import HostModel
 from tests.hdl.pcie.rq_monitor import beats_of
 
 SIZES = [

@@ -32,7 +32,7 @@ from sim.surroundings.pcie.params import (
     host_file,
     pcie_host_settings,
 )
-from tests.hdl.pcie.host_model import HostModel
+from sim.surroundings.pcie_host import HostModel
 from tests.hdl.pcie.rq_monitor import beats_of
 
 SIZE = 1 << 16  #: bytes of host memory, of which writes take the upper half

@@ -1,6 +1,7 @@
 """A host and AMD's block that others wrote: the root complex of cocotbext-pcie, and its device."""
 
 import logging
+from typing import Any
 
 from cocotb.triggers import RisingEdge
 from cocotb.utils import get_sim_steps
@@ -86,11 +87,12 @@ class HostModel:
                 credits.rx_initial_allocation = credits.rx_credits_allocated = 0
         self.slot.connect(self.device)
 
-    def memory(self, content):
+    def memory(self, content: bytes) -> tuple[Any, int]:
         """Return a part of the host's memory with ``content``, and its address."""
         region = self.root.mem_pool.alloc_region(len(content))
         region.mem[:] = content
-        return region, region.get_absolute_address(0)
+        address: Any = region.get_absolute_address(0)
+        return region, address
 
     async def begin(self, read_size=2, payload=1):
         """Wait for the block, let the host find the card, and return it as the host sees it.
@@ -98,12 +100,12 @@ class HostModel:
         ``read_size`` and ``payload`` are codes of the largest ones: 128 bytes << code.
         """
         self.root.max_read_request_size, self.root.max_payload_size_supported = read_size, payload
-        self.root.max_payload_size = payload
+        self.root.max_payload_size = payload  # of what the root complex sends
         await RisingEdge(self.dut.rst)
         while self.dut.rst.value:
             await RisingEdge(self.dut.clk)
         await self.root.enumerate()
-        found = self.root.find_device(self.device.functions[0].pcie_id)
+        found: Any = self.root.find_device(self.device.functions[0].pcie_id)
         await found.enable_device()
         await found.set_master()
         return found

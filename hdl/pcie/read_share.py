@@ -1,0 +1,120 @@
+"""Lets several users read host memory by one requester."""
+
+from dataclasses import dataclass, replace
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hdl.common.arithmetic import low_bits
+from hdl.common.checks import check_range
+from hdl.common.component import Component
+from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.pcie.params import ReadRequesterParams
+
+COUNT_BITS = 10  #: width of a number of requests under way
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadShareParams:
+    """Sets how many users there are, and what each of them sees of the requester."""
+
+    user: ReadRequesterParams  #: requester that each of them seems to have
+    users: int = 2  #: 2..8
+
+    def __post_init__(self) -> None:
+        check_range("users", self.users, 2, 8)
+        _ = self.shared  # judges
+
+    @property
+    def suffix(self) -> str:
+        """Return the end of the module's name: all sizes."""
+        return f"{self.users}_{self.user.suffix}"
+
+    @property
+    def shared(self) -> ReadRequesterParams:
+        """Return the sizes of the one requester: it gives back whose a request is, too."""
+        return replace(self.user, user_bits=self.user.user_bits + ceil_log2(self.users))
+
+
+class ReadShare(Component):
+    """``requests[k]`` of each user become ``asked``; ``answers`` to them become ``beats[k]``.
+
+    ``asked`` and ``answers`` are the ``requests`` and ``beats`` of a
+    :class:`hdl.pcie.read_requester.ReadRequester`. Users take turns by request. All answers come
+    in the order of ``asked``, so a user that does not take its beats holds up those of others: one
+    of whose beats another user waits asks only for what it has room for.
+
+    At most ``most`` requests are under way, from ``asked`` to the cycle behind their last beat; 0:
+    as many as the requester takes. ``most`` counts from when none is. ``under_way`` tells how many
+    are.
+
+    Throughput: a request and a beat a cycle. Latency: :attr:`latency` from a request to ``asked``,
+    none from ``answers`` to ``beats``.
+    """
+
+    latency = StreamArbiter.latency
+
+    def __init__(self, params: ReadShareParams) -> None:
+        super().__init__(
+            params,
+            {
+                "requests": In(stream.Signature(params.user.cutter.request)).array(params.users),
+                "beats": Out(stream.Signature(params.user.beat)).array(params.users),
+                "asked": Out(stream.Signature(params.shared.cutter.request)),
+                "answers": In(stream.Signature(params.shared.beat)),
+                "most": In(COUNT_BITS),
+                "under_way": Out(COUNT_BITS),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        room = Signal(COUNT_BITS)  # requests that may still go, if there is a limit
+        self.ask(m, ~room.any() & self.most.any())
+        given, bits = self.answers.payload, self.params.user.user_bits
+        whose = given.user[bits:]
+        taken = 0
+        for k, beats in enumerate(self.beats):
+            own = whose == k
+            m.d.comb += [
+                beats.valid.eq(self.answers.valid & own),
+                *(
+                    beats.payload[name].eq(low_bits(given[name], field.width))
+                    for name, field in self.params.user.beat
+                ),
+            ]
+            taken = taken | (own & beats.ready)
+        m.d.comb += self.answers.ready.eq(taken)
+        goes = self.asked.valid & self.asked.ready
+        ended = Signal()
+        m.d.sync += [
+            ended.eq(self.answers.valid & self.answers.ready & given.last),
+            self.under_way.eq((self.under_way + goes - ended)[:COUNT_BITS]),
+            room.eq((room - goes + ended)[:COUNT_BITS]),
+        ]
+        with m.If(~self.under_way.any() & ~goes):
+            m.d.sync += room.eq(self.most)
+        return m
+
+    def ask(self, m: Module, full: Value) -> None:
+        """Let requests go in turn, each with the number of its user."""
+        layout = self.params.user.cutter.request
+        m.submodules.arbiter = arbiter = StreamArbiter(
+            StreamArbiterParams(width=layout.size, count=self.params.users)
+        )
+        for requests, turn in zip(self.requests, arbiter.i, strict=True):
+            m.d.comb += [
+                turn.payload.eq(requests.payload),
+                turn.valid.eq(requests.valid),
+                requests.ready.eq(turn.ready),
+            ]
+        request, asked = layout(arbiter.o.payload.payload), self.asked.payload
+        m.d.comb += [
+            asked.address.eq(request.address),
+            asked.bytes.eq(request.bytes),
+            asked.user.eq(Cat(request.user, arbiter.o.payload.index)),
+            self.asked.valid.eq(arbiter.o.valid & ~full),
+            arbiter.o.ready.eq(self.asked.ready & ~full),
+        ]

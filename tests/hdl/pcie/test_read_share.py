@@ -1,0 +1,69 @@
+"""Users of one requester: each gets its own answers, in order, and so many are under way."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.pcie.params import ReadRequesterParams
+from hdl.pcie.read_share import ReadShare, ReadShareParams
+from sim.harness.streams import STALLS, Sink, Source, start
+from sim.harness.verilator import params_in_simulator, simulate
+
+REQUESTS = 40  #: of each user
+
+
+def test_read_share():
+    user = ReadRequesterParams(data_bits=256, tags=4, max_read=128, user_bits=3)
+    simulate(ReadShare(ReadShareParams(user=user, users=3)), __name__)
+
+
+@pytest.mark.parametrize("users", [1, 9])
+def test_number_of_users(users):
+    with pytest.raises(ValueError, match=f"users must be a whole number from 2 to 8: {users}"):
+        ReadShareParams(user=ReadRequesterParams(), users=users)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS, most=[0, 1, 5])
+async def each_user_gets_its_own(dut, stalls, most):
+    """Of requests of one beat or several; never more than ``most`` wait for their last beat."""
+    share = params_in_simulator(ReadShareParams)
+    source, sink = stalls
+    users = [Source(dut, f"requests_{k}", stall=source) for k in range(share.users)]
+    beats = [Sink(dut, f"beats_{k}", stall=sink) for k in range(share.users)]
+    asked, answers = Sink(dut, "asked", stall=sink), Source(dut, "answers", stall=source)
+    dut.most.value = most
+    await start(dut)
+    wanted = [[] for _ in users]
+    for k, requests in enumerate(users):
+        for address in random.choices(range(1 << 20), k=REQUESTS):
+            size = random.randrange(1, 5)
+            requests.append({"address": address, "bytes": size, "user": address & 7})
+            wanted[k] += [(address, n == size - 1, address & 7) for n in range(size)]
+    answered, peak = 0, 0
+    while any(len(b.beats) < len(w) for b, w in zip(beats, wanted, strict=True)):
+        await RisingEdge(dut.clk)
+        ended = sum(beat["last"] for b in beats for beat in b.beats)
+        under_way = len(asked.beats) - ended
+        peak = max(peak, under_way)
+        if answered < len(asked.beats) and (random.random() < 0.1 or answers.missing == 0):
+            request = asked.beats[answered]
+            answered += 1
+            for n in range(request["bytes"]):
+                answers.append(
+                    {
+                        "data": request["address"],
+                        "bytes": 32,
+                        "last": n == request["bytes"] - 1,
+                        "user": request["user"],
+                        "cause": 0,
+                    }
+                )
+    for found, right in zip(beats, wanted, strict=True):
+        assert [(b["data"], bool(b["last"]), b["user"]) for b in found.beats] == right
+    assert peak <= most or not most
+    for _ in range(3):
+        await RisingEdge(dut.clk)
+    assert not dut.under_way.value
