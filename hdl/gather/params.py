@@ -22,8 +22,14 @@ class ReadOrder(enum.Enum, shape=2):
 
 #: What a read requester gives back with a request's data. ``skip`` dwords before the row's first
 #: and ``drop`` behind its last have been read because whole sectors are; ``last``: the request is
-#: the row's last; ``beyond``: its idx is not in the table.
-SHARE = data.StructLayout({"skip": SKIP_BITS, "drop": SKIP_BITS, "last": 1, "beyond": 1})
+#: the row's last; ``beyond``: its idx is not in the table; ``final``: the row is its array's last.
+SHARE = data.StructLayout(
+    {"skip": SKIP_BITS, "drop": SKIP_BITS, "last": 1, "beyond": 1, "final": 1}
+)
+
+#: What is told, for a cycle, of a row that has been read: ``beyond``, its idx is not in the table;
+#: ``failed``, or some of it could not be read.
+ROW_READ = data.StructLayout({"valid": 1, "beyond": 1, "failed": 1})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,16 +67,22 @@ class GatherParams:
         )
 
     @property
+    def idx(self) -> data.StructLayout:
+        """Describe an idx; ``final``: it is the last of its array."""
+        return data.StructLayout({"idx": self.idx_bits, "final": 1})
+
+    @property
     def row(self) -> data.StructLayout:
         """Describe where a row is: the number of its first dword in host memory."""
-        return data.StructLayout({"address": 62, "beyond": 1})
+        return data.StructLayout({"address": 62, "beyond": 1, "final": 1})
 
     @property
     def beat(self) -> data.StructLayout:
-        """Describe a beat of a row: ``bytes`` of it count, from the lowest on; all but the last
-        are full.
+        """Describe a beat of a row, or of rows that are joined: ``bytes`` of it count, from the
+        lowest on; all but the last are full.
 
-        ``cause``: why the row has failed up to here; ``beyond``: its idx is not in the table.
+        ``cause``: why they have failed up to here; ``beyond``: the idx of the beat's last row is
+        not in the table.
         """
         return data.StructLayout(
             {

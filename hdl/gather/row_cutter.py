@@ -43,13 +43,14 @@ class RowCutter(Component):
         left = Signal(11, reset_less=True)  # dwords of the row's requests from there on
         step = Signal(11, reset_less=True)  # those of the next request, if there are so many
         skip, drop = Signal(SKIP_BITS, reset_less=True), Signal(SKIP_BITS, reset_less=True)
-        beyond = Signal(reset_less=True)
+        beyond, final = Signal(reset_less=True), Signal(reset_less=True)
         free = ~self.requests.valid | self.requests.ready
         m.d.comb += [
             share.skip.eq(skip),
             share.last.eq(left <= step),
             share.drop.eq(Mux(share.last, drop, 0)),
             share.beyond.eq(beyond),
+            share.final.eq(final),
             self.rows.ready.eq(~held | (free & share.last)),
         ]
         with m.If(free):
@@ -60,7 +61,12 @@ class RowCutter(Component):
                 request.user.eq(share),
             ]
         with m.If(self.rows.ready):
-            m.d.sync += [held.eq(self.rows.valid), beyond.eq(row.beyond), at.eq(row.address)]
+            m.d.sync += [
+                held.eq(self.rows.valid),
+                beyond.eq(row.beyond),
+                final.eq(row.final),
+                at.eq(row.address),
+            ]
             self.begin(m, at, left, step, skip, drop)
         with m.Elif(free):
             m.d.sync += [

@@ -26,7 +26,7 @@ class RowFinder(Component):
             params,
             {
                 "table": In(params.table),
-                "idxs": In(stream.Signature(params.idx_bits)),
+                "idxs": In(stream.Signature(params.idx)),
                 "rows": Out(stream.Signature(params.row)),
             },
         )
@@ -35,23 +35,26 @@ class RowFinder(Component):
         m = Module()
         params, table, row = self.params, self.table, self.rows.payload
         goes = Signal()
-        valid, beyond = Signal(STAGES), Signal(STAGES)
+        valid, beyond, final = Signal(STAGES), Signal(STAGES), Signal(STAGES)
         idx = Signal(params.idx_bits, reset_less=True)
         stride = Signal(params.stride_bits, reset_less=True)
         product = Signal(params.idx_bits + params.stride_bits, reset_less=True)
         place = Signal(len(product), reset_less=True)
-        outside = self.idxs.payload >= table.rows
+        given = self.idxs.payload
+        outside = given.idx >= table.rows
         m.d.comb += [goes.eq(~self.rows.valid | self.rows.ready), self.idxs.ready.eq(goes)]
         with m.If(goes):
             m.d.sync += [
-                idx.eq(Mux(outside, 0, self.idxs.payload)),
+                idx.eq(Mux(outside, 0, given.idx)),
                 stride.eq(table.stride),
                 product.eq(idx * stride),
                 place.eq(product),
                 valid.eq((valid << 1 | self.idxs.valid)[:STAGES]),
                 beyond.eq((beyond << 1 | outside)[:STAGES]),
+                final.eq((final << 1 | given.final)[:STAGES]),
                 self.rows.valid.eq(valid[-1]),
                 row.address.eq((table.base[2:] + (place >> 2))[: len(row.address)]),
                 row.beyond.eq(beyond[-1]),
+                row.final.eq(final[-1]),
             ]
         return m

@@ -9,7 +9,7 @@ from amaranth.utils import bits_for
 
 from hdl.common.arithmetic import data_register, looked_up, rotated
 from hdl.common.component import Component
-from hdl.gather.params import SHARE, SKIP_BITS, GatherParams
+from hdl.gather.params import ROW_READ, SHARE, SKIP_BITS, GatherParams
 from hdl.pcie.descriptors import DWORD_BITS, Cause
 
 
@@ -17,7 +17,11 @@ class RowPacker(Component):
     """The dwords of ``parts`` that are a row's leave as ``beats``, each row from a beat's begin on.
 
     ``parts`` are those of a :class:`hdl.pcie.read_requester.ReadRequester`, whose beats may be
-    short where a read ends, with what :data:`hdl.gather.params.SHARE` says.
+    short where a read ends, with what :data:`hdl.gather.params.SHARE` says. Dwords that could not
+    be read are zero, and so is a row whose idx is not in the table. ``read`` tells of each row.
+
+    ``joined``: rows follow each other without a gap, from dword ``first`` of a beat on up to the
+    row that is ``final``; both may change when nothing is inside.
 
     Throughput: a part a cycle, or in two where a row ends with it and fills two beats. Latency:
     :attr:`latency`. Stalls: all wait.
@@ -29,7 +33,10 @@ class RowPacker(Component):
         super().__init__(
             params,
             {
+                "joined": In(1),
+                "first": In(params.reads.lane_bits),
                 "parts": In(stream.Signature(params.reads.beat)),
+                "read": Out(ROW_READ),
                 "beats": Out(stream.Signature(params.beat)),
             },
         )
@@ -39,9 +46,10 @@ class RowPacker(Component):
         lanes, bits = self.params.reads.lanes, self.params.reads.lane_bits
         beat = data_register(m, self.beats.payload)
         free, held, second = Signal(), Signal(), Signal()
+        inside = Signal()  # a beat has begun
         fill = Signal(bits)  # dwords of the row that wait for more
         rest = Signal(lanes * DWORD_BITS, reset_less=True)  # with them
-        failed = Signal(Cause)  # why earlier parts of the row have
+        failed = Signal(Cause)  # why earlier parts have, of what ends together
         part = self.take(m, held)
         total = fill + part.count
         # A row that ends here fills two beats.
@@ -72,13 +80,16 @@ class RowPacker(Component):
             ]
         with m.If(free & held):
             m.d.sync += [
+                inside.eq(~ends),
                 second.eq(part.ends & ~ends),
                 failed.eq(Mux(ends, Cause.NONE, cause)),
             ]
             with m.If(ends):
-                m.d.sync += fill.eq(0)
+                m.d.sync += fill.eq(self.first)
             with m.Elif(~part.ends):
                 m.d.sync += [fill.eq(total[:bits]), rest.eq(Mux(total[bits], turned, packed))]
+        with m.Elif(~held & ~inside):
+            m.d.sync += fill.eq(self.first)
         return m
 
     def take(self, m: Module, held: Value) -> Any:
@@ -99,17 +110,29 @@ class RowPacker(Component):
             reset_less=True,
         )
         begins = Signal(init=1)  # a request
+        lost = Signal()  # some of the row
+        fails = share.beyond | (given.cause != Cause.NONE)
+        row_ends = given.last & share.last
         skip = Mux(begins, share.skip, 0)
         less = looked_up(lambda a, b: a + b, skip, Mux(given.last, share.drop, 0), bits=4)
         with m.If(self.parts.ready):
             m.d.sync += [
-                part.data.eq(given.data),
+                part.data.eq(given.data & ~fails.replicate(len(given.data))),
                 part.skip.eq(skip),
                 part.count.eq((given.bytes[2:] - less)[: len(part.count)]),
-                part.ends.eq(given.last & share.last),
+                part.ends.eq(row_ends & (share.final | ~self.joined)),
                 part.cause.eq(given.cause),
                 part.beyond.eq(share.beyond),
             ]
-        with m.If(self.parts.valid & self.parts.ready):
-            m.d.sync += begins.eq(given.last)
+        moves = self.parts.valid & self.parts.ready
+        m.d.sync += [
+            self.read.valid.eq(moves & row_ends),
+            self.read.beyond.eq(share.beyond),
+            self.read.failed.eq(lost | (given.cause != Cause.NONE)),
+        ]
+        with m.If(moves):
+            m.d.sync += [
+                begins.eq(given.last),
+                lost.eq(~row_ends & (lost | (given.cause != Cause.NONE))),
+            ]
         return part

@@ -14,9 +14,14 @@ from sim.harness.verilate import class_path
 #: lists tests of components that no test file of their own simulates: those of what contains them;
 #: and of those whose tests are in several files
 ELSEWHERE = {
+    "hdl/gather/engine_counters.py": ("hdl/gather/test_engine.py",),
+    "hdl/gather/idx_reader.py": ("hdl/gather/test_engine.py",),
     "hdl/gather/row_cutter.py": ("hdl/gather/test_datapath.py",),
     "hdl/gather/row_finder.py": ("hdl/gather/test_datapath.py",),
     "hdl/gather/row_packer.py": ("hdl/gather/test_datapath.py",),
+    "hdl/gather/row_writer.py": ("hdl/gather/test_engine.py",),
+    "hdl/gather/work_control.py": ("hdl/gather/test_engine.py",),
+    "hdl/gather/work_judge.py": ("hdl/gather/test_engine.py",),
     "hdl/netsparse/request_check.py": ("hdl/netsparse/test_work_queue.py",),
     "hdl/netsparse/rig/command_tally.py": ("hdl/netsparse/rig/test_client.py",),
     "hdl/netsparse/rig/pending_way.py": ("hdl/netsparse/rig/test_pending_table.py",),

@@ -7,9 +7,9 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect
 
 from hdl.common.component import Component
-from hdl.gather.datapath import GatherDatapath
 from hdl.gather.params import GatherParams
 from hdl.pcie.descriptors import Cause
+from sim.gather.surroundings.row_reader import RowReader
 from sim.surroundings.pcie.host import PcieHost
 from sim.surroundings.pcie.params import COUNTS, PcieHostParams
 
@@ -65,7 +65,7 @@ class GatherOnHost(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.gather = gather = GatherDatapath(self.params.gather)
+        m.submodules.gather = gather = RowReader(self.params.gather)
         m.submodules.host = host = PcieHost(self.params.host)
         connect(m, gather.rq, host.rq)
         connect(m, host.rc, gather.rc)
@@ -79,13 +79,13 @@ class GatherOnHost(Component):
         self.take(m, gather)
         return m
 
-    def ask(self, m: Module, gather: GatherDatapath) -> None:
+    def ask(self, m: Module, gather: RowReader) -> None:
         """Give an idx a cycle."""
         number, asked = Signal(32), Signal(32)
         idx = number >> (32 - self.idx_bits).as_unsigned()
         m.d.comb += [
             gather.idxs.valid.eq(~self.start & (asked != self.count)),
-            gather.idxs.payload.eq(idx[: self.params.gather.idx_bits]),
+            gather.idxs.payload.idx.eq(idx[: self.params.gather.idx_bits]),
         ]
         with m.If(self.start):
             m.d.sync += [number.eq(self.first), asked.eq(0)]
@@ -95,7 +95,7 @@ class GatherOnHost(Component):
                 asked.eq(asked + 1),
             ]
 
-    def take(self, m: Module, gather: GatherDatapath) -> None:
+    def take(self, m: Module, gather: RowReader) -> None:
         """Take rows, and count."""
         rows, beat, figures = gather.rows, gather.rows.payload, self.figures
         total = Const(0, 32)

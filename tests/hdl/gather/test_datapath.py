@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from cocotb.triggers import RisingEdge
 
-from hdl.gather.datapath import GatherDatapath
-from hdl.gather.params import SHARE, GatherParams, ReadOrder
+from hdl.gather.params import ROW_READ, SHARE, GatherParams, ReadOrder
 from hdl.pcie.params import ReadRequesterParams
 from sim.gather.golden.rows import Table, gather, reads
+from sim.gather.surroundings.row_reader import RowReader
 from sim.golden import pcie_link
 from sim.golden.pcie_requester import Cause
-from sim.harness.payloads import pack
+from sim.harness.payloads import pack, unpack
 from sim.harness.streams import Sink, Source, cycle, never, often
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.pcie_host import HostModel
@@ -37,7 +37,7 @@ ORDERS = {
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
 def test_gather_datapath(params):
-    simulate(GatherDatapath(params), __name__)
+    simulate(RowReader(params), __name__)
 
 
 class Card:
@@ -45,12 +45,14 @@ class Card:
 
     def __init__(self, dut, stall):
         self.dut, self.params = dut, params_in_simulator(GatherParams)
-        dut.tick.value = dut.stop.value = 0
+        dut.joined.value = dut.first.value = 0
         self.idxs = Source(dut, "idxs", stall=stall)
         self.rows = Sink(dut, "rows", stall=stall)
         self.rq = RqMonitor(dut, stall=None)
         self.model = HostModel(dut, "rq", "rc")
         self.memory, self.base = self.model.memory(random.randbytes(MEMORY))
+        self.read = []
+        cocotb.start_soon(self.hear())
 
     async def begin(self):
         """Let the host set the device up: reads of 512 bytes, completions of 256."""
@@ -60,18 +62,7 @@ class Card:
     async def gather(self, table, idxs, order):
         """Gather rows, and compare every byte, why a row has none, and every read."""
         before, sent = len(self.rows.beats), len(self.rq.packets)
-        settings = {
-            "base": self.base + table.base,
-            "rows": table.rows,
-            "row_bytes": table.row_bytes,
-            "stride": table.stride,
-            "order": order.value,
-        }
-        self.dut.table.value = pack(self.params.table, settings)
-        for _ in range(4):
-            await RisingEdge(self.dut.clk)
-        for idx in idxs:
-            self.idxs.append(idx)
+        await self.ask(table, idxs, order)
         beats = -(-table.row_bytes // (self.params.reads.data_bits // 8))
         await self.rows.wait_for(before + beats * len(idxs))
         memory = np.frombuffer(bytes(self.memory.mem[:]), dtype=np.uint8)
@@ -83,16 +74,60 @@ class Card:
                 beat["data"].to_bytes(self.params.reads.data_bits // 8, "little")[: beat["bytes"]]
                 for beat in row
             )
-            assert len(found) == table.row_bytes
-            if wanted is not None:
-                assert found == wanted, f"row {k}: {table}, {order}"
-                assert {Cause(int(beat["cause"].value)) for beat in row} == {Cause.NONE}
+            assert found == (wanted or bytes(table.row_bytes)), f"row {k}: {table}, {order}"
+            assert {Cause(int(beat["cause"].value)) for beat in row} == {Cause.NONE}
         await self.quiet()
         found = [
             (4 * packet.found["address"] - self.base, 4 * packet.found["dwords"])
             for packet in self.rq.packets[sent:]
         ]
         assert found == reads(table, idxs, ORDERS[order])
+
+    async def ask(self, table, idxs, order):
+        """Set ``table``, and send the idxs of an array."""
+        settings = {
+            "base": self.base + table.base,
+            "rows": table.rows,
+            "row_bytes": table.row_bytes,
+            "stride": table.stride,
+            "order": order.value,
+        }
+        self.dut.table.value = pack(self.params.table, settings)
+        for _ in range(4):
+            await RisingEdge(self.dut.clk)
+        for k, idx in enumerate(idxs):
+            self.idxs.append({"idx": idx, "final": k == len(idxs) - 1})
+
+    async def join(self, table, idxs, order, first):
+        """Gather rows one behind the other, from dword ``first`` of a beat on; compare them all."""
+        before, told = len(self.rows.beats), len(self.read)
+        self.dut.joined.value, self.dut.first.value = 1, first
+        await self.ask(table, idxs, order)
+        beat_bytes = self.params.reads.data_bits // 8
+        count = -(-(4 * first + len(idxs) * table.row_bytes) // beat_bytes)
+        await self.rows.wait_for(before + count)
+        await self.quiet()
+        beats = self.rows.beats[before:]
+        assert [bool(beat["last"]) for beat in beats] == [False] * (count - 1) + [True]
+        found = b"".join(
+            beat["data"].to_bytes(beat_bytes, "little")[: beat["bytes"]] for beat in beats
+        )
+        memory = np.frombuffer(bytes(self.memory.mem[:]), dtype=np.uint8)
+        rows = gather(memory, table, idxs)
+        assert found[4 * first :] == b"".join(row or bytes(table.row_bytes) for row in rows)
+        assert self.read[told:] == [(row is None, False) for row in rows]
+
+    async def hear(self):
+        """Collect what is told of rows: whether each was beyond the table, and whether it failed.
+
+        Those of a row that is in no table were read all the same.
+        """
+        while True:
+            await RisingEdge(self.dut.clk)
+            if not self.dut.rst.value:
+                read = unpack(ROW_READ, int(self.dut.read.value))
+                if read["valid"]:
+                    self.read.append((bool(read["beyond"]), bool(read["failed"])))
 
     async def quiet(self):
         for _ in range(10):
@@ -145,23 +180,28 @@ async def idxs_that_are_not_in_the_table(dut, order):
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
+@cocotb.parametrize(order=list(ReadOrder), stall=[never, often])
+async def rows_that_are_joined(dut, order, stall):
+    """Of all sizes around a beat's, from any dword of a beat on, some of no idx of the table."""
+    card = Card(dut, stall)
+    await card.begin()
+    lanes = card.params.reads.lanes
+    for size in [4, 8, 60, 64, 68, 132, 4 * random.randrange(1, 300)]:
+        table = some_table(size)
+        idxs = [random.randrange(table.rows) for _ in range(random.randrange(1, 12))]
+        idxs[random.randrange(len(idxs))] = random.choice([table.rows, 0])
+        await card.join(table, idxs, order, random.randrange(lanes))
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
 async def rows_where_the_host_has_no_memory(dut):
     """They have all their beats and say why; those before and behind them are right."""
     card = Card(dut, never)
     await card.begin()
     size = 1028
     table = Table(base=0, rows=1 << 18, row_bytes=size, stride=size)
-    settings = {
-        "base": card.base,
-        "rows": table.rows,
-        "row_bytes": size,
-        "stride": size,
-        "order": ReadOrder.MERGED.value,
-    }
-    dut.table.value = pack(card.params.table, settings)
     idxs = [3, 1 << 17, 5]
-    for idx in idxs:
-        card.idxs.append(idx)
+    await card.ask(table, idxs, ReadOrder.MERGED)
     beats = -(-size // (card.params.reads.data_bits // 8))
     await card.rows.wait_for(3 * beats)
     causes = [
@@ -169,6 +209,9 @@ async def rows_where_the_host_has_no_memory(dut):
         for k in range(3)
     ]
     assert causes == [{Cause.NONE}, {Cause.ABORTED}, {Cause.NONE}]  # the model's host aborts
+    assert card.read == [(False, False), (False, True), (False, False)]
+    row = b"".join(beat["data"].to_bytes(64, "little") for beat in card.rows.beats[beats:][:beats])
+    assert not any(row)
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
@@ -176,7 +219,7 @@ async def rows_where_the_host_has_no_memory(dut):
 async def one_row_alone(dut, order):
     """From idx to RQ, and from the last completion to the row, in as many cycles as are said."""
     card = Card(dut, never)
-    component = GatherDatapath(card.params)
+    component = RowReader(card.params)
     await card.begin()
     beat = card.params.reads.data_bits // 8
     last = []  # cycles of beats of RC

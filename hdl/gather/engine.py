@@ -1,0 +1,215 @@
+"""Connects a gather engine: host memory over PCI Express here, device memory there."""
+
+from amaranth.hdl import Cat, Module, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.bus_watch import BusTimer, BusTimerParams
+from hdl.common.component import Component
+from hdl.common.register_block import RegisterBlock
+from hdl.gather.datapath import GatherDatapath
+from hdl.gather.engine_counters import EngineCounters
+from hdl.gather.engine_params import IDXS, ROWS, WORK, GatherEngineParams
+from hdl.gather.idx_reader import IdxReader
+from hdl.gather.registers import constants, engine_registers
+from hdl.gather.row_writer import RowWriter
+from hdl.gather.work_control import WorkControl
+from hdl.pcie.axis import PcieStreamSignature, cc_user, cq_user, rc_user, rq_user
+from hdl.pcie.completer import Completer
+from hdl.pcie.interrupt_sender import BLOCK_VECTORS, InterruptSender, InterruptSenderParams
+from hdl.pcie.read_requester import ReadRequester
+from hdl.pcie.read_share import ReadShare
+from hdl.pcie.request_merger import RequestMerger
+from hdl.pcie.requester import Requester
+
+#: What the block tells of the host: codes of its largest reads and payloads, 128 bytes << code.
+LIMITS = data.StructLayout({"read": 3, "payload": 2})
+
+
+class GatherEngine(Component):
+    """Brings ``table[idx]`` of an array of idxs from host memory into device memory, by itself.
+
+    The accelerator's side of "Large Graph Convolutional Network Training with GPU-Oriented Data
+    Communication Architecture" (3.2, 4.4): no processor gathers the rows before. The host writes a
+    work request to the registers (:mod:`hdl.gather.registers`) and submits it; the engine reads the
+    idxs and their rows, writes the rows to device memory one behind the other, then writes a
+    completion to host memory and asks for interrupt 0. A row whose idx is not in the table is zero.
+
+    ``cq``, ``cc``, ``rq`` and ``rc`` are the streams of AMD's block for PCI Express; ``limits`` are
+    its ``cfg_max_read_req`` and ``cfg_max_payload``, ``credits`` its ``pcie_tfc_nph_av``; the ports
+    ``msix`` are those of an :class:`hdl.pcie.interrupt_sender.InterruptSender`.
+
+    Work requests are carried out one at a time. Throughput: an idx, a read and a beat of rows a
+    cycle. Latency: :attr:`request_latency` from an idx to its first read on ``rq``,
+    :attr:`row_latency` from its last completion on ``rc`` to a burst of its last beat.
+    """
+
+    register_map = staticmethod(engine_registers)
+    request_latency = (
+        GatherDatapath.request_latency
+        + ReadShare.latency
+        + ReadRequester.request_latency
+        + RequestMerger.latency
+    )
+
+    def __init__(self, params: GatherEngineParams) -> None:
+        self.registers = engine_registers(params)
+        self.row_latency = (
+            Requester(params.requester).latency + GatherDatapath.latency + RowWriter.latency
+        )
+        self.latencies = {
+            "idx to its first read": self.request_latency,
+            "row's last completion to its last burst": self.row_latency,
+        }
+        bits = params.data_bits
+        super().__init__(
+            params,
+            {
+                "cq": In(PcieStreamSignature(data_bits=bits, user=cq_user(bits))),
+                "cc": Out(PcieStreamSignature(data_bits=bits, user=cc_user(bits))),
+                "rq": Out(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
+                "rc": In(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),
+                "limits": In(LIMITS),
+                "credits": In(4),
+                "msix_enable": In(1),
+                "msix_vector": Out(BLOCK_VECTORS),
+                "msix_send": Out(1),
+                "msix_sent": In(1),
+                "msix_failed": In(1),
+                "m_axi": Out(params.axi),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.registers = registers = RegisterBlock(self.registers)
+        m.submodules.completer = completer = Completer(params.completer)
+        m.submodules.requester = Requester(params.requester)
+        m.submodules.share = ReadShare(params.share)
+        m.submodules.idx_reader = IdxReader(params)
+        m.submodules.datapath = GatherDatapath(params.gather)
+        m.submodules.writer = RowWriter(params)
+        m.submodules.control = WorkControl(params)
+        m.submodules.interrupts = InterruptSender(InterruptSenderParams())
+        m.submodules.counters = EngineCounters(params)
+        connect(m, flipped(self.cq), completer.cq)
+        connect(m, completer.cc, flipped(self.cc))
+        connect(m, completer.axil, registers.axil)
+        self.reach_host(m)
+        self.move_rows(m)
+        self.interrupt(m)
+        self.settle(m, registers)
+        self.report(m, registers, completer)
+        return m
+
+    def reach_host(self, m: Module) -> None:
+        """Let rows and idxs be read from host memory, and completions be written."""
+        parts = m.submodules
+        requester, share, control = parts.requester, parts.share, parts.control
+        connect(m, requester.rq, flipped(self.rq))
+        connect(m, flipped(self.rc), requester.rc)
+        connect(m, share.asked, requester.requests)
+        connect(m, requester.beats, share.answers)
+        for who, part in ((ROWS, parts.datapath), (IDXS, parts.idx_reader)):
+            connect(m, part.requests, share.requests[who])
+            connect(m, share.beats[who], part.parts if who == ROWS else part.beats)
+        connect(m, control.writes, requester.writes)
+        connect(m, control.data, requester.data)
+        m.d.comb += [
+            control.sent.eq(requester.sent),
+            requester.limits.read.eq(parts.datapath.read_limit),
+            requester.limits.payload.eq(self.limits.payload),
+            requester.credits.eq(self.credits),
+        ]
+
+    def move_rows(self, m: Module) -> None:
+        """Connect what a work request passes through, from its idxs to device memory."""
+        parts = m.submodules
+        control, reader, writer, datapath = (
+            parts.control,
+            parts.idx_reader,
+            parts.writer,
+            parts.datapath,
+        )
+        connect(m, control.arrays, reader.arrays)
+        connect(m, reader.idxs, datapath.idxs)
+        connect(m, datapath.rows, writer.rows)
+        connect(m, writer.m_axi, flipped(self.m_axi))
+        m.d.comb += [
+            control.idx_failed.eq(reader.failed),
+            control.read.eq(datapath.read),
+            control.written.eq(writer.done),
+            control.write_failed.eq(writer.failed),
+            datapath.table.eq(control.table),
+            datapath.joined.eq(1),
+            datapath.first.eq(control.destination[2 : self.params.beat_bits]),
+            datapath.limit.eq(self.limits.read),
+            writer.address.eq(control.destination),
+            writer.begin.eq(control.begin),
+        ]
+
+    def interrupt(self, m: Module) -> None:
+        """Ask for an interrupt with each completion."""
+        sender = m.submodules.interrupts
+        m.d.comb += [
+            sender.asks.eq(m.submodules.control.told),
+            sender.enable.eq(self.msix_enable),
+            self.msix_vector.eq(sender.vector),
+            self.msix_send.eq(sender.send),
+            sender.sent.eq(self.msix_sent),
+            sender.failed.eq(self.msix_failed),
+        ]
+
+    def settle(self, m: Module, registers: RegisterBlock) -> None:
+        """Give what the host has set to the parts concerned."""
+        parts, given, status = m.submodules, registers.control, registers.status
+        control, writer = parts.control, parts.writer
+        m.submodules.timer = timer = BusTimer(BusTimerParams())
+
+        def set_by(name: str) -> Value:
+            whole = f"{name}_low" in given.shape().members
+            return Cat(given[f"{name}_low"], given[f"{name}_high"]) if whole else given[name]
+
+        m.d.comb += [
+            *(control.work.payload[name].eq(set_by(name)) for name, _ in WORK),
+            control.work.valid.eq(given.submit),
+            parts.share.most.eq(given.most_reads),
+            timer.limit.eq(given.memory_timeout),
+            parts.requester.tick.eq(timer.tick),
+            parts.completer.tick.eq(timer.tick),
+            writer.watch.tick.eq(timer.tick),
+            writer.watch.revive.eq(given.revive_buses),
+            status.busy.eq(control.busy),
+            status.queue_full.eq(~control.work.ready),
+            status.reads_owed.eq(parts.requester.owes),
+            status.registers_silent.eq(parts.completer.broken),
+            *(status[f"device_{name}"].eq(writer.bus[name]) for name in ("broken", "silent")),
+            status.device_owes.eq(writer.bus.owes),
+            *(status[name].eq(value) for name, value in constants(self.params).items()),
+        ]
+        with m.If(given.submit):
+            m.d.sync += status.refused.eq(~control.work.ready)
+
+    def report(self, m: Module, registers: RegisterBlock, completer: Completer) -> None:
+        """Count what happens."""
+        parts, given = m.submodules, registers.control
+        counters, requester, reader = parts.counters, parts.requester, parts.idx_reader
+        beats, starts = requester.beats, rc_user(self.params.data_bits)(self.rc.tuser).starts
+        moves, comes = beats.valid & beats.ready, self.rc.tvalid & self.rc.tready
+        m.d.comb += [
+            counters.clear.eq(given.clear_counters),
+            counters.select.eq(given.engine_counter),
+            registers.status.engine_count.eq(counters.value),
+            counters.busy.eq(parts.control.busy),
+            counters.told.eq(parts.control.told),
+            counters.row.eq(parts.datapath.read),
+            counters.reads.eq(requester.events),
+            counters.starts.eq(starts & comes.replicate(len(starts))),
+            counters.bytes.eq(beats.payload.bytes & moves.replicate(7)),
+            counters.under_way.eq(parts.share.under_way),
+            counters.idx_waits.eq(reader.idxs.ready & ~reader.idxs.valid & parts.control.busy),
+            counters.writes.eq(parts.writer.events),
+            counters.dropped.eq(parts.writer.bus.dropped),
+            counters.accesses.eq(completer.events),
+        ]

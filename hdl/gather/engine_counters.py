@@ -1,0 +1,104 @@
+"""Counts in a gather engine what crosses the link and device memory, and what went wrong."""
+
+from amaranth.hdl import Module
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import count_ones
+from hdl.common.component import Component
+from hdl.common.counter_bank import CounterBank
+from hdl.common.event_counters import CountersParams
+from hdl.gather.engine_params import GatherEngineParams
+from hdl.gather.params import ROW_READ
+from hdl.gather.row_writer import EVENTS as WRITES
+from hdl.pcie.completer import EVENTS as ACCESSES
+from hdl.pcie.read_requester import EVENTS as READS
+from hdl.pcie.read_share import COUNT_BITS
+
+ENGINE_COUNTERS = CountersParams(
+    name="gather",
+    counters=(
+        ("cycles", 1),  # with a work request under way
+        ("work_requests", 1),  # that have ended
+        ("rows", 1),
+        ("rows_beyond", 1),  # whose idx is not in the table, or could not be read
+        ("rows_failed", 1),  # of which not everything could be read
+        ("reads", 1),  # packets to the host
+        ("completions", 3),  # packets from it
+        ("read_bytes", 7),  # data of them, of idxs and of more than rows included
+        ("under_way", COUNT_BITS),  # requests of reads, added up each cycle
+        ("idx_waits", 1),  # cycles in which a row could be asked for and there is no idx
+        ("write_bursts", 1),
+        ("write_beats", 1),
+        ("write_errors", 1),
+        ("write_dropped", 1),  # answers that came unasked, or late
+        ("strangers", 1),  # completions of no read
+        ("reads_failed", 1),
+        ("reads_abandoned", 1),  # as nothing came
+        ("accesses", 1),  # of the host
+        ("accesses_unsupported", 1),
+        ("accesses_malformed", 1),
+        ("accesses_refused", 1),
+    ),
+)
+
+
+class EngineCounters(Component):
+    """Counts what happens in an engine; ``value`` is the counter number ``select``.
+
+    See :class:`hdl.common.counter_bank.CounterBank`; :data:`ENGINE_COUNTERS` has names and order.
+    ``starts`` are those of a beat that RC has moved, ``bytes`` those of a beat of what was read.
+    """
+
+    def __init__(self, params: GatherEngineParams) -> None:
+        super().__init__(
+            params,
+            {
+                "busy": In(1),
+                "told": In(1),
+                "row": In(ROW_READ),
+                "reads": In(READS),
+                "starts": In(params.reads.packets),
+                "bytes": In(7),
+                "under_way": In(COUNT_BITS),
+                "idx_waits": In(1),
+                "writes": In(WRITES),
+                "dropped": In(1),
+                "accesses": In(ACCESSES),
+                "clear": In(1),
+                "select": In(ENGINE_COUNTERS.index_bits),
+                "value": Out(ENGINE_COUNTERS.bits),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.bank = bank = CounterBank(ENGINE_COUNTERS)
+        events, row = bank.events, self.row
+        m.d.comb += [
+            bank.clear.eq(self.clear),
+            bank.select.eq(self.select),
+            self.value.eq(bank.value),
+            events.cycles.eq(self.busy),
+            events.work_requests.eq(self.told),
+            events.rows.eq(row.valid),
+            events.rows_beyond.eq(row.valid & row.beyond),
+            events.rows_failed.eq(row.valid & row.failed & ~row.beyond),
+            events.reads.eq(self.reads.sent),
+            events.completions.eq(count_ones(list(self.starts))),
+            events.read_bytes.eq(self.bytes),
+            events.under_way.eq(self.under_way),
+            events.idx_waits.eq(self.idx_waits),
+            events.write_bursts.eq(self.writes.burst),
+            events.write_beats.eq(self.writes.beat),
+            events.write_errors.eq(self.writes.failed),
+            events.write_dropped.eq(self.dropped),
+            events.strangers.eq(self.reads.stranger),
+            events.reads_failed.eq(self.reads.failed),
+            events.reads_abandoned.eq(self.reads.abandoned),
+            events.accesses.eq(self.accesses.taken),
+            *(
+                events[f"accesses_{name}"].eq(self.accesses[name])
+                for name in ("unsupported", "malformed", "refused")
+            ),
+        ]
+        return m

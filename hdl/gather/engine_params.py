@@ -1,0 +1,177 @@
+"""Sets the sizes of a gather engine, and the bundles between its parts."""
+
+from dataclasses import dataclass
+
+from amaranth.lib import data, enum
+from amaranth.utils import bits_for, ceil_log2, exact_log2
+
+from hdl.common.axi import AxiWriteSignature
+from hdl.common.axi_read_port import AxiPortParams
+from hdl.common.checks import check_range, is_power_of_two
+from hdl.gather.params import SHARE, GatherParams
+from hdl.pcie.completer_params import CompleterParams
+from hdl.pcie.params import ReadRequesterParams
+from hdl.pcie.read_share import ReadShareParams
+from hdl.pcie.requester import RequesterParams
+from hdl.pcie.write_params import WriteRequesterParams
+
+TAG_BITS, COUNT_BITS = 16, 32  #: widths of the host's name for a request, and of a number of idxs
+READS = ROWS, IDXS = range(2)  #: who reads host memory
+CHUNK = 512  #: bytes of idxs that are read at once, at most
+BURST_BEATS = 16  #: beats of the largest burst to device memory
+OUTSTANDING = 64  #: bursts that device memory may have under way
+REGISTER_ADDRESS_BITS = 12
+
+
+class Outcome(enum.Enum, shape=4):
+    """Names how a work request ends; of several reasons the first one here counts."""
+
+    DONE = 0  #: everything was written
+    ILLEGAL = 1  #: the request cannot be carried out, and nothing was written
+    WRITE = 2  #: device memory refused some of it, or did not answer
+    IDXS = 3  #: some idxs could not be read; their rows are zero
+    ROWS = 4  #: some rows could not be read; what is missing of them is zero
+
+
+#: Describes a work request as the host writes it: which rows of which table go where. ``wide``: an
+#: idx has 8 bytes, else 4; ``destination``: of the first row, in device memory; ``completion``:
+#: where the host finds what became of it.
+WORK = data.StructLayout(
+    {
+        "tag": TAG_BITS,
+        "wide": 1,
+        "order": 2,
+        "idx_address": 64,
+        "count": COUNT_BITS,
+        "base": 64,
+        "rows": 32,
+        "row_bytes": 13,
+        "stride": 17,
+        "destination": 64,
+        "completion": 64,
+    }
+)
+
+#: Lays out what becomes of a work request, in host memory, little-endian, in 16 bytes.
+COMPLETION = data.StructLayout(
+    {
+        "tag": TAG_BITS,
+        "outcome": Outcome,
+        "reserved": 12,
+        "beyond": COUNT_BITS,  # rows that are zero as their idx is not in the table, or unreadable
+        "failed": COUNT_BITS,  # rows of which not everything could be read
+        "zero": 31,
+        "done": 1,  # the request has ended: the host clears this bit before it submits one
+    }
+)
+COMPLETION_BYTES = COMPLETION.size // 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatherEngineParams:
+    """Sets the sizes of a gather engine."""
+
+    data_bits: int = 512  #: width of the block's interfaces and of device memory, 256 or 512
+    tags: int = 256  #: reads under way, a power of two, 4..256
+    max_read: int = 512  #: bytes of the largest read, 128, 256, ... 4096
+    idx_bits: int = 32  #: width of an idx, 8..32
+    stride_bits: int = 16  #: width of the bytes from row to row, 8..17
+    address_bits: int = 33  #: width of a byte address in device memory, 16..64
+    idx_chunks: int = 8  #: chunks of 512 bytes of idxs that are read ahead, a power of two, 2..32
+    requests: int = 8  #: work requests that wait, 2..64
+
+    def __post_init__(self) -> None:
+        check_range("address_bits", self.address_bits, 16, 64)
+        check_range("requests", self.requests, 2, 64)
+        check_range("idx_chunks", self.idx_chunks, 2, 32)
+        if not is_power_of_two(self.idx_chunks):
+            raise ValueError(f"idx_chunks must be a power of two: {self.idx_chunks}")
+        _ = self.gather, self.requester  # judge
+
+    @property
+    def suffix(self) -> str:
+        """Return the end of the module's name: all sizes."""
+        return (
+            f"{self.data_bits}_{self.tags}x{self.max_read}_i{self.idx_bits}_s{self.stride_bits}"
+            f"_a{self.address_bits}_c{self.idx_chunks}_r{self.requests}"
+        )
+
+    @property
+    def beat_bytes(self) -> int:
+        """Return the bytes of a beat of device memory."""
+        return self.data_bits // 8
+
+    @property
+    def reads(self) -> ReadRequesterParams:
+        """Return what a user of the requester sees of it."""
+        return ReadRequesterParams(
+            data_bits=self.data_bits,
+            tags=self.tags,
+            max_read=self.max_read,
+            user_bits=SHARE.size,
+        )
+
+    @property
+    def gather(self) -> GatherParams:
+        """Return the sizes of the datapath of rows."""
+        return GatherParams(idx_bits=self.idx_bits, stride_bits=self.stride_bits, reads=self.reads)
+
+    @property
+    def share(self) -> ReadShareParams:
+        """Return the sizes of the part that rows and idxs share."""
+        return ReadShareParams(user=self.reads, users=len(READS))
+
+    @property
+    def requester(self) -> RequesterParams:
+        """Return the sizes of the requester."""
+        return RequesterParams(
+            reads=self.share.shared,
+            writes=WriteRequesterParams(data_bits=self.data_bits, max_payload=128),
+        )
+
+    @property
+    def completer(self) -> CompleterParams:
+        """Return the sizes of the completer of register accesses."""
+        return CompleterParams(data_bits=self.data_bits, address_bits=REGISTER_ADDRESS_BITS)
+
+    @property
+    def port(self) -> AxiPortParams:
+        """Return the sizes of the port to device memory."""
+        return AxiPortParams(
+            address_bits=self.address_bits,
+            data_bits=self.data_bits,
+            length_bits=exact_log2(BURST_BEATS),
+            outstanding=OUTSTANDING,
+        )
+
+    @property
+    def axi(self) -> AxiWriteSignature:
+        """Return the bus to device memory."""
+        return AxiWriteSignature(address_bits=self.address_bits, data_bits=self.data_bits)
+
+    @property
+    def beat_bits(self) -> int:
+        """Return the width of a byte's place in a beat."""
+        return ceil_log2(self.beat_bytes)
+
+    @property
+    def chunk_beats(self) -> int:
+        """Return the most beats of a chunk of idxs, however it is cut: each at 128 bytes."""
+        return CHUNK // self.beat_bytes
+
+    @property
+    def idx_beat(self) -> data.StructLayout:
+        """Describe a beat of idxs that waits."""
+        return data.StructLayout(
+            {
+                "data": self.data_bits,
+                "dwords": bits_for(self.reads.lanes),
+                "last": 1,
+                "failed": 1,
+            }
+        )
+
+    @property
+    def idx_array(self) -> data.StructLayout:
+        """Describe an array of idxs in host memory; ``wide``: of 8 bytes each, else of 4."""
+        return data.StructLayout({"address": 64, "count": COUNT_BITS, "wide": 1})

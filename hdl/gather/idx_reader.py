@@ -1,0 +1,134 @@
+"""Reads arrays of idxs from host memory."""
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+from hdl.common.arithmetic import data_register
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.gather.engine_params import CHUNK, COUNT_BITS, GatherEngineParams
+
+IDX_BITS = 32  #: of the shorter idxs in host memory
+CHUNK_DWORDS = CHUNK // 4
+PLACE_BITS = CHUNK_DWORDS.bit_length() - 1  #: width of a dword's place in a chunk
+
+
+class IdxReader(Component):
+    """``idxs`` are those of ``arrays``, in their order, the last of each with ``final``.
+
+    An idx that has bits above ``params.idx_bits``, or could not be read, becomes the largest one,
+    which is in no table; ``failed`` tells, for a cycle, of one that could not be read. An array is
+    aligned to its elements, and has at least one.
+
+    ``requests`` ask for at most 512 bytes each, up to a multiple of 512; ``beats`` of them always
+    find room. An array is taken when all of the one before have left.
+
+    Throughput: an idx a cycle, while ``params.idx_chunks`` chunks cover the latency of host memory.
+    Latency: :attr:`request_latency` from an array to its first request, :attr:`latency` from a beat
+    to its first idx.
+    """
+
+    request_latency = 2
+
+    def __init__(self, params: GatherEngineParams) -> None:
+        self.waiting = FifoParams(
+            width=params.idx_beat.size, depth=params.idx_chunks * params.chunk_beats
+        )
+        self.latency = self.waiting.latency + 1
+        super().__init__(
+            params,
+            {
+                "arrays": In(stream.Signature(params.idx_array)),
+                "requests": Out(stream.Signature(params.reads.cutter.request)),
+                "beats": In(stream.Signature(params.reads.beat)),
+                "idxs": Out(stream.Signature(params.gather.idx)),
+                "failed": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.waiting = waiting = Fifo(self.waiting)
+        beat = Signal(self.params.idx_beat)
+        given = self.beats.payload
+        m.d.comb += [
+            beat.data.eq(given.data),
+            beat.dwords.eq(given.bytes[2:]),
+            beat.last.eq(given.last),
+            beat.failed.eq(given.cause != given.cause.shape().NONE),
+            waiting.i.payload.eq(beat),
+            waiting.i.valid.eq(self.beats.valid),
+            self.beats.ready.eq(waiting.i.ready),
+        ]
+        wide = Signal(reset_less=True)
+        left = Signal(COUNT_BITS)  # idxs that have not left
+        chunk_left = self.give(m, waiting, wide, left)
+        self.ask(m, wide, left, chunk_left)
+        return m
+
+    def ask(self, m: Module, wide: Signal, left: Signal, chunk_left: Signal) -> None:
+        """Take an array, and ask for it, a chunk when there is room for one."""
+        array, request = self.arrays.payload, self.requests.payload
+        at = Signal(62, reset_less=True)  # the next dword
+        unasked = Signal(COUNT_BITS + 1)  # dwords from there on
+        size = Signal(bits_for(CHUNK_DWORDS), reset_less=True)  # of the next chunk
+        sized = Signal()
+        chunks = Signal(range(self.params.idx_chunks + 1))  # that were asked for, and wait
+        room = Signal.like(size)
+        goes = self.requests.valid & self.requests.ready
+        m.d.comb += [
+            room.eq(CHUNK_DWORDS - at[:PLACE_BITS]),
+            self.arrays.ready.eq(~left.any() & ~self.idxs.valid),
+            self.requests.valid.eq(sized & ~chunks[-1]),
+            request.address.eq(Cat(Const(0, 2), at)),
+            request.bytes.eq(size << 2),
+        ]
+        more = unasked[len(size) :].any() | (unasked[: len(size)] > room)
+        m.d.sync += [
+            chunks.eq(chunks + goes - chunk_left),
+            size.eq(Mux(more, room, unasked[: len(size)])),
+            sized.eq(unasked.any() & ~goes),
+        ]
+        with m.If(goes):
+            m.d.sync += [at.eq((at + size)[: len(at)]), unasked.eq(unasked - size)]
+        with m.If(self.arrays.valid & self.arrays.ready):
+            m.d.sync += [
+                at.eq(array.address[2:]),
+                unasked.eq(Mux(array.wide, array.count << 1, array.count)),
+                wide.eq(array.wide),
+                left.eq(array.count),
+            ]
+
+    def give(self, m: Module, waiting: Fifo, wide: Signal, left: Signal) -> Signal:
+        """Let idxs leave; return whether the last one of a chunk does."""
+        lanes, bits = self.params.reads.lanes, self.params.idx_bits
+        beat = self.params.idx_beat(waiting.o.payload)
+        place = Signal(range(lanes))  # of the next idx in the beat
+        free, moves, ends, chunk_left = Signal(), Signal(), Signal(), Signal()
+        dwords = [beat.data.word_select(k, IDX_BITS) for k in range(lanes)]
+        low = Value.cast(Array(dwords)[place])
+        high = Value.cast(Array(dwords[1::2])[place[1:]])
+        over = wide & high.any()
+        if bits < IDX_BITS:
+            over = over | low[bits:].any()
+        behind = place + Mux(wide, 2, 1)
+        idx = data_register(m, self.idxs.payload)
+        m.d.comb += [
+            free.eq(~self.idxs.valid | self.idxs.ready),
+            moves.eq(free & waiting.o.valid),
+            ends.eq(behind == beat.dwords),
+            waiting.o.ready.eq(free & ends),
+            chunk_left.eq(moves & ends & beat.last),
+        ]
+        m.d.sync += self.failed.eq(moves & beat.failed)
+        with m.If(free):
+            m.d.sync += [
+                self.idxs.valid.eq(waiting.o.valid),
+                idx.idx.eq(Mux(beat.failed | over, Const(-1, bits), low[:bits])),
+                idx.final.eq(left == 1),
+            ]
+        with m.If(moves):
+            m.d.sync += [place.eq(Mux(ends, 0, behind)[: len(place)]), left.eq(left - 1)]
+        return chunk_left

@@ -1,0 +1,144 @@
+"""Declares a gather engine's registers, once for the hardware, the driver and the documentation."""
+
+from hdl.common.register_parts import (
+    buses_register,
+    choice,
+    chosen,
+    commands,
+    identity_registers,
+    memory_timeout,
+    single,
+)
+from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw, wide
+from hdl.gather.engine_counters import ENGINE_COUNTERS
+from hdl.gather.engine_params import (
+    COUNT_BITS,
+    REGISTER_ADDRESS_BITS,
+    TAG_BITS,
+    GatherEngineParams,
+)
+from hdl.gather.params import ReadOrder
+from hdl.pcie.read_share import COUNT_BITS as UNDER_WAY_BITS
+
+IDENTITY = 0x47544852  #: "GTHR"
+VERSION = 1
+BUSES = ("device",)  #: buses of memories
+
+IDENTITY_REGISTERS = (
+    *identity_registers(
+        "Identifies the design as a gather engine.",
+        IDENTITY,
+        VERSION,
+        ro("idx_bits", 7, "tells how many bits an idx has; longer ones are in no table"),
+        ro("stride_bits", 6, "tells how many bits the bytes from row to row have"),
+        ro("device_address_bits", 7, "tells how many bits an address of device memory has"),
+        ro("work_queue", 7, "tells how many work requests can wait"),
+    ),
+)
+
+CONTROL_REGISTERS = (
+    commands(
+        pulse("submit", "puts the work request into the queue"),
+        pulse("clear_counters", "sets all counters to 0"),
+        pulse("revive_buses", "takes a broken bus into use again, if it owes nothing"),
+    ),
+    Register(
+        "state",
+        "Tells what the engine does.",
+        (
+            ro("busy", 1, "tells that a work request is carried out"),
+            ro("queue_full", 1, "tells that the queue takes no work request now"),
+            ro("refused", 1, "tells that the last submit failed, as the queue was full"),
+            ro("reads_owed", 1, "tells that the host has still to answer reads"),
+            ro("registers_silent", 1, "tells that a register has not answered the completer"),
+        ),
+    ),
+    buses_register("Tells the state of the bus to device memory.", BUSES),
+    memory_timeout("a read of the host's memory, or the bus of device memory,", "a request"),
+    Register(
+        "limits",
+        "Sets how much of the host's bandwidth the engine may take.",
+        (
+            rw(
+                "most_reads",
+                UNDER_WAY_BITS,
+                "sets how many requests of reads may be under way; 0: as many as there are tags",
+            ),
+        ),
+    ),
+)
+
+REQUEST_REGISTERS = (
+    Register(
+        "request",
+        "Sets the work request that submit puts into the queue.",
+        (
+            rw("tag", TAG_BITS, "sets the host's name for the work request"),
+            rw("wide", 1, "takes idxs of 8 bytes; 0: of 4"),
+            rw(
+                "order",
+                2,
+                "sets how rows are read: MERGED, each by as few reads as there can be; ALIGNED, by"
+                " lines of 128 bytes; NAIVE, by 128 bytes from the row's begin on, as a GPU does"
+                " that does not align its threads",
+                enum=names_of(ReadOrder),
+            ),
+        ),
+    ),
+    *wide("idx_address", "Sets where in host memory the idxs are, aligned to one of them."),
+    single(rw("count", COUNT_BITS, "sets the number of idxs"), "Sets how many rows are gathered."),
+    *wide("base", "Sets where in host memory the table begins, a multiple of 4."),
+    single(
+        rw("rows", 32, "sets the number of rows of the table, at least 1, less than 2 ** idx_bits"),
+        "Sets how many rows the table has; the row of an idx that is not less is zero.",
+    ),
+    single(
+        rw("row_bytes", 13, "sets the bytes of a row, a multiple of 4, 4..4096"),
+        "Sets how long a row is.",
+    ),
+    single(
+        rw(
+            "stride",
+            17,
+            "sets the bytes from row to row, a multiple of 4, less than 2 ** stride_bits",
+        ),
+        "Sets how far apart rows are in the table.",
+    ),
+    *wide("destination", "Sets where in device memory the first row goes, a multiple of 4."),
+    *wide(
+        "completion",
+        "Sets where in host memory the 16 bytes go that say what became of the work request, a"
+        " multiple of 16; of an address that is none, the lowest 4 bits are taken as 0.",
+    ),
+)
+
+COUNTER_REGISTERS = (
+    Register(
+        "counter_choice",
+        "Chooses the counter to read.",
+        (choice(ENGINE_COUNTERS, "engine", "the engine"),),
+    ),
+    chosen(ENGINE_COUNTERS, "engine", "the engine"),
+)
+
+
+def engine_registers(params: GatherEngineParams) -> RegisterMap:
+    """Return the register map of an engine; the same for all sizes, so that one driver fits all."""
+    return RegisterMap(
+        "gather_engine",
+        IDENTITY_REGISTERS + CONTROL_REGISTERS + REQUEST_REGISTERS + COUNTER_REGISTERS,
+        address_bits=REGISTER_ADDRESS_BITS,
+        constants=constants(params),
+    )
+
+
+def constants(params: GatherEngineParams) -> dict[str, int]:
+    """Return the values of the fields that never change."""
+    return {
+        "identity": IDENTITY,
+        "version": VERSION,
+        "idx_bits": params.idx_bits,
+        "stride_bits": params.stride_bits,
+        "device_address_bits": params.address_bits,
+        "work_queue": params.requests,
+    }

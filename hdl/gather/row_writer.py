@@ -1,0 +1,137 @@
+"""Writes rows to device memory."""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
+
+from hdl.common.axi_write_port import AxiWritePort
+from hdl.common.bus_watch import BUS, WATCH
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.gather.engine_params import BURST_BEATS, OUTSTANDING, GatherEngineParams
+
+DEPTH = 4 * BURST_BEATS  #: beats that can wait, at least those of a burst
+
+#: What is told, for a cycle each, to be counted.
+EVENTS = data.StructLayout({"burst": 1, "beat": 1, "failed": 1})
+
+
+class RowWriter(Component):
+    """Joined ``rows`` go to device memory, from the dword ``address`` on, after each ``begin``.
+
+    The first beat's dwords below that address are not written. A burst ends where its address is a
+    multiple of 16 beats, and is asked for when all of it is there. ``done``, for a cycle: all rows
+    up to a ``last`` beat have been written and answered; ``failed``, until the next ``begin``:
+    device memory has refused some of them. ``address`` holds still from ``begin`` to ``done``.
+
+    Throughput: a beat a cycle. Latency: :attr:`latency` from a burst's last beat to ``m_axi``.
+    Stalls: ``rows`` wait while 64 beats wait, or 64 bursts have no answer. ``watch`` and ``bus``
+    are those of an :class:`hdl.common.axi_write_port.AxiWritePort`.
+    """
+
+    latency = 1 + AxiWritePort.latency
+
+    def __init__(self, params: GatherEngineParams) -> None:
+        super().__init__(
+            params,
+            {
+                "address": In(params.address_bits),
+                "begin": In(1),
+                "rows": In(stream.Signature(params.gather.beat)),
+                "done": Out(1),
+                "failed": Out(1),
+                "events": Out(EVENTS),
+                "watch": In(WATCH),
+                "bus": Out(BUS),
+                "m_axi": Out(params.axi),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.port = port = AxiWritePort(self.params.port)
+        connect(m, port.axi, flipped(self.m_axi))
+        bursts, moves, closes = self.cut(m, port)
+        self.hold(m, port, moves, closes)
+        ended = Signal()  # the last burst is under way
+        open_bursts = Signal(range(OUTSTANDING + 2))  # without an answer
+        goes = bursts.valid & bursts.ready
+        m.d.comb += [
+            port.watch.eq(self.watch),
+            self.bus.eq(port.bus),
+            self.events.burst.eq(goes),
+            self.events.beat.eq(moves),
+            self.events.failed.eq(port.answers.valid & port.answers.failed),
+            self.done.eq(ended & ~bursts.valid & ~open_bursts.any()),
+        ]
+        m.d.sync += open_bursts.eq(open_bursts + goes - port.answers.valid)
+        with m.If(self.begin):
+            m.d.sync += self.failed.eq(0)
+        with m.Elif(port.answers.valid & port.answers.failed):
+            m.d.sync += self.failed.eq(1)
+        with m.If(moves & self.rows.payload.last):
+            m.d.sync += ended.eq(1)
+        with m.Elif(self.done):
+            m.d.sync += ended.eq(0)
+        return m
+
+    def cut(self, m: Module, port: AxiWritePort) -> tuple[Any, Value, Value]:
+        """Ask for bursts; return them, whether a beat moves, and whether a burst ends with it."""
+        index_bits = self.params.address_bits - self.params.beat_bits
+        index = Signal(index_bits, reset_less=True)  # of the next beat in memory
+        start = Signal(index_bits, reset_less=True)  # of the burst's first one
+        fresh = Signal(init=1)  # no beat of the burst has come
+        burst = Signal(self.params.port.burst, reset_less=True)
+        place_bits = exact_log2(BURST_BEATS)
+        closes, moves = Signal(), Signal()
+        bursts = port.bursts
+        first = Mux(fresh, index, start)
+        m.d.comb += [
+            closes.eq(self.rows.payload.last | index[:place_bits].all()),
+            moves.eq(self.rows.valid & self.rows.ready),
+            bursts.payload.eq(burst),
+        ]
+        with m.If(bursts.ready):
+            m.d.sync += bursts.valid.eq(0)
+        with m.If(moves):
+            m.d.sync += [index.eq(index + 1), start.eq(first), fresh.eq(closes)]
+            with m.If(closes):
+                m.d.sync += [
+                    bursts.valid.eq(1),
+                    burst.address.eq(first << self.params.beat_bits),
+                    burst.length.eq((index - first)[:place_bits]),
+                ]
+        with m.If(self.begin):
+            m.d.sync += [index.eq(self.address[self.params.beat_bits :]), fresh.eq(1)]
+        return bursts, moves, closes
+
+    def hold(self, m: Module, port: AxiWritePort, moves: Value, closes: Value) -> None:
+        """Let beats wait until their burst has been asked for."""
+        lanes, row = self.params.reads.lanes, self.rows.payload
+        layout = data.StructLayout({"data": self.params.data_bits, "strobes": lanes, "last": 1})
+        m.submodules.beats = beats = Fifo(FifoParams(width=layout.size, depth=DEPTH, style="block"))
+        begins = Signal()  # the next beat is the first
+        skip = self.address[2 : self.params.beat_bits]
+        given, beat = Signal(layout), layout(beats.o.payload)
+        free = ~port.bursts.valid | port.bursts.ready
+        enables = ((row.bytes[2:] > k) & ~(begins & (skip > k)) for k in range(lanes))
+        m.d.comb += [
+            self.rows.ready.eq(beats.i.ready & free),
+            given.data.eq(row.data),
+            given.strobes.eq(Cat(*enables)),
+            given.last.eq(closes),
+            beats.i.payload.eq(given),
+            beats.i.valid.eq(moves),
+            port.beats.valid.eq(beats.o.valid),
+            port.beats.payload.data.eq(beat.data),
+            port.beats.payload.strobes.eq(Cat(bit.replicate(4) for bit in beat.strobes)),
+            port.beats.payload.last.eq(beat.last),
+            beats.o.ready.eq(port.beats.ready),
+        ]
+        with m.If(self.begin):
+            m.d.sync += begins.eq(1)
+        with m.Elif(moves):
+            m.d.sync += begins.eq(0)

@@ -1,0 +1,148 @@
+"""Carries out work requests, one at a time."""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.gather.engine_params import (
+    COMPLETION,
+    COMPLETION_BYTES,
+    WORK,
+    GatherEngineParams,
+    Outcome,
+)
+from hdl.gather.params import ROW_READ
+from hdl.gather.work_judge import WorkJudge
+
+
+class WorkControl(Component):
+    """Takes ``work`` into a queue, and carries it out in its order (:data:`WORK`).
+
+    A request that is legal gives ``table`` and ``destination``, which hold still until it has
+    ended, and begins with ``arrays``, whose idxs are to be read; ``begin`` is high for that cycle.
+    It ends when all rows are written (``written``, with ``write_failed``). What came of it
+    (:data:`COMPLETION`) goes to the host by ``writes`` and ``data``, those of a
+    :class:`hdl.pcie.requester.Requester`; when it has been ``sent``, ``told`` is high for a cycle,
+    and the next request begins. ``read`` tells of each row, ``idx_failed`` of an idx that could not
+    be read. One without idxs ends at once.
+    """
+
+    def __init__(self, params: GatherEngineParams) -> None:
+        writes = params.requester.writes
+        super().__init__(
+            params,
+            {
+                "work": In(stream.Signature(WORK)),
+                "busy": Out(1),
+                "table": Out(params.gather.table),
+                "destination": Out(params.address_bits),
+                "arrays": Out(stream.Signature(params.idx_array)),
+                "begin": Out(1),
+                "read": In(ROW_READ),
+                "idx_failed": In(1),
+                "written": In(1),
+                "write_failed": In(1),
+                "writes": Out(stream.Signature(writes.cutter.request)),
+                "data": Out(stream.Signature(params.data_bits)),
+                "sent": In(writes.sent),
+                "told": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.queue = queue = Fifo(
+            FifoParams(width=WORK.size, depth=self.params.requests, style="distributed")
+        )
+        m.submodules.judge = judge = WorkJudge(self.params)
+        work = Signal(WORK, reset_less=True)
+        judged = Signal(range(WorkJudge.latency + 1))
+        empty = Signal()
+        m.d.comb += [
+            queue.i.payload.eq(self.work.payload),
+            queue.i.valid.eq(self.work.valid),
+            self.work.ready.eq(queue.i.ready),
+            judge.work.eq(work),
+        ]
+        m.d.sync += empty.eq(~work.count.any())
+        self.lay_out(m, work)
+        with m.FSM() as fsm:
+            with m.State("IDLE"):
+                m.d.comb += queue.o.ready.eq(1)
+                m.d.sync += [work.eq(queue.o.payload), judged.eq(0)]
+                with m.If(queue.o.valid):
+                    m.next = "JUDGE"
+            with m.State("JUDGE"):
+                m.d.sync += judged.eq(judged + 1)
+                with m.If(judged == WorkJudge.latency):
+                    m.next = "BEGIN"
+                    with m.If(judge.illegal | empty):
+                        m.next = "TELL"
+            with m.State("BEGIN"):
+                m.d.comb += [self.arrays.valid.eq(1), self.begin.eq(self.arrays.ready)]
+                with m.If(self.arrays.ready):
+                    m.next = "RUN"
+            with m.State("RUN"), m.If(self.written):
+                m.next = "TELL"
+            with m.State("TELL"):
+                m.d.comb += self.writes.valid.eq(1)
+                with m.If(self.writes.ready):
+                    m.next = "GIVE"
+            with m.State("GIVE"):
+                m.d.comb += self.data.valid.eq(1)
+                with m.If(self.data.ready):
+                    m.next = "SENT"
+            with m.State("SENT"), m.If(self.sent.valid):
+                m.d.comb += self.told.eq(1)
+                m.next = "IDLE"
+        m.d.comb += self.busy.eq(~fsm.ongoing("IDLE"))
+        self.tell(m, work, judge, fsm.ongoing("JUDGE"))
+        return m
+
+    def lay_out(self, m: Module, work: Any) -> None:
+        """Give the parts what they need of the request."""
+        m.d.comb += [
+            *(self.table[name].eq(work[name]) for name in ("base", "row_bytes", "order")),
+            self.table.rows.eq(work.rows[: len(self.table.rows)]),
+            self.table.stride.eq(work.stride[: len(self.table.stride)]),
+            self.destination.eq(work.destination[: len(self.destination)]),
+            self.arrays.payload.address.eq(work.idx_address),
+            self.arrays.payload.count.eq(work.count),
+            self.arrays.payload.wide.eq(work.wide),
+            self.writes.payload.address.eq(Cat(work.completion[:4] & 0, work.completion[4:])),
+            self.writes.payload.bytes.eq(COMPLETION_BYTES),
+        ]
+
+    def tell(self, m: Module, work: Any, judge: WorkJudge, clear: Any) -> None:
+        """Count rows that are not what the host wanted, and say how the request has ended."""
+        found, read = Signal(COMPLETION), self.read
+        beyond, failed = Signal.like(found.beyond), Signal.like(found.failed)
+        unread = Signal()  # an idx
+        m.d.sync += [
+            beyond.eq(beyond + (read.valid & read.beyond)),
+            failed.eq(failed + (read.valid & read.failed & ~read.beyond)),
+            unread.eq(unread | self.idx_failed),
+        ]
+        with m.If(clear):
+            m.d.sync += [beyond.eq(0), failed.eq(0), unread.eq(0)]
+        reasons = (
+            (judge.illegal, Outcome.ILLEGAL),
+            (self.write_failed, Outcome.WRITE),
+            (unread, Outcome.IDXS),
+            (failed.any(), Outcome.ROWS),
+        )
+        outcome = Outcome.DONE
+        for happened, name in reversed(reasons):
+            outcome = Mux(happened, name, outcome)
+        m.d.comb += [
+            found.tag.eq(work.tag),
+            found.outcome.eq(outcome),
+            found.beyond.eq(beyond),
+            found.failed.eq(failed),
+            found.done.eq(1),
+            self.data.payload.eq(found),
+        ]

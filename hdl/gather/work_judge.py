@@ -1,0 +1,56 @@
+"""Judges whether a work request can be carried out."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import delay, over
+from hdl.common.component import Component
+from hdl.gather.engine_params import WORK, GatherEngineParams
+from hdl.gather.params import MOST_ROW, ReadOrder
+
+
+class WorkJudge(Component):
+    """``illegal``: ``work`` cannot be carried out (:mod:`sim.gather.golden.engine`).
+
+    Addresses and sizes are of whole dwords, those of idxs of whole idxs; a row has 4 to 4,096
+    bytes; the table has a row, and not so many that the largest idx is in it; all rows are inside
+    device memory. Latency: :attr:`latency` from ``work``.
+    """
+
+    latency = 5
+
+    def __init__(self, params: GatherEngineParams) -> None:
+        super().__init__(params, {"work": In(WORK), "illegal": Out(1)})
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        work, params = self.work, self.params
+        bits = params.address_bits
+        size = Signal(len(work.count) + len(work.row_bytes), reset_less=True)  # bytes of all rows
+        end = Signal(max(bits, len(size)) + 1, reset_less=True)  # of them in device memory
+        m.d.sync += [
+            size.eq(work.count * work.row_bytes),
+            end.eq(work.destination[:bits] + delay(m, size, 1, "size")),
+        ]
+        faults = {
+            "idxs_split": work.idx_address[:2].any() | (work.wide & work.idx_address[2]),
+            "dwords_split": (
+                work.base[:2].any()
+                | work.row_bytes[:2].any()
+                | work.stride[:2].any()
+                | work.destination[:2].any()
+            ),
+            "row_size": ~work.row_bytes.any() | over(work.row_bytes, MOST_ROW),
+            "rows": ~work.rows.any() | work.rows[params.idx_bits :].any(),
+            "stride": work.stride[params.stride_bits :].any(),
+            "order": work.order > max(order.value for order in ReadOrder),
+            "completion_split": work.completion[:4].any(),
+            "outside": work.destination[bits:].any(),
+        }
+        found = Signal(len(faults) + 1)
+        m.d.sync += [
+            *(found[k].eq(fault) for k, fault in enumerate(faults.values())),
+            found[-1].eq(over(end, 1 << bits)),
+            self.illegal.eq(found.any()),
+        ]
+        return m

@@ -1,0 +1,159 @@
+"""Drives a gather engine as a host does, in a slot of a root complex that others wrote."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.triggers import ClockCycles, RisingEdge
+from cocotbext.axi import AxiResp
+
+from hdl.gather.engine import LIMITS
+from hdl.gather.engine_counters import ENGINE_COUNTERS
+from hdl.gather.engine_params import COMPLETION, COMPLETION_BYTES, GatherEngineParams
+from hdl.gather.registers import engine_registers
+from sim.gather.golden.engine import WorkRequest
+from sim.gather.surroundings.card_system import CardParams
+from sim.harness.payloads import pack, unpack
+from sim.harness.register_driver import RegisterDriver
+from sim.surroundings.pcie_host import HostModel
+
+BAR, BAR_BYTES = 0, 4096
+POLL_CYCLES = 50
+MOST_CREDITS = 15
+INTERRUPT_CYCLES = 4  #: until the block says that it has sent one
+WIDE = ("idx_address", "base", "destination", "completion")
+
+
+@dataclass
+class Answer:
+    """Holds what came of an access, as :class:`sim.harness.register_driver.RegisterDriver` has it.
+
+    What the host's root complex does not take raises an error by itself.
+    """
+
+    data: bytes = b""
+    resp: AxiResp = AxiResp.OKAY
+
+
+class BarMaster:
+    """Writes and reads registers behind a BAR, by the window through which the host sees it."""
+
+    def __init__(self, window: Any) -> None:
+        self.window = window
+
+    async def write(self, address: int, data: bytes) -> Answer:
+        """Write a register."""
+        await self.window.write(address, data)
+        return Answer()
+
+    async def read(self, address: int, length: int) -> Answer:
+        """Read a register, or two."""
+        return Answer(await self.window.read(address, length))
+
+
+class CardDriver:
+    """Writes a host's memory, submits work requests, waits for their completions.
+
+    Addresses of a :class:`sim.gather.golden.engine.WorkRequest` count from where the host's memory
+    for the engine begins. ``interrupts`` counts those that the card has asked for.
+    """
+
+    def __init__(self, dut: Any, params: CardParams, host: bytes) -> None:
+        self.dut, self.params = dut, params
+        self.interrupts = 0
+        dut.credits.value = MOST_CREDITS
+        dut.msix_enable.value = 1
+        dut.msix_sent.value = dut.msix_failed.value = 0
+        dut.settings.value = dut.access.value = 0
+        self.model = HostModel(
+            dut, "rq", "rc", "cq", "cc", bars=[(BAR, BAR_BYTES)], max_payload_size=1024
+        )
+        self.memory, self.base = self.model.memory(host)
+        self.registers: Any = None
+        cocotb.start_soon(self.answer_interrupts())
+
+    @property
+    def engine(self) -> GatherEngineParams:
+        """Return the sizes of the engine."""
+        return self.params.engine
+
+    async def begin(self, read_size: int = 2, payload: int = 1) -> None:
+        """Let the host find the card; sizes are codes of the largest: 128 bytes << code."""
+        self.dut.limits.value = pack(LIMITS, {"read": read_size, "payload": payload})
+        found = await self.model.begin(read_size, payload)
+        self.registers = RegisterDriver(
+            self.dut, BarMaster(found.bar_window[BAR]), engine_registers(self.engine)
+        )
+
+    async def answer_interrupts(self) -> None:
+        """Say of each interrupt, some cycles later, that the block has sent it."""
+        while True:
+            await RisingEdge(self.dut.msix_send)
+            self.interrupts += 1
+            await ClockCycles(self.dut.clk, INTERRUPT_CYCLES)
+            self.dut.msix_sent.value = 1
+            await RisingEdge(self.dut.clk)
+            self.dut.msix_sent.value = 0
+
+    def host(self) -> np.ndarray:
+        """Return the host's memory as it is, uint8."""
+        return np.frombuffer(bytes(self.memory.mem[:]), np.uint8)
+
+    async def submit(self, request: WorkRequest) -> None:
+        """Put a work request into the engine's queue."""
+        place, table = request.completion_address, request.table
+        self.memory.mem[place : place + COMPLETION_BYTES] = bytes(COMPLETION_BYTES)
+        await self.registers.write_wide(
+            idx_address=self.base + request.idx_address,
+            base=self.base + table.base,
+            destination=request.destination,
+            completion=self.base + place,
+        )
+        await self.registers.write(
+            tag=request.tag,
+            wide=int(request.idx_bytes == 8),
+            order=request.order,
+            count=request.count,
+            rows=table.rows,
+            row_bytes=table.row_bytes,
+            stride=table.stride,
+        )
+        await self.registers.write(submit=1)
+
+    async def completed(self, request: WorkRequest) -> dict[str, Any]:
+        """Wait until host memory says what became of a request; return that."""
+        place = request.completion_address
+        while True:
+            content = bytes(self.memory.mem[place : place + COMPLETION_BYTES])
+            found = unpack(COMPLETION, int.from_bytes(content, "little"))
+            if found["done"]:
+                return found
+            await ClockCycles(self.dut.clk, POLL_CYCLES)
+
+    async def device(self, start: int, size: int) -> bytes:
+        """Return bytes of device memory."""
+        beat_bytes = self.engine.beat_bytes
+        first, last = start // beat_bytes, (start + size - 1) // beat_bytes
+        content = b""
+        for beat in range(first, last + 1):
+            await self.fetch(beat)
+            content += int(self.dut.accessed.value).to_bytes(beat_bytes, "little")
+        skip = start - first * beat_bytes
+        return content[skip : skip + size]
+
+    async def fetch(self, beat: int) -> None:
+        """Reach a beat of device memory; what it holds is at ``accessed`` when this returns."""
+        layout = self.params.ram.access
+        self.dut.access.value = pack(layout, {"valid": 1, "beat": beat, "strobes": 0, "data": 0})
+        await RisingEdge(self.dut.clk)
+        self.dut.access.value = 0
+        await RisingEdge(self.dut.clk)
+
+    async def counters(self) -> dict[str, int]:
+        """Return all counters."""
+        found = {}
+        for number, (name, _) in enumerate(ENGINE_COUNTERS.counters):
+            await self.registers.write(engine_counter=number)
+            found[name] = await self.registers.read("engine_count")
+        return found

@@ -1,0 +1,85 @@
+"""Says what becomes of a work request of the gather engine: of device memory, and what is told.
+
+After "Large Graph Convolutional Network Training with GPU-Oriented Data Communication
+Architecture", 3.2: the accelerator itself brings the rows that idxs name, whose array lies in host
+memory too, and nobody gathers them before.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from sim.gather.golden.rows import Table, gather
+
+MOST_ROW = 4096  #: bytes
+ORDERS = 3  #: ways to read rows: merged, aligned, naive
+
+
+class Outcome(IntEnum):
+    """Names how a work request ends; of several reasons the first one here counts."""
+
+    DONE = 0  #: everything was written
+    ILLEGAL = 1  #: the request cannot be carried out, and nothing was written
+    WRITE = 2  #: device memory refused some of it, or did not answer
+    IDXS = 3  #: some idxs could not be read; their rows are zero
+    ROWS = 4  #: some rows could not be read; what is missing of them is zero
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkRequest:
+    """Describes a work request: which rows of which table go where."""
+
+    idx_address: int  #: of the array in host memory, a multiple of idx_bytes
+    count: int  #: of idxs
+    table: Table  #: in host memory
+    destination: int  #: of the first row in device memory, a multiple of 4; the others follow it
+    completion_address: int = 0  #: of 16 bytes in host memory, a multiple of 16
+    idx_bytes: int = 4  #: 4 or 8
+    order: int = 0
+    tag: int = 0  #: the host's name for the request
+
+    def legal(self, idx_bits: int, device_bytes: int) -> bool:
+        """Return whether an engine with idxs of ``idx_bits`` carries the request out."""
+        table = self.table
+        return (
+            self.idx_address % self.idx_bytes == 0
+            and table.base % 4 == table.row_bytes % 4 == table.stride % 4 == 0
+            and self.destination % 4 == 0
+            and self.completion_address % 16 == 0
+            and 4 <= table.row_bytes <= MOST_ROW
+            and 1 <= table.rows < 1 << idx_bits  # so the largest idx is in no table
+            and 0 <= self.order < ORDERS
+            and self.destination + self.count * table.row_bytes <= device_bytes
+        )
+
+    def idxs(self, host: np.ndarray) -> list[int]:
+        """Return the idxs that host memory, bytes from address 0 on, has for the request."""
+        end = self.idx_address + self.idx_bytes * self.count
+        return host[self.idx_address : end].view(f"<u{self.idx_bytes}").tolist()
+
+
+@dataclass(frozen=True)
+class Completion:
+    """Says what is told of a work request that has ended."""
+
+    tag: int
+    outcome: Outcome
+    beyond: int  #: rows that are zero because their idx is not in the table
+
+
+def carry_out(
+    host: np.ndarray, device: np.ndarray, request: WorkRequest, idx_bits: int = 32
+) -> Completion:
+    """Write ``table[idx]`` of each idx into ``device``, row behind row; return what is told.
+
+    Both memories are uint8 from address 0 on. The row of an idx that is not in the table is zero.
+    """
+    if not request.legal(idx_bits, len(device)):
+        return Completion(request.tag, Outcome.ILLEGAL, 0)
+    rows = gather(host, request.table, request.idxs(host))
+    nothing = bytes(request.table.row_bytes)
+    content = b"".join(nothing if row is None else row for row in rows)
+    end = request.destination + len(content)
+    device[request.destination : end] = np.frombuffer(content, np.uint8)
+    return Completion(request.tag, Outcome.DONE, sum(row is None for row in rows))

@@ -1,0 +1,81 @@
+"""Simulates a card with a gather engine: the engine and its device memory, apart from a host."""
+
+from dataclasses import dataclass, field
+
+from amaranth.hdl import Module
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.gather.engine import GatherEngine
+from hdl.gather.engine_params import GatherEngineParams
+from sim.surroundings.axi_ram import AxiRam, AxiRamParams
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardParams:
+    """Sets the sizes of the engine, and with them of the rest."""
+
+    engine: GatherEngineParams = field(default_factory=GatherEngineParams)
+
+    @property
+    def suffix(self) -> str:
+        """Return the end of the module's name: the engine's sizes."""
+        return self.engine.suffix
+
+    @property
+    def ram(self) -> AxiRamParams:
+        """Return the sizes of device memory, which a test reads as its processor."""
+        return AxiRamParams(
+            address_bits=self.engine.address_bits, data_bits=self.engine.data_bits, processor=True
+        )
+
+
+class CardSystem(Component):
+    """Has the ports of a :class:`hdl.gather.engine.GatherEngine` to the block for PCI Express.
+
+    ``settings``, ``access``, ``accessed``, ``dump`` and ``lost`` are those of device memory
+    (:class:`sim.surroundings.axi_ram.AxiRam`), which is the RAM number 0.
+    """
+
+    def __init__(self, params: CardParams) -> None:
+        engine = GatherEngine(params.engine)
+        self.outside = {
+            name: member
+            for name, member in engine.signature.members.items()
+            if not name.startswith("m_axi")
+        }
+        super().__init__(
+            params,
+            {
+                **self.outside,
+                "settings": In(params.ram.settings),
+                "access": In(params.ram.access),
+                "accessed": Out(params.ram.data_bits),
+                "lost": Out(32),
+                "dump": In(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.engine = engine = GatherEngine(self.params.engine)
+        m.submodules.memory = memory = AxiRam(self.params.ram)
+        for name, member in self.outside.items():
+            inside, port = getattr(engine, name), getattr(self, name)
+            if member.is_signature:
+                ends = (flipped(port), inside) if member.flow == In else (inside, flipped(port))
+                connect(m, *ends)
+            else:
+                m.d.comb += inside.eq(port) if member.flow == In else port.eq(inside)
+        for name, member in engine.m_axi.signature.members.items():
+            ends = getattr(engine.m_axi, name), getattr(memory.axi, name)
+            target, source = ends if member.flow == In else reversed(ends)
+            m.d.comb += target.eq(source)
+        m.d.comb += [
+            memory.settings.eq(self.settings),
+            memory.access.eq(self.access),
+            memory.dump.eq(self.dump),
+            self.accessed.eq(memory.accessed),
+            self.lost.eq(memory.lost),
+        ]
+        return m

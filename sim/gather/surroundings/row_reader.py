@@ -1,0 +1,61 @@
+"""Puts the datapath of a gather in front of a requester of its own."""
+
+from amaranth.hdl import Module
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.gather.datapath import GatherDatapath
+from hdl.gather.params import ROW_READ, GatherParams
+from hdl.pcie.axis import PcieStreamSignature, rc_user, rq_user
+from hdl.pcie.read_requester import ReadRequester
+
+
+class RowReader(Component):
+    """Has the ports of both that lead out of them.
+
+    Latency: :attr:`request_latency` from an idx to RQ, :attr:`latency` from a row's last completion
+    on ``rc`` to its first beat if it has but one.
+    """
+
+    request_latency = GatherDatapath.request_latency + ReadRequester.request_latency
+
+    def __init__(self, params: GatherParams) -> None:
+        bits = params.reads.data_bits
+        self.latency = ReadRequester(params.reads).latency + GatherDatapath.latency
+        super().__init__(
+            params,
+            {
+                "table": In(params.table),
+                "joined": In(1),
+                "first": In(params.reads.lane_bits),
+                "limit": In(3),
+                "idxs": In(stream.Signature(params.idx)),
+                "rows": Out(stream.Signature(params.beat)),
+                "read": Out(ROW_READ),
+                "idle": Out(1),
+                "rq": Out(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
+                "rc": In(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.datapath = datapath = GatherDatapath(self.params)
+        m.submodules.reader = reader = ReadRequester(self.params.reads)
+        connect(m, flipped(self.idxs), datapath.idxs)
+        connect(m, datapath.rows, flipped(self.rows))
+        connect(m, datapath.requests, reader.requests)
+        connect(m, reader.beats, datapath.parts)
+        connect(m, reader.rq, flipped(self.rq))
+        connect(m, flipped(self.rc), reader.rc)
+        m.d.comb += [
+            datapath.table.eq(self.table),
+            datapath.joined.eq(self.joined),
+            datapath.first.eq(self.first),
+            datapath.limit.eq(self.limit),
+            self.read.eq(datapath.read),
+            reader.limit.eq(datapath.read_limit),
+            self.idle.eq(reader.idle),
+        ]
+        return m

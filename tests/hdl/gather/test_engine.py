@@ -1,0 +1,340 @@
+"""The whole engine: work requests of a host that others wrote, device memory byte by byte."""
+
+import random
+from dataclasses import replace
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.triggers import ClockCycles
+
+from hdl.gather.engine_params import COMPLETION_BYTES, GatherEngineParams, Outcome
+from hdl.gather.params import ReadOrder
+from sim.gather.card_driver import CardDriver
+from sim.gather.golden.engine import WorkRequest, carry_out
+from sim.gather.golden.rows import Table
+from sim.gather.surroundings.card_system import CardParams, CardSystem
+from sim.harness.payloads import pack
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.surroundings.axi_memory import Fault
+from sim.surroundings.axi_ram import RAM_ARRAY, ram_file
+
+SIZES = [
+    CardParams(
+        engine=GatherEngineParams(
+            data_bits=256,
+            tags=32,
+            idx_bits=20,
+            stride_bits=14,
+            address_bits=16,
+            idx_chunks=2,
+            requests=2,
+        )
+    ),
+    CardParams(engine=GatherEngineParams(tags=64, address_bits=16)),
+]
+HOST_BYTES, DEVICE_BYTES = 1 << 16, 1 << 16
+IDXS, TABLE, COMPLETIONS = 0, 1 << 13, HOST_BYTES - 256  #: what lies where, in the host's memory
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_gather_engine(params, tmp_path):
+    memory = tmp_path / "device.bin"
+    memory.write_bytes(bytes(DEVICE_BYTES))
+    simulate(
+        CardSystem(params),
+        __name__,
+        plusargs=[ram_file(0, memory)],
+        extra_sources=[RAM_ARRAY],
+    )
+
+
+class Bench:
+    """A card whose host's memory has random bytes, and idxs and completions where they are said."""
+
+    def __init__(self, dut):
+        self.params = params_in_simulator(CardParams)
+        self.dut = dut
+        self.card = CardDriver(dut, self.params, random.randbytes(HOST_BYTES))
+        self.settings = {name: 0 for name, _ in self.params.ram.settings}
+
+    async def begin(self, read_size=2, **settings):
+        """Set device memory's ``settings``, and let the host find the card."""
+        self.set(**settings)
+        await self.card.begin(read_size)
+
+    def set(self, **settings):
+        self.settings |= settings
+        self.dut.settings.value = pack(self.params.ram.settings, self.settings)
+
+    def request(self, table, idxs, *, idx_bytes=4, offset=0, completion=0, **others):
+        """Put idxs into the host's memory, and return the request of them."""
+        place = IDXS + idx_bytes * offset
+        array = np.array(idxs, f"<u{idx_bytes}").tobytes()
+        assert place + len(array) <= TABLE
+        self.card.memory.mem[place : place + len(array)] = array
+        return WorkRequest(
+            idx_address=place,
+            count=len(idxs),
+            table=table,
+            idx_bytes=idx_bytes,
+            completion_address=COMPLETIONS + COMPLETION_BYTES * completion,
+            **{"destination": 0, **others},
+        )
+
+    async def gather(self, *requests):
+        """Carry requests out, one behind the other; compare all that the host can see."""
+        before = np.frombuffer(await self.card.device(0, DEVICE_BYTES), np.uint8)
+        wanted = before.copy()
+        asked = self.card.interrupts
+        for request in requests:
+            await self.card.submit(request)
+        for request in requests:
+            found = await self.card.completed(request)
+            told = carry_out(self.card.host(), wanted, request, self.params.engine.idx_bits)
+            assert found["tag"] == told.tag
+            assert int(found["outcome"].value) == told.outcome
+            assert (found["beyond"], found["failed"]) == (told.beyond, 0)
+            assert (found["reserved"], found["zero"]) == (0, 0)
+        device = np.frombuffer(await self.card.device(0, DEVICE_BYTES), np.uint8)
+        different = np.flatnonzero(device != wanted)
+        assert not len(different), f"device memory differs from byte {different[0]:#x} on"
+        assert not self.dut.lost.value
+        assert 1 <= self.card.interrupts - asked <= len(requests)
+
+
+def some_table(row_bytes):
+    """A table of rows at any dword, packed or padded, with room around it."""
+    stride = row_bytes + random.choice([0, 0, 4, 12, 64])
+    base = TABLE + 4 * random.randrange(1 << 10)
+    rows = (COMPLETIONS - base) // stride
+    return Table(base=base, rows=rows, row_bytes=row_bytes, stride=stride)
+
+
+def some_idxs(table, count):
+    """Idxs of a table, some of them twice, one of them in it no more."""
+    idxs = [random.randrange(table.rows) for _ in range(count)]
+    idxs[random.randrange(count)] = idxs[0]
+    idxs[random.randrange(count)] = random.choice([table.rows, table.rows - 1])
+    return idxs
+
+
+def destination(size):
+    """Anywhere in device memory that rows fit."""
+    return 4 * random.randrange((DEVICE_BYTES - size) // 4 + 1)
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+@cocotb.parametrize(order=list(ReadOrder), stalls=[False, True])
+async def every_byte_of_rows(dut, order, stalls):
+    """Sizes around those of dwords, sectors, lines, beats, reads; both kinds of idxs."""
+    bench = Bench(dut)
+    stall = 128 * stalls
+    await bench.begin(aw_stall=stall, w_stall=stall, b_stall=stall, write_latency=100 * stalls)
+    for size in [4, 60, 64, 132, 1028, 4 * random.randrange(1, 300), 4096]:
+        table = some_table(size)
+        idxs = some_idxs(table, random.randrange(1, 4) if size > 1000 else random.randrange(1, 40))
+        request = bench.request(
+            table,
+            idxs,
+            idx_bytes=random.choice([4, 8]),
+            offset=random.randrange(100),
+            order=order.value,
+            destination=destination(size * len(idxs)),
+            tag=random.randrange(1 << 16),
+        )
+        await bench.gather(request)
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+@cocotb.parametrize(read_size=[0, 2], idx_bytes=[4, 8])
+async def many_idxs(dut, read_size, idx_bytes):
+    """More than are read ahead, from any place in a chunk on, at each size of reads."""
+    bench = Bench(dut)
+    await bench.begin(read_size)
+    table = some_table(8)
+    count = 600
+    await bench.gather(
+        bench.request(
+            table,
+            some_idxs(table, count),
+            idx_bytes=idx_bytes,
+            offset=random.randrange(200),
+            destination=destination(8 * count),
+        )
+    )
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+async def requests_that_wait(dut):
+    """As many as the queue holds beside the one that runs; one more is refused."""
+    bench = Bench(dut)
+    await bench.begin()
+    table = some_table(256)
+    made = [
+        bench.request(
+            table,
+            some_idxs(table, 16),
+            offset=20 * k,
+            completion=k,
+            tag=k,
+            destination=destination(16 * 256),
+        )
+        for k in range(2)
+    ]
+    await bench.gather(*made)
+    nothing = replace(made[0], count=0)
+    await bench.gather(nothing)
+    registers = bench.card.registers
+    await registers.write(most_reads=1)
+    long = bench.request(table, some_idxs(table, 100), completion=3)
+    await bench.card.submit(long)
+    taken = 1
+    while not await registers.read("refused"):
+        await registers.write(submit=1)
+        taken += 1
+    assert await registers.read("queue_full")
+    queue = bench.params.engine.requests
+    assert taken - 1 == queue + 1
+    while await registers.read("busy") or await registers.read("queue_full"):
+        await ClockCycles(dut.clk, 100)
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+async def what_is_illegal_is_refused(dut):
+    """Each fault alone, with the one that is not a fault beside it."""
+    bench = Bench(dut)
+    await bench.begin()
+    table = Table(base=TABLE, rows=30, row_bytes=60, stride=64)
+    good = bench.request(table, some_idxs(table, 5), idx_bytes=8, offset=3)
+    engine = bench.params.engine
+    rooms = [
+        replace(good, destination=DEVICE_BYTES - 5 * 60),
+        replace(good, table=replace(table, rows=(1 << engine.idx_bits) - 1)),
+    ]
+    for request in [good, rooms[0]]:
+        await bench.gather(request)
+    wrong = [
+        replace(good, idx_address=good.idx_address + 4),
+        replace(good, idx_address=good.idx_address + 2, idx_bytes=4),
+        replace(good, destination=DEVICE_BYTES - 5 * 60 + 4),
+        replace(good, destination=1 << 60),
+        replace(good, destination=2),
+        replace(good, order=3),
+        replace(good, table=replace(table, rows=0)),
+        replace(good, table=replace(table, row_bytes=0)),
+        replace(good, table=replace(table, row_bytes=4100)),
+        replace(good, table=replace(table, row_bytes=58)),
+        replace(good, table=replace(table, stride=66)),
+        replace(good, table=replace(table, base=TABLE + 2)),
+    ]
+    for request in wrong:
+        await bench.gather(request)
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+async def a_place_of_completion_that_is_none(dut):
+    """The lowest bits are not looked at to say so."""
+    bench = Bench(dut)
+    await bench.begin()
+    table = some_table(64)
+    request = bench.request(table, [1, 2], tag=77)
+    await bench.card.submit(replace(request, completion_address=request.completion_address + 4))
+    found = await bench.card.completed(request)
+    assert (found["tag"], found["outcome"]) == (77, Outcome.ILLEGAL)
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+async def counters_say_what_was_done(dut):
+    """Of two requests, against what the golden model says."""
+    bench = Bench(dut)
+    await bench.begin()
+    table = Table(base=TABLE + 512, rows=40, row_bytes=512, stride=512)
+    made = [bench.request(table, [3, 40, 7], completion=k, destination=4096 * k) for k in range(2)]
+    await bench.gather(*made)
+    found = await bench.card.counters()
+    wanted = {
+        "work_requests": 2,
+        "rows": 6,
+        "rows_beyond": 2,
+        "rows_failed": 0,
+        "reads": 8,
+        "read_bytes": 2 * (12 + 3 * 512),
+        "write_beats": 2 * 3 * 512 // bench.params.engine.beat_bytes,
+        "write_errors": 0,
+        "strangers": 0,
+        "reads_failed": 0,
+        "accesses_refused": 0,
+        "completions": 2 * (1 + 3 * 2),
+    }
+    for name, value in wanted.items():
+        assert found[name] == value, (name, found[name], value)
+    assert found["under_way"] <= found["cycles"] * 8
+    await bench.card.registers.write(clear_counters=1)
+    assert (await bench.card.counters())["rows"] == 0
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+async def where_the_host_has_no_memory(dut):
+    """Rows and idxs that are not there are zero and counted; the request says why, others not."""
+    bench = Bench(dut)
+    card = bench.card
+    await bench.begin()
+    table = Table(base=TABLE, rows=(1 << bench.params.engine.idx_bits) - 1, row_bytes=64, stride=64)
+    request = bench.request(table, [5, table.rows - 1, 6], destination=64)
+    await card.submit(request)
+    found = await card.completed(request)
+    assert (found["outcome"], found["beyond"], found["failed"]) == (Outcome.ROWS, 0, 1)
+    rows = [card.memory.mem[TABLE + 64 * idx :][:64] for idx in (5, 6)]
+    assert await card.device(64, 192) == bytes(rows[0]) + bytes(64) + bytes(rows[1])
+    nowhere = replace(request, idx_address=1 << 40)
+    await card.submit(nowhere)
+    found = await card.completed(nowhere)
+    assert (found["outcome"], found["beyond"], found["failed"]) == (Outcome.IDXS, 3, 0)
+    assert await card.device(64, 192) == bytes(192)
+    assert (await card.counters())["reads_failed"] == 2
+    small = some_table(64)
+    await bench.gather(bench.request(small, some_idxs(small, 9)))
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+async def where_device_memory_fails(dut):
+    """A burst that is refused is told; without an answer the bus is broken until it is revived."""
+    bench = Bench(dut)
+    card = bench.card
+    await bench.begin(fail_write=1, fail_write_beat=3, fail_response=2)
+    registers = card.registers
+    table = some_table(64)
+    request = bench.request(table, some_idxs(table, 20), destination=0)
+    await card.submit(request)
+    assert (await card.completed(request))["outcome"] == Outcome.WRITE
+    bench.set(fault=Fault.MUTE.value)
+    await registers.write(memory_timeout=2000)
+    await card.submit(request)
+    assert (await card.completed(request))["outcome"] == Outcome.WRITE
+    assert await registers.read("device_silent")
+    await card.submit(request)
+    assert (await card.completed(request))["outcome"] == Outcome.WRITE
+    bench.set(fail_write=0, fault=0)
+    while await registers.read("device_owes"):
+        await ClockCycles(dut.clk, 10)
+    await registers.write(revive_buses=1)
+    assert not await registers.read("device_broken")
+    await bench.gather(request)
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+async def reads_are_limited(dut):
+    """With two under way there are never more, and every byte is right."""
+    bench = Bench(dut)
+    await bench.begin()
+    table = some_table(256)
+    request = bench.request(table, some_idxs(table, 60), destination=destination(60 * 256))
+    cycles = []
+    for most in (2, 16):
+        await bench.card.registers.write(most_reads=most, clear_counters=1)
+        await bench.gather(request)
+        found = await bench.card.counters()
+        assert found["under_way"] <= most * found["cycles"]
+        cycles.append(found["cycles"])
+    assert 2 * cycles[0] > 3 * cycles[1]

@@ -1,0 +1,68 @@
+"""The golden model of a work request against NumPy's own ``table[idx]``."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sim.gather.golden.engine import Completion, Outcome, WorkRequest, carry_out
+from sim.gather.golden.rows import Table
+
+ROWS, ROW_DWORDS = 20, 7
+
+
+def memories(rng, idxs, idx_bytes):
+    """A host's memory with a table behind idxs, device memory, and a request of them."""
+    table = rng.integers(0, 256, (ROWS, 4 * ROW_DWORDS), dtype=np.uint8)
+    array = np.array(idxs, f"<u{idx_bytes}")
+    base = 8 + array.nbytes
+    host = np.concatenate([np.zeros(8, np.uint8), array.view(np.uint8), table.ravel()])
+    place = Table(base=base, rows=ROWS, row_bytes=4 * ROW_DWORDS, stride=4 * ROW_DWORDS)
+    request = WorkRequest(
+        idx_address=8, count=len(idxs), table=place, destination=12, idx_bytes=idx_bytes, tag=5
+    )
+    return host, rng.integers(0, 256, 2048, dtype=np.uint8), table, request
+
+
+@pytest.mark.parametrize("idx_bytes", [4, 8])
+def test_device_memory_has_the_rows_of_numpy(idx_bytes):
+    idxs = [3, 0, 19, 3, 3]
+    host, device, table, request = memories(np.random.default_rng(1), idxs, idx_bytes)
+    before = device.copy()
+    assert carry_out(host, device, request) == Completion(5, Outcome.DONE, 0)
+    end = 12 + len(idxs) * table.shape[1]
+    assert np.array_equal(device[12:end].reshape(len(idxs), -1), table[idxs])
+    assert np.array_equal(device[:12], before[:12])
+    assert np.array_equal(device[end:], before[end:])
+
+
+def test_rows_that_are_in_no_table_are_zero():
+    host, device, table, request = memories(np.random.default_rng(2), [20, 1, (1 << 40) + 1], 8)
+    assert carry_out(host, device, request).beyond == 2
+    rows = device[12 : 12 + 3 * table.shape[1]].reshape(3, -1)
+    assert not rows[[0, 2]].any()
+    assert np.array_equal(rows[1], table[1])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"idx_address": 10},
+        {"destination": 6},
+        {"destination": 2048 - 2 * 28},
+        {"completion_address": 24},
+        {"order": 3},
+        {"table": Table(base=2, rows=20, row_bytes=28, stride=28)},
+        {"table": Table(base=0, rows=0, row_bytes=28, stride=28)},
+        {"table": Table(base=0, rows=1 << 20, row_bytes=28, stride=28)},
+        {"table": Table(base=0, rows=20, row_bytes=0, stride=28)},
+        {"table": Table(base=0, rows=20, row_bytes=4100, stride=28)},
+    ],
+)
+def test_what_is_illegal_writes_nothing(change):
+    host, device, _, request = memories(np.random.default_rng(3), [1, 2, 3], 4)
+    before = device.copy()
+    assert request.legal(20, len(device))
+    found = carry_out(host, device, replace(request, **change), idx_bits=20)
+    assert found.outcome is Outcome.ILLEGAL
+    assert np.array_equal(device, before)
