@@ -6,6 +6,7 @@ from gen.errors import UserError
 
 #: maps a module to the extra that brings it
 EXTRAS = {
+    "cocotbext.pcie": "verify",
     "highspy": "board",
     "pyslang": "board",
     "sklearn": "data",
@@ -16,7 +17,10 @@ EXTRAS = {
     "optuna": "sweep",
     "pyarrow": "sweep",
 }
-NAMES = {"sklearn": "scikit-learn"}  #: names of packages that are not called as their module is
+NAMES = {
+    "cocotbext.pcie": "cocotbext-pcie",
+    "sklearn": "scikit-learn",
+}  #: names of packages that are not called as their module is
 
 
 def require(command: str, *modules: str) -> None:

@@ -1,0 +1,38 @@
+"""Describes the gather engine as a design."""
+
+from gen.designs.design import Design, Run
+
+DESIGN = Design(
+    name="gather-engine",
+    about="a gather engine: brings rows of a table in host memory into device memory over PCIe",
+    component="hdl.gather.engine:GatherEngine",
+    params="hdl.gather.engine_params:GatherEngineParams",
+    presets={
+        "tiny": {
+            "data_bits": 256,
+            "tags": 16,
+            "idx_bits": 20,
+            "stride_bits": 14,
+            "address_bits": 20,
+            "idx_chunks": 2,
+            "requests": 2,
+        },
+        "small": {"tags": 64, "address_bits": 28, "idx_chunks": 4},
+        "u280": {},
+    },
+    preset="u280",
+    runs=[
+        Run(
+            command="gather",
+            about="Gather rows of a table in host memory over PCIe on the RTL, and compare every"
+            " byte with NumPy.",
+            session="sim.gather.gather_session:GatherSession",
+            preset="small",
+            examples=[
+                "ingather gather --table FILE.npy --idx FILE.npy -o build/gather",
+                "ingather gather --graph uk:rows=5000 --fan-outs 25,10 --order naive",
+            ],
+            needs=["cocotbext.pcie", "matplotlib"],
+        )
+    ],
+)

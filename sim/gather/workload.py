@@ -1,0 +1,187 @@
+"""Describes what a gather is asked to do, and reads or makes its table and idxs."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hdl.gather.params import MOST_ROW
+from sim.golden import pcie_link
+from sim.harness.workload import Workload, setting
+from sim.workloads.files import read_unpacked
+from sim.workloads.matrices import load_matrix
+from sim.workloads.mini_batch import mini_batch
+
+IDX_BYTES = (4, 8)
+
+
+class Order(StrEnum):
+    """Names how rows are read."""
+
+    MERGED = "merged"  #: by as few reads as there can be
+    ALIGNED = "aligned"  #: by lines of 128 bytes
+    NAIVE = "naive"  #: by 128 bytes from the row's begin on
+
+    @property
+    def code(self) -> int:
+        """Return the order's number in a work request."""
+        return list(Order).index(self)
+
+    @property
+    def golden(self) -> pcie_link.Order:
+        """Return the reads of the golden model."""
+        return getattr(pcie_link, self.value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatherWorkload(Workload):
+    """Asks for rows of a table, by the idxs of a file or of a mini-batch of a graph."""
+
+    table: str | None = setting(
+        None,
+        "Take rows of this table: a .npy file; its first axis counts the rows, of a multiple of"
+        f" 4 bytes up to {MOST_ROW}.",
+        metavar="FILE.npy",
+        shown="a random one",
+    )
+    idx: str | None = setting(
+        None,
+        "Take the rows of these idxs: a .npy file of whole numbers of 4 or 8 bytes.",
+        metavar="FILE.npy",
+        shown="a mini-batch",
+    )
+    graph: str = setting(
+        "uk:rows=20000",
+        "Draw the mini-batch on this graph: a family of ingather spmm, or a Matrix Market file of"
+        " edges.",
+        metavar="FAMILY[:KEY=VALUE,...]|PATH",
+    )
+    batch: int = setting(2, "Begin the mini-batch with so many vertices.", least=1)
+    fan_outs: str = setting(
+        "25,10", "Take so many neighbours of each vertex, of each of theirs, ...", metavar="N,..."
+    )
+    row_bytes: int = setting(
+        1028, "Give a row of a random table so many bytes.", least=4, most=MOST_ROW
+    )
+    idx_bytes: int = setting(8, "Give an idx of a mini-batch so many bytes: 4 or 8.")
+    order: Order = setting(Order.MERGED, "Read rows in this order of reads.")
+    most_reads: int = setting(
+        0, "Let so many requests of reads be under way; 0: as many as there are tags.", least=0
+    )
+    base: int = setting(
+        4,
+        "Let the table begin so many bytes behind a multiple of 4,096.",
+        least=0,
+        most=4092,
+    )
+    seed: int = setting(
+        1, "Draw the table and the mini-batch by this number.", least=0, most=(1 << 31) - 1
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("row_bytes", "base"):
+            if getattr(self, name) % 4:
+                raise ValueError(f"{name} must be a multiple of 4: {getattr(self, name)}")
+        if self.idx_bytes not in IDX_BYTES:
+            raise ValueError(f"idx_bytes must be 4 or 8: {self.idx_bytes}")
+        if self.most_reads > 1023:
+            raise ValueError(f"most_reads must be from 0 to 1023: {self.most_reads}")
+        _ = self.layers  # judges
+
+    @property
+    def layers(self) -> list[int]:
+        """Return the fan-outs as numbers."""
+        try:
+            found = [int(text) for text in self.fan_outs.split(",")]
+        except ValueError:
+            found = [0]
+        if min(found) < 1:
+            raise ValueError(
+                f"fan_outs must be numbers from 1 on, joined by commas: {self.fan_outs!r}"
+            )
+        return found
+
+    @property
+    def files(self) -> list[Path]:
+        """Return the files that are named."""
+        return [Path(name) for name in (self.table, self.idx) if name is not None]
+
+
+@dataclass(frozen=True)
+class Gathering:
+    """Holds what is gathered."""
+
+    table: NDArray[np.uint8]  #: [row, byte]
+    idxs: NDArray[np.unsignedinteger]  #: of 4 or 8 bytes each
+
+    @property
+    def wanted(self) -> NDArray[np.uint8]:
+        """Return what NumPy says, as it counts idxs: ``table[idx]``."""
+        return self.table[self.idxs]
+
+
+def gathering(asked: GatherWorkload) -> Gathering:
+    """Read or make table and idxs; raise ValueError for what is none, or does not fit."""
+    rng = np.random.default_rng(asked.seed)
+    idxs = idxs_of_file(asked.idx) if asked.idx is not None else None
+    vertices = None
+    if idxs is None:
+        graph: Any = load_matrix(asked.graph)
+        vertices = graph.shape[0]
+        seeds = rng.choice(vertices, min(asked.batch, vertices), replace=False)
+        idxs = mini_batch(graph, seeds, asked.layers, rng).astype(f"<u{asked.idx_bytes}")
+    if asked.table is not None:
+        table = table_of_file(asked.table)
+    else:
+        rows = int(idxs.max()) + 1 if vertices is None else vertices
+        table = rng.integers(0, 256, (rows, asked.row_bytes), dtype=np.uint8)
+    if idxs.max() >= len(table):
+        raise ValueError(
+            f"idxs must be less than the {len(table):,} rows of the table: {idxs.max():,}"
+        )
+    return Gathering(table, idxs)
+
+
+def array_of(name: str) -> NDArray:
+    """Return the array of a .npy file; raise ValueError if it is none."""
+    content = read_unpacked(Path(name))
+    try:
+        found = np.load(BytesIO(content), allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{name}: is no .npy file of numbers ({reason})") from None
+    if not isinstance(found, np.ndarray):
+        raise ValueError(f"{name}: has several arrays, expected a .npy file of one")
+    return found
+
+
+def idxs_of_file(name: str) -> NDArray[np.unsignedinteger]:
+    """Return the idxs of a file, of 8 bytes each if its numbers have 8, else of 4."""
+    found = array_of(name)
+    if found.ndim != 1 or not np.issubdtype(found.dtype, np.integer):
+        raise ValueError(
+            f"{name}: expected one axis of whole numbers, found {found.ndim} of {found.dtype}"
+        )
+    if not found.size:
+        raise ValueError(f"{name}: has no idxs")
+    if found.min() < 0:
+        raise ValueError(f"{name}: idxs must not be negative: {found.min()}")
+    return found.astype("<u8" if found.dtype.itemsize == 8 else "<u4")
+
+
+def table_of_file(name: str) -> NDArray[np.uint8]:
+    """Return the rows of a file as bytes."""
+    found = array_of(name)
+    if found.ndim < 1 or not found.size or found.dtype.hasobject:
+        raise ValueError(f"{name}: expected rows of numbers, found {found.shape} of {found.dtype}")
+    rows = np.ascontiguousarray(found).reshape(len(found), -1).view(np.uint8)
+    if rows.shape[1] % 4 or rows.shape[1] > MOST_ROW:
+        raise ValueError(
+            f"{name}: a row must have a multiple of 4 bytes, at most {MOST_ROW}: {rows.shape[1]}"
+        )
+    return rows
