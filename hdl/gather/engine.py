@@ -1,7 +1,6 @@
 """Connects a gather engine: host memory over PCI Express here, device memory there."""
 
 from amaranth.hdl import Cat, Module, Value
-from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.bus_watch import BusTimer, BusTimerParams
@@ -20,10 +19,8 @@ from hdl.pcie.interrupt_sender import BLOCK_VECTORS, InterruptSender, InterruptS
 from hdl.pcie.read_requester import ReadRequester
 from hdl.pcie.read_share import ReadShare
 from hdl.pcie.request_merger import RequestMerger
-from hdl.pcie.requester import Requester
-
-#: What the block tells of the host: codes of its largest reads and payloads, 128 bytes << code.
-LIMITS = data.StructLayout({"read": 3, "payload": 2})
+from hdl.pcie.requester import LIMITS, Requester
+from hdl.pcie.write_fence import NUMBERS
 
 
 class GatherEngine(Component):
@@ -36,7 +33,8 @@ class GatherEngine(Component):
     completion to host memory and asks for interrupt 0. A row whose idx is not in the table is zero.
 
     ``cq``, ``cc``, ``rq`` and ``rc`` are the streams of AMD's block for PCI Express; ``limits`` are
-    its ``cfg_max_read_req`` and ``cfg_max_payload``, ``credits`` its ``pcie_tfc_nph_av``; the ports
+    its ``cfg_max_read_req`` and ``cfg_max_payload``, ``credits`` its ``pcie_tfc_nph_av``,
+    ``numbers`` its ``pcie_rq_seq_num0`` and ``1``; the ports
     ``msix`` are those of an :class:`hdl.pcie.interrupt_sender.InterruptSender`.
 
     Work requests are carried out one at a time. Throughput: an idx, a read and a beat of rows a
@@ -71,6 +69,7 @@ class GatherEngine(Component):
                 "rc": In(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),
                 "limits": In(LIMITS),
                 "credits": In(4),
+                "numbers": In(NUMBERS),
                 "msix_enable": In(1),
                 "msix_vector": Out(BLOCK_VECTORS),
                 "msix_send": Out(1),
@@ -117,7 +116,8 @@ class GatherEngine(Component):
         connect(m, control.writes, requester.writes)
         connect(m, control.data, requester.data)
         m.d.comb += [
-            control.sent.eq(requester.sent),
+            control.visible.eq(requester.visible),
+            requester.numbers.eq(self.numbers),
             requester.limits.read.eq(parts.datapath.read_limit),
             requester.limits.payload.eq(self.limits.payload),
             requester.credits.eq(self.credits),

@@ -26,7 +26,7 @@ class WorkControl(Component):
     ended, and begins with ``arrays``, whose idxs are to be read; ``begin`` is high for that cycle.
     It ends when all rows are written (``written``, with ``write_failed``). What came of it
     (:data:`COMPLETION`) goes to the host by ``writes`` and ``data``, those of a
-    :class:`hdl.pcie.requester.Requester`; when it has been ``sent``, ``told`` is high for a cycle,
+    :class:`hdl.pcie.requester.Requester`; when it is ``visible``, ``told`` is high for a cycle,
     and the next request begins. ``read`` tells of each row, ``idx_failed`` of an idx that could not
     be read. One without idxs ends at once.
     """
@@ -48,7 +48,7 @@ class WorkControl(Component):
                 "write_failed": In(1),
                 "writes": Out(stream.Signature(writes.cutter.request)),
                 "data": Out(stream.Signature(params.data_bits)),
-                "sent": In(writes.sent),
+                "visible": In(writes.fence.told),
                 "told": Out(1),
             },
         )
@@ -96,7 +96,7 @@ class WorkControl(Component):
                 m.d.comb += self.data.valid.eq(1)
                 with m.If(self.data.ready):
                     m.next = "SENT"
-            with m.State("SENT"), m.If(self.sent.valid):
+            with m.State("SENT"), m.If(self.visible.valid):
                 m.d.comb += self.told.eq(1)
                 m.next = "IDLE"
         m.d.comb += self.busy.eq(~fsm.ongoing("IDLE"))

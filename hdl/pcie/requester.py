@@ -15,6 +15,9 @@ from hdl.pcie.write_fence import NUMBERS
 from hdl.pcie.write_params import WriteRequesterParams
 from hdl.pcie.write_requester import WriteRequester
 
+#: What the block tells of the host: codes of its largest reads and payloads, 128 bytes << code.
+LIMITS = data.StructLayout({"read": 3, "payload": 2})
+
 
 @dataclass(frozen=True, kw_only=True)
 class RequesterParams:
@@ -68,7 +71,7 @@ class Requester(Component):
                 "visible": Out(params.writes.fence.told),
                 "clear_writes": In(1),
                 "writes_owe": Out(1),
-                "limits": In(data.StructLayout({"read": 3, "payload": 2})),
+                "limits": In(LIMITS),
                 "credits": In(4),
                 "tick": In(1),
                 "stop": In(1),
