@@ -124,7 +124,7 @@ class Bench:
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize((("stall", "base"), [(never, 0x5A40), (mostly, 0xE000)]))
+@cocotb.parametrize((("stall", "base"), [(never, 0), (never, 0x5A40), (mostly, 0xE000)]))
 async def lines_change_places(dut, stall, base):
     bench = Bench(dut, stall, lambda: random.randrange(1, 25), base)
     await start(dut)

@@ -92,12 +92,14 @@ class Table:
         self.owner[entry] = idx
         self.last[idx] = entry, None
 
-    def release(self, *entries):
-        """Give back entries in the coming cycle."""
-        ports = [{"valid": 1, "entry": entry} for entry in entries]
+    def release(self, *entries, first=None):
+        """Give back entries in the coming cycle, from port ``first`` on, or from any."""
+        given = [{"valid": 1, "entry": entry} for entry in entries]
+        first = random.randrange(RELEASES) if first is None else first
         for k in range(RELEASES):
-            port = ports.pop() if ports else {"valid": 0, "entry": random.randrange(4)}
-            getattr(self.dut, f"release_{k}").value = pack(self.params.release, port)
+            port = given.pop() if given else {"valid": 0, "entry": random.randrange(4)}
+            name = f"release_{(first + k) % RELEASES}"
+            getattr(self.dut, name).value = pack(self.params.release, port)
         for entry in entries:
             idx = self.owner.pop(entry)
             if self.last[idx][0] == entry:
@@ -245,7 +247,7 @@ async def equal_idxs_at_every_distance(dut):
 async def full_only_for_those_who_need_an_entry(dut):
     params = params_in_simulator(PendingTableParams)
     await start(dut)
-    for _ in range(2):
+    for port in range(RELEASES):
         table = Table(dut, STALLS[0])
         entries = params.entries
         filled = filling(params, any_idxs(params))
@@ -278,7 +280,7 @@ async def full_only_for_those_who_need_an_entry(dut):
                 await RisingEdge(dut.clk)
                 assert dut.full.value
         entry = way * params.rows + row
-        table.release(entry)
+        table.release(entry, first=port)
         released = cycle() + 1
         await RisingEdge(dut.clk)
         table.release()
