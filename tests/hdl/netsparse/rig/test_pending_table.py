@@ -4,7 +4,7 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from hdl.netsparse.rig.entry_rows import numbered_row
+from hdl.netsparse.rig.entry_rows import DIGIT, numbered_row, row_of
 from hdl.netsparse.rig.pending_table import PendingTable, PendingTableParams
 from hdl.netsparse.rig.pending_way import RELEASES
 from sim.harness.payloads import pack, unpack
@@ -49,6 +49,13 @@ def tag_of(idx, bits):
     return (idx ^ idx >> 3) & ((1 << bits) - 1)
 
 
+def counted_row(count, way, rows):
+    """The row of a lookup behind so many others, of which none is coalesced."""
+    bits = [count >> bit & 1 for bit in range(2 * DIGIT)]
+    row = row_of((bits[:DIGIT], bits[DIGIT:]), way)
+    return sum(bit << place for place, bit in enumerate(row)) % rows
+
+
 class Table:
     """The table as a dictionary, which follows the order of lookups and of releases."""
 
@@ -88,6 +95,8 @@ class Table:
         rows = self.params.rows
         if self.coalesce:
             assert entry % rows == numbered_row(idx, entry // rows, rows)
+        else:
+            assert entry % rows == counted_row(len(self.sink.beats) - 1, entry // rows, rows)
         assert entry not in self.owner, f"{entry} is in use"
         self.owner[entry] = idx
         self.last[idx] = entry, None
