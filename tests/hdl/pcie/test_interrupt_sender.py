@@ -1,6 +1,7 @@
 """Interrupts against a block that answers late, fails some, and is switched off for a while."""
 
 import random
+from itertools import product
 
 import cocotb
 import pytest
@@ -83,6 +84,20 @@ async def each_is_sent_once(dut, failing):
         await block.until(before + len(asked))
         assert sorted(block.sent[before:]) == sorted(asked)
     assert bool(block.failures) == bool(failing)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def in_turn(dut):
+    """Behind any vector, those asked for together are sent in the order of numbers, around."""
+    block = Block(dut)
+    await start(dut)
+    for last, bits in product(range(VECTORS), range(1, 1 << VECTORS)):
+        asked = [vector for vector in range(VECTORS) if bits >> vector & 1]
+        for vectors in ([last], asked):
+            before = len(block.sent)
+            await block.ask(*vectors)
+            await block.until(before + len(vectors))
+            assert block.sent[before:] == sorted(vectors, key=lambda v: (v - last - 1) % VECTORS)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
