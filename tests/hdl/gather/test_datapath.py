@@ -10,8 +10,8 @@ from cocotb.triggers import RisingEdge
 from hdl.gather.params import ROW_READ, SHARE, GatherParams, ReadOrder
 from hdl.pcie.params import ReadRequesterParams
 from sim.gather.golden.rows import Table, gather, reads
+from sim.gather.rates import ORDERS
 from sim.gather.surroundings.row_reader import RowReader
-from sim.golden import pcie_link
 from sim.golden.pcie_requester import Cause
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import Sink, Source, cycle, never, often
@@ -28,11 +28,6 @@ SIZES = [
     ),
 ]
 MEMORY = 1 << 17  #: bytes
-ORDERS = {
-    ReadOrder.MERGED: pcie_link.merged,
-    ReadOrder.ALIGNED: pcie_link.aligned,
-    ReadOrder.NAIVE: pcie_link.naive,
-}
 
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
@@ -59,34 +54,10 @@ class Card:
         self.dut.limit.value = 2
         await self.model.begin()
 
-    async def gather(self, table, idxs, order):
-        """Gather rows, and compare every byte, why a row has none, and every read."""
-        before, sent = len(self.rows.beats), len(self.rq.packets)
-        await self.ask(table, idxs, order)
-        beats = -(-table.row_bytes // (self.params.reads.data_bits // 8))
-        await self.rows.wait_for(before + beats * len(idxs))
-        memory = np.frombuffer(bytes(self.memory.mem[:]), dtype=np.uint8)
-        for k, wanted in enumerate(gather(memory, table, idxs)):
-            row = self.rows.beats[before + beats * k :][:beats]
-            assert [bool(beat["last"]) for beat in row] == [False] * (beats - 1) + [True]
-            assert {bool(beat["beyond"]) for beat in row} == {wanted is None}
-            found = b"".join(
-                beat["data"].to_bytes(self.params.reads.data_bits // 8, "little")[: beat["bytes"]]
-                for beat in row
-            )
-            assert found == (wanted or bytes(table.row_bytes)), f"row {k}: {table}, {order}"
-            assert {Cause(int(beat["cause"].value)) for beat in row} == {Cause.NONE}
-        await self.quiet()
-        found = [
-            (4 * packet.found["address"] - self.base, 4 * packet.found["dwords"])
-            for packet in self.rq.packets[sent:]
-        ]
-        assert found == reads(table, idxs, ORDERS[order])
-
-    async def ask(self, table, idxs, order):
-        """Set ``table``, and send the idxs of an array."""
+    async def send(self, base, table, idxs, order):
+        """Set a table behind ``base``, and send the idxs of an array."""
         settings = {
-            "base": self.base + table.base,
+            "base": base + table.base,
             "rows": table.rows,
             "row_bytes": table.row_bytes,
             "stride": table.stride,
@@ -98,11 +69,44 @@ class Card:
         for k, idx in enumerate(idxs):
             self.idxs.append({"idx": idx, "final": k == len(idxs) - 1})
 
+    async def ask(self, base, table, idxs, order):
+        """Gather rows of a table behind ``base``; return the beats of each."""
+        before = len(self.rows.beats)
+        await self.send(base, table, idxs, order)
+        beats = -(-table.row_bytes // (self.params.reads.data_bits // 8))
+        await self.rows.wait_for(before + beats * len(idxs))
+        return [self.rows.beats[before + beats * k :][:beats] for k in range(len(idxs))]
+
+    async def gather(self, table, idxs, order):
+        """Gather rows, and compare every byte, why a row has none, and every read."""
+        sent = len(self.rq.packets)
+        rows = await self.ask(self.base, table, idxs, order)
+        memory = np.frombuffer(bytes(self.memory.mem[:]), dtype=np.uint8)
+        wanted_rows = gather(memory, table, idxs)
+        for k, (row, wanted) in enumerate(zip(rows, wanted_rows, strict=True)):
+            assert [bool(beat["last"]) for beat in row] == [False] * (len(row) - 1) + [True]
+            assert {bool(beat["beyond"]) for beat in row} == {wanted is None}
+            found = b"".join(
+                beat["data"].to_bytes(self.params.reads.data_bits // 8, "little")[: beat["bytes"]]
+                for beat in row
+            )
+            assert found == (wanted or bytes(table.row_bytes)), f"row {k}: {table}, {order}"
+            assert {Cause(int(beat["cause"].value)) for beat in row} == {Cause.NONE}
+        await self.quiet()
+        assert self.reads(sent, self.base) == reads(table, idxs, ORDERS[order])
+
+    def reads(self, sent, base):
+        """The reads on RQ behind the first ``sent`` ones: where behind ``base``, how many bytes."""
+        return [
+            (4 * packet.found["address"] - base, 4 * packet.found["dwords"])
+            for packet in self.rq.packets[sent:]
+        ]
+
     async def join(self, table, idxs, order, first):
         """Gather rows one behind the other, from dword ``first`` of a beat on; compare them all."""
         before, told = len(self.rows.beats), len(self.read)
         self.dut.joined.value, self.dut.first.value = 1, first
-        await self.ask(table, idxs, order)
+        await self.send(self.base, table, idxs, order)
         beat_bytes = self.params.reads.data_bits // 8
         count = -(-(4 * first + len(idxs) * table.row_bytes) // beat_bytes)
         await self.rows.wait_for(before + count)
@@ -194,24 +198,36 @@ async def rows_that_are_joined(dut, order, stall):
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
+@cocotb.parametrize(order=list(ReadOrder))
+async def reads_of_any_address(dut, order):
+    """Of tables of the largest sizes, anywhere; at each limit of a read that the host may set."""
+    card = Card(dut, never)
+    await card.begin()
+    bits = card.params.idx_bits
+    for _ in range(12):
+        code, size = random.randrange(3), random.choice([4, 132, 1028, 4096])
+        dut.limit.value = code
+        stride = 4 * random.randrange(size // 4, 1 << card.params.stride_bits - 2)
+        base = 4 * random.randrange(1 << 40, 1 << 60)  # where the host has nothing
+        table = Table(base=base, rows=1 << bits, row_bytes=size, stride=stride)
+        sent, idxs = len(card.rq.packets), [random.randrange(1 << bits) for _ in range(3)]
+        rows = await card.ask(0, table, idxs, order)
+        assert all(beat["cause"].value for row in rows for beat in row)
+        await card.quiet()
+        assert card.reads(sent, 0) == reads(table, idxs, ORDERS[order], 128 << code)
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
 async def rows_where_the_host_has_no_memory(dut):
     """They have all their beats and say why; those before and behind them are right."""
     card = Card(dut, never)
     await card.begin()
-    size = 1028
-    table = Table(base=0, rows=1 << 18, row_bytes=size, stride=size)
-    idxs = [3, 1 << 17, 5]
-    await card.ask(table, idxs, ReadOrder.MERGED)
-    beats = -(-size // (card.params.reads.data_bits // 8))
-    await card.rows.wait_for(3 * beats)
-    causes = [
-        {Cause(int(beat["cause"].value)) for beat in card.rows.beats[beats * k :][:beats]}
-        for k in range(3)
-    ]
+    table = Table(base=0, rows=1 << 18, row_bytes=1028, stride=1028)
+    rows = await card.ask(card.base, table, [3, 1 << 17, 5], ReadOrder.MERGED)
+    causes = [{Cause(int(beat["cause"].value)) for beat in row} for row in rows]
     assert causes == [{Cause.NONE}, {Cause.ABORTED}, {Cause.NONE}]  # the model's host aborts
     assert card.read == [(False, False), (False, True), (False, False)]
-    row = b"".join(beat["data"].to_bytes(64, "little") for beat in card.rows.beats[beats:][:beats])
-    assert not any(row)
+    assert not any(beat["data"] for beat in rows[1])
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
