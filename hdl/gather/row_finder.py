@@ -37,8 +37,8 @@ class RowFinder(Component):
         goes = Signal()
         valid, beyond, final = Signal(STAGES), Signal(STAGES), Signal(STAGES)
         idx = Signal(params.idx_bits, reset_less=True)
-        stride = Signal(params.stride_bits, reset_less=True)
-        product = Signal(params.idx_bits + params.stride_bits, reset_less=True)
+        stride = Signal(params.stride_bits - 2, reset_less=True)  # dwords
+        product = Signal(params.idx_bits + len(stride), reset_less=True)
         place = Signal(len(product), reset_less=True)
         given = self.idxs.payload
         outside = given.idx >= table.rows
@@ -46,14 +46,14 @@ class RowFinder(Component):
         with m.If(goes):
             m.d.sync += [
                 idx.eq(Mux(outside, 0, given.idx)),
-                stride.eq(table.stride),
+                stride.eq(table.stride[2:]),
                 product.eq(idx * stride),
                 place.eq(product),
                 valid.eq((valid << 1 | self.idxs.valid)[:STAGES]),
                 beyond.eq((beyond << 1 | outside)[:STAGES]),
                 final.eq((final << 1 | given.final)[:STAGES]),
                 self.rows.valid.eq(valid[-1]),
-                row.address.eq((table.base[2:] + (place >> 2))[: len(row.address)]),
+                row.address.eq((table.base[2:] + place)[: len(row.address)]),
                 row.beyond.eq(beyond[-1]),
                 row.final.eq(final[-1]),
             ]

@@ -173,6 +173,18 @@ async def rows_at_every_dword_of_a_line(dut, order):
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
+@cocotb.parametrize(order=[ReadOrder.ALIGNED, ReadOrder.NAIVE])
+async def rows_at_every_dword_of_a_sector(dut, order):
+    """Of one to eight dwords: so each number of them is skipped and dropped, with each other."""
+    card = Card(dut, never)
+    await card.begin()
+    for dwords in range(1, 9):
+        stride = 4 * (dwords + 1 - dwords % 2)  # an odd number: eight rows begin at each of them
+        table = Table(base=256, rows=8, row_bytes=4 * dwords, stride=stride)
+        await card.gather(table, list(range(8)), order)
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(order=list(ReadOrder))
 async def idxs_that_are_not_in_the_table(dut, order):
     """Their rows say so, and the others are as always."""
