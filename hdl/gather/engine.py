@@ -19,7 +19,7 @@ from hdl.pcie.interrupt_sender import BLOCK_VECTORS, InterruptSender, InterruptS
 from hdl.pcie.read_requester import ReadRequester
 from hdl.pcie.read_share import ReadShare
 from hdl.pcie.request_merger import RequestMerger
-from hdl.pcie.requester import LIMITS, Requester
+from hdl.pcie.requester import Requester
 from hdl.pcie.write_fence import NUMBERS
 
 
@@ -32,9 +32,9 @@ class GatherEngine(Component):
     idxs and their rows, writes the rows to device memory one behind the other, then writes a
     completion to host memory and asks for interrupt 0. A row whose idx is not in the table is zero.
 
-    ``cq``, ``cc``, ``rq`` and ``rc`` are the streams of AMD's block for PCI Express; ``limits`` are
-    its ``cfg_max_read_req`` and ``cfg_max_payload``, ``credits`` its ``pcie_tfc_nph_av``,
-    ``numbers`` its ``pcie_rq_seq_num0`` and ``1``; the ports
+    ``cq``, ``cc``, ``rq`` and ``rc`` are the streams of AMD's block for PCI Express; ``limit`` is
+    its ``cfg_max_read_req``, ``credits`` its ``pcie_tfc_nph_av``, ``numbers`` its
+    ``pcie_rq_seq_num0`` and ``1``; what is written is less than any largest payload. The ports
     ``msix`` are those of an :class:`hdl.pcie.interrupt_sender.InterruptSender`.
 
     Work requests are carried out one at a time. Throughput: an idx, a read and a beat of rows a
@@ -67,7 +67,7 @@ class GatherEngine(Component):
                 "cc": Out(PcieStreamSignature(data_bits=bits, user=cc_user(bits))),
                 "rq": Out(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
                 "rc": In(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),
-                "limits": In(LIMITS),
+                "limit": In(3),
                 "credits": In(4),
                 "numbers": In(NUMBERS),
                 "msix_enable": In(1),
@@ -119,7 +119,6 @@ class GatherEngine(Component):
             control.visible.eq(requester.visible),
             requester.numbers.eq(self.numbers),
             requester.limits.read.eq(parts.datapath.read_limit),
-            requester.limits.payload.eq(self.limits.payload),
             requester.credits.eq(self.credits),
         ]
 
@@ -144,7 +143,7 @@ class GatherEngine(Component):
             datapath.table.eq(control.table),
             datapath.joined.eq(1),
             datapath.first.eq(control.destination[2 : self.params.beat_bits]),
-            datapath.limit.eq(self.limits.read),
+            datapath.limit.eq(self.limit),
             writer.address.eq(control.destination),
             writer.begin.eq(control.begin),
         ]

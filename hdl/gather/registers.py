@@ -54,7 +54,7 @@ CONTROL_REGISTERS = (
         ),
     ),
     buses_register("Tells the state of the bus to device memory.", BUSES),
-    memory_timeout("a read of the host's memory, or the bus of device memory,", "a request"),
+    memory_timeout("host or device memory", "a request"),
     Register(
         "limits",
         "Sets how much of the host's bandwidth the engine may take.",

@@ -8,7 +8,6 @@ import numpy as np
 from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import AxiResp
 
-from hdl.gather.engine import LIMITS
 from hdl.gather.engine_counters import ENGINE_COUNTERS
 from hdl.gather.engine_params import COMPLETION, COMPLETION_BYTES, GatherEngineParams
 from hdl.gather.registers import engine_registers
@@ -80,7 +79,7 @@ class CardDriver:
 
     async def begin(self, read_size: int = 2, payload: int = 1) -> None:
         """Let the host find the card; sizes are codes of the largest: 128 bytes << code."""
-        self.dut.limits.value = pack(LIMITS, {"read": read_size, "payload": payload})
+        self.dut.limit.value = read_size
         found = await self.model.begin(read_size, payload)
         self.registers = RegisterDriver(
             self.dut, BarMaster(found.bar_window[BAR]), engine_registers(self.engine)

@@ -1,5 +1,6 @@
 """Gathers rows on the RTL of a gather engine, in a slot of a host that others wrote."""
 
+import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ from sim.surroundings.axi_ram import RAM_ARRAY, dump_file, ram_file
 
 PICTURE = "gather.png"
 RAM, DUMP = "device.bin", "gathered.bin"  #: device memory before and behind the gather
+HOST, REQUEST = "host.bin", "request.pickle"  #: the host's memory, and what it asks for
 PAGE = 4096
 GUARD = 64  #: bytes of device memory behind the rows, which must not change
 GUARD_BYTE = 0xA5
@@ -153,7 +155,9 @@ class GatherSession(MeasuringSession):
         yield self.title
 
     def plusargs(self, folder: Path) -> Sequence[str]:
-        """Fill device memory with what must not stay, and name where it goes behind the run."""
+        """Fill both memories, and name where device memory goes behind the run."""
+        (folder / HOST).write_bytes(self.places.image())
+        (folder / REQUEST).write_bytes(pickle.dumps(self.request))
         (folder / RAM).write_bytes(bytes([GUARD_BYTE]) * (self.row_bytes + GUARD))
         self.folder = folder.absolute()
         return [ram_file(0, self.folder / RAM), dump_file(0, self.folder / DUMP)]

@@ -25,10 +25,10 @@ def draw(
     colours = ("tab:green", "tab:blue", "tab:orange")
     left = 0.0
     for (name, count), colour in zip(parts.items(), colours, strict=True):
-        link.barh([asked.order.value], [count], 0.4, left=left, label=name, color=colour)
-        left += count
-    link.set_xlabel("bytes on the link from the host")
-    link.set_ylim(-1, 1)
+        link.barh([asked.order.value], [count / 1e3], 0.4, left=left, label=name, color=colour)
+        left += count / 1e3
+    link.set_xlabel("kilobytes on the link from the host")
+    link.set_ylim(-0.6, 0.8)
     link.legend(loc="upper center", ncols=3)
     row_bytes = what.table.shape[1]
     names = [order.value for order in Order]

@@ -64,6 +64,7 @@ def test_every_design_with_registers_is_looked_at():
         "switchgnn_switch",
         "switchgnn_switch_in_memory",
         "switchgnn_switch_with_links",
+        "gather_engine",
         "board",
     } == MAPS.keys()
 

@@ -1,0 +1,56 @@
+"""``ingather gather`` on files, and what it says of those that are none."""
+
+import json
+
+import numpy as np
+import pytest
+
+from gen.cli import main
+
+
+@pytest.fixture
+def ingather(monkeypatch, capsys, tmp_path):
+    """Runs the command; gives status, output and errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["ingather", "gather", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code, *capsys.readouterr()
+
+    return run
+
+
+def test_gathers_rows_of_a_file(ingather, tmp_path):
+    np.save(tmp_path / "table.npy", np.random.default_rng(1).normal(size=(40, 9)).astype("f4"))
+    np.save(tmp_path / "idx.npy", np.array([3, 39, 0, 3]))
+    files = ("--table", "table.npy", "--idx", "idx.npy")
+    status, out, err = ingather(*files, "--preset", "tiny", "-o", "made")
+    assert (status, err) == (0, "")
+    assert "4 rows of 36 bytes, of 40, merged" in out
+    assert "every byte equals NumPy's" in out
+    result = json.loads((tmp_path / "made" / "result.json").read_text())
+    assert result["exact"]
+    assert result["figures"]["row_bytes"] == 4 * 36
+    assert (tmp_path / "made" / "gather.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--table", "none.npy"], "none.npy: no such file"),
+        (["--idx", "text.npy"], "text.npy: is no .npy file of numbers"),
+        (["--graph", "nowhere"], "'nowhere' is no family"),
+        (["--row-bytes", "6"], "row_bytes must be a multiple of 4: 6"),
+        (["--fan-outs", "a"], "fan_outs must be numbers"),
+        (["--set", "tags=7"], "tags must be a power of two"),
+    ],
+)
+def test_a_line_says_what_is_wrong(ingather, tmp_path, arguments, reason):
+    (tmp_path / "text.npy").write_text("text")
+    status, _, err = ingather(*arguments, "--preset", "tiny", "-o", "made")
+    assert status == 2
+    assert reason in " ".join(err.split())
+    assert "Traceback" not in err
+    assert not (tmp_path / "made").exists()

@@ -1,0 +1,79 @@
+"""Gathers on the RTL of a tiny card, by each order of reads; what does not fit is refused."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gen.designs.catalogue import find_design
+from sim.gather.gather_session import FIGURES, GatherSession
+from sim.gather.workload import GatherWorkload, Order
+
+PARAMS = find_design("gather-engine").params_of("tiny")
+ASKED = GatherWorkload(graph="uk:rows=200", batch=1, fan_outs="6,2", row_bytes=516, idx_bytes=4)
+
+
+@pytest.fixture(scope="module")
+def simulator():
+    return GatherSession.build(GatherSession.hardware(PARAMS, ASKED))
+
+
+@pytest.mark.parametrize("order", list(Order))
+def test_every_byte_and_every_read(simulator, tmp_path, order):
+    session = GatherSession(PARAMS, replace(ASKED, order=order))
+    result = session.run(simulator, tmp_path)
+    assert (result.exact, result.difference) == (True, "")
+    assert result.figures.keys() == FIGURES.keys()
+    found = result.figures
+    assert found["row_bytes"] == 516 * found["rows"] > 0
+    assert found["link_bytes"] == found["read_bytes"] + 20 * found["completions"]
+    assert 0.3 < found["efficiency"] < 1
+    assert session.write(tmp_path) == ("gather.png",)
+    assert (tmp_path / "gather.png").read_bytes().startswith(b"\x89PNG")
+    assert "every byte equals NumPy's" in "\n".join(session.summary(result))
+
+
+def test_a_limit_of_reads_is_kept(simulator, tmp_path):
+    found = GatherSession(PARAMS, replace(ASKED, most_reads=3)).run(simulator, tmp_path)
+    assert found.exact
+    assert found.figures["under_way"] <= 3
+
+
+def test_what_is_wrong_is_told(simulator, tmp_path):
+    """The first byte that differs, bytes behind the rows, and counters."""
+    session = GatherSession(PARAMS, ASKED)
+    rows = len(session.what.idxs)
+    right = np.concatenate([session.what.wanted.ravel(), np.full(64, 0xA5, np.uint8)])
+    counters = {"rows": rows, "reads": session.golden_reads()}
+    assert session.difference(counters, right) == ""
+    wrong = right.copy()
+    wrong[516 + 7] ^= 1
+    assert session.difference(counters, wrong) == "row 1 differs from table[idx] from byte 7 on"
+    wrong = right.copy()
+    wrong[-1] = 0
+    assert session.difference(counters, wrong) == "device memory was written behind the rows"
+    counters["reads"] += 1
+    assert session.difference(counters, right).startswith("counter reads says ")
+
+
+@pytest.mark.parametrize(
+    ("params", "reason"),
+    [
+        ({"address_bits": 16, "stride_bits": 9}, "the build's table has less than"),
+        ({"idx_bits": 8}, None),
+        ({"idx_bits": 8, "address_bits": 16}, None),
+    ],
+)
+def test_what_does_not_fit_the_build(params, reason):
+    params = replace(PARAMS, **params)
+    if reason is None:
+        assert GatherSession(params, ASKED).row_bytes < 1 << 16
+        return
+    with pytest.raises(ValueError, match=reason):
+        GatherSession(params, ASKED)
+
+
+def test_device_memory_has_an_end():
+    big = replace(ASKED, row_bytes=4096, graph="uk:rows=500", batch=8, fan_outs="8,8")
+    with pytest.raises(ValueError, match=r"bytes of rows do not fit device memory of address_bits"):
+        GatherSession(replace(PARAMS, address_bits=16), big)

@@ -1,0 +1,102 @@
+"""Tables and idxs of files, and what is none, in a line."""
+
+import numpy as np
+import pytest
+
+from sim.gather.workload import GatherWorkload, Order, gathering
+from sim.golden import pcie_link
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Write an array into a file; return its name."""
+
+    def save(name, array):
+        path = tmp_path / f"{name}.npy"
+        np.save(path, array)
+        return str(path)
+
+    return save
+
+
+@pytest.mark.parametrize(("kind", "idx_bytes"), [("i8", 8), ("u4", 4), ("i4", 4), ("u2", 4)])
+@pytest.mark.parametrize("element", ["f4", "f8", "u1", "f2"])
+def test_files_are_what_numpy_says(saved, kind, idx_bytes, element):
+    table = np.arange(7 * 8 * 3).reshape(7, 8, 3).astype(element)
+    idxs = np.array([6, 0, 3, 3], kind)
+    found = gathering(GatherWorkload(table=saved("table", table), idx=saved("idx", idxs)))
+    assert found.idxs.dtype.itemsize == idx_bytes
+    assert found.wanted.tobytes() == table[idxs].tobytes()
+
+
+def test_a_mini_batch_names_rows_of_a_random_table():
+    asked = GatherWorkload(graph="uk:rows=300", row_bytes=20, fan_outs="3,2", idx_bytes=4)
+    found = gathering(asked)
+    assert found.table.shape == (300, 20)
+    assert len(set(found.idxs.tolist())) == len(found.idxs) > 2
+    assert np.array_equal(gathering(asked).wanted, found.wanted)
+    assert not np.array_equal(
+        gathering(GatherWorkload(**{**vars(asked), "seed": 2})).table, found.table
+    )
+
+
+def test_orders_are_the_golden_model_s():
+    assert [order.golden for order in Order] == [
+        pcie_link.merged,
+        pcie_link.aligned,
+        pcie_link.naive,
+    ]
+    assert [order.code for order in Order] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"row_bytes": 6}, "row_bytes must be a multiple of 4: 6"),
+        ({"row_bytes": 4100}, "row_bytes must be from 4 to 4096: 4100"),
+        ({"base": 2}, "base must be a multiple of 4: 2"),
+        ({"idx_bytes": 2}, "idx_bytes must be 4 or 8: 2"),
+        ({"fan_outs": "5,x"}, "fan_outs must be numbers from 1 on, joined by commas: '5,x'"),
+        ({"fan_outs": "5,0"}, "fan_outs must be numbers from 1 on, joined by commas: '5,0'"),
+        ({"most_reads": 1024}, "most_reads must be from 0 to 1023: 1024"),
+    ],
+)
+def test_settings_have_limits(wrong, reason):
+    with pytest.raises(ValueError, match=f"^{reason}$"):
+        GatherWorkload(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("table", "idx", "reason"),
+    [
+        (np.zeros((3, 4), "f4"), np.array([3]), "idxs must be less than the 3 rows of the .*: 3"),
+        (np.zeros((3, 4), "f4"), np.array([-1]), ".*idx.npy: idxs must not be negative: -1"),
+        (np.zeros((3, 4), "f4"), np.array([0.5]), ".*: expected one axis of whole numbers, .*"),
+        (np.zeros((3, 4), "f4"), np.array([[1]]), ".*: expected one axis .* found 2 of int64"),
+        (np.zeros((3, 4), "f4"), np.array([], int), ".*idx.npy: has no idxs"),
+        (np.zeros((3, 3), "u1"), np.array([1]), ".*: a row must have a multiple of 4 bytes, .*: 3"),
+        (np.zeros((3, 1025), "f4"), np.array([1]), ".* at most 4096: 4100"),
+        (np.zeros(0, "f4"), np.array([1]), ".*: expected rows of numbers, .*"),
+    ],
+)
+def test_files_that_cannot_be_gathered(saved, table, idx, reason):
+    with pytest.raises(ValueError, match=f"^{reason}$"):
+        gathering(GatherWorkload(table=saved("table", table), idx=saved("idx", idx)))
+
+
+@pytest.mark.parametrize("content", [b"", b"no numbers", b"\x93NUMPY\x01\x00"])
+def test_a_file_that_is_no_array(tmp_path, content):
+    path = tmp_path / "table.npy"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"^[^\n]*is no \.npy file of numbers [^\n]*$"):
+        gathering(GatherWorkload(table=str(path), graph="uk:rows=50"))
+
+
+def test_several_arrays_and_pickles(tmp_path, saved):
+    several = tmp_path / "several.npz"
+    np.savez(several, a=np.zeros(3), b=np.zeros(3))
+    with pytest.raises(ValueError, match="has several arrays"):
+        gathering(GatherWorkload(idx=str(several)))
+    objects = saved("objects", np.array([{}], object))
+    with pytest.raises(ValueError, match=r"is no \.npy file of numbers"):
+        gathering(GatherWorkload(idx=objects))
