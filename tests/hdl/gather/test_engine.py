@@ -134,10 +134,13 @@ async def every_byte_of_rows(dut, order, stalls):
     for size in [4, 60, 64, 132, 1028, 4 * random.randrange(1, 300), 4096]:
         table = some_table(size)
         idxs = some_idxs(table, random.randrange(1, 4) if size > 1000 else random.randrange(1, 40))
+        idx_bytes, idx_bits = random.choice([4, 8]), bench.params.engine.idx_bits
+        if idx_bits < 8 * idx_bytes:  # one that is in the table but for its upper bits
+            idxs.append(idxs[0] + (1 << random.randrange(idx_bits, 8 * idx_bytes)))
         request = bench.request(
             table,
             idxs,
-            idx_bytes=random.choice([4, 8]),
+            idx_bytes=idx_bytes,
             offset=random.randrange(100),
             order=order.value,
             destination=destination(size * len(idxs)),
