@@ -86,8 +86,10 @@ class IdxReader(Component):
             request.bytes.eq(size << 2),
         ]
         more = unasked[len(size) :].any() | (unasked[: len(size)] > room)
+        freed = Signal()  # a place for a chunk is, a cycle after its last idx has left
         m.d.sync += [
-            chunks.eq(chunks + goes - chunk_left),
+            freed.eq(chunk_left),
+            chunks.eq(chunks + goes - freed),
             size.eq(Mux(more, room, unasked[: len(size)])),
             sized.eq(unasked.any() & ~goes),
         ]

@@ -25,7 +25,7 @@ def test_number_of_users(users):
         ReadShareParams(user=ReadRequesterParams(), users=users)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS, most=[0, 1, 5])
 async def each_user_gets_its_own(dut, stalls, most):
     """Of requests of one beat or several; never more than ``most`` wait for their last beat."""
