@@ -53,19 +53,19 @@ def test_systems_do_not_import_each_other(system):
     assert [i for i in imports_of(f"hdl/{system}") if starts(i[1], *others)] == []
 
 
-@pytest.mark.parametrize(
-    "folder",
-    [
-        "sim/golden",
-        "sim/gather/golden",
-        "sim/p4sgd/golden",
-        "sim/netsparse/golden",
-        "sim/switchgnn/golden",
-        "sim/mina/golden",
-        "sim/mina/agreement",
-        "sim/workloads",
-    ],
-)
+SPECIFICATIONS = [
+    "sim/golden",
+    "sim/gather/golden",
+    "sim/p4sgd/golden",
+    "sim/netsparse/golden",
+    "sim/switchgnn/golden",
+    "sim/mina/golden",
+    "sim/mina/agreement",
+    "sim/workloads",
+]
+
+
+@pytest.mark.parametrize("folder", SPECIFICATIONS)
 def test_specifications_know_no_hardware(folder):
     assert [i for i in imports_of(folder) if starts(i[1], "hdl", "gen", "amaranth")] == []
 
@@ -85,11 +85,19 @@ MAY_SIMULATE = (
     "gen/sweep",
     "gen/verify",
 )
+#: modules that are copied into generated folders, with the specifications that they import
+COPIED = "gen/software/emitted"
 
 
 def test_gen_takes_sim_only_in_the_command_line():
     simulating = [i for i in imports_of("gen") if starts(i[1], "sim")]
-    assert [i for i in simulating if not str(i[0]).startswith(MAY_SIMULATE)] == []
+    assert [i for i in simulating if not str(i[0]).startswith((*MAY_SIMULATE, COPIED))] == []
+
+
+def test_what_users_get_knows_only_specifications():
+    known = [COPIED.replace("/", "."), "sim.p4sgd.run_settings", "numpy", "cocotb", "cocotbext"]
+    known += [folder.replace("/", ".") for folder in SPECIFICATIONS] + sorted(STANDARD)
+    assert [i for i in imports_of(COPIED) if not starts(i[1], *known)] == []
 
 
 def test_nobody_imports_tests():

@@ -83,6 +83,7 @@ class Design:
     plan: str = ""  #: path of a function of params and name: the parts of its floorplan
     paper: str = ""  #: path of a function that sets an estimate beside the paper's table
     guide: str = ""  #: path of a function of params that writes the programming guide, in Markdown
+    software: str = ""  #: path of a function of params that returns its host software
     benches: Mapping[str, Bench] = field(default_factory=dict)
 
     @property

@@ -45,6 +45,7 @@ DESIGN = Design(
     },
     preset="u280",
     guide="gen.guides.p4sgd_worker:guide",
+    software="gen.software.p4sgd_worker:software",
     runs=[
         Run(
             command="train",

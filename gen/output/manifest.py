@@ -45,6 +45,7 @@ def write_design(
     guide = guide_of(design, component.params)
     if guide:
         files["GUIDE.md"] = guide
+    files |= software_of(design, emission)
     files["datasheet.html"] = datasheet(
         emission, design=design, preset=preset, settings=settings, resources=resources, guide=guide
     )
@@ -76,6 +77,19 @@ def guide_of(design: str, params: Any) -> str:
     """Return the programming guide of a design of the catalogue, empty if it has none."""
     known = designs().get(design)
     return load(known.guide)(params) if known and known.guide else ""
+
+
+def software_of(design: str, emission: Emission) -> dict[str, str]:
+    """Return the host software of a design of the catalogue, nothing if it has none.
+
+    Its bench is of the design alone: around a card's top, the vendor's IP would be missing.
+    """
+    known, component = designs().get(design), emission.top.component
+    if known is None or not known.software:
+        return {}
+    software = load(known.software)(component.params)
+    alone = isinstance(component, load(known.component))
+    return software.package_files() | (software.bench_files(emission.verilog) if alone else {})
 
 
 def describe_modules(emission: Emission, hashes: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from sim.p4sgd.golden.sgd import (
     Training,
 )
 from sim.p4sgd.golden.sgd import epoch as golden_epoch
+from sim.p4sgd.run_settings import run_settings
 from sim.p4sgd.training_workload import ZEROS, DoesNotFit, TrainingWorkload
 from sim.workloads.datasets import DataSet, from_arrays, load
 from sim.workloads.layout import (
@@ -223,38 +224,28 @@ class TrainingRun:
     def settings(self, epochs: int, worker: int = 0) -> dict[str, int]:
         """Return the registers of a worker for a run of ``epochs`` epochs."""
         share = self.asked.batch // (self.workers if self.shares_samples else 1)
-        chunk_count = self.micro_batches * self.chunks
-        whole = self.stored_bits == self.asked.bits
-        step = self.training.step
         loss = {
             Loss.LINEAR: HardwareLoss.LINEAR,
             Loss.LOGISTIC: HardwareLoss.LOGISTIC,
             Loss.HINGE: HardwareLoss.HINGE,
         }[self.asked.loss]
-        return {
-            "bits": self.asked.bits,
-            "signed_features": int(self.quantiser.signed),
-            "chunks": self.chunks,
+        return run_settings(
+            self.geometry,
+            len(self.samples_of(worker)),
+            self.features,
+            bits=self.asked.bits,
+            stored=self.stored_bits,
+            signed=self.quantiser.signed,
+            batch=share,
+            step=self.training.step,
+            l2_shift=self.asked.l2_shift,
+            epochs=epochs,
+        ) | {
             "loss": loss.value,
-            "l2_shift": self.asked.l2_shift,
             "join": 1,
             "vanilla": int(self.asked.schedule is Schedule.VANILLA),
-            "mantissa": step.mantissa,
-            "exponent": step.exponent,
             "data_parallel": int(self.shares_samples),
             "from_zero": int(self.shares_samples and worker > 0),
-            "batch_micro_batches": share // self.params.engine.banks,
-            "tail_samples": (len(self.samples_of(worker)) - 1) % self.params.engine.banks + 1,
-            "epoch_micro_batches": self.micro_batches,
-            "epochs": epochs,
-            "word_address_low": 0,
-            "word_address_high": 0,
-            "word_beats": chunk_count * self.stored_bits if whole else self.asked.bits,
-            "word_stride": self.stored_bits,
-            "word_runs": 1 if whole else chunk_count,
-            "label_address_low": 0,
-            "label_address_high": 0,
-            "label_beats": -(-self.micro_batches * self.params.engine.banks // 8),
         }
 
     def golden(self, weights: NDArray[np.int64]) -> tuple[NDArray[np.int64], Saturations]:

@@ -123,7 +123,7 @@ def test_every_setting_and_cause_is_told():
 def test_the_text_is_whole(preset):
     text = guide(DESIGN.params_of(preset))
     assert not re.search(r"\{[{%]|None|\bTODO\b", text)
-    assert text.count("\n## ") == 12
+    assert text.count("\n## ") == 13
 
 
 def test_the_known_answer_is_right(params, build):

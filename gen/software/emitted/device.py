@@ -1,0 +1,45 @@
+"""Says what a program needs of a card, and what can go wrong with one."""
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+POLL_SECONDS = 1e-4  #: between two looks at a register
+
+
+class Device(Protocol):
+    """Reaches the registers and the memories of a card, or of what stands for one."""
+
+    def read(self, address: int) -> int:
+        """Return the register of 32 bits at byte address ``address``."""
+        ...
+
+    def write(self, address: int, word: int) -> None:
+        """Write the register of 32 bits at byte address ``address``."""
+        ...
+
+    def read_memory(self, address: int, size: int) -> bytes:
+        """Return ``size`` bytes of memory from DMA address ``address`` on."""
+        ...
+
+    def write_memory(self, address: int, data: bytes) -> None:
+        """Write ``data`` into memory from DMA address ``address`` on."""
+        ...
+
+    def pause(self) -> None:
+        """Let the hardware go on for some microseconds, at least 64 of its clock cycles."""
+        ...
+
+
+class DeviceError(RuntimeError):
+    """Reports that a card cannot be reached, is not what it should be, or does not answer."""
+
+
+def wait_until(device: Device, condition: Callable[[], object], what: str, seconds: float) -> None:
+    """Look until ``condition`` holds; raise :class:`DeviceError` after ``seconds``."""
+    end = time.monotonic() + seconds
+    device.pause()
+    while not condition():
+        if time.monotonic() > end:
+            raise DeviceError(f"{what} has not ended within {seconds:g} s")
+        device.pause()

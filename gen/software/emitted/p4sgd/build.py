@@ -1,0 +1,31 @@
+"""Describes one generated worker, as its host must know it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sim.workloads.layout import Geometry
+
+
+@dataclass(frozen=True, kw_only=True)
+class Build:
+    """Holds what a worker was built with, and where a host finds its memories.
+
+    Addresses are those of DMA, in bytes. They are the ones of the Alveo U280's top; for a top of
+    your own, give :func:`dataclasses.replace` your addresses.
+    """
+
+    fixed: Mapping[str, int]  #: what the fields read that never change, such as ``identity``
+    losses: Mapping[str, int]  #: value of the field ``loss``, by the loss's name
+    causes: Mapping[str, str]  #: why a run stopped, by the name of ``cause``
+    counters: tuple[str, ...]  #: names of the counters
+    words: tuple[int, ...]  #: address of the memory at each port of words, engine by engine
+    labels: int  #: address of the memory at the port of labels
+    model: int  #: address of the weights
+    engine_stride: int  #: bytes from an engine's weights to the next engine's
+    chunk_stride: int  #: bytes from a chunk's weights to the next chunk's
+
+    @property
+    def geometry(self) -> Geometry:
+        """Return how features and samples are shared out in this build."""
+        fixed = self.fixed
+        return Geometry(engines=fixed["engines"], banks=fixed["banks"], lanes=fixed["lanes"])

@@ -1,0 +1,168 @@
+"""Trains on a worker: loads data, runs epochs, reads weights and counters back."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gen.software.emitted.device import Device, DeviceError, wait_until
+from gen.software.emitted.p4sgd.build import Build
+from gen.software.emitted.p4sgd.samples import Samples
+from sim.p4sgd.golden.sgd import Parts, epoch
+from sim.p4sgd.run_settings import run_settings
+from sim.workloads.layout import model_to_weights
+
+SECONDS = 60.0  #: the longest wait for a run unless told otherwise
+RESET_SECONDS = 10.0  #: the longest wait for a soft reset, of which a simulation needs most
+TRANSPORT = {"join": 1, "vanilla": 0, "data_parallel": 0, "from_zero": 0}  #: of a worker alone
+
+
+class WorkerStopped(DeviceError):
+    """Reports that a run stopped; ``cause`` is the name of the reason."""
+
+    def __init__(self, cause: str, why: str) -> None:
+        super().__init__(f"the worker stopped: {cause}" + (f", {why}" if why else ""))
+        self.cause = cause
+
+
+class Worker:
+    """Drives one worker, which trains alone, on ``device``.
+
+    ``registers`` is an object of the generated driver's class on the same device. Raises
+    :class:`DeviceError` if the device holds another design than ``build``.
+    """
+
+    def __init__(self, device: Device, registers: Any, build: Build) -> None:
+        self.device, self.registers, self.build = device, registers, build
+        self._samples: Samples | None = None
+        for name, value in build.fixed.items():
+            if (found := registers.read(name)) != value:
+                raise DeviceError(
+                    f"the device holds another design: {name} is {found}, not {value}"
+                )
+
+    @property
+    def samples(self) -> Samples:
+        """Return the data that are loaded; ValueError if there are none."""
+        if self._samples is None:
+            raise ValueError("no data are loaded")
+        return self._samples
+
+    def load(
+        self,
+        codes: ArrayLike,
+        labels: ArrayLike,
+        *,
+        bits: int,
+        signed: bool = False,
+        weights: ArrayLike | None = None,
+    ) -> None:
+        """Reset the worker; write the codes [samples, features], labels [samples] and weights.
+
+        ``codes`` are integers of ``bits`` bits, as :class:`Quantiser` makes them of features.
+        ``labels`` are real numbers: any for the linear loss, 0 or 1 for the logistic, -1 or 1 for
+        hinge. ``weights`` are as for :meth:`set_weights`, zeros unless given. ValueError, before
+        anything is written, for what does not fit each other or the hardware.
+        """
+        samples = Samples.checked(self.build, codes, labels, bits, signed)
+        first = np.zeros(samples.features, dtype=np.int64) if weights is None else weights
+        images = [*samples.images(), *samples.model(first)]
+        self.reset()
+        for address, image in images:
+            self.device.write_memory(address, image)
+        self._samples = samples
+
+    def run(
+        self,
+        *,
+        loss: str,
+        batch: int,
+        rate: float,
+        epochs: int = 1,
+        l2_shift: int = 0,
+        seconds: float = SECONDS,
+    ) -> None:
+        """Train so many epochs on the data that are loaded, from the weights that are there.
+
+        ``rate`` is the learning rate eta, for the mean gradient of a mini-batch of ``batch``
+        samples. With ``l2_shift`` q each weight shrinks by 2^-q of itself in each mini-batch.
+        ValueError for settings that the hardware does not know. :class:`WorkerStopped` says why the
+        hardware stopped, :class:`DeviceError` that it has not ended within ``seconds``; then
+        :meth:`load` begins anew.
+        """
+        samples = self.samples
+        training = samples.training(loss, batch, rate, l2_shift)
+        if not 1 <= epochs < 1 << 32:
+            raise ValueError(f"epochs must be from 1 to {(1 << 32) - 1}: {epochs}")
+        settings = run_settings(
+            self.build.geometry,
+            *samples.codes.shape,
+            bits=samples.bits,
+            stored=samples.bits,
+            signed=samples.signed,
+            batch=batch,
+            step=training.step,
+            l2_shift=l2_shift,
+            epochs=epochs,
+        )
+        self.registers.write(**settings, **TRANSPORT, loss=self.build.losses[loss])
+        self.registers.write(start=1)
+        wait_until(self.device, lambda: not self.registers.read("busy"), "the run", seconds)
+        if self.registers.read("failed"):
+            cause = self.registers.read("cause")
+            name = getattr(cause, "name", str(cause))
+            raise WorkerStopped(name, self.build.causes.get(name, ""))
+        if not self.registers.read("done"):
+            raise DeviceError("the worker did not begin the run")
+
+    def golden(
+        self,
+        weights: ArrayLike,
+        *,
+        loss: str,
+        batch: int,
+        rate: float,
+        epochs: int = 1,
+        l2_shift: int = 0,
+    ) -> NDArray[np.int64]:
+        """Return the weights that such a run must leave, bit for bit, by a model in NumPy."""
+        samples, geometry = self.samples, self.build.geometry
+        training = samples.training(loss, batch, rate, l2_shift)
+        parts = Parts(geometry.worker_of(samples.features), geometry.group_of(samples.features))
+        found = np.asarray(weights, dtype=np.int64)
+        for _ in range(epochs):
+            found, _ = epoch(samples.codes, samples.labels, found, training, parts)
+        return found
+
+    def weights(self) -> NDArray[np.int64]:
+        """Return the weights [features] as the integers that the hardware has."""
+        samples, build = self.samples, self.build
+        size = samples.chunks * build.chunk_stride
+        rows = [
+            np.frombuffer(
+                self.device.read_memory(build.model + engine * build.engine_stride, size), "<i4"
+            )
+            for engine in range(build.geometry.engines)
+        ]
+        model = np.stack(rows).reshape(len(rows), samples.chunks, -1)[:, :, : build.geometry.lanes]
+        return model_to_weights([model], build.geometry, samples.features)
+
+    def set_weights(self, weights: ArrayLike) -> None:
+        """Write weights [features], integers of 32 bits with the build's fraction bits."""
+        for address, image in self.samples.model(weights):
+            self.device.write_memory(address, image)
+
+    def counters(self) -> dict[str, int]:
+        """Return all counters by name; they count on from run to run until they are cleared."""
+        return {name: self.registers.read(name) for name in self.build.counters}
+
+    def clear_counters(self) -> None:
+        """Set all counters to 0."""
+        self.registers.write(clear_counters=1)
+
+    def reset(self) -> None:
+        """Abandon a run or a failure; weights are undefined until they are written anew."""
+        self.registers.write(soft_reset=1)
+        wait_until(
+            self.device, lambda: not self.registers.read("busy"), "the soft reset", RESET_SECONDS
+        )

@@ -1,0 +1,109 @@
+"""Makes the host software of a design: a Python package, and a bench that runs it on the RTL."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from gen.page.templates import environment
+from gen.registers.python_driver import class_name
+from gen.software.copies import copied, source_of
+from hdl.common.registers import RegisterMap
+from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
+
+EMITTED = "gen.software.emitted"
+BENCH = "gen.software.bench"
+COMMON = ("device", "fake", "xdma")  #: modules of every package
+HERE = Path(__file__).parent
+BAR_BYTES = 1 << 20  #: of the window of registers of a card
+
+
+@dataclass(frozen=True, kw_only=True)
+class Software:
+    """Describes the host software of a design with certain parameters."""
+
+    about: str  #: what it drives, with an article
+    map: RegisterMap
+    main: str  #: class that drives the design
+    modules: Sequence[str]  #: modules to copy from EMITTED, with all of ours that they import
+    exports: Mapping[str, Sequence[str]]  #: what a program imports beside, by module's name
+    build: Mapping[str, Any]  #: fields of the class Build in the package's module ``build``
+    bench: str  #: module to copy from BENCH
+    memory: bool = True  #: whether the card has memory, which is ready some time after power-up
+
+    @property
+    def package(self) -> str:
+        """Return the name of the Python package."""
+        return f"{self.map.name}_host"
+
+    def package_files(self) -> dict[str, str]:
+        """Return the files of the package by path."""
+        modules = [f"{EMITTED}.{name}" for name in (*COMMON, *self.modules)]
+        return copied(modules, self.package) | {f"{self.package}/__init__.py": self.init()}
+
+    def bench_files(self, verilog: str) -> dict[str, str]:
+        """Return the files of the bench by path, with models of primitives in ``verilog``."""
+        return {
+            "bench/run.py": source_of(f"{BENCH}.run"),
+            f"bench/{self.bench}.py": source_of(f"{BENCH}.{self.bench}"),
+            **primitives(verilog),
+        }
+
+    def init(self) -> str:
+        """Return the text of the package's ``__init__.py``."""
+        names = {"Build", "Device", "DeviceError", "Fake", "Xdma", "BUILD", "attach", "open_card"}
+        return (
+            environment(HERE)
+            .get_template("init.py.j2")
+            .render(
+                about=self.about,
+                driver=f"{self.map.name}_driver",
+                registers=class_name(self.map),
+                main=self.main,
+                exports=self.exports,
+                all=sorted(names.union(*self.exports.values())),
+                build=build_text(self.build),
+                bar_bytes=BAR_BYTES,
+                ready=memory_ready() if self.memory else None,
+            )
+        )
+
+
+def build_text(fields: Mapping[str, Any]) -> str:
+    """Return Python that makes a Build of these fields, one a line or more."""
+    parts = (f"    {name}={literal(value)},\n" for name, value in fields.items())
+    return f"Build(\n{''.join(parts)})"
+
+
+def literal(value: Any) -> str:
+    """Return numbers, texts, and tuples and mappings of them, as Python inside a call."""
+    if isinstance(value, str):
+        return json.dumps(value)
+    if isinstance(value, Mapping):
+        lines = (f"        {literal(key)}: {literal(one)},\n" for key, one in value.items())
+        return f"{{\n{''.join(lines)}    }}"
+    if isinstance(value, tuple):
+        return "(" + "".join(f"{literal(one)}, " for one in value).removesuffix(" ") + ")"
+    return repr(value)
+
+
+def memory_ready() -> tuple[int, int]:
+    """Return the address and the bit of a card that tell that its memory may be used."""
+    for address, register in board_registers(BoardRegistersParams(cages=1, hbm=True)).placed:
+        for offset, field in zip(register.offsets, register.fields, strict=True):
+            if field.name == "memory_ready":
+                return BASE + address, offset
+    raise KeyError("memory_ready")
+
+
+def primitives(verilog: str) -> dict[str, str]:
+    """Return a model of each of the vendor's primitives that ``verilog`` has an instance of."""
+    models = (m for m in files("sim.harness.primitives").iterdir() if m.name.endswith(".v"))
+    return {
+        f"bench/{model.name}": model.read_text()
+        for model in sorted(models, key=lambda model: model.name)
+        if re.search(rf"^\s*{model.name[:-2]}\b", verilog, re.MULTILINE)
+    }

@@ -1,0 +1,54 @@
+"""The bench in a generated folder runs as it is on the emitted Verilog, without the project."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from sim.harness.build_tools import require_verilator, verilator_command
+from tests.gen.software.generated import poisoned, write
+
+#: designs with software, and the smallest build that its bench can use
+SMALLEST = {"p4sgd-worker": {"slots": 8}}
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """Verilator on the path, the compiler in a hurry, and a path of Python without the project."""
+    tools = tmp_path_factory.mktemp("tools")
+    variables = [*require_verilator().variables, "OPT_FAST=-O0", "OPT_GLOBAL=-O0"]
+    path = os.environ["PATH"]
+    command = verilator_command(tools)[0]
+    if os.path.isabs(command):
+        path = f"{os.path.dirname(command)}{os.pathsep}{path}"
+    (tools / "hidden").mkdir()
+    return {
+        "PATH": path,
+        "MAKEFLAGS": " ".join(variables),
+        "PYTHONPATH": str(poisoned(tools / "hidden")),
+        **({"VERILATOR_ROOT": str(tools / "verilator")} if os.path.isabs(command) else {}),
+    }
+
+
+@pytest.mark.parametrize("name", SMALLEST)
+def test_a_bench_runs_as_it_is(name, environment, tmp_path):
+    folder = tmp_path / "made"
+    folder.mkdir()
+    write(name, "tiny", folder, **SMALLEST[name])
+    before = sorted(folder.rglob("*"))
+    done = subprocess.run(
+        [sys.executable, "made/bench/run.py"],
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert "FAIL=0" in done.stdout
+    assert "imports the project" not in done.stdout
+    assert sorted(folder.rglob("*")) == before
+    shutil.rmtree(tmp_path / "made-bench")

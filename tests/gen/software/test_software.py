@@ -1,0 +1,94 @@
+"""What every host package holds, and that it needs nothing of the project."""
+
+import ast
+import re
+import subprocess
+import sys
+
+import pytest
+
+from gen.designs.catalogue import find_design
+from gen.designs.design import load
+from gen.software.software import primitives
+from tests.gen.software.generated import WITH_SOFTWARE, run, write
+
+SIMULATOR = {"cocotb", "cocotbext", "cocotb_tools"}
+
+
+def software_of(name):
+    design = find_design(name)
+    return load(design.software)(design.params_of())
+
+
+def needed(text):
+    """The packages beside Python's own library that a module imports."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module]
+        else:
+            continue
+        yield from {name.partition(".")[0] for name in names} - sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("name", WITH_SOFTWARE)
+def test_it_needs_numpy_alone(name):
+    software = software_of(name)
+    files = software.package_files()
+    simulated = {
+        path
+        for path, text in files.items()
+        if SIMULATOR & {*needed(text)} or "from .simulated" in text
+    }
+    assert simulated
+    for path in files.keys() - simulated:
+        assert {*needed(files[path])} <= {"numpy", f"{software.map.name}_driver"}, path
+    assert not {*re.findall(r"^from \.(\w+)", files[f"{software.package}/__init__.py"])} & simulated
+    known = {"numpy", software.package, *SIMULATOR}
+    for text in software.bench_files("").values():
+        assert {*needed(text)} <= known
+
+
+@pytest.mark.parametrize("name", WITH_SOFTWARE)
+def test_the_same_parameters_give_the_same_files(name):
+    one, other = software_of(name), software_of(name)
+    assert one.package_files() == other.package_files()
+    assert one.bench_files("") == other.bench_files("")
+
+
+@pytest.mark.parametrize("name", WITH_SOFTWARE)
+def test_it_is_clean(name, tmp_path):
+    software = software_of(name)
+    for path, text in (software.package_files() | software.bench_files("")).items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--line-length", "100"]
+    subprocess.run(
+        [*ruff, "--select", "E,F,UP,B,D1", "--ignore", "D102,D105,D107", tmp_path], check=True
+    )
+
+
+@pytest.mark.parametrize("name", WITH_SOFTWARE)
+def test_it_is_imported_without_the_project(name, tmp_path):
+    write(name, "tiny", tmp_path)
+    software = software_of(name)
+    done = run(
+        f"from {software.package} import *\n"
+        f"from {software.package} import DeviceError, Fake, attach, open_card\n"
+        "try:\n    attach(Fake())\n"
+        "except DeviceError as error:\n    print(error)\n"
+        "try:\n    open_card('nowhere').__enter__()\n"
+        "except DeviceError as error:\n    print(error)\n"
+        "assert not {'gen', 'hdl', 'sim', 'ingather'} & {*sys.modules}\n",
+        tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    other, missing = done.stdout.splitlines()
+    assert other.startswith("the device holds another design: identity is 0, not ")
+    assert missing == "cannot open nowhere_user: No such file or directory"
+
+
+def test_models_of_primitives_come_with_a_bench_that_needs_them():
+    assert primitives("  DSP48E2 #(\n").keys() == {"bench/DSP48E2.v"}
+    assert primitives("module dsp48e2_user;\n") == {}
