@@ -14,6 +14,7 @@ from gen.errors import UserError
 
 MANIFEST = "manifest.json"
 MADE_BY = "ingather"
+CACHE = "__pycache__"  #: Python writes such folders beside modules that a user's program imports
 
 
 def check_target(target: Path) -> None:
@@ -23,7 +24,7 @@ def check_target(target: Path) -> None:
         return
     if not target.is_dir():
         raise UserError(f"{target} is not a folder")
-    there = {str(p.relative_to(target)) for p in target.rglob("*") if not p.is_dir()}
+    there = {p.relative_to(target) for p in target.rglob("*") if not p.is_dir()}
     if not there:
         return
     try:
@@ -33,7 +34,7 @@ def check_target(target: Path) -> None:
         ours = set()
     if not ours:
         raise UserError(f"{target} is not empty and was not made by ingather; choose another")
-    if foreign := sorted(there - ours):
+    if foreign := sorted({str(p) for p in there if CACHE not in p.parts} - ours):
         raise UserError(f"{target} holds what ingather did not write, such as {foreign[0]}")
 
 

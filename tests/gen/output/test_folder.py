@@ -41,6 +41,14 @@ def test_ours_is_replaced(tmp_path):
     assert (tmp_path / "out" / "x.v").read_text() == "2"
 
 
+def test_what_python_caches_in_ours_is_replaced(tmp_path):
+    write(tmp_path / "out", x="1")
+    (tmp_path / "out" / "host" / "__pycache__").mkdir(parents=True)
+    (tmp_path / "out" / "host" / "__pycache__" / "worker.pyc").write_bytes(b"")
+    write(tmp_path / "out", x="2")
+    assert names(tmp_path / "out") == [MANIFEST, "x.v"]
+
+
 def test_a_failure_leaves_the_old(tmp_path):
     write(tmp_path / "out", x="1")
 
