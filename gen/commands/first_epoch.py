@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -10,7 +10,15 @@ from rich.console import Console
 from gen.board.boards import find_board
 from gen.errors import UserError
 from gen.output.folder import MANIFEST
+from gen.registers.python_driver import class_name
 from gen.settings import make_params
+from sim.harness.register_driver import driver_module
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sim.p4sgd.training import TrainingRun
 
 DESIGN = "p4sgd-worker"
 
@@ -41,7 +49,7 @@ def first_epoch(
 
     import numpy as np
 
-    from sim.p4sgd.on_card import CardError, Devices, train_an_epoch
+    from gen.software.emitted.device import DeviceError
     from sim.p4sgd.training import TrainingRun, data_of
     from sim.p4sgd.training_workload import TrainingWorkload
 
@@ -50,14 +58,9 @@ def first_epoch(
         run = TrainingRun(data_of(asked), params, asked)
     except ValueError as error:
         raise UserError(str(error)) from error
-    devices = Devices(
-        registers=Path(f"{device}_user"),
-        to_card=Path(f"{device}_h2c_0"),
-        from_card=Path(f"{device}_c2h_0"),
-    )
     try:
-        weights = train_an_epoch(run, devices)
-    except (OSError, CardError) as error:
+        weights = train_an_epoch(run, device)
+    except DeviceError as error:
         raise UserError(str(error)) from error
     golden, _ = run.golden(np.zeros(run.features, np.int64))
     wrong = int((weights != golden).sum())
@@ -66,6 +69,30 @@ def first_epoch(
         console.print(f"{wrong} of {run.features} weights differ from the golden model's")
         raise typer.Exit(1)
     console.print(f"{run.samples} samples: all {run.features} weights equal the golden model's")
+
+
+def train_an_epoch(run: "TrainingRun", device: str, seconds: float = 60.0) -> "NDArray[np.int64]":
+    """Train one epoch of ``run`` on a card alone, from weights 0; return the weights [D].
+
+    It is done by the host software that is handed out with the design. DeviceError says what is
+    wrong with the card; ``seconds`` bounds each wait.
+    """
+    from gen.software.emitted.p4sgd.build import Build
+    from gen.software.emitted.p4sgd.worker import Worker
+    from gen.software.emitted.xdma import opened
+    from gen.software.p4sgd_worker import software
+    from gen.software.software import memory_ready
+
+    made, asked = software(run.params), run.asked
+    module = driver_module(made.map)
+    with opened(module.MappedBus, device, memory_ready()) as card:
+        registers = getattr(module, class_name(made.map))(card)
+        worker = Worker(card, registers, Build(**made.build))
+        worker.seconds = seconds
+        worker.load(run.codes, run.data.labels, bits=asked.bits, signed=run.quantiser.signed)
+        worker.clear_counters()
+        worker.run(loss=asked.loss, batch=asked.batch, rate=run.eta, l2_shift=asked.l2_shift)
+        return worker.weights()
 
 
 def read_manifest(package: Path) -> dict:

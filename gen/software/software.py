@@ -18,7 +18,6 @@ EMITTED = "gen.software.emitted"
 BENCH = "gen.software.bench"
 COMMON = ("device", "fake", "xdma")  #: modules of every package
 HERE = Path(__file__).parent
-BAR_BYTES = 1 << 20  #: of the window of registers of a card
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +65,6 @@ class Software:
                 exports=self.exports,
                 all=sorted(names.union(*self.exports.values())),
                 build=build_text(self.build),
-                bar_bytes=BAR_BYTES,
                 ready=memory_ready() if self.memory else None,
             )
         )

@@ -24,6 +24,7 @@ def main() -> None:
     parser.add_argument("--build", type=Path, default=default, help="build in this folder")
     parser.add_argument("--waves", action="store_true", help="write waves (dump.vcd) there")
     asked = parser.parse_args()
+    from cocotb_tools.check_results import get_results
     from cocotb_tools.runner import get_runner
 
     sys.path[:0] = [str(DESIGN), str(BENCH)]  # the simulator's Python gets the same path
@@ -40,7 +41,7 @@ def main() -> None:
         waves=asked.waves,
     )
     (test,) = (path.stem for path in BENCH.glob("*.py") if path.name != Path(__file__).name)
-    runner.test(
+    results = runner.test(
         hdl_toplevel=top,
         hdl_toplevel_lang="verilog",
         test_module=test,
@@ -48,6 +49,8 @@ def main() -> None:
         test_dir=build,
         waves=asked.waves,
     )
+    tests, failed = get_results(results)
+    sys.exit(f"{failed} of {tests} tests failed" if failed or not tests else 0)
 
 
 if __name__ == "__main__":

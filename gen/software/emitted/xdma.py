@@ -8,6 +8,8 @@ seconds unless set otherwise, so no transfer is waited for without end.
 
 import os
 import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 from gen.software.emitted.device import POLL_SECONDS, DeviceError
@@ -23,6 +25,11 @@ class Bus(Protocol):
     def write(self, address: int, word: int) -> None:
         """Write the word at byte address ``address``."""
         ...
+
+
+#: makes the bus of a register window: a driver's class ``MappedBus``
+Mapped = Callable[[str, int, int], AbstractContextManager[Bus]]
+BAR_BYTES = 1 << 20  #: of a card's window of registers
 
 
 class Xdma:
@@ -95,3 +102,21 @@ class Xdma:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+@contextmanager
+def opened(mapped: Mapped, prefix: str, ready: tuple[int, int] | None) -> Iterator[Xdma]:
+    """Open the card whose files begin with ``prefix``.
+
+    ``ready`` is the address of the register, and the bit in it, that tell that the card's memory
+    may be used. :class:`DeviceError` if there is no such card or its memory is not ready.
+    """
+    try:
+        window = mapped(f"{prefix}_user", 0, BAR_BYTES)
+    except (OSError, ValueError) as error:  # ValueError: the window is smaller
+        why = getattr(error, "strerror", None) or error
+        raise DeviceError(f"cannot open {prefix}_user: {why}") from error
+    with window as bus, Xdma(bus, prefix) as card:
+        if ready is not None and not card.read(ready[0]) >> ready[1] & 1:
+            raise DeviceError("the card's memory is not ready")
+        yield card

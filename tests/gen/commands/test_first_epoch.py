@@ -6,16 +6,16 @@ import os
 import numpy as np
 import pytest
 
-from gen.commands.first_epoch import first_epoch
+from gen.commands.first_epoch import first_epoch, train_an_epoch
 from gen.designs.catalogue import find_design
 from gen.errors import UserError
 from gen.settings import make_params
+from gen.software.emitted.device import DeviceError
 from hdl.p4sgd.host.control import Cause
 from hdl.p4sgd.host.registers import constants, worker_registers
 from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
 from sim.harness.register_driver import driver_module
 from sim.p4sgd.golden.sgd import Loss
-from sim.p4sgd.on_card import CardError, Devices, train_an_epoch
 from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import load
@@ -86,12 +86,6 @@ class Card:
             file.seek(address)
             return file.read(size)
 
-    @property
-    def devices(self):
-        return Devices(
-            registers=self.file("user"), to_card=self.file("h2c_0"), from_card=self.file("c2h_0")
-        )
-
 
 @pytest.fixture
 def card(tmp_path, run, trained):
@@ -144,14 +138,14 @@ def test_other_weights_are_told(card, package, run, capsys):
         ({"identity": 0xFFFF_FFFF}, "another design: identity is"),
         ({"memory_ready": 0}, "memory is not ready"),
         ({"done": 0, "failed": 1, "cause": Cause.MEMORY_SILENT.value}, "stopped: MEMORY_SILENT"),
-        ({"done": 0}, r"the epoch has not ended within 0\.1 s"),
+        ({"done": 0}, "did not begin the run"),
         ({"busy": 1}, r"the soft reset has not ended within 0\.1 s"),
     ],
 )
 def test_what_is_wrong_with_a_card_is_told(card, run, says, text):
     card.say(**says)
-    with pytest.raises(CardError, match=text):
-        train_an_epoch(run, card.devices, seconds=0.1)
+    with pytest.raises(DeviceError, match=text):
+        train_an_epoch(run, str(card.folder / "xdma0"), seconds=0.1)
 
 
 def test_mistakes_are_one_line(card, package, tmp_path):

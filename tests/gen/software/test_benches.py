@@ -48,7 +48,7 @@ def test_a_bench_runs_as_it_is(name, environment, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stdout[-4000:]
-    assert "FAIL=0" in done.stdout
+    assert "TESTS=1 PASS=1 FAIL=0" in done.stdout
     assert "imports the project" not in done.stdout
     assert sorted(folder.rglob("*")) == before
     shutil.rmtree(tmp_path / "made-bench")

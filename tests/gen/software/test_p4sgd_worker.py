@@ -142,8 +142,9 @@ def test_failures_are_told_by_cause(tiny, end, text):
     tiny.end = end
     worker = tiny.attach()
     worker.load(codes, labels, bits=4)
+    worker.seconds = 0.01
     with pytest.raises(DeviceError, match=text):
-        worker.run(**HOW, seconds=0.01)
+        worker.run(**HOW)
 
 
 def test_a_cause_has_its_name(tiny):

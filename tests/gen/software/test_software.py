@@ -89,6 +89,37 @@ def test_it_is_imported_without_the_project(name, tmp_path):
     assert missing == "cannot open nowhere_user: No such file or directory"
 
 
+#: what the example of a guide needs: its data, and a stand-in where it opens a card
+EXAMPLES = {
+    "p4sgd-worker": """
+import numpy as np
+import p4sgd_worker_host as host
+from contextlib import contextmanager
+from p4sgd_worker_driver import FIELDS
+features, labels = np.ones((99, 5)), np.zeros(99)
+
+def end(address, word):  # every run ends well
+    if address == FIELDS["start"].address:
+        fake.words[FIELDS["done"].address] = 1 << FIELDS["done"].offset
+
+fake = host.Fake(end)
+for name, value in host.BUILD.fixed.items():
+    place = FIELDS[name]
+    fake.words[place.address] = fake.words.get(place.address, 0) | value << place.offset
+host.open_card = contextmanager(lambda prefix: iter([host.attach(fake)]))
+"""
+}
+
+
+@pytest.mark.parametrize("name", WITH_SOFTWARE)
+def test_the_example_of_the_guide_runs(name, tmp_path):
+    write(name, "tiny", tmp_path)
+    (example,) = re.findall(r"```python\n(.*?)```", (tmp_path / "GUIDE.md").read_text(), re.DOTALL)
+    done = run(EXAMPLES[name] + example, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("{'cycles': 0, ")
+
+
 def test_models_of_primitives_come_with_a_bench_that_needs_them():
     assert primitives("  DSP48E2 #(\n").keys() == {"bench/DSP48E2.v"}
     assert primitives("module dsp48e2_user;\n") == {}

@@ -12,8 +12,7 @@ from sim.p4sgd.golden.sgd import Parts, epoch
 from sim.p4sgd.run_settings import run_settings
 from sim.workloads.layout import model_to_weights
 
-SECONDS = 60.0  #: the longest wait for a run unless told otherwise
-RESET_SECONDS = 10.0  #: the longest wait for a soft reset, of which a simulation needs most
+SECONDS = 60.0  #: the longest wait for the hardware unless told otherwise
 TRANSPORT = {"join": 1, "vanilla": 0, "data_parallel": 0, "from_zero": 0}  #: of a worker alone
 
 
@@ -28,12 +27,14 @@ class WorkerStopped(DeviceError):
 class Worker:
     """Drives one worker, which trains alone, on ``device``.
 
-    ``registers`` is an object of the generated driver's class on the same device. Raises
-    :class:`DeviceError` if the device holds another design than ``build``.
+    ``registers`` is an object of the generated driver's class on the same device. ``seconds`` is
+    the longest that a run or a reset may take. Raises :class:`DeviceError` if the device holds
+    another design than ``build``.
     """
 
     def __init__(self, device: Device, registers: Any, build: Build) -> None:
         self.device, self.registers, self.build = device, registers, build
+        self.seconds = SECONDS
         self._samples: Samples | None = None
         for name, value in build.fixed.items():
             if (found := registers.read(name)) != value:
@@ -80,7 +81,6 @@ class Worker:
         rate: float,
         epochs: int = 1,
         l2_shift: int = 0,
-        seconds: float = SECONDS,
     ) -> None:
         """Train so many epochs on the data that are loaded, from the weights that are there.
 
@@ -107,7 +107,7 @@ class Worker:
         )
         self.registers.write(**settings, **TRANSPORT, loss=self.build.losses[loss])
         self.registers.write(start=1)
-        wait_until(self.device, lambda: not self.registers.read("busy"), "the run", seconds)
+        self._wait("the run")
         if self.registers.read("failed"):
             cause = self.registers.read("cause")
             name = getattr(cause, "name", str(cause))
@@ -163,6 +163,8 @@ class Worker:
     def reset(self) -> None:
         """Abandon a run or a failure; weights are undefined until they are written anew."""
         self.registers.write(soft_reset=1)
-        wait_until(
-            self.device, lambda: not self.registers.read("busy"), "the soft reset", RESET_SECONDS
-        )
+        self._wait("the soft reset")
+
+    def _wait(self, what: str) -> None:
+        """Wait until the worker is idle."""
+        wait_until(self.device, lambda: not self.registers.read("busy"), what, self.seconds)
