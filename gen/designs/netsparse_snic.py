@@ -84,6 +84,7 @@ DESIGN = Design(
     },
     preset="u280",
     guide="gen.guides.netsparse_snic:guide",
+    software="gen.software.netsparse_snic:software",
     runs=[
         Run(
             command="spmm",

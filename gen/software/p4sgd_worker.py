@@ -32,5 +32,6 @@ def software(params: WorkerParams) -> Software:
             "engine_stride": beat << layout["engine"].offset,
             "chunk_stride": beat << layout["chunk"].offset,
         },
+        reach="xdma",
         bench="p4sgd_worker",
     )

@@ -16,7 +16,7 @@ from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
 
 EMITTED = "gen.software.emitted"
 BENCH = "gen.software.bench"
-COMMON = ("device", "fake", "xdma")  #: modules of every package
+COMMON = ("device", "fake")  #: modules of every package
 HERE = Path(__file__).parent
 
 
@@ -31,7 +31,7 @@ class Software:
     exports: Mapping[str, Sequence[str]]  #: what a program imports beside, by module's name
     build: Mapping[str, Any]  #: fields of the class Build in the package's module ``build``
     bench: str  #: module to copy from BENCH
-    memory: bool = True  #: whether the card has memory, which is ready some time after power-up
+    reach: str  #: module that reaches a card: xdma, vfio, or window for registers alone
 
     @property
     def package(self) -> str:
@@ -40,7 +40,7 @@ class Software:
 
     def package_files(self) -> dict[str, str]:
         """Return the files of the package by path."""
-        modules = [f"{EMITTED}.{name}" for name in (*COMMON, *self.modules)]
+        modules = [f"{EMITTED}.{name}" for name in (*COMMON, self.reach, *self.modules)]
         return copied(modules, self.package) | {f"{self.package}/__init__.py": self.init()}
 
     def bench_files(self, verilog: str) -> dict[str, str]:
@@ -53,7 +53,7 @@ class Software:
 
     def init(self) -> str:
         """Return the text of the package's ``__init__.py``."""
-        names = {"Build", "Device", "DeviceError", "Fake", "Xdma", "BUILD", "attach", "open_card"}
+        names = {"Build", "Device", "DeviceError", "Fake", "BUILD", "attach", "open_card"}
         return (
             environment(HERE)
             .get_template("init.py.j2")
@@ -65,7 +65,8 @@ class Software:
                 exports=self.exports,
                 all=sorted(names.union(*self.exports.values())),
                 build=build_text(self.build),
-                ready=memory_ready() if self.memory else None,
+                reach=self.reach,
+                ready=memory_ready(),
             )
         )
 

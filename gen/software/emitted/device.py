@@ -7,16 +7,28 @@ from typing import Protocol
 POLL_SECONDS = 1e-4  #: between two looks at a register
 
 
-class Device(Protocol):
-    """Reaches the registers and the memories of a card, or of what stands for one."""
+class Bus(Protocol):
+    """Moves words of 32 bits to and from registers, as ``MappedBus`` of a driver does."""
 
     def read(self, address: int) -> int:
-        """Return the register of 32 bits at byte address ``address``."""
+        """Return the register at byte address ``address``."""
         ...
 
     def write(self, address: int, word: int) -> None:
-        """Write the register of 32 bits at byte address ``address``."""
+        """Write the register at byte address ``address``."""
         ...
+
+
+class Registers(Bus, Protocol):
+    """Reaches the registers of a card, or of what stands for one."""
+
+    def pause(self) -> None:
+        """Let the hardware go on for some microseconds, at least 64 of its clock cycles."""
+        ...
+
+
+class Device(Registers, Protocol):
+    """Reaches the memories of a card too, or the memory of the host that a card works on."""
 
     def read_memory(self, address: int, size: int) -> bytes:
         """Return ``size`` bytes of memory from DMA address ``address`` on."""
@@ -24,10 +36,6 @@ class Device(Protocol):
 
     def write_memory(self, address: int, data: bytes) -> None:
         """Write ``data`` into memory from DMA address ``address`` on."""
-        ...
-
-    def pause(self) -> None:
-        """Let the hardware go on for some microseconds, at least 64 of its clock cycles."""
         ...
 
 

@@ -7,39 +7,22 @@ seconds unless set otherwise, so no transfer is waited for without end.
 """
 
 import os
-import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from gen.software.emitted.device import POLL_SECONDS, DeviceError
-
-
-class Bus(Protocol):
-    """Moves words of 32 bits to and from registers, as ``MappedBus`` of a driver does."""
-
-    def read(self, address: int) -> int:
-        """Return the word at byte address ``address``."""
-        ...
-
-    def write(self, address: int, word: int) -> None:
-        """Write the word at byte address ``address``."""
-        ...
+from gen.software.emitted.device import Bus, DeviceError
+from gen.software.emitted.window import Mapped, Window, window_at
 
 
-#: makes the bus of a register window: a driver's class ``MappedBus``
-Mapped = Callable[[str, int, int], AbstractContextManager[Bus]]
-BAR_BYTES = 1 << 20  #: of a card's window of registers
-
-
-class Xdma:
+class Xdma(Window):
     """Reads and writes a card's registers on ``bus``, its memory by DMA.
 
     :class:`DeviceError` if one of the driver's files cannot be opened or a transfer fails.
     """
 
     def __init__(self, bus: Bus, prefix: str = "/dev/xdma0") -> None:
-        self.bus, self.prefix = bus, prefix
+        super().__init__(bus)
+        self.prefix = prefix
         self._to_card = self._open("h2c_0", os.O_WRONLY)
         try:
             self._from_card = self._open("c2h_0", os.O_RDONLY)
@@ -52,14 +35,6 @@ class Xdma:
             return os.open(f"{self.prefix}_{name}", how)
         except OSError as error:
             raise DeviceError(f"cannot open {self.prefix}_{name}: {error.strerror}") from error
-
-    def read(self, address: int) -> int:
-        """Return a register."""
-        return self.bus.read(address)
-
-    def write(self, address: int, word: int) -> None:
-        """Write a register."""
-        self.bus.write(address, word)
 
     def read_memory(self, address: int, size: int) -> bytes:
         """Return ``size`` bytes, however many reads that takes."""
@@ -88,10 +63,6 @@ class Xdma:
                 raise DeviceError(f"the card takes nothing at {address:#x}")
             rest, address = rest[written:], address + written
 
-    def pause(self) -> None:
-        """Sleep for a moment."""
-        time.sleep(POLL_SECONDS)
-
     def close(self) -> None:
         """Close the files of DMA; the object is of no use afterwards."""
         os.close(self._to_card)
@@ -111,12 +82,7 @@ def opened(mapped: Mapped, prefix: str, ready: tuple[int, int] | None) -> Iterat
     ``ready`` is the address of the register, and the bit in it, that tell that the card's memory
     may be used. :class:`DeviceError` if there is no such card or its memory is not ready.
     """
-    try:
-        window = mapped(f"{prefix}_user", 0, BAR_BYTES)
-    except (OSError, ValueError) as error:  # ValueError: the window is smaller
-        why = getattr(error, "strerror", None) or error
-        raise DeviceError(f"cannot open {prefix}_user: {why}") from error
-    with window as bus, Xdma(bus, prefix) as card:
+    with window_at(mapped, f"{prefix}_user") as window, Xdma(window, prefix) as card:
         if ready is not None and not card.read(ready[0]) >> ready[1] & 1:
             raise DeviceError("the card's memory is not ready")
         yield card

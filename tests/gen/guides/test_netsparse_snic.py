@@ -97,7 +97,7 @@ def test_every_field_cause_fault_and_drop_is_told(params):
 def test_the_text_is_whole(params):
     text = guide(params)
     assert not re.search(r"\{[{%]|None|\bTODO\b|\bMISSING\b", text)
-    assert text.count("\n## ") == 15
+    assert text.count("\n## ") == 16
     places = {
         field.name: (address, offset, field.bits)
         for address, register in snic_registers(params).placed

@@ -8,10 +8,11 @@ import sys
 import pytest
 
 from sim.harness.build_tools import require_verilator, verilator_command
-from tests.gen.software.generated import poisoned, write
+from tests.gen.software.generated import WITH_SOFTWARE, poisoned, write
+from tests.long import short_and_long
 
 #: designs with software, and the smallest build that its bench can use
-SMALLEST = {"p4sgd-worker": {"slots": 8}}
+SMALLEST = {"p4sgd-worker": {"slots": 8}, "netsparse-snic": {}}
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,7 @@ def environment(tmp_path_factory):
     }
 
 
-@pytest.mark.parametrize("name", SMALLEST)
+@pytest.mark.parametrize("name", short_and_long(SMALLEST, ["p4sgd-worker"]))
 def test_a_bench_runs_as_it_is(name, environment, tmp_path):
     folder = tmp_path / "made"
     folder.mkdir()
@@ -52,3 +53,7 @@ def test_a_bench_runs_as_it_is(name, environment, tmp_path):
     assert "imports the project" not in done.stdout
     assert sorted(folder.rglob("*")) == before
     shutil.rmtree(tmp_path / "made-bench")
+
+
+def test_each_bench_is_run():
+    assert [*SMALLEST] == WITH_SOFTWARE

@@ -1,14 +1,22 @@
 """What stands for a card or reaches one: registers, memory, and what can go wrong with them."""
 
+import mmap
 import os
+import re
+import struct
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from gen.software.emitted import xdma
+from gen.software.emitted import vfio, xdma
 from gen.software.emitted.device import DeviceError
 from gen.software.emitted.fake import Fake
 from gen.software.emitted.sparse_memory import PAGE, SparseMemory
 from gen.software.emitted.xdma import Xdma
+from hdl.p4sgd.host.registers import worker_registers
+from hdl.p4sgd.worker_params import WorkerParams
+from sim.harness.register_driver import driver_module
 
 
 @pytest.fixture
@@ -81,11 +89,134 @@ def test_files_that_are_missing(prefix, missing):
 
 
 def test_a_window_that_is_too_small(prefix):
-    def mapped(*_):
+    def too_large(*_):
         raise ValueError("mmap length is greater than file size")
 
     with (
         pytest.raises(DeviceError, match=r"cannot open .*card_user: mmap length is greater"),
-        xdma.opened(mapped, prefix, None),
+        xdma.opened(too_large, prefix, None),
     ):
         pass
+
+
+HEADER = Path("/usr/include/linux/vfio.h")
+
+
+@pytest.mark.skipif(not HEADER.exists(), reason="the kernel's header is not installed")
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (vfio.SET_IOMMU, "VFIO_SET_IOMMU"),
+        (vfio.GROUP_STATUS, "VFIO_GROUP_GET_STATUS"),
+        (vfio.SET_CONTAINER, "VFIO_GROUP_SET_CONTAINER"),
+        (vfio.DEVICE_FD, "VFIO_GROUP_GET_DEVICE_FD"),
+        (vfio.REGION_INFO, "VFIO_DEVICE_GET_REGION_INFO"),
+        (vfio.MAP_DMA, "VFIO_IOMMU_MAP_DMA"),
+    ],
+)
+def test_calls_have_the_numbers_of_the_kernel(ours, theirs):
+    text = HEADER.read_text()
+    assert "VFIO_TYPE\t(';')" in text
+    assert "VFIO_BASE\t100" in text
+    number = re.search(rf"#define {theirs}\s+_IO\(VFIO_TYPE, VFIO_BASE \+ (\d+)\)", text)[1]
+    assert ours == ord(";") << 8 | 100 + int(number)
+
+
+class Kernel:
+    """What the calls of vfio answer, of a card whose registers are the file ``device``."""
+
+    CONTAINER, GROUP = 100, 101
+
+    def __init__(self, tmp_path):
+        self.path = tmp_path / "device"
+        self.path.write_bytes(bytes(4 * mmap.PAGESIZE))
+        self.device = os.open(self.path, os.O_RDWR)
+        self.viable, self.calls, self.closed = 1, [], []
+
+    def open(self, path, _):
+        names = {"/dev/vfio/vfio": self.CONTAINER, "/dev/vfio/17": self.GROUP}
+        if path not in names:
+            raise FileNotFoundError(2, "No such file or directory")
+        return names[path]
+
+    def ioctl(self, file, call, argument):
+        self.calls.append(
+            (file, call, bytes(argument) if isinstance(argument, bytearray) else argument)
+        )
+        if call == vfio.GROUP_STATUS:
+            argument[:] = struct.pack("=II", 8, self.viable)
+        elif call == vfio.DEVICE_FD:
+            return self.device
+        elif call == vfio.REGION_INFO:
+            index = struct.unpack("=IIIIQQ", argument)[2]
+            at = {0: mmap.PAGESIZE, 7: 3 * mmap.PAGESIZE}[index]
+            argument[:] = struct.pack("=IIIIQQ", 32, 7, index, 0, mmap.PAGESIZE, at)
+        return 0
+
+    def command(self):
+        return struct.unpack_from("<H", self.path.read_bytes(), 3 * mmap.PAGESIZE + 4)[0]
+
+
+@pytest.fixture
+def kernel(tmp_path, monkeypatch):
+    made = Kernel(tmp_path)
+    system = SimpleNamespace(
+        open=made.open,
+        close=made.closed.append,
+        readlink=lambda path: f"../../kernel/iommu_groups/{17 if '0000:01' in path else 18}",
+        pread=os.pread,
+        pwrite=os.pwrite,
+        path=os.path,
+        O_RDWR=os.O_RDWR,
+    )
+    monkeypatch.setattr(vfio, "os", system)
+    monkeypatch.setattr(vfio, "ioctl", made.ioctl)
+    yield made
+    os.close(made.device)
+
+
+def mapped(file, offset, size):
+    """A window of registers of an open file, as a driver has it."""
+    return driver_module(worker_registers(WorkerParams())).MappedBus(file, offset, size)
+
+
+def test_a_card_that_sees_memory(kernel):
+    with vfio.opened(mapped, "0000:01:00.0", 2 * mmap.PAGESIZE, None) as card:
+        assert kernel.command() == 4
+        card.write(8, 0x12345678)
+        assert card.read(8) == 0x12345678
+        card.write_memory(mmap.PAGESIZE - 2, b"abcd")
+        assert card.read_memory(mmap.PAGESIZE - 3, 6) == b"\0abcd\0"
+        for address, size in ((2 * mmap.PAGESIZE - 1, 2), (-1, 1)):
+            with pytest.raises(ValueError, match="sees 8192 bytes"):
+                card.read_memory(address, size)
+    assert kernel.path.read_bytes()[mmap.PAGESIZE + 8 :][:4] == bytes.fromhex("78563412")
+    assert kernel.command() == 0
+    (mapping,) = (argument for _, call, argument in kernel.calls if call == vfio.MAP_DMA)
+    size, flags, _, address, length = struct.unpack("=IIQQQ", mapping)
+    assert (size, flags, address, length) == (32, 3, 0, 2 * mmap.PAGESIZE)
+    order = [call for _, call, _ in kernel.calls]
+    assert order[:5] == [
+        vfio.GROUP_STATUS,
+        vfio.SET_CONTAINER,
+        vfio.SET_IOMMU,
+        vfio.DEVICE_FD,
+        vfio.MAP_DMA,
+    ]
+    assert kernel.calls[3][2] == b"0000:01:00.0\0"
+    assert {*kernel.closed} == {kernel.CONTAINER, kernel.GROUP, kernel.device}
+
+
+def test_a_card_that_cannot_be_had(kernel):
+    def opened(address, ready=None):
+        with vfio.opened(mapped, address, mmap.PAGESIZE, ready):
+            pass
+
+    with pytest.raises(DeviceError, match=r"cannot open 0000:02:00\.0: No such file"):
+        opened("0000:02:00.0")
+    with pytest.raises(DeviceError, match="memory is not ready"):
+        opened("0000:01:00.0", (8, 0))
+    kernel.viable = 0
+    with pytest.raises(DeviceError, match="group 17 are bound to vfio-pci"):
+        opened("0000:01:00.0")
+    assert kernel.closed.count(kernel.CONTAINER) == 3

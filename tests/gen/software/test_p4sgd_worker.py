@@ -5,52 +5,34 @@ import pytest
 
 from gen.designs.catalogue import find_design
 from gen.guides.p4sgd_worker import values
-from gen.registers.python_driver import class_name
 from gen.software.emitted.device import DeviceError
-from gen.software.emitted.fake import Fake
 from gen.software.emitted.p4sgd.build import Build
 from gen.software.emitted.p4sgd.worker import Worker, WorkerStopped
 from gen.software.p4sgd_worker import software
-from sim.harness.register_driver import driver_module
 from tests.gen.guides import worker_from_the_guide as independent
+from tests.gen.software.fake_card import FakeCard
 
 SIZES = {"tiny": {}, "small": {}, "u280": {"engines": 3}}
 HOW = {"loss": "logistic", "batch": 16, "rate": 0.5}
 
 
-class Card(Fake):
+class Card(FakeCard):
     """A card with a worker that says what it is told to say at the end of each run."""
 
     def __init__(self, params):
-        super().__init__(self.hear)
-        self.software = software(params)
+        super().__init__(software(params), start=self.end_a_run)
         self.build = Build(**self.software.build)
-        self.module = driver_module(self.software.map)
-        self.starts = 0
         self.end = {"done": 1}
-        self.say(**self.build.fixed)
 
-    def hear(self, address, word):
-        field = self.module.FIELDS["start"]
-        if address == field.address:
-            self.words[address] = 0
-            if word >> field.offset & 1:
-                self.starts += 1
-                self.say(**self.end)
+    def end_a_run(self):
+        self.say(**self.end)
 
-    def say(self, **fields):
-        for name, value in fields.items():
-            field = self.module.FIELDS[name]
-            kept = self.words.get(field.address, 0) & ~((1 << field.bits) - 1 << field.offset)
-            self.words[field.address] = kept | value << field.offset
-
-    def heard(self, name):
-        field = self.module.FIELDS[name]
-        return self.words[field.address] >> field.offset & (1 << field.bits) - 1
+    @property
+    def starts(self):
+        return self.log.count("start")
 
     def attach(self):
-        registers = getattr(self.module, class_name(self.software.map))(self)
-        return Worker(self, registers, self.build)
+        return Worker(self, self.registers(), self.build)
 
 
 @pytest.fixture(params=SIZES)

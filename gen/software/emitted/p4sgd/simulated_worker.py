@@ -5,8 +5,8 @@ from typing import Any
 from cocotb import start_soon
 from cocotbext.axi import AxiBus, AxiMaster
 
+from gen.software.emitted.memory_port import serve_reads
 from gen.software.emitted.p4sgd.build import Build
-from gen.software.emitted.read_port import serve
 from gen.software.emitted.simulated import SimulatedRegisters, quiet, read_bus, write_bus
 from gen.software.emitted.sparse_memory import SparseMemory
 
@@ -31,7 +31,7 @@ class SimulatedWorker(SimulatedRegisters):
         self.dut.s_axis_tvalid.value = 0
         self.dut.m_axis_tready.value = 0
         for port, memory in self.memories.items():
-            start_soon(serve(self.dut, port, memory))
+            start_soon(serve_reads(self.dut, port, memory))
         await super().start()
 
     def _memory(self, address: int) -> tuple[SparseMemory, int]:

@@ -1,0 +1,15 @@
+"""Describes one generated SNIC, as its host must know it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Build:
+    """Holds what a SNIC was built with."""
+
+    fixed: Mapping[str, int]  #: what the fields read that never change, such as ``identity``
+    address_bits: int  #: of an address of host memory
+    causes: Mapping[str, str]  #: why a request ended so, by the name of ``completion_cause``
+    unit_counters: tuple[str, ...]  #: names of a unit's counters, in the order of their numbers
+    snic_counters: tuple[str, ...]  #: names of the SNIC's counters, likewise

@@ -1,0 +1,231 @@
+"""Gathers rows through a SNIC: sets a node up, submits requests, reads rows and counters back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gen.software.emitted.device import Device, DeviceError, wait_until
+from gen.software.emitted.netsparse.build import Build
+
+SECONDS = 60.0  #: the longest wait for the hardware unless told otherwise
+MAC_BASE, IP_BASE = 0x0200_0000_0000, 0x0A00_0000  #: of node 0, unless told otherwise
+WATCHDOG = 1_000_000  #: clock cycles without progress after which a request is given up
+MOST_COUNT = (1 << 32) - 1  #: idxs of a request
+DONE, PASSING = "DONE", "WATCHDOG"  #: causes: of success, and of what may succeed a second time
+
+
+class GatherFailed(DeviceError):
+    """Reports that a gather did not bring all rows; ``causes`` names why, request by request."""
+
+    def __init__(self, causes: Sequence[str], build: Build) -> None:
+        told = (f"{cause}, {build.causes.get(cause, '')}" for cause in dict.fromkeys(causes))
+        super().__init__(f"the gather ended as {'; '.join(told)}")
+        self.causes = tuple(causes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """Describes an array of rows in host memory, which all nodes share out.
+
+    The row of idx i lies at ``address`` + i ``row_bytes``. Both are multiples of 4.
+    """
+
+    address: int
+    row_bytes: int
+
+    def __post_init__(self) -> None:
+        if self.address % 4 or self.address < 0:
+            raise ValueError(f"address must be a multiple of 4: {self.address}")
+        if self.row_bytes % 4 or self.row_bytes < 4:
+            raise ValueError(f"row_bytes must be a multiple of 4, at least 4: {self.row_bytes}")
+
+
+class Snic:
+    """Drives one SNIC, a node of a cluster, on ``device``.
+
+    ``registers`` is an object of the generated driver's class on the same device, whose memory is
+    the host's, at the addresses that the SNIC's bus uses. ``seconds`` is the longest wait for the
+    hardware. Raises :class:`DeviceError` if the device holds another design than ``build``.
+    """
+
+    def __init__(self, device: Device, registers: Any, build: Build) -> None:
+        self.device, self.registers, self.build = device, registers, build
+        self.seconds = SECONDS
+        self._clients: list[int] = []
+        self._columns = 0
+        for name, value in build.fixed.items():
+            if (found := registers.read(name)) != value:
+                raise DeviceError(
+                    f"the device holds another design: {name} is {found}, not {value}"
+                )
+
+    def set_up(
+        self,
+        node: int,
+        boundaries: Sequence[int],
+        *,
+        servers: Sequence[int],
+        served: Table | None = None,
+        filter_address: int = 0,
+        mac_base: int = MAC_BASE,
+        ip_base: int = IP_BASE,
+    ) -> None:
+        """Make this ``node``: node k owns idxs boundaries[k] to below boundaries[k + 1].
+
+        Units ``servers`` answer other nodes with rows of ``served``, the others gather.
+        ``filter_address`` is where in the SNIC's own memory its filter is. ValueError for what the
+        hardware has no room for; no unit may be at work.
+        """
+        fixed = self.build.fixed
+        nodes = len(boundaries) - 1
+        if not 1 <= nodes <= fixed["nodes"]:
+            raise ValueError(f"there may be 1 to {fixed['nodes']} nodes: {nodes}")
+        if not 0 <= node < nodes:
+            raise ValueError(f"node must be from 0 to {nodes - 1}: {node}")
+        if boundaries[0] or any(a > b for a, b in pairwise(boundaries)):
+            raise ValueError("boundaries must begin with 0 and never fall")
+        if boundaries[-1] > 1 << fixed["idx_bits"]:
+            raise ValueError(f"there may be {1 << fixed['idx_bits']} idxs: {boundaries[-1]}")
+        if any(not 0 <= unit < fixed["units"] for unit in servers):
+            raise ValueError(f"servers must be units 0 to {fixed['units'] - 1}: {list(servers)}")
+        if filter_address % 64:
+            raise ValueError(f"filter_address must be a multiple of 64: {filter_address}")
+        self.registers.write(node=node, ip_base=ip_base)
+        self._write_wide(mac_base=mac_base, filter_address=filter_address)
+        self._write_wide(first=boundaries[node], end=boundaries[node + 1], columns=boundaries[-1])
+        for other in range(fixed["nodes"]):
+            self._write_wide(boundary=boundaries[min(other, nodes)])
+            self.registers.write(boundary_node=other)
+            self.registers.write(write_boundary=1)
+        self.registers.write(server_units=sum(1 << unit for unit in set(servers)))
+        if served is not None:
+            self._write_wide(served_address=served.address)
+            self.registers.write(served_bytes=served.row_bytes)
+            if self.registers.read("served_illegal"):
+                raise ValueError("the hardware cannot serve rows at this address, or so long ones")
+        if self.registers.read("filter_illegal"):
+            raise ValueError("the filter does not fit the SNIC's memory from filter_address on")
+        self._clients = [unit for unit in range(fixed["units"]) if unit not in servers]
+        self._columns = boundaries[-1]
+        self.clear_filter()
+
+    def clear_filter(self) -> None:
+        """Forget which rows have come: before another table is gathered, or the same one anew."""
+        self.registers.write(clear_filter=1)
+        self._wait(lambda: not self.registers.read("filter_busy"), "clearing the filter")
+
+    def gather(
+        self,
+        idxs: ArrayLike,
+        table: Table,
+        *,
+        idx_address: int,
+        watchdog: int = WATCHDOG,
+        attempts: int = 3,
+    ) -> None:
+        """Bring the rows of ``idxs`` that other nodes own into ``table`` in host memory.
+
+        The idxs are written from ``idx_address`` on, in 4 bytes each, or 8 where the table has more
+        than 2^32 rows, and shared out to all units that gather. Requests that lost a packet are
+        tried again, ``attempts`` times in all. :class:`GatherFailed` says why others failed;
+        ValueError for idxs that are not there, before anything is written.
+        """
+        wanted = np.asarray(idxs)
+        if not self._clients:
+            raise ValueError("no unit gathers: set_up has not been called, or all units serve")
+        if wanted.ndim != 1 or not wanted.size or wanted.dtype.kind not in "iu":
+            raise ValueError("idxs must be a list of at least one integer")
+        if wanted.min() < 0 or wanted.max() >= self._columns:
+            found = f"{wanted.min()} to {wanted.max()}"
+            raise ValueError(f"idxs must be from 0 to {self._columns - 1}, not {found}")
+        if table.row_bytes > self.build.fixed["most_property_bytes"]:
+            most = self.build.fixed["most_property_bytes"]
+            raise ValueError(f"rows may have {most} bytes: {table.row_bytes}")
+        idx_bytes = 4 if self._columns <= 1 << 32 else 8
+        if idx_address % idx_bytes or idx_address < 0:
+            raise ValueError(f"idx_address must be a multiple of {idx_bytes}: {idx_address}")
+        end = max(
+            idx_address + wanted.size * idx_bytes, table.address + self._columns * table.row_bytes
+        )
+        if end > 1 << self.build.address_bits:
+            raise ValueError(f"host memory has addresses of {self.build.address_bits} bits")
+        self.device.write_memory(idx_address, wanted.astype(f"<u{idx_bytes}").tobytes())
+        parts = np.array_split(np.arange(wanted.size), min(len(self._clients), wanted.size))
+        left = {
+            unit: (idx_address + int(part[0]) * idx_bytes, len(part))
+            for unit, part in zip(self._clients, parts, strict=False)
+        }
+        for attempt in range(1, attempts + 1):
+            ends = self._requests(left, table, idx_bytes == 8, watchdog)
+            failed = {unit: cause for unit, cause in ends.items() if cause != DONE}
+            if not failed:
+                return
+            if attempt == attempts or {*failed.values()} != {PASSING}:
+                raise GatherFailed(list(failed.values()), self.build)
+            left = {unit: left[unit] for unit in failed}
+            self.rest()
+            self.clear_filter()
+
+    def rows(self, idxs: ArrayLike, table: Table) -> NDArray[np.uint8]:
+        """Return the rows of ``idxs`` [n, row_bytes] as they lie in host memory."""
+        found = [
+            self.device.read_memory(table.address + int(idx) * table.row_bytes, table.row_bytes)
+            for idx in np.asarray(idxs).ravel()
+        ]
+        return np.frombuffer(b"".join(found), dtype=np.uint8).reshape(-1, table.row_bytes)
+
+    def rest(self) -> None:
+        """Wait until no unit gathers; units that serve may go on."""
+        clients = sum(1 << unit for unit in self._clients)
+        self._wait(lambda: not self.registers.read("busy_units") & clients, "the last request")
+
+    def unit_counters(self, unit: int) -> dict[str, int]:
+        """Return the counters of a unit by name."""
+        counts = {}
+        for number, name in enumerate(self.build.unit_counters):
+            self.registers.write(counter_unit=unit, unit_counter=number)
+            counts[name] = int(self.registers.read("unit_count"))
+        return counts
+
+    def counters(self) -> dict[str, int]:
+        """Return the counters of the SNIC by name."""
+        counts = {}
+        for number, name in enumerate(self.build.snic_counters):
+            self.registers.write(snic_counter=number)
+            counts[name] = int(self.registers.read("snic_count"))
+        return counts
+
+    def _requests(
+        self, requests: dict[int, tuple[int, int]], table: Table, wide: bool, watchdog: int
+    ) -> dict[int, str]:
+        """Carry out a request for each unit, of an address and a count; return how each ended."""
+        for unit, (address, count) in requests.items():
+            self.registers.write(request_unit=unit, request_tag=unit, idx_wide=int(wide))
+            self._write_wide(idx_address=address, property_address=table.address)
+            self.registers.write(idx_count=count, property_bytes=table.row_bytes, watchdog=watchdog)
+            self.registers.write(submit=1)
+            if self.registers.read("refused"):
+                raise DeviceError(f"unit {unit} refused a request")
+        ends: dict[int, str] = {}
+        while len(ends) < len(requests):
+            self._wait(lambda: self.registers.read("completion_valid"), "the gather")
+            tag = int(self.registers.read("completion_tag"))
+            cause = self.registers.read("completion_cause")
+            self.registers.write(next_completion=1)
+            if tag not in requests or tag in ends:
+                raise DeviceError(f"request {tag} ended, which is not under way")
+            ends[tag] = getattr(cause, "name", str(cause))
+        return ends
+
+    def _wait(self, condition: Any, what: str) -> None:
+        wait_until(self.device, condition, what, self.seconds)
+
+    def _write_wide(self, **numbers: int) -> None:
+        """Write numbers that two registers hold."""
+        for name, number in numbers.items():
+            halves = {f"{name}_low": number & 0xFFFF_FFFF, f"{name}_high": number >> 32}
+            self.registers.write(**halves)

@@ -1,0 +1,27 @@
+"""Says what the host software of a NetSparse SNIC is made of, and what it knows of the build."""
+
+from gen.guides.netsparse_snic_uses import CAUSES
+from gen.software.software import Software
+from hdl.netsparse.params import SnicParams
+from hdl.netsparse.registers import constants, snic_registers
+from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
+
+
+def software(params: SnicParams) -> Software:
+    """Return the host software of a SNIC with ``params``."""
+    return Software(
+        about="a NetSparse SNIC",
+        map=snic_registers(params),
+        main="Snic",
+        modules=("netsparse.snic", "netsparse.simulated_snic"),
+        exports={"snic": ("GatherFailed", "Snic", "Table")},
+        build={
+            "fixed": constants(params),
+            "address_bits": params.rig.address_bits,
+            "causes": {cause.name: why.replace("`", "") for cause, why in CAUSES.items()},
+            "unit_counters": tuple(name for name, _ in UNIT_COUNTERS.counters),
+            "snic_counters": tuple(name for name, _ in SNIC_COUNTERS.counters),
+        },
+        reach="vfio",
+        bench="netsparse_snic",
+    )
