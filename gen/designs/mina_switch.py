@@ -14,6 +14,7 @@ DESIGN = Design(
     },
     preset="small",
     guide="gen.guides.p4sgd_switch:guide",
+    software="gen.software.p4sgd_switch:software",
     runs=[
         Run(session="sim.mina.switch_session:TenantSwitchSession"),
         Run(name="schedule", session="sim.mina.schedule_session:ScheduleSession"),

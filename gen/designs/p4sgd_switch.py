@@ -14,6 +14,7 @@ DESIGN = Design(
     },
     preset="8-port",
     guide="gen.guides.p4sgd_switch:guide",
+    software="gen.software.p4sgd_switch:software",
     runs=[Run(session="sim.p4sgd.switch_session:SwitchSession")],
     cards={
         "u280": Card(

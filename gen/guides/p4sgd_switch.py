@@ -56,6 +56,7 @@ def values(params: SwitchParams) -> dict[str, Any]:
     reasons = uses.REASONS if params.tenants else uses.REFUSALS
     return {
         "params": params,
+        "package": f"{registers.name}_host",
         "name": "a MINA switch" if params.tenants else "a P4SGD switch",
         "P": params.ports,
         "J": params.jobs,

@@ -53,7 +53,8 @@ class Software:
 
     def init(self) -> str:
         """Return the text of the package's ``__init__.py``."""
-        names = {"Build", "Device", "DeviceError", "Fake", "BUILD", "attach", "open_card"}
+        device = "Registers" if self.reach == "window" else "Device"
+        names = {"Build", device, "DeviceError", "Fake", "BUILD", "attach", "open_card"}
         return (
             environment(HERE)
             .get_template("init.py.j2")
@@ -66,6 +67,7 @@ class Software:
                 all=sorted(names.union(*self.exports.values())),
                 build=build_text(self.build),
                 reach=self.reach,
+                device=device,
                 ready=memory_ready(),
             )
         )

@@ -43,7 +43,9 @@ class DeviceError(RuntimeError):
     """Reports that a card cannot be reached, is not what it should be, or does not answer."""
 
 
-def wait_until(device: Device, condition: Callable[[], object], what: str, seconds: float) -> None:
+def wait_until(
+    device: Registers, condition: Callable[[], object], what: str, seconds: float
+) -> None:
     """Look until ``condition`` holds; raise :class:`DeviceError` after ``seconds``."""
     end = time.monotonic() + seconds
     device.pause()

@@ -62,7 +62,7 @@ def test_every_field_verdict_reason_and_kind_is_told(params):
 def test_the_text_is_whole(params):
     text = guide(params)
     assert not re.search(r"\{[{%]|None|\bTODO\b", text)
-    assert text.count("\n## ") == 8 + params.tenants + params.parents
+    assert text.count("\n## ") == 9 + params.tenants + params.parents
     places = {
         field.name: (address, offset, field.bits)
         for address, register in switch_registers(params).placed

@@ -12,7 +12,12 @@ from tests.gen.software.generated import WITH_SOFTWARE, poisoned, write
 from tests.long import short_and_long
 
 #: designs with software, and the smallest build that its bench can use
-SMALLEST = {"p4sgd-worker": {"slots": 8}, "netsparse-snic": {}}
+SMALLEST = {
+    "p4sgd-worker": {"slots": 8},
+    "netsparse-snic": {},
+    "p4sgd-switch": {"slots": 16},
+    "mina-switch": {},
+}
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +38,7 @@ def environment(tmp_path_factory):
     }
 
 
-@pytest.mark.parametrize("name", short_and_long(SMALLEST, ["p4sgd-worker"]))
+@pytest.mark.parametrize("name", short_and_long(SMALLEST, ["p4sgd-worker", "p4sgd-switch"]))
 def test_a_bench_runs_as_it_is(name, environment, tmp_path):
     folder = tmp_path / "made"
     folder.mkdir()
@@ -56,4 +61,4 @@ def test_a_bench_runs_as_it_is(name, environment, tmp_path):
 
 
 def test_each_bench_is_run():
-    assert [*SMALLEST] == WITH_SOFTWARE
+    assert {*SMALLEST} == {*WITH_SOFTWARE}

@@ -138,9 +138,25 @@ for name, value in host.BUILD.fixed.items():
 host.open_card = contextmanager(lambda address, size: iter([host.attach(fake)]))
 """,
 }
+for name in ("p4sgd-switch", "mina-switch"):
+    EXAMPLES[name] = f"""
+import {software_of(name).package} as host
+from contextlib import contextmanager
+from {software_of(name).map.name}_driver import FIELDS
+fake = host.Fake()
+for name, value in host.BUILD.fixed.items():
+    place = FIELDS[name]
+    fake.words[place.address] = fake.words.get(place.address, 0) | value << place.offset
+host.open_card = contextmanager(lambda path: iter([host.attach(fake)]))
+"""
 #: the build of which the guide speaks, where it is not the smallest one, and what it prints first
 OF_THE_GUIDE = {"netsparse-snic": "small"}
-PRINTED = {"p4sgd-worker": "{'cycles': 0, ", "netsparse-snic": "{'consumed': 0, "}
+PRINTED = {
+    "p4sgd-worker": "{'cycles': 0, ",
+    "netsparse-snic": "{'consumed': 0, ",
+    "p4sgd-switch": "{'ADDED': 0, ",
+    "mina-switch": "{'ADDED': 0, ",
+}
 
 
 @pytest.mark.parametrize("name", WITH_SOFTWARE)

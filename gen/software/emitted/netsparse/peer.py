@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from cocotb.triggers import RisingEdge
+from gen.software.emitted.packet_ports import send, take
 
-HEADER_BYTES, PR_BYTES, BEAT_BYTES = 64, 18, 64
+HEADER_BYTES, PR_BYTES = 64, 18
+PR_FIELDS = ((0, 4), (4, 6), (6, 14), (14, 18))  #: src, tid, idx, id
 RESPONSE = 2  #: kind of a packet
 ETHERNET_BYTES, UDP_OFFSET = 14, 34
 
@@ -28,9 +29,6 @@ def answers(packet: bytes, node: int, mtu: int, row_of: Callable[[int], bytes]) 
     ]
 
 
-PR_FIELDS = ((0, 4), (4, 6), (6, 14), (14, 18))  #: src, tid, idx, id
-
-
 def response(read: bytes, dest: bytes, prs: list[bytes]) -> bytes:
     """Return a packet of responses: the header of the read's with what a SNIC looks at changed."""
     size = HEADER_BYTES + sum(map(len, prs))
@@ -43,40 +41,9 @@ def response(read: bytes, dest: bytes, prs: list[bytes]) -> bytes:
     return bytes(header) + b"".join(prs)
 
 
-async def packets_from(dut: Any, stream: str) -> bytes:
-    """Return the next packet that leaves ``stream``."""
-    packet = b""
-    valid, last = getattr(dut, f"{stream}_tvalid"), getattr(dut, f"{stream}_tlast")
-    while True:
-        await RisingEdge(dut.clk)
-        if dut.rst.value or not valid.value:
-            continue
-        kept = int(getattr(dut, f"{stream}_tkeep").value).bit_count()
-        data = int(getattr(dut, f"{stream}_tdata").value)
-        packet += data.to_bytes(BEAT_BYTES, "little")[:kept]
-        if last.value:
-            return packet
-
-
-async def send(dut: Any, stream: str, packet: bytes) -> None:
-    """Send a packet into ``stream``."""
-    pins = {name: getattr(dut, f"{stream}_t{name}") for name in ("data", "keep", "last", "valid")}
-    ready = getattr(dut, f"{stream}_tready")
-    for at in range(0, len(packet), BEAT_BYTES):
-        beat = packet[at : at + BEAT_BYTES]
-        pins["data"].value = int.from_bytes(beat, "little")
-        pins["keep"].value = (1 << len(beat)) - 1
-        pins["last"].value = int(at + BEAT_BYTES >= len(packet))
-        pins["valid"].value = 1
-        await RisingEdge(dut.clk)
-        while not ready.value:
-            await RisingEdge(dut.clk)
-    pins["valid"].value = 0
-
-
 async def answer_reads(dut: Any, node: int, mtu: int, row_of: Callable[[int], bytes]) -> None:
     """Answer all reads that leave the SNIC, for ever."""
     dut.m_axis_reads_tready.value = 1
     while True:
-        for packet in answers(await packets_from(dut, "m_axis_reads"), node, mtu, row_of):
+        for packet in answers(await take(dut, "m_axis_reads"), node, mtu, row_of):
             await send(dut, "s_axis_responses", packet)

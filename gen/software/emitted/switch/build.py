@@ -1,0 +1,15 @@
+"""Describes one generated switch, as its host must know it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Build:
+    """Holds what a switch was built with."""
+
+    fixed: Mapping[str, int]  #: what the fields read that never change, such as ``identity``
+    verdicts: Mapping[str, int]  #: what becomes of a frame: value of ``counter_verdict``, by name
+    port_counters: tuple[str, ...]  #: names of the counters of a port
+    reasons: Mapping[str, str]  #: why a command had no effect, by the name of ``reason``
+    tenant_counters: tuple[str, ...] = ()  #: names of a job's counters, in their numbers' order

@@ -1,0 +1,31 @@
+"""Says what the host software of P4SGD's and MINA's switches is made of."""
+
+from gen.guides.p4sgd_switch_uses import REASONS, REFUSALS
+from gen.software.software import Software
+from hdl.p4sgd.switch.params import SwitchParams
+from hdl.p4sgd.switch.registers import constants, switch_registers
+from hdl.switch.port_counters import PORT_COUNTERS
+from hdl.switch.tenant_counters import TENANT_COUNTERS
+
+
+def software(params: SwitchParams) -> Software:
+    """Return the host software of a switch with ``params``, of tenants or not."""
+    tenants = params.tenants
+    reasons = REASONS if tenants else REFUSALS
+    main, module = ("MinaSwitch", "mina_switch") if tenants else ("Switch", "switch")
+    return Software(
+        about="a MINA switch" if tenants else "a P4SGD switch",
+        map=switch_registers(params),
+        main=main,
+        modules=(f"switch.{module}", "switch.workers"),
+        exports={"job_switch": ("CommandRefused",), module: (main,)},
+        build={
+            "fixed": constants(params),
+            "verdicts": {one.name: one.value for one in params.verdict if one.name != "NONE"},
+            "port_counters": tuple(PORT_COUNTERS),
+            "reasons": {reason.name: why.replace("`", "") for reason, why in reasons.items()},
+            "tenant_counters": tuple(name for name, _ in TENANT_COUNTERS.counters if tenants),
+        },
+        reach="window",
+        bench="mina_switch" if tenants else "p4sgd_switch",
+    )
