@@ -1,8 +1,8 @@
 """Says what a program needs of a card, and what can go wrong with one."""
 
 import time
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 POLL_SECONDS = 1e-4  #: between two looks at a register
 
@@ -53,3 +53,10 @@ def wait_until(
         if time.monotonic() > end:
             raise DeviceError(f"{what} has not ended within {seconds:g} s")
         device.pause()
+
+
+def check_design(registers: Any, fixed: Mapping[str, int]) -> None:
+    """Raise :class:`DeviceError` unless fields read as ``fixed`` has them, by name."""
+    for name, value in fixed.items():
+        if (found := registers.read(name)) != value:
+            raise DeviceError(f"the device holds another design: {name} is {found}, not {value}")

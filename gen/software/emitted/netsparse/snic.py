@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gen.software.emitted.device import Device, DeviceError, wait_until
+from gen.software.emitted.device import Device, DeviceError, check_design, wait_until
 from gen.software.emitted.netsparse.build import Build
 
 SECONDS = 60.0  #: the longest wait for the hardware unless told otherwise
@@ -57,11 +57,7 @@ class Snic:
         self.seconds = SECONDS
         self._clients: list[int] = []
         self._columns = 0
-        for name, value in build.fixed.items():
-            if (found := registers.read(name)) != value:
-                raise DeviceError(
-                    f"the device holds another design: {name} is {found}, not {value}"
-                )
+        check_design(registers, build.fixed)
 
     def set_up(
         self,

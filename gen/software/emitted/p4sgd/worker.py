@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gen.software.emitted.device import Device, DeviceError, wait_until
+from gen.software.emitted.device import Device, DeviceError, check_design, wait_until
 from gen.software.emitted.p4sgd.build import Build
 from gen.software.emitted.p4sgd.samples import Samples
 from sim.p4sgd.golden.sgd import Parts, epoch
@@ -36,11 +36,7 @@ class Worker:
         self.device, self.registers, self.build = device, registers, build
         self.seconds = SECONDS
         self._samples: Samples | None = None
-        for name, value in build.fixed.items():
-            if (found := registers.read(name)) != value:
-                raise DeviceError(
-                    f"the device holds another design: {name} is {found}, not {value}"
-                )
+        check_design(registers, build.fixed)
 
     @property
     def samples(self) -> Samples:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gen.software.emitted.device import DeviceError, Registers, wait_until
+from gen.software.emitted.device import DeviceError, Registers, check_design, wait_until
 from gen.software.emitted.switch.build import Build
 
 SECONDS = 10.0  #: the longest wait for the hardware unless told otherwise
@@ -30,11 +30,7 @@ class JobSwitch:
     def __init__(self, device: Registers, registers: Any, build: Build) -> None:
         self.device, self.registers, self.build = device, registers, build
         self.seconds = SECONDS
-        for name, value in build.fixed.items():
-            if (found := registers.read(name)) != value:
-                raise DeviceError(
-                    f"the device holds another design: {name} is {found}, not {value}"
-                )
+        check_design(registers, build.fixed)
 
     def set_addresses(self, switch: bytes, group: bytes) -> None:
         """Set the Ethernet addresses, six bytes each in the order of the wire.

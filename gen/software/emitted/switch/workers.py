@@ -1,27 +1,20 @@
-"""Plays the workers of a job in a simulation of their switch."""
-
-from collections.abc import Sequence
+"""Plays two workers of a job in a simulation of their switch."""
 
 from gen.software.emitted.switch.simulated_switch import SimulatedSwitch
 from sim.p4sgd.golden.frames import WireFrame
 
 WORKER = b"\2\0\0\0\0\0"  #: Ethernet address of a worker, which the switch does not look at
+SENT = ((1, -2, 3, -4, 5, -6, 7, -8), (10, 20, 30, 40, 50, 60, 70, 80))
+SUM = tuple(a + b for a, b in zip(*SENT, strict=True))
 
 
-def add_up(
-    device: SimulatedSwitch,
-    switch: bytes,
-    sent: Sequence[tuple[int, ...]],
-    *,
-    job: int,
-    epoch: int,
-    slot: int,
-) -> list[WireFrame]:
-    """Send eight numbers from each port, from port 0 on; return the frame that each port gets.
+def add_up(device: SimulatedSwitch, switch: bytes, *, job: int, epoch: int, slot: int) -> None:
+    """Send eight numbers each from ports 0 and 1, and see that their sums come to both.
 
-    They are the slot's first use in the job. AssertionError if a port gets none or several.
+    They are the slot's first use in the job, whose frames go to the address ``switch``.
+    AssertionError if another frame leaves, or none.
     """
-    for port, payload in enumerate(sent):
+    for port, payload in enumerate(SENT):
         frame = WireFrame(
             destination=switch,
             source=WORKER,
@@ -33,6 +26,6 @@ def add_up(
             payload=payload,
         )
         device.send(port, frame.to_bytes())
-    came = [[WireFrame.from_bytes(frame) for frame in device.came[p]] for p in range(len(sent))]
-    assert [len(frames) for frames in came] == [1] * len(sent), came
-    return [frame for (frame,) in came]
+    for port in range(len(SENT)):
+        (answer,) = map(WireFrame.from_bytes, device.came[port])
+        assert (answer.source, answer.bm, answer.payload) == (switch, 0b11, SUM)
