@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gen.software.emitted import vfio, xdma
+from gen.software.emitted import device, vfio, xdma
 from gen.software.emitted.device import DeviceError
 from gen.software.emitted.fake import Fake
 from gen.software.emitted.sparse_memory import PAGE, SparseMemory
@@ -35,8 +35,26 @@ def test_memory_keeps_bytes_across_pages():
     memory = SparseMemory()
     memory.write(3 * PAGE - 2, b"abcd")
     assert memory.read(3 * PAGE - 3, 6) == b"\0abcd\0"
+    assert memory.read(3 * PAGE, 3) == b"cd\0"
     memory.write(0, bytes(range(256)) * (2 * PAGE // 256))
     assert memory.read(PAGE - 1, 2) == b"\xff\0"
+
+
+def test_a_wait_ends_in_time(monkeypatch):
+    now, looks = [100.0], []
+
+    def look():
+        looks.append(now[0])
+        return False
+
+    def pause():
+        now[0] += 0.5
+
+    monkeypatch.setattr(device, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    with pytest.raises(DeviceError, match="the thing has not ended within 2 s"):
+        device.wait_until(SimpleNamespace(pause=pause), look, "the thing", 2)
+    assert looks == [100.5, 101, 101.5, 102, 102.5]  # after a pause, and once when it is late
+    device.wait_until(SimpleNamespace(pause=pause), lambda: now[0] >= 104, "the thing", 2)
 
 
 def test_a_fake_tells_of_writes():
