@@ -1,9 +1,11 @@
 """What every host package holds, and that it needs nothing of the project."""
 
 import ast
+import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -73,9 +75,24 @@ def test_it_is_clean(name, tmp_path):
     )
 
 
-@pytest.mark.parametrize("name", WITH_SOFTWARE)
-def test_it_is_imported_without_the_project(name, tmp_path):
-    write(name, "tiny", tmp_path)
+@pytest.fixture(scope="module", params=WITH_SOFTWARE)
+def generated(request, tmp_path_factory):
+    """A design's name, and its folder as its guide speaks of it."""
+    folder = tmp_path_factory.mktemp(request.param)
+    write(request.param, OF_THE_GUIDE.get(request.param, "tiny"), folder)
+    return request.param, folder
+
+
+def test_the_manifest_lists_it(generated):
+    name, folder = generated
+    files = json.loads((folder / "manifest.json").read_text())["files"]
+    assert {f"{software_of(name).package}/__init__.py", "bench/run.py"} <= files.keys()
+    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.py")} <= files.keys()
+    assert all(text.startswith("# SPDX") for text in map(Path.read_text, folder.rglob("*.py")))
+
+
+def test_it_is_imported_without_the_project(generated):
+    name, folder = generated
     software = software_of(name)
     done = run(
         f"from {software.package} import *\n"
@@ -85,7 +102,7 @@ def test_it_is_imported_without_the_project(name, tmp_path):
         f"try:\n    open_card{NOWHERE[software.reach]}.__enter__()\n"
         "except DeviceError as error:\n    print(error)\n"
         "assert not {'gen', 'hdl', 'sim', 'ingather'} & {*sys.modules}\n",
-        tmp_path,
+        folder,
     )
     assert done.returncode == 0, done.stderr
     other, missing = done.stdout.splitlines()
@@ -159,11 +176,10 @@ PRINTED = {
 }
 
 
-@pytest.mark.parametrize("name", WITH_SOFTWARE)
-def test_the_example_of_the_guide_runs(name, tmp_path):
-    write(name, OF_THE_GUIDE.get(name, "tiny"), tmp_path)
-    (example,) = re.findall(r"```python\n(.*?)```", (tmp_path / "GUIDE.md").read_text(), re.DOTALL)
-    done = run(EXAMPLES[name] + example, tmp_path)
+def test_the_example_of_the_guide_runs(generated):
+    name, folder = generated
+    (example,) = re.findall(r"```python\n(.*?)```", (folder / "GUIDE.md").read_text(), re.DOTALL)
+    done = run(EXAMPLES[name] + example, folder)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(PRINTED[name])
 
