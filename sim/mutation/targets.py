@@ -86,6 +86,7 @@ ELSEWHERE = {
     ),
     "hdl/switchgnn/switch/table_port.py": ("hdl/switchgnn/switch/test_table_memory.py",),
     "hdl/switchgnn/switch/table_walk.py": ("hdl/switchgnn/switch/test_table_memory.py",),
+    "hdl/switchgnn/switch/lane_sums.py": ("hdl/switchgnn/switch/test_far_lanes.py",),
     "hdl/switchgnn/switch/sum_adders.py": ("hdl/switchgnn/switch/test_bank.py",),
     "hdl/switchgnn/switch/sum_memory.py": ("hdl/switchgnn/switch/test_bank.py",),
     "hdl/switchgnn/switch/table_writer.py": ("hdl/switchgnn/switch/test_switch.py",),
