@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.bus_watch import BusTimer, BusTimerParams
 from hdl.common.component import Component
 from hdl.common.register_block import RegisterBlock
+from hdl.common.streams import cut_ready
 from hdl.gather.datapath import GatherDatapath
 from hdl.gather.engine_counters import EngineCounters
 from hdl.gather.engine_params import IDXS, ROWS, WORK, GatherEngineParams
@@ -108,7 +109,7 @@ class GatherEngine(Component):
         requester, share, control = parts.requester, parts.share, parts.control
         connect(m, requester.rq, flipped(self.rq))
         connect(m, flipped(self.rc), requester.rc)
-        connect(m, share.asked, requester.requests)
+        cut_ready(m, "asked_skid", share.asked, requester.requests)
         connect(m, requester.beats, share.answers)
         for who, part in ((ROWS, parts.datapath), (IDXS, parts.idx_reader)):
             connect(m, part.requests, share.requests[who])
@@ -132,7 +133,7 @@ class GatherEngine(Component):
             parts.datapath,
         )
         connect(m, control.arrays, reader.arrays)
-        connect(m, reader.idxs, datapath.idxs)
+        cut_ready(m, "idx_skid", reader.idxs, datapath.idxs)
         connect(m, datapath.rows, writer.rows)
         connect(m, writer.m_axi, flipped(self.m_axi))
         m.d.comb += [

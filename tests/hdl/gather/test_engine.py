@@ -275,6 +275,11 @@ async def counters_say_what_was_done(dut):
     assert found["under_way"] <= found["cycles"] * 8
     await bench.card.registers.write(clear_counters=1)
     assert (await bench.card.counters())["rows"] == 0
+    # Completions of small rows wait behind those of idxs, and then share beats.
+    table = Table(base=TABLE, rows=60, row_bytes=4, stride=4)
+    await bench.gather(bench.request(table, [k % 60 for k in range(600)]))
+    found = await bench.card.counters()
+    assert (found["reads"], found["completions"]) == (5 + 600, 10 + 600)
 
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
