@@ -1,6 +1,8 @@
 """Trains on the simulated worker through its host package, as a program on a card would.
 
-``python bench/run.py`` builds the Verilog and runs this. Copy it for tests of your own.
+``python bench/run.py`` builds the Verilog and runs this on samples that are drawn. With
+``+data=FILE.npz`` it trains on arrays X [samples, features] and y, of 0 and 1. Copy it for tests of
+your own.
 """
 
 from typing import Any
@@ -8,6 +10,7 @@ from typing import Any
 import cocotb
 import numpy as np
 from cocotb.task import bridge
+from numpy.typing import NDArray
 from p4sgd_worker_host import BUILD, Device, Quantiser, attach
 from p4sgd_worker_host.simulated_worker import SimulatedWorker
 
@@ -26,9 +29,7 @@ async def trains_as_the_golden_model_does(dut: Any) -> None:
 
 def program(device: Device) -> None:
     """Do what a program does on a card: nothing here knows that ``device`` is simulated."""
-    rng = np.random.default_rng(SEED)
-    features = rng.random((SAMPLES, BUILD.geometry.lanes * BUILD.geometry.engines + 3))
-    labels = (features @ rng.normal(size=features.shape[1]) > 0).astype(int)
+    features, labels = data()
     quantiser = Quantiser.fit(features, BITS)
     worker = attach(device)
     worker.load(quantiser.encode(features), labels, bits=BITS, signed=quantiser.signed)
@@ -40,3 +41,13 @@ def program(device: Device) -> None:
     print(
         f"all {len(found)} weights equal the golden model's; {worker.counters()['cycles']} cycles"
     )
+
+
+def data() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the features and labels of the file that is named, or drawn ones."""
+    if file := cocotb.plusargs.get("data"):
+        with np.load(str(file)) as arrays:
+            return arrays["X"], arrays["y"]
+    rng = np.random.default_rng(SEED)
+    features = rng.random((SAMPLES, BUILD.geometry.lanes * BUILD.geometry.engines + 3))
+    return features, (features @ rng.normal(size=features.shape[1]) > 0).astype(int)

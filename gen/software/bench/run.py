@@ -1,10 +1,11 @@
 """Builds the Verilog of this folder with Verilator and runs the cocotb bench beside this file.
 
-    python bench/run.py
+    python bench/run.py [+NAME=VALUE]...
 
-Needs Python 3.11 or newer, Verilator 5.036 or newer, a C++ compiler, make, and the Python packages
-cocotb (2.1 or newer), cocotbext-axi and numpy. What it builds goes into a folder beside the
-generated one unless ``--build`` names another.
+Arguments that begin with + go to the bench, which says what it takes. Needs Python 3.11 or newer,
+Verilator 5.036 or newer, a C++ compiler, make, and the Python packages cocotb (2.1 or newer),
+cocotbext-axi and numpy. What it builds goes into a folder beside the generated one unless
+``--build`` names another.
 """
 
 import argparse
@@ -23,7 +24,9 @@ def main() -> None:
     default = DESIGN.with_name(f"{DESIGN.name}-bench")
     parser.add_argument("--build", type=Path, default=default, help="build in this folder")
     parser.add_argument("--waves", action="store_true", help="write waves (dump.vcd) there")
-    asked = parser.parse_args()
+    asked, others = parser.parse_known_args()
+    if wrong := [argument for argument in others if not argument.startswith("+")]:
+        parser.error(f"unknown argument {wrong[0]}")
     from cocotb_tools.check_results import get_results
     from cocotb_tools.runner import get_runner
 
@@ -47,6 +50,7 @@ def main() -> None:
         test_module=test,
         build_dir=build,
         test_dir=build,
+        plusargs=others,
         waves=asked.waves,
     )
     tests, failed = get_results(results)
