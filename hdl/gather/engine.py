@@ -117,7 +117,7 @@ class GatherEngine(Component):
         connect(m, control.writes, requester.writes)
         connect(m, control.data, requester.data)
         m.d.comb += [
-            control.visible.eq(requester.visible),
+            control.visible.eq(requester.visible.valid),
             requester.numbers.eq(self.numbers),
             requester.limits.read.eq(parts.datapath.read_limit),
             requester.credits.eq(self.credits),

@@ -48,7 +48,7 @@ class WorkControl(Component):
                 "write_failed": In(1),
                 "writes": Out(stream.Signature(writes.cutter.request)),
                 "data": Out(stream.Signature(params.data_bits)),
-                "visible": In(writes.fence.told),
+                "visible": In(1),
                 "told": Out(1),
             },
         )
@@ -96,7 +96,7 @@ class WorkControl(Component):
                 m.d.comb += self.data.valid.eq(1)
                 with m.If(self.data.ready):
                     m.next = "SENT"
-            with m.State("SENT"), m.If(self.visible.valid):
+            with m.State("SENT"), m.If(self.visible):
                 m.d.comb += self.told.eq(1)
                 m.next = "IDLE"
         m.d.comb += self.busy.eq(~fsm.ongoing("IDLE"))

@@ -112,5 +112,6 @@ class HostModel:
 
     def move_away(self, way):
         """Let packets take ``way`` seconds through the link from now on; none may be inside."""
-        for port in (self.slot.downstream_port, self.device.upstream_port):
+        ports: list[Any] = [self.slot.downstream_port, self.device.upstream_port]
+        for port in ports:
             port.link_delay_steps = get_sim_steps(way, "sec")

@@ -18,7 +18,6 @@ ROUND_TRIP = 375  #: cycles from a read to its data: 1.5 us
 #: A bridge keeps so many reads in order (AMD's DMA/Bridge Subsystem, PG195, in front of a host).
 BRIDGE = replace(HARDWARE, host_requests=32)
 REQUESTER = replace(HARDWARE, host_bus="pcie", host_requests=256)
-SURROUNDINGS = {"dram": {"read_latency": 100}, "link": {"latency": 20}}
 #: Of the requester's rate, in parts of the bridge's.
 LEAST_GAIN = {64: Limit(3.5, at_least=True), 512: Limit(3, at_least=True)}
 
@@ -59,7 +58,8 @@ def exchange(size: int, snic: SnicParams, host: dict[str, int]) -> Gathered:
         idxs=[[[part] for part in parts] for parts in idxs],
         servers=4,
         host=host,
-        **SURROUNDINGS,
+        dram={"read_latency": 100},
+        link={"latency": 20},
     )
     params, simulator = build_gather(snic, 2)
     gathered = simulate_gather(gather, params, simulator, seed=1)
