@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, stream
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import bits_for
 
-from hdl.common.arithmetic import data_register, looked_up, rotated
+from hdl.common.arithmetic import data_register, looked_up
 from hdl.common.component import Component
-from hdl.gather.params import ROW_READ, SHARE, SKIP_BITS, GatherParams
-from hdl.pcie.descriptors import DWORD_BITS, Cause
+from hdl.gather.params import ROW_READ, SHARE, GatherParams
+from hdl.pcie.beat_packer import BeatPacker, BeatPackerParams
+from hdl.pcie.descriptors import Cause
 
 
 class RowPacker(Component):
@@ -27,7 +27,7 @@ class RowPacker(Component):
     :attr:`latency`. Stalls: all wait.
     """
 
-    latency = 2
+    latency = 1 + BeatPacker.latency
 
     def __init__(self, params: GatherParams) -> None:
         super().__init__(
@@ -43,86 +43,42 @@ class RowPacker(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        lanes, bits = self.params.reads.lanes, self.params.reads.lane_bits
-        beat = data_register(m, self.beats.payload)
-        free, held, second = Signal(), Signal(), Signal()
-        inside = Signal()  # a beat has begun
-        fill = Signal(bits)  # dwords of the row that wait for more
-        rest = Signal(lanes * DWORD_BITS, reset_less=True)  # with them
-        failed = Signal(Cause)  # why earlier parts have, of what ends together
-        part = self.take(m, held)
-        total = fill + part.count
-        # A row that ends here fills two beats.
-        over = looked_up(lambda fill, count: fill + count > lanes, fill, part.count)
-        ends = part.ends & (~over | second)
-        turned = rotated(part.data, (fill - part.skip)[:bits], DWORD_BITS)
-        words = (
-            Mux(fill > k, rest.word_select(k, DWORD_BITS), turned.word_select(k, DWORD_BITS))
-            for k in range(lanes)
-        )
-        packed = Signal(lanes * DWORD_BITS)
-        cause = Mux(failed != Cause.NONE, failed, part.cause)
+        sizes = BeatPackerParams(data_bits=self.params.reads.data_bits, user_bits=1)
+        m.submodules.packer = packer = BeatPacker(sizes)
+        beat, packed = self.beats.payload, packer.beats.payload
+        self.take(m, packer.parts)
         m.d.comb += [
-            packed.eq(Cat(words)),
-            free.eq(~self.beats.valid | self.beats.ready),
-            self.parts.ready.eq(~held | (free & (~part.ends | ends))),
+            packer.first.eq(self.first),
+            self.beats.valid.eq(packer.beats.valid),
+            packer.beats.ready.eq(self.beats.ready),
+            beat.data.eq(packed.data),
+            beat.bytes.eq(packed.bytes),
+            beat.last.eq(packed.last),
+            beat.cause.eq(packed.cause),
+            beat.beyond.eq(packed.user),
         ]
-        with m.If(self.parts.ready):
-            m.d.sync += held.eq(self.parts.valid)
-        with m.If(free):
-            m.d.sync += [
-                self.beats.valid.eq(held & (total[bits] | part.ends)),
-                beat.data.eq(Mux(second, turned, packed)),
-                beat.bytes.eq(Cat(Const(0, 2), Mux(total[bits] & ~second, lanes, total[:bits]))),
-                beat.last.eq(ends),
-                beat.cause.eq(cause),
-                beat.beyond.eq(part.beyond),
-            ]
-        with m.If(free & held):
-            m.d.sync += [
-                inside.eq(~ends),
-                second.eq(part.ends & ~ends),
-                failed.eq(Mux(ends, Cause.NONE, cause)),
-            ]
-            with m.If(ends):
-                m.d.sync += fill.eq(self.first)
-            with m.Elif(~part.ends):
-                m.d.sync += [fill.eq(total[:bits]), rest.eq(Mux(total[bits], turned, packed))]
-        with m.Elif(~held & ~inside):
-            m.d.sync += fill.eq(self.first)
         return m
 
-    def take(self, m: Module, held: Value) -> Any:
-        """Return a part in a register, with its first dword of the row and their number."""
-        params, given = self.params, self.parts.payload
+    def take(self, m: Module, parts: Any) -> None:
+        """Give ``parts``, from a register, which dwords of a beat are the row's."""
+        given, part = self.parts.payload, data_register(m, parts.payload)
         share = SHARE(given.user)
-        part = Signal(
-            data.StructLayout(
-                {
-                    "data": params.reads.data_bits,
-                    "skip": SKIP_BITS,
-                    "count": bits_for(params.reads.lanes),
-                    "ends": 1,
-                    "cause": Cause,
-                    "beyond": 1,
-                }
-            ),
-            reset_less=True,
-        )
         begins = Signal(init=1)  # a request
         lost = Signal()  # some of the row
         fails = share.beyond | (given.cause != Cause.NONE)
         row_ends = given.last & share.last
         skip = Mux(begins, share.skip, 0)
         less = looked_up(lambda a, b: a + b, skip, Mux(given.last, share.drop, 0), bits=4)
+        m.d.comb += self.parts.ready.eq(~parts.valid | parts.ready)
         with m.If(self.parts.ready):
             m.d.sync += [
+                parts.valid.eq(self.parts.valid),
                 part.data.eq(given.data & ~fails.replicate(len(given.data))),
                 part.skip.eq(skip),
                 part.count.eq((given.bytes[2:] - less)[: len(part.count)]),
                 part.ends.eq(row_ends & (share.final | ~self.joined)),
                 part.cause.eq(given.cause),
-                part.beyond.eq(share.beyond),
+                part.user.eq(share.beyond),
             ]
         moves = self.parts.valid & self.parts.ready
         m.d.sync += [
@@ -135,4 +91,3 @@ class RowPacker(Component):
                 begins.eq(given.last),
                 lost.eq(~row_ends & (lost | (given.cause != Cause.NONE))),
             ]
-        return part

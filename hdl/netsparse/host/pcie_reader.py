@@ -2,14 +2,14 @@
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.lib.wiring import In, Out
 
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from hdl.netsparse.host.params import EVENTS, HostParams
+from hdl.pcie.beat_packer import BeatPacker, BeatPackerParams
 from hdl.pcie.descriptors import Cause
-from hdl.pcie.part_packer import PartPacker
 from hdl.pcie.read_requester import EVENTS as READS
 
 
@@ -28,7 +28,7 @@ class PcieReader(Component):
     """
 
     request_latency = StreamArbiter.latency
-    beat_latency = PartPacker.latency + 1
+    beat_latency = BeatPacker.latency + 1
 
     def __init__(self, params: HostParams) -> None:
         reads = params.requester.reads
@@ -83,10 +83,20 @@ class PcieReader(Component):
 
     def receive(self, m: Module) -> None:
         """Give parts to the unit that asked for them."""
-        m.submodules.packer = packer = PartPacker(self.params.requester.reads)
-        connect(m, flipped(self.parts), packer.parts)
-        beat = packer.beats.payload
-        m.d.comb += packer.beats.ready.eq(1)
+        reads = self.params.requester.reads
+        sizes = BeatPackerParams(data_bits=reads.data_bits, user_bits=reads.user_bits)
+        m.submodules.packer = packer = BeatPacker(sizes)
+        given, part, beat = self.parts.payload, packer.parts.payload, packer.beats.payload
+        m.d.comb += [
+            packer.parts.valid.eq(self.parts.valid),
+            self.parts.ready.eq(packer.parts.ready),
+            part.data.eq(given.data),
+            part.count.eq(given.bytes[2:]),
+            part.ends.eq(given.last),
+            part.user.eq(given.user),
+            part.cause.eq(given.cause),
+            packer.beats.ready.eq(1),
+        ]
         m.d.sync += [
             self.beats.valid.eq(packer.beats.valid),
             self.beats.unit.eq(beat.user),

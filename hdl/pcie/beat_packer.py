@@ -1,0 +1,142 @@
+"""Packs what comes of reads, in parts of any length, into beats that are full."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for, ceil_log2
+
+from hdl.common.arithmetic import data_register, looked_up, rotated
+from hdl.common.checks import check_range
+from hdl.common.component import Component
+from hdl.pcie.axis import check_data_bits
+from hdl.pcie.descriptors import DWORD_BITS, Cause
+
+SKIP_BITS = 3  #: width of a number of dwords at a part's begin that nobody wants
+
+
+@dataclass(frozen=True, kw_only=True)
+class BeatPackerParams:
+    """Sets the width of a beat, and of what goes along."""
+
+    data_bits: int = 512  #: 256 or 512
+    user_bits: int = 8  #: width of what goes along with data that ends together, 1..32
+
+    def __post_init__(self) -> None:
+        check_data_bits(self.data_bits)
+        check_range("user_bits", self.user_bits, 1, 32)
+
+    @property
+    def suffix(self) -> str:
+        """Return the end of the module's name: both widths."""
+        return f"{self.data_bits}_u{self.user_bits}"
+
+    @property
+    def lanes(self) -> int:
+        """Return the dwords of a beat."""
+        return self.data_bits // DWORD_BITS
+
+    @property
+    def lane_bits(self) -> int:
+        """Return the width of a dword's number in a beat."""
+        return ceil_log2(self.lanes)
+
+    @property
+    def part(self) -> data.StructLayout:
+        """Describe ``count`` dwords from dword ``skip`` on; with ``ends`` the last of some data."""
+        return data.StructLayout(
+            {
+                "data": self.data_bits,
+                "skip": SKIP_BITS,
+                "count": bits_for(self.lanes),
+                "ends": 1,
+                "user": self.user_bits,
+                "cause": Cause,
+            }
+        )
+
+    @property
+    def beat(self) -> data.StructLayout:
+        """Describe a beat: ``bytes`` of it count, from the lowest on."""
+        return data.StructLayout(
+            {
+                "data": self.data_bits,
+                "bytes": bits_for(self.data_bits // 8),
+                "last": 1,
+                "user": self.user_bits,
+                "cause": Cause,
+            }
+        )
+
+
+class BeatPacker(Component):
+    """The dwords of ``parts`` leave as ``beats`` without a gap, up to the part that ``ends``.
+
+    What comes behind such a part begins in dword ``first`` of a beat, which may change when nothing
+    is inside. All beats but the last one are full; dwords below ``first`` count, and mean nothing.
+    ``cause`` is that of the first part that has one, from the beat on that this part completes.
+
+    Throughput: a part a cycle, or in two where it ends and fills two beats. Latency:
+    :attr:`latency`. Stalls: ``parts`` wait for ``beats``.
+    """
+
+    latency = 1
+
+    def __init__(self, params: BeatPackerParams) -> None:
+        super().__init__(
+            params,
+            {
+                "first": In(params.lane_bits),
+                "parts": In(stream.Signature(params.part)),
+                "beats": Out(stream.Signature(params.beat)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        lanes, bits = self.params.lanes, self.params.lane_bits
+        part, beat = self.parts.payload, data_register(m, self.beats.payload)
+        free, second = Signal(), Signal()
+        inside = Signal()  # a beat has begun
+        fill = Signal(bits)  # dwords that wait for more
+        rest = Signal(lanes * DWORD_BITS, reset_less=True)  # with them
+        failed = Signal(Cause)  # why earlier parts have, of what ends together
+        total = fill + part.count
+        # What ends here fills two beats.
+        over = looked_up(lambda fill, count: fill + count > lanes, fill, part.count)
+        ends = part.ends & (~over | second)
+        turned = rotated(part.data, (fill - part.skip)[:bits], DWORD_BITS)
+        words = (
+            Mux(fill > k, rest.word_select(k, DWORD_BITS), turned.word_select(k, DWORD_BITS))
+            for k in range(lanes)
+        )
+        packed = Signal(lanes * DWORD_BITS)
+        cause = Mux(failed != Cause.NONE, failed, part.cause)
+        m.d.comb += [
+            packed.eq(Cat(words)),
+            free.eq(~self.beats.valid | self.beats.ready),
+            self.parts.ready.eq(free & (~part.ends | ends)),
+        ]
+        with m.If(free):
+            m.d.sync += [
+                self.beats.valid.eq(self.parts.valid & (total[bits] | part.ends)),
+                beat.data.eq(Mux(second, turned, packed)),
+                beat.bytes.eq(Cat(Const(0, 2), Mux(total[bits] & ~second, lanes, total[:bits]))),
+                beat.last.eq(ends),
+                beat.user.eq(part.user),
+                beat.cause.eq(cause),
+            ]
+        with m.If(free & self.parts.valid):
+            m.d.sync += [
+                inside.eq(~ends),
+                second.eq(part.ends & ~ends),
+                failed.eq(Mux(ends, Cause.NONE, cause)),
+            ]
+            with m.If(ends):
+                m.d.sync += fill.eq(self.first)
+            with m.Elif(~part.ends):
+                m.d.sync += [fill.eq(total[:bits]), rest.eq(Mux(total[bits], turned, packed))]
+        with m.Elif(~self.parts.valid & ~inside):
+            m.d.sync += fill.eq(self.first)
+        return m

@@ -1,0 +1,133 @@
+"""Data in parts of any length, from any dword on, packed into full beats, with causes and stalls."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.pcie.beat_packer import BeatPacker, BeatPackerParams
+from sim.golden.pcie_requester import Cause, cut
+from sim.harness.streams import STALLS, Sink, Source, never, start
+from sim.harness.verilator import params_in_simulator, simulate
+
+SIZES = [BeatPackerParams(user_bits=4), BeatPackerParams(data_bits=256, user_bits=4)]
+READ = 256  #: bytes of the largest read
+REQUESTS = 150
+CAUSES = [Cause.NONE] * 6 + [Cause.POISONED, Cause.UNSUPPORTED]
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_beat_packer(params):
+    simulate(BeatPacker(params), __name__)
+
+
+def chunks(octets, size):
+    """``octets`` in beats of ``size``, the last as short as it is."""
+    return [octets[k : k + size] for k in range(0, len(octets), size)]
+
+
+class PackerBench:
+    """Puts data in, and knows what is to come of it."""
+
+    def __init__(self, dut, stalls=(never, never)):
+        self.params = params_in_simulator(BeatPackerParams)
+        self.size = self.params.data_bits // 8
+        self.parts = Source(dut, "parts", stall=stalls[0])
+        self.beats = Sink(dut, "beats", stall=stalls[1])
+        self.dut, self.wanted = dut, []
+        dut.first.value = 0
+
+    def part(self, octets, **rest):
+        """A part in a beat, from any dword on that leaves room for it; what is around is random."""
+        skip = 4 * random.randint(0, min(7, (self.size - len(octets)) // 4))
+        filled = random.randbytes(skip) + octets
+        filled += random.randbytes(self.size - len(filled))
+        self.parts.append(
+            {
+                "data": int.from_bytes(filled, "little"),
+                "skip": skip // 4,
+                "count": len(octets) // 4,
+                **rest,
+            }
+        )
+
+    def ask(self, address, size, causes=CAUSES, first=0):
+        """The parts of a request: each of its reads begins a beat, and may have failed."""
+        user = random.getrandbits(self.params.user_bits)
+        pieces = [
+            (random.randbytes(read.size), random.choice(causes))
+            for read in cut(address, size, READ)
+        ]
+        packed, found = bytes(first), []
+        for last, (octets, cause) in enumerate(pieces, 1 - len(pieces)):
+            parts = chunks(octets, self.size)
+            for end, part in enumerate(parts, 1 - len(parts)):
+                self.part(part, ends=last == end == 0, user=user, cause=int(cause))
+            found.append((len(packed), cause))
+            packed += octets
+        for place, octets in enumerate(chunks(packed, self.size)):
+            reached = min(place * self.size + self.size, len(packed))
+            failed = [cause for begin, cause in found if begin < reached and cause]
+            below = first if place == 0 else 0
+            self.wanted.append(
+                (octets, below, reached == len(packed), user, next(iter(failed), Cause.NONE))
+            )
+
+    async def finish(self):
+        while len(self.beats.beats) < len(self.wanted):
+            await RisingEdge(self.dut.clk)
+        for _ in range(10):
+            await RisingEdge(self.dut.clk)
+        for found, wanted in zip(self.beats.beats, self.wanted, strict=True):
+            octets, below, last, user, cause = wanted
+            assert found["bytes"] == len(octets)
+            held = found["data"].to_bytes(self.size, "little")[: len(octets)]
+            assert held[below:] == octets[below:]
+            assert (found["last"], found["user"]) == (last, user)
+            assert Cause(int(found["cause"].value)) == cause
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def every_dword_in_its_place(dut, stalls):
+    bench = PackerBench(dut, stalls.value)
+    await start(dut)
+    for _ in range(REQUESTS):
+        size = 4 * random.choice(
+            [1, random.randint(1, 40), bench.size // 4, random.randint(1, READ)]
+        )
+        bench.ask(4 * random.randrange(1024), size)
+    await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def data_may_begin_at_any_dword(dut):
+    """``first`` changes when nothing is inside."""
+    bench = PackerBench(dut)
+    await start(dut)
+    for first in range(0, bench.size, 4):
+        dut.first.value = first // 4
+        for _ in range(4):
+            await RisingEdge(dut.clk)
+        for _ in range(3):
+            bench.ask(0, 4 * random.choice([1, random.randint(1, 40)]), first=first)
+        await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_part_a_cycle(dut):
+    """Requests in one read leave as they come; one whose end fills two beats takes a cycle more."""
+    bench = PackerBench(dut)
+    await start(dut)
+    for _ in range(40):
+        bench.ask(0, READ, [Cause.NONE])
+    await bench.finish()
+    assert bench.beats.cycles[0] - bench.parts.cycles[0] == BeatPacker.latency
+    assert bench.beats.cycles[-1] - bench.beats.cycles[0] == len(bench.wanted) - 1
+    before = len(bench.beats.beats)
+    for _ in range(20):  # 3 dwords, then a beat but one: two beats of what came in two
+        bench.ask(READ - 12, 12 + bench.size - 4, [Cause.NONE])
+    await bench.finish()
+    cycles = bench.beats.cycles[before:]
+    assert cycles[-1] - cycles[0] == 3 * 20 - 2
