@@ -1,4 +1,4 @@
-"""Data in parts of any length, from any dword on, packed into full beats, with causes and stalls."""
+"""Data in parts of any length, from any dword on, packed into full beats; causes, stalls."""
 
 import random
 
