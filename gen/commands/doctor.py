@@ -22,8 +22,8 @@ USES = {
     "graphs": "divides graphs by METIS",
     "hypergraphs": "divides graphs by Mt-KaHyPar, with fewer sends",
     "plots": "draws pictures of train, spmm and reproduce",
-    "report": "draws plots on pages",
     "sweep": "measures many points",
+    "verify": "plays the host behind PCI Express, of gather",
 }
 
 

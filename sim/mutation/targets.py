@@ -23,6 +23,8 @@ ELSEWHERE = {
     "hdl/gather/work_control.py": ("hdl/gather/test_engine.py",),
     "hdl/gather/work_judge.py": ("hdl/gather/test_engine.py",),
     "hdl/netsparse/request_check.py": ("hdl/netsparse/test_work_queue.py",),
+    "hdl/netsparse/host/pcie_reader.py": ("hdl/netsparse/host/test_pcie_way.py",),
+    "hdl/netsparse/host/pcie_writer.py": ("hdl/netsparse/host/test_pcie_way.py",),
     "hdl/netsparse/rig/command_tally.py": ("hdl/netsparse/rig/test_client.py",),
     "hdl/netsparse/rig/pending_way.py": ("hdl/netsparse/rig/test_pending_table.py",),
     "hdl/netsparse/rig/slot_table.py": ("hdl/netsparse/rig/test_client.py",),

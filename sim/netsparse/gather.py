@@ -273,7 +273,7 @@ def simulate_gather(
             test_module="sim.netsparse.gather_in_simulator",
             params=params,
             component=ClusterSystem,
-            plusargs=fill_memories(gather, files_of(params), folder),
+            plusargs=fill_memories(gather, folder, files_of(params)),
             env={JOB: str(folder)},
         ),
         seed=seed,
@@ -289,13 +289,15 @@ def simulate_gather(
 
 
 Naming = Callable[[int, Path], str]  #: the argument that names a memory's file
+#: How a kind of memory is told of the file that it holds, and of its dump.
+Files = Mapping[int, tuple[Naming, Naming]]
+BEHIND_BUSES: Files = dict.fromkeys((HOST, DRAM), (ram_file, dump_file))
 
 
-def files_of(params: ClusterParams) -> dict[int, tuple[Naming, Naming]]:
-    """Return how a kind of memory is told of the file that it holds, and of its dump."""
-    of_ram = (ram_file, dump_file)
+def files_of(params: ClusterParams) -> Files:
+    """Return how memories of a cluster are told of their files."""
     if not params.snic.over_pcie:
-        return {HOST: of_ram, DRAM: of_ram}
+        return BEHIND_BUSES
 
     def held(index: int, path: Path) -> str:
         return host_file(index // 2, path)
@@ -303,12 +305,10 @@ def files_of(params: ClusterParams) -> dict[int, tuple[Naming, Naming]]:
     def dumped(index: int, path: Path) -> str:
         return host_dump(index // 2, path)
 
-    return {HOST: (held, dumped), DRAM: of_ram}
+    return {**BEHIND_BUSES, HOST: (held, dumped)}
 
 
-def fill_memories(
-    gather: Gather, files: Mapping[int, tuple[Naming, Naming]], folder: Path
-) -> list[str]:
+def fill_memories(gather: Gather, folder: Path, files: Files = BEHIND_BUSES) -> list[str]:
     """Write files into ``folder``; return the arguments that fill memories and name dumps."""
     arguments = []
     for node in range(gather.partition.nodes):

@@ -16,7 +16,7 @@ def test_a_page_of_a_folder(tmp_path, capsys):
     report([tmp_path / "in"], output)
     told = capsys.readouterr().out.splitlines()
     assert told[0] == "left out: in/empty.sqlite is no SQLite file, not that of a sweep"
-    assert told[1].startswith(f"wrote {output} (4.")
+    assert told[1].startswith(f"wrote {output} (0.")
     assert output.read_text().startswith("<!DOCTYPE html>")
 
 

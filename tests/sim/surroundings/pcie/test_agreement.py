@@ -67,6 +67,7 @@ class TwoHosts(Component):
             {
                 **{f"{name}_{port}": members[port] for name in HOSTS for port in both},
                 "limits": members["limits"],
+                "numbers": members["numbers"],
                 "rq": members["rq"],
                 "rc": members["rc"],
                 "settings": host["settings"],
@@ -96,10 +97,12 @@ class TwoHosts(Component):
                     host.settings.eq(self.settings),
                     host.index.eq(self.index),
                     self.counts.eq(host.counts),
+                    requester.numbers.eq(host.numbers),
                 ]
             else:
                 connect(m, requester.rq, flipped(self.rq))
                 connect(m, flipped(self.rc), requester.rc)
+                m.d.comb += requester.numbers.eq(self.numbers)
         return m
 
 
