@@ -125,9 +125,9 @@ class CardDriver:
         place = request.completion_address
         while True:
             content = bytes(self.memory.mem[place : place + COMPLETION_BYTES])
-            found = unpack(COMPLETION, int.from_bytes(content, "little"))
-            if found["done"]:
-                return found
+            bits = int.from_bytes(content, "little")
+            if bits >> COMPLETION["done"].offset & 1:  # the rest may be anything before
+                return unpack(COMPLETION, bits)
             await ClockCycles(self.dut.clk, POLL_CYCLES)
 
     async def device(self, start: int, size: int) -> bytes:
