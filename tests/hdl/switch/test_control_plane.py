@@ -77,8 +77,9 @@ class PlaneBench:
         dut, inputs = self.dut, self.inputs
         inputs["comes"] = [random.random() < load for _ in self.ports]
         inputs["open"] = [random.random() < 0.9 for _ in self.ports]
-        inputs["heads"] = [(some_command(), random.randbytes(6)) for _ in self.ports]
-        inputs["start"], inputs["host"] = random.random() < load, some_command()
+        *commands, of_host = self.some_commands()
+        inputs["heads"] = [(command, random.randbytes(6)) for command in commands]
+        inputs["start"], inputs["host"] = random.random() < load, of_host
         inputs["ready"] = self.deciding is None and random.random() < 0.5
         inputs["answer"] = None
         if self.deciding and random.random() < 0.3:
@@ -95,6 +96,18 @@ class PlaneBench:
         dut.answer.value = answer_bits(inputs["answer"] or some_answer(some_command()))
         for bus in self.buses:
             bus.drive(0.3, eager)
+
+    def some_commands(self):
+        """A command for each port and the host, each unlike all others that wait."""
+        waiting = [one.asked[0] for one in self.models if one.asks]
+        waiting += [self.host.asked] * (self.host.asked is not None)
+        known, found = {str(packed(command)) for command in waiting}, []
+        while len(found) <= len(self.ports):
+            command = some_command()
+            if (text := str(packed(command))) not in known:
+                known.add(text)
+                found.append(command)
+        return found
 
     def check(self):
         """A cycle of everybody."""
