@@ -30,7 +30,7 @@ class Software:
     modules: Sequence[str]  #: modules to copy from EMITTED, with all of ours that they import
     exports: Mapping[str, Sequence[str]]  #: what a program imports beside, by module's name
     build: Mapping[str, Any]  #: fields of the class Build in the package's module ``build``
-    bench: str  #: module to copy from BENCH
+    bench: str  #: module to copy from BENCH; empty for none
     reach: str  #: module that reaches a card: xdma, vfio, or window for registers alone
 
     @property
@@ -44,7 +44,12 @@ class Software:
         return copied(modules, self.package) | {f"{self.package}/__init__.py": self.init()}
 
     def bench_files(self, verilog: str) -> dict[str, str]:
-        """Return the files of the bench by path, with models of primitives in ``verilog``."""
+        """Return the files of the bench by path, with models of primitives in ``verilog``.
+
+        There are none of a design that no bench knows the ports of.
+        """
+        if not self.bench:
+            return {}
         return {
             "bench/run.py": source_of(f"{BENCH}.run"),
             f"bench/{self.bench}.py": source_of(f"{BENCH}.{self.bench}"),

@@ -41,6 +41,8 @@ class SnicBoard(Board):
                 f"dram_address_bits must be at most {ADDRESS_BITS} on this board, 8 GB of HBM:"
                 f" {params.dram_address_bits}"
             )
+        if params.over_pcie:
+            raise ValueError("this board reaches the host by a bridge: host_bus must be axi")
         link = PcieBridge(PcieParams(register_bits=snic_registers(params).address_bits))
         port = HbmPortParams(address_bits=params.dram_address_bits, writes=True)
         memory = Hbm(HbmParams(ports=((DRAM, port),)))
