@@ -1,0 +1,31 @@
+"""Describes what a reproduction of the GPU-oriented gather may be asked for."""
+
+from dataclasses import dataclass
+
+from sim.harness.workload import Workload, setting
+
+#: Lists the figures, in the order of the paper.
+FIGURES = ("alignment", "under-way", "set-up")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatherAsked(Workload):
+    """Holds the settings of all figures; the paper's machine is the default."""
+
+    memory_gigabytes: float = setting(
+        59.0,
+        "Let host memory carry so many gigabytes a second, of processor and cards together.",
+        least=1,
+        most=1000,
+    )
+    round_trip: float = setting(
+        1.5,
+        "Let a read take so many microseconds from the card to its first completion.",
+        least=0.1,
+        most=16,
+    )
+
+    @property
+    def memory(self) -> float:
+        """Return the bytes a second that host memory carries."""
+        return self.memory_gigabytes * 1e9

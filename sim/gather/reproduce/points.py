@@ -1,0 +1,24 @@
+"""Says what all figures measure the gather's datapath on, and measures their points at once."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sim.gather.surroundings.gather_on_host import GatherOnHostParams
+from sim.golden.pcie_link import BEST_CASE, LINK_BYTES
+from sim.surroundings.pcie.params import CLOCK_HZ
+
+__all__ = ["BEST", "CLOCK_HZ", "HARDWARE", "TAGS", "least_of", "way_back"]
+
+HARDWARE = GatherOnHostParams()
+TAGS = HARDWARE.gather.reads.tags
+BEST = LINK_BYTES * float(BEST_CASE)  #: bytes a second of completions of 256 bytes
+
+
+def way_back(round_trip: float) -> int:
+    """Return a round trip of so many microseconds in cycles."""
+    return round(round_trip * 1e-6 * CLOCK_HZ)
+
+
+def least_of(row: Mapping[str, Any]) -> float:
+    """Return the share of the best case that headers and tags allow."""
+    return min(row["model_share_of_headers"], row["model_share_of_tags"])

@@ -1,0 +1,45 @@
+"""Reproduces all figures of the paper that are about fetching rows."""
+
+from collections.abc import Sequence
+
+from sim.gather.rates import Asked, Measured, measure
+from sim.gather.reproduce import alignment, set_up, under_way
+from sim.gather.reproduce.asked import FIGURES, GatherAsked
+from sim.gather.reproduce.points import HARDWARE
+from sim.reproduce.report import Progress, Report
+
+#: Figures of rates: which points they need, and what becomes of them.
+OF_RATES = {
+    "alignment": (alignment.points, alignment.figure),
+    "under-way": (under_way.points, under_way.figure),
+    "set-up": (set_up.points, set_up.figure),
+}
+
+METHOD = (
+    "The paper fetches scattered rows of a table in host memory by kernels of a GPU, an RTX 3090 on"
+    " PCI Express Gen4 x16. Ours fetches them by hardware with a PCIe requester of its own, on a"
+    " U280's Gen3 x16. So shares of a link's best case stand beside the paper's, and bandwidths"
+    " beside those that its arithmetic gives for each of both links. Measured numbers are those of"
+    " counters, in RTL and of a simulated host that has a link's rate, headers and round trip;"
+    " every byte that is fetched is compared. DMA is a model everywhere. The paper's numbers are"
+    " those of its text; none was read off a chart."
+)
+QUICK = "\n\nMade with `--quick`: fewer rows, and fewer points of each figure."
+
+
+def reproduce(
+    names: Sequence[str], asked: GatherAsked, *, quick: bool, progress: Progress
+) -> Report:
+    """Return the figures of these names, in the order of the paper."""
+    of_rates = [name for name in FIGURES if name in names and name in OF_RATES]
+    points = {name: OF_RATES[name][0](asked, quick) for name in of_rates}
+    wanted = list(dict.fromkeys(one for each in points.values() for one in each))
+    found: dict[Asked, Measured] = {}
+    if wanted:
+        progress(f"measuring {len(wanted)} points of a gather on a host", 0, len(of_rates))
+        found = dict(zip(wanted, measure(HARDWARE, wanted), strict=True))
+    figures = []
+    for name in of_rates:
+        progress(f"drawing {name}", len(figures), len(of_rates))
+        figures.append(OF_RATES[name][1](asked, [found[one] for one in points[name]]))
+    return Report(title="GPU-oriented gather", method=METHOD + QUICK * quick, figures=figures)

@@ -1,0 +1,212 @@
+"""Reproduces Figure 10's counterpart: bandwidth by the requests that may be under way."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from math import ceil
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from hdl.gather.params import ReadOrder
+from sim.gather.rates import ORDERS, Asked, Measured
+from sim.gather.reproduce import paper
+from sim.gather.reproduce.asked import GatherAsked
+from sim.gather.reproduce.points import BEST, CLOCK_HZ, TAGS, way_back
+from sim.golden.pcie_link import MOST_READ, traffic, under_way
+from sim.reproduce.figure import Claim, Figure, Panel, doubling
+
+LIMITS = (8, 16, 32, 64, 96, 128, 192, 256)  #: requests under way
+QUICK_LIMITS = (8, 32, 128, 256)
+ROW_BYTES = 1024  #: whole lines, of which the paper's estimate is
+COLOURS = {ReadOrder.ALIGNED: "tab:blue", ReadOrder.MERGED: "tab:green"}
+NEAR = 0.05  #: of a bandwidth: what counts as the same
+
+
+def points(asked: GatherAsked, quick: bool) -> list[Asked]:
+    """Return each limit, of reads of lines and of merged ones."""
+    return [
+        Asked(
+            row_bytes=ROW_BYTES,
+            order=order,
+            rows=150 if quick else 400,
+            reads=most,
+            latency_cycles=way_back(asked.round_trip),
+        )
+        for order, most in product(COLOURS, QUICK_LIMITS if quick else LIMITS)
+    ]
+
+
+def figure(asked: GatherAsked, found: Sequence[Measured]) -> Figure:
+    """Return bandwidths beside arithmetic, and the paper's beside its own estimate."""
+    rows = [row(one) for one in found]
+    return Figure(
+        name="under-way",
+        title="Requests under way",
+        source="section 4.3, figure 10",
+        quote="With 2.5-10% of resource allocations, the zero-copy kernel cannot generate enough"
+        " number of PCIe read requests and therefore the measured PCIe bandwidth is limited to"
+        " 9.5-20.2GB/s. Further increasing the GPU resource allocation can make the zero-copy"
+        " bandwidth to reach around 23.0GB/s, but we do not observe any significant improvement"
+        " after 15% of allocation.",
+        setting=f"{found[0].asked.rows} rows of {ROW_BYTES:,} bytes, picked at random, while the"
+        f" host takes no more than so many reads at a time; RTL of the gather's datapath,"
+        f" {TAGS} tags, Gen3 x16, a round trip of {asked.round_trip:g} us. The paper gives a share"
+        " of its GPU to the kernel that reads; each warp of that has a read of 128 bytes under"
+        " way, which is why our hardware's setting is the number of reads.",
+        rows=[*rows, *map(paper_row, paper.BY_SHARE.items())],
+        shown=list(shown(rows)),
+        panels=[
+            Panel("ours: Gen3 x16", lambda axes: draw(axes, rows)),
+            Panel("the paper's: Gen4 x16", draw_paper),
+        ],
+        claims=list(claims(rows, asked.round_trip * 1e-6)),
+        note=note(),
+    )
+
+
+def row(one: Measured) -> dict[str, Any]:
+    """Return what is known of one point."""
+    asked = one.asked
+    model = traffic(ORDERS[asked.order], asked.row_bytes)
+    request = asked.row_bytes / model.requests
+    rate = asked.reads * request / asked.latency_cycles * CLOCK_HZ
+    return {
+        "link": "Gen3 x16, RTL",
+        "order": asked.order.name.lower(),
+        "requests_allowed": asked.reads,
+        "requests_at_most": one.counts["most"],
+        "gb_per_s": round(one.bytes_per_cycle * CLOCK_HZ / 1e9, 3),
+        "model_gb_per_s": round(min(model.share * BEST, rate) / 1e9, 3),
+        "link_bytes": one.counts["down"],
+        "reads": one.counts["reads"],
+    }
+
+
+def paper_row(of: tuple[float, float]) -> dict[str, Any]:
+    """Return the paper's bandwidth at a share of the GPU, and its estimate of requests."""
+    share, measured = of
+    return {
+        "link": f"Gen4 x16, the paper, {share:.1%} of the GPU",
+        "order": "aligned",
+        "requests_allowed": round(paper.reads_of(share)),
+        "requests_at_most": "",
+        "gb_per_s": measured / 1e9,
+        "model_gb_per_s": round(paper_estimate(paper.reads_of(share)) / 1e9, 3),
+        "link_bytes": "",
+        "reads": "",
+    }
+
+
+def paper_estimate(reads: float) -> float:
+    """Return the bytes a second that the paper's arithmetic gives its link (section 3.2.2)."""
+    return min(paper.PERFECT * paper.MEMCPY, reads * paper.LINE / paper.ROUND_TRIP)
+
+
+def shown(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
+    """Yield the lines of the page's table."""
+    for one in rows:
+        yield {
+            "link": one["link"],
+            "order": one["order"],
+            "requests": str(one["requests_allowed"]),
+            "measured": f"{one['gb_per_s']:.2f} GB/s",
+            "arithmetic": f"{one['model_gb_per_s']:.2f} GB/s",
+        }
+    for share, measured in paper.BY_SHARE.items():
+        reads = paper.reads_of(share)
+        yield {
+            "link": f"Gen4 x16, the paper, {share:.1%} of the GPU",
+            "order": "aligned",
+            "requests": f"{reads:.0f}",
+            "measured": f"{measured / 1e9:.1f} GB/s",
+            "arithmetic": f"{paper_estimate(reads) / 1e9:.1f} GB/s",
+        }
+
+
+def by_limit(rows: Sequence[Mapping[str, Any]], order: ReadOrder) -> dict[int, float]:
+    """Return the bandwidth at each limit."""
+    name = order.name.lower()
+    return {one["requests_allowed"]: one["gb_per_s"] for one in rows if one["order"] == name}
+
+
+def claims(rows: Sequence[Mapping[str, Any]], round_trip: float) -> Iterator[Claim]:
+    """Yield what the paper says, judged; what asks for more requests than there are is left out."""
+    lines, merged = by_limit(rows, ReadOrder.ALIGNED), by_limit(rows, ReadOrder.MERGED)
+    apart = {
+        f"{one['order']} {one['requests_allowed']}": one["gb_per_s"] / one["model_gb_per_s"] - 1
+        for one in rows
+    }
+    widest = max(apart, key=lambda name: abs(apart[name]))
+    yield Claim(
+        "bandwidth follows requests x bytes / round trip up to the link's limit (within 5 %)",
+        abs(apart[widest]) <= NEAR,
+        f"farthest apart: {widest} requests, {apart[widest]:+.1%}",
+    )
+    yield Claim(
+        "few requests limit it: the fewest give less than half of the most",
+        min(lines.values()) < max(lines.values()) / 2,
+        f"{min(lines.values()):.2f} of {max(lines.values()):.2f} GB/s;"
+        f" the paper 9.5 of 23.0, with its fewest being about {paper.reads_of(0.025):.0f} requests",
+    )
+    enough = ceil(under_way(paper.LINE, round_trip))
+    past = [one for most, one in lines.items() if most >= enough]
+    if past:
+        yield Claim(
+            f"beyond enough of them ({enough} lines of 128 B here, {paper.FULL_RATE_READS} on the"
+            " paper's link) nothing changes (within 5 %)",
+            max(past) / min(past) - 1 <= NEAR,
+            f"{min(past):.2f} to {max(past):.2f} GB/s",
+        )
+    few = ceil(under_way(MOST_READ, round_trip))
+    if reached := [most for most in merged if most >= few]:
+        least = min(reached)
+        yield Claim(
+            f"(ours) merged reads need {few}, a quarter: with {least} the link is full"
+            " (within 5 %)",
+            merged[least] >= (1 - NEAR) * BEST / 1e9,
+            f"{merged[least]:.2f} of {BEST / 1e9:.2f} GB/s",
+        )
+
+
+def note() -> str:
+    """Return what explains the differences."""
+    few, half, many = paper.BY_SHARE
+    return (
+        f"The paper's own estimate, a read of 128 bytes for each warp, gives"
+        f" {paper_estimate(paper.reads_of(few)) / 1e9:.1f} GB/s at {few:.1%} of its GPU, where it"
+        f" has measured {paper.BY_SHARE[few] / 1e9:.1f}, and a full link at {half:.0%}, where it"
+        f" has {paper.BY_SHARE[half] / 1e9:.1f}: warps do other things than to wait for reads."
+        f" Beyond {many:.0%} both are flat. Hardware has as many reads under way as it is allowed,"
+        " all the time, so that ours follows the arithmetic."
+    )
+
+
+def draw(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Draw measured bandwidths as lines, arithmetic as crosses."""
+    for order, colour in COLOURS.items():
+        measured = by_limit(rows, order)
+        label = f"{order.name.lower()}, RTL"
+        axes.plot(list(measured), list(measured.values()), "o-", color=colour, label=label)
+        model = [one["model_gb_per_s"] for one in rows if one["order"] == order.name.lower()]
+        axes.plot(list(measured), model, "x", color="black")
+    axes.plot([], [], "kx", label="arithmetic")
+    doubling(axes, sorted({one["requests_allowed"] for one in rows}), "requests under way")
+    axes.set_ylabel("GB/s of rows")
+    axes.set_ylim(0, 16)
+
+
+def draw_paper(axes: Axes) -> None:
+    """Draw what the paper's text says, and its estimate."""
+    shares = [0.01 * k for k in range(1, 26)]
+    estimates = [paper_estimate(paper.reads_of(share)) / 1e9 for share in shares]
+    axes.plot([100 * share for share in shares], estimates, color="0.4", label="its estimate")
+    axes.plot(
+        [100 * share for share in paper.BY_SHARE],
+        [measured / 1e9 for measured in paper.BY_SHARE.values()],
+        "s",
+        color="tab:blue",
+        label="measured, by its text",
+    )
+    axes.set_xlabel("% of the GPU that reads (1 %: 39 requests)")
+    axes.set_ylabel("GB/s of rows")
+    axes.set_ylim(0, 30)
