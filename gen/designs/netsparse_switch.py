@@ -10,6 +10,7 @@ DESIGN = Design(
     params="hdl.netsparse.switch.params:NetSparseSwitchParams",
     presets=PRESETS,
     preset="u280",
+    guide="gen.guides.netsparse_switch:guide",
     runs=[Run(session="sim.netsparse.switch_session:NetSparseSwitchSession")],
     benches={
         "netsparse-switch": Bench(

@@ -128,13 +128,13 @@ ENTRY_USES = {
 }
 UPPER_USES = {
     "destination_mac": "`mac_base` + number of the node that the packet is for",
-    "source_mac": "`mac_base` + number of the node that sends it",
+    "source_mac": "`mac_base` + number of the node, or switch, that sends it",
     "dscp_ecn": "by the class, see below",
     "total_length": f"bytes of the packet less {IP_OFFSET}",
     "identification": "0",
     "flags_fragment": f"0x{DO_NOT_FRAGMENT:X}: do not fragment",
     "ip_checksum": f"checksum of bytes {IP_OFFSET} to {UDP_OFFSET - 1} (RFC 1071)",
-    "source_ip": "`ip_base` + number of the node that sends it",
+    "source_ip": "`ip_base` + number of the node, or switch, that sends it",
     "destination_ip": "`ip_base` + number of the node that it is for",
     "udp_length": f"bytes of the packet less {UDP_OFFSET}",
     "udp_checksum": "0: none",

@@ -1,0 +1,136 @@
+"""Finds what the programming guide of a NetSparse switch says of its build and its registers."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from gen.guides import netsparse_switch_uses as uses
+from gen.guides.guide import filled, lines, resets, rows
+from gen.guides.netsparse_packets import (
+    IP_BASE,
+    MAC_BASE,
+    Prs,
+    meaning,
+    packet,
+    packet_values,
+    property_of,
+)
+from hdl.common.core_clock import CORE_MHZ
+from hdl.netsparse.concat.concatenator_params import LINE_BYTES, SPARE_QUEUES
+from hdl.netsparse.property_cache.params import SEGMENT_BYTES
+from hdl.netsparse.protocol import Kind
+from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
+from hdl.netsparse.switch.registers import constants, switch_registers
+from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
+from hdl.u280.cmac_ip import CAGES
+from hdl.u280.pcie_ip import BRIDGE, BRIDGE_ID
+from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
+
+#: of the known answer: number of the switch, bytes of a property, and what node 0 asks for
+SWITCH, BYTES = 1000, 8
+FIRST_ASKED, THEN_ASKED = (130, 105), (105, 199)
+BOARD = {"links": "bit p reads 1 when packets pass at cage p, which is port p"}
+
+
+def guide(params: NetSparseSwitchParams) -> str:
+    """Return the programming guide of a switch, in Markdown."""
+    return filled("netsparse_switch.md.j2", values(params))
+
+
+def values(params: NetSparseSwitchParams) -> dict[str, Any]:
+    """Return what the template of the guide names."""
+    registers, cache = switch_registers(params), params.cache
+    board = board_registers(BoardRegistersParams(cages=CAGES, hbm=False, pauses=True))
+    return {
+        **packet_values(params.mtu),
+        "params": params,
+        "package": f"{registers.name}_host",
+        "P": params.ports,
+        "Q": params.pipes,
+        "N": params.nodes,
+        "identity": f"0x{constants(params)['identity']:08X}",
+        "version": constants(params)["version"],
+        "most_beats": params.packet_beats,
+        "line_bytes": LINE_BYTES,
+        "spare": SPARE_QUEUES,
+        "reserve": params.concatenator(True).reserve if params.pool else 0,
+        "read_reserve": params.concatenator(False).reserve if params.pool else 0,
+        "segment_bytes": SEGMENT_BYTES,
+        "modes": list(modes(params)),
+        "clearing_cycles": cache.rows,
+        "drops": uses.DROPS,
+        **{
+            f"{name.lower()}_rows": list(rows(registers, getattr(uses, name)))
+            for name in ("ROUTES", "SETTINGS", "STATE", "COUNTS")
+        },
+        "port_counters": [
+            (k, name, uses.PORT_COUNTED[name.partition("_")[2]])
+            for k, (name, _) in enumerate(PORT_COUNTERS.counters)
+        ],
+        "pipe_counters": [
+            (k, name, uses.PIPE_COUNTED[name] if name in uses.PIPE_COUNTED else meaning(name))
+            for k, (name, _) in enumerate(PIPE_COUNTERS.counters)
+        ],
+        "resets": resets(registers),
+        "board": list(rows(board, BOARD)),
+        "board_base": f"0x{BASE:X}",
+        "mhz": CORE_MHZ,
+        "bar": dict(BRIDGE.config)["pf0_bar0_size"],
+        "device": BRIDGE_ID,
+        "cages": CAGES,
+        "known": known_answer(),
+    }
+
+
+def modes(params: NetSparseSwitchParams) -> Iterator[tuple[int, int, int, int]]:
+    """Yield m, the fewest and the most bytes of a property, and the properties that fit a cache."""
+    cache, least = params.cache, 4
+    for bit in range(cache.segment_bits + 1):
+        most = SEGMENT_BYTES << bit
+        yield 1 << bit, least, most, cache.cache_bytes // most
+        least = most + 4
+
+
+def known_answer() -> dict[str, Any]:
+    """Return what comes to a switch and what leaves it, where a property is found."""
+
+    def reads(idxs: tuple[int, ...], first: int) -> Prs:
+        return [({"src": 0, "idx": idx, "id": first + k}, b"") for k, idx in enumerate(idxs)]
+
+    def answers(asked: Prs) -> Prs:
+        return [(pr | {"src": 1}, property_of(pr["idx"])) for pr, _ in asked]
+
+    first, then = reads(FIRST_ASKED, 0x100), reads(THEN_ASKED, 0x102)
+    hits, misses = then[:1], then[1:]
+    read, response = Kind.READ, Kind.RESPONSE
+    steps = (
+        (0, "two reads", (read, 0, 1, first), ((1, (read, SWITCH, 1, first)),)),
+        (
+            1,
+            "their responses",
+            (response, 1, 0, answers(first)),
+            ((0, (response, SWITCH, 0, answers(first))),),
+        ),
+        (
+            0,
+            f"two reads, of which that of idx {THEN_ASKED[0]} finds its property",
+            (read, 0, 1, then),
+            ((1, (read, SWITCH, 1, misses)), (0, (response, SWITCH, 0, answers(hits)))),
+        ),
+    )
+    return {
+        "switch": SWITCH,
+        "bytes": BYTES,
+        "mac": f"0x{MAC_BASE:012X}",
+        "ip": f"0x{IP_BASE:08X}",
+        "steps": [
+            {"what": what, **shown(port, come), "left": [shown(to, one) for to, one in left]}
+            for port, what, come, left in steps
+        ],
+    }
+
+
+def shown(port: int, told: tuple[Kind, int, int, Prs]) -> dict[str, Any]:
+    """Return a packet of the known answer, of kind, source, dest and PRs, and its port."""
+    kind, source, dest, prs = told
+    octets = packet(kind, source, dest, BYTES, prs)
+    return {"port": port, "kind": CLASSES[kind is not Kind.READ], "packet": lines(octets)}
