@@ -77,12 +77,13 @@ def test_sim_takes_only_what_is_emitted_from_gen():
     assert wrong == []
 
 
-#: the command line and sweeps, which alone run simulations, and keep what they found in their cache
+#: the command line, sweeps and tutorials, which alone run simulations, and keep them in the cache
 MAY_SIMULATE = (
     "gen/api",
     "gen/cli",
     "gen/commands",
     "gen/sweep",
+    "gen/tutorials",
     "gen/verify",
 )
 #: modules that are copied into generated folders, with the specifications that they import
@@ -122,7 +123,7 @@ def arrows():
     for top in ("hdl", "gen", "sim"):
         for path, name in imports_of(top):
             file = ROOT.joinpath(*name.split(".")).with_suffix(".py")
-            if file.is_file():
+            if file.is_file() and file.parent != ROOT:
                 found.add((folder_of(".".join(path.with_suffix("").parts)), folder_of(name)))
     return {(a, b) for a, b in found if a != b} - {COVERAGE}
 

@@ -5,13 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from sim.harness.cache import CHECKOUT, cache_root
 
-PACKAGE = Path(__file__).parent / "tally"
+PACKAGE = CHECKOUT / "gen/tutorials/tally"
 POINT = "[ingather.designs]\ntally = tally.descriptor:DESIGN\n"
 SWEEP = 'design = "tally"\nmetrics = ["count", "wraps", "luts"]\n[grid]\nevents = [3, 20]\n'
 

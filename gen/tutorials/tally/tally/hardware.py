@@ -1,4 +1,4 @@
-"""A tally of events."""
+"""Counts events: the hardware of a small design, with a register that shows the count."""
 
 from dataclasses import dataclass
 
@@ -13,6 +13,8 @@ from hdl.common.registers import Register, RegisterMap, ro
 
 @dataclass(frozen=True, kw_only=True)
 class TallyParams:
+    """Sets the width of the count."""
+
     bits: int = 8  #: width of the count, 1..32
 
     def __post_init__(self):
@@ -21,6 +23,7 @@ class TallyParams:
 
 
 def tally_registers(params):
+    """Return the registers of a tally: one field, of which driver and datasheet are made too."""
     return RegisterMap("tally", (Register("count", "Events.", (ro("events", params.bits, "n"),)),))
 
 

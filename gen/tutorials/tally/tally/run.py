@@ -1,4 +1,8 @@
-"""A run of the tally: so many events, and what it counts."""
+"""Runs a tally: so many events go in, and its count is compared with what it must be.
+
+A workload says what can be asked: its fields become options of ``ingather count`` and names that a
+sweep may use. A session builds the simulator, runs it, and returns figures, a verdict and curves.
+"""
 
 import json
 import os
@@ -17,10 +21,14 @@ from tally.hardware import Tally
 
 @dataclass(frozen=True, kw_only=True)
 class CountWorkload(Workload):
-    events: int = setting(10, "Number of events.", least=0, most=1000)
+    """Says how many events to count."""
+
+    events: int = setting(10, "Count so many events.", least=0, most=1000)
 
 
 class CountSession(Session):
+    """Counts events on the Verilog of a tally."""
+
     workload = CountWorkload
     counted = {"count": "what the tally counted", "cycles": "clock cycles of the run"}
     calculated = {"wraps": "times that the count wraps"}
@@ -54,6 +62,7 @@ class CountSession(Session):
 
 @cocotb.test()
 async def counts(dut):
+    """Raise ``event`` for as many cycles as the session asks; write the counts as JSON."""
     dut.event.value = 0
     await start(dut)
     found = [int(dut.count.value)]

@@ -1,5 +1,8 @@
+"""Describes the tally as a design: what ``ingather`` reads of it."""
+
 from gen.designs.design import Design, Run
 
+# Component, parameters and session are named by their paths, so that `ingather list` imports none.
 DESIGN = Design(
     name="tally",
     about="a counter of events",

@@ -1,1 +1,0 @@
-collect_ignore = ["tally"]  # a package of its own, which test_fifth installs elsewhere
