@@ -1,20 +1,20 @@
 // Client units: from idxs to PRs, and from responses to host memory.
 #pragma once
 
-#include "host_memory.h"
 #include "idx_filter.h"
 #include "pending_table.h"
+#include "work_queue.h"
 
 namespace client {
 
-constexpr Int START = 8;      // cycles from a submitted request to the first read of its idxs
+constexpr Int START = 5;      // cycles from a request that is taken to the first ask for its idxs
+constexpr Int STARTS = 3;     // between two of these, at least
+constexpr Int ASKS = 2;       // from an ask that is taken to the next one
 constexpr Int GIVE = 7;       // from the last beat of a chunk to its first idx's lookup
 constexpr Int NO_FILTER = 2;  // from a lookup to its answer, without a filter
 constexpr Int MATCH = 7;      // from a response to its write
 constexpr Int SET = 2;        // from a property in host memory to its set
 constexpr Int FREE = 2;       // from a set bit to a free entry
-constexpr Int SHOWN = 4;      // from a request's end to its completion
-constexpr Int ENTRY = 16;     // bytes of an entry of the completion ring
 
 inline void free_entry(State &s, Client &client, Int pr) {
     client.pending[pr % s.k.entries] = NONE;
@@ -27,19 +27,32 @@ inline void free_entries(State &s, Client &client, List &list, Int t) {
 }
 
 // Ask host memory for the next chunk of idxs.
-inline void fetch(State &s, Node &node, Client &client, Int t) {
+inline void ask(State &s, Int n, Client &client, Int t) {
     const Shape &k = s.k;
     const Request &request = s.requests[client.asking];
+    bool starts = client.asked == request.first;
     if (t < client.ask_time || t < request.begins + START) return;
-    Int address = request.address + k.idx_bytes * (client.asked - request.first);
-    Int span = k.chunk_bytes - address % k.chunk_bytes;
+    if (starts && t < client.start_time) return;
+    if (starts) client.start_time = t + STARTS;
+    client.ask_address = request.address + k.idx_bytes * (client.asked - request.first);
+    Int span = k.chunk_bytes - client.ask_address % k.chunk_bytes;
     Int end = std::min(request.end, client.asked + span / k.idx_bytes);
-    Int size = k.idx_bytes * (end - client.asked);
-    Int come = host_memory::read(s, node, t, address, size);
-    client.chunks[(client.chunk + client.chunk_count++) % CHUNKS] = {end, come + GIVE};
+    client.ask_bytes = k.idx_bytes * (end - client.asked);
+    client.chunks[(client.chunk + client.chunk_count++) % CHUNKS] = {end, NEVER};
     client.asked = end;
-    client.ask_time = t + 2;
+    client.ask_time = NEVER;
     if (end == request.end) ++client.asking;
+    turns::ask(s.nodes[n].reads.turns, &client - &s.clients[n * k.clients]);
+}
+
+// The ask is taken: it is known when the chunk comes.
+inline void fetch(State &s, Int n, Int unit, Int t) {
+    Client &client = s.clients[n * s.k.clients + unit];
+    Node &node = s.nodes[n];
+    Int come = host_memory::read(s, node, t, client.ask_address, client.ask_bytes);
+    client.chunks[(client.chunk + client.chunk_count - 1) % CHUNKS].time = come + GIVE;
+    client.ask_time = t + ASKS;
+    turns::leave(node.reads.turns, unit);
 }
 
 // Take an entry and ask the filter.
@@ -116,13 +129,35 @@ inline void heed_filter(State &s, Int n, Client &client, Int t) {
     --client.lookup_count;
 }
 
-// A response has come: write its property.
+// A response has come: its property is to be written.
 inline void receive(State &s, Node &node, Int pr, Int t) {
     Client &client = s.clients[pr / s.k.entries];
-    Int written = host_memory::write(s, node, t + MATCH, s.address_of(pr), s.k.property_bytes);
     ++client.counts.responses;
+    client.buffered += s.k.property_beats;
+    s.prs[pr].time = t + MATCH;
+    node.arriving.push(s.prs, pr);
+}
+
+// Offer properties to the way to host memory.
+inline void offer(State &s, Int n, Int t) {
+    Node &node = s.nodes[n];
+    while (node.arriving.count && s.prs[node.arriving.first].time <= t) {
+        Int pr = node.arriving.pop(s.prs), c = pr / s.k.entries;
+        s.clients[c].offered.push(s.prs, pr);
+        turns::ask(node.writes.turns, c - n * s.k.clients);
+    }
+}
+
+// A property is taken: it is known when it is there.
+inline void write(State &s, Int n, Int unit, Int t) {
+    Client &client = s.clients[n * s.k.clients + unit];
+    Node &node = s.nodes[n];
+    Int pr = client.offered.pop(s.prs);
+    Int written = host_memory::write(s, node, t, s.address_of(pr), s.k.property_bytes);
+    client.buffered -= s.k.property_beats;
     s.prs[pr].time = written + SET;
     client.writing.push(s.prs, pr);
+    if (!client.offered.count) turns::leave(node.writes.turns, unit);
 }
 
 // Set the bit of the property that was written first, if the LSQ has a slot for it.
@@ -141,17 +176,11 @@ inline bool set_next(State &s, Int n, Client &client, Int t) {
     return true;
 }
 
-// Tell the host of a request that is done.
-inline void end_oldest(State &s, Node &node, Client &client, Int t) {
-    Request &request = s.requests[client.oldest];
-    if (!request.given || request.open) return;
-    request.time = t + SHOWN;
-    if (s.k.rings) {
-        host_memory::write(s, node, request.time, 0, ENTRY);
-        request.time = node.writes.data;
-    }
-    node.completed.push(s.requests, client.oldest++);
-    ++client.counts.commands;
+// Let the host be told of the oldest request if it is done.
+inline void end_oldest(State &s, Int n, Client &client, Int t) {
+    const Request &request = s.requests[client.oldest];
+    if (!request.given || request.open || t < client.report_time) return;
+    turns::ask(s.nodes[n].reports, &client - &s.clients[n * s.k.clients]);
 }
 
 inline void step(State &s, Int t) {
@@ -168,8 +197,8 @@ inline void step(State &s, Int t) {
         else if (client.current != client.unsent)
             ++client.counts.idx_stall;
         if (client.chunk_count < CHUNKS && client.asking != client.unsent)
-            fetch(s, s.nodes[n], client, t);
-        end_oldest(s, s.nodes[n], client, t);
+            ask(s, n, client, t);
+        end_oldest(s, n, client, t);
     }
 }
 

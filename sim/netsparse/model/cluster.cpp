@@ -35,7 +35,7 @@ void add_clients(State &s, const Arrays &from) {
     Int count = clients ? from.behind[clients - 1] : 0;
     for (Int r = 0; r < count; ++r) {
         const Int *row = from.requests + 3 * r;
-        s.requests.push_back({NONE, 0, row[0], row[1], row[2], NEVER, 0, 0});
+        s.requests.push_back({NONE, 0, row[0], row[1], row[2], NEVER, 0, 0, NEVER, 0});
     }
     s.prs.resize(clients * k.entries);
     s.clients.resize(clients);
@@ -60,6 +60,8 @@ void add_nodes(State &s, const Arrays &from) {
         Node &node = s.nodes[n];
         for (Int c = n * k.clients; c < (n + 1) * k.clients; ++c)
             node.left += s.clients[c].behind - s.clients[c].unsent;
+        node.reads.turns.chosen = node.writes.turns.chosen = k.clients + k.servers;
+        node.reports.chosen = k.clients + k.servers;
         node.reads.due.assign(k.host_requests, -1);
         node.writes.due.assign(k.host_requests, -1);
         node.bank_free.resize(k.banks);
@@ -185,10 +187,11 @@ Int model_served(const State *s, Int server) { return s->servers[server].served;
 
 void model_traffic(const State *s, Int point, Traffic *to) { *to = s->traffic[point]; }
 
-// When the host has ended, and the requests and properties of its memory's two buses.
+// When the host has ended, its doorbells, and the requests and properties of its memory's two buses.
 void model_node(const State *s, Int n, Int *to) {
     const Node &node = s->nodes[n];
     *to++ = node.done;
+    *to++ = node.doorbells;
     for (const Bus *bus : {&node.reads, &node.writes}) {
         *to++ = bus->requests;
         *to++ = bus->properties;

@@ -72,7 +72,8 @@ def link_counts(model: Model, link: int) -> dict[str, dict[str, int]]:
 
 def node_result(model: Model, n: int, gather: Gather, params: ClusterParams) -> NodeResult:
     """Of one node."""
-    node = counted(model, "node", n, ("cycles", *BUSES))
+    node = counted(model, "node", n, ("cycles", "doorbells", *BUSES))
+    doorbells = node.pop("doorbells")
     return NodeResult(
         completions=[
             Completion(unit, request.tag, Cause.DONE)
@@ -81,14 +82,16 @@ def node_result(model: Model, n: int, gather: Gather, params: ClusterParams) -> 
         ],
         units=[unit_counts(model, n, unit, gather, params) for unit in range(params.snic.units)],
         snic=none_of(SNIC_COUNTERS) | traffic_counts(model, n, params) | node,
-        accesses=accesses(sum(map(len, gather.requests(n))), gather.rings is not None),
+        accesses=accesses(sum(map(len, gather.requests(n))), doorbells),
         cycles=node["cycles"],
     )
 
 
-def accesses(requests: int, rings: bool) -> dict[str, int]:
-    """Of a driver to registers; those of rings are not modelled."""
-    return {kind: 0 if rings else each * requests for kind, each in REGISTER_ACCESSES.items()}
+def accesses(requests: int, doorbells: int) -> dict[str, int]:
+    """Of a driver to registers; one of rings writes a register for each doorbell."""
+    if doorbells:
+        return {"writes": doorbells, "reads": 0}
+    return {kind: each * requests for kind, each in REGISTER_ACCESSES.items()}
 
 
 def unit_counts(

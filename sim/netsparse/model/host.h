@@ -2,27 +2,24 @@
 // as many as there are.
 #pragma once
 
-#include "host_memory.h"
+#include "work_queue.h"
 
 namespace host {
 
-constexpr Int WORDS = 36;      // cycles in which a host writes a request's registers
-constexpr Int REFUSED = 5;     // in which it reads whether the request was refused
-constexpr Int COMPLETE = 24;   // in which it reads a completion by registers
-constexpr Int DESCRIPTOR = 1;  // in which it writes a descriptor
-constexpr Int TOLD = 3;        // from the beginning of a doorbell's write to the SNIC's knowing
-constexpr Int DOORBELL = 4;    // in which a host writes a doorbell
-constexpr Int ENTRY = 2;       // in which it reads an entry of the completion ring
-constexpr Int LOOK = 8;        // between two looks that find none
-constexpr Int ASK = 3;         // from the SNIC's knowing of a descriptor to its ask
-constexpr Int ASKS = 3;        // between two asks
-constexpr Int LOOKS = 2;       // between two of the SNIC's looks at how many it was told of
-constexpr Int BEGIN = 1;       // from a descriptor to a request, as one that a register submits
+constexpr Int SUBMIT = 41;    // cycles in which a host writes a request, and reads if it was taken
+constexpr Int TAKEN = 38;     // from the first of its registers to the unit's taking it
+constexpr Int SEEN = 1;       // from a completion to the host's interrupt
+constexpr Int COMPLETE = 24;  // in which it reads a completion by registers
+constexpr Int DESCRIPTOR = 1; // in which it writes a descriptor
+constexpr Int TOLD = 3;       // from the beginning of a doorbell's write to the SNIC's knowing
+constexpr Int DOORBELL = 4;   // in which a host writes a doorbell
+constexpr Int ENTRY = 2;      // in which it reads an entry of the completion ring
+constexpr Int LOOK = 8;       // between two looks that find none
 
 // Submit a client's next request, if it has one.
 inline bool submit(State &s, Int n, Client &client, Int t) {
     if (client.unsent == client.behind) return false;
-    s.requests[client.unsent++].begins = t + WORDS;
+    s.requests[client.unsent++].begins = t + TAKEN;
     ++s.nodes[n].submitted;
     return true;
 }
@@ -42,15 +39,15 @@ inline Int next_first(State &s, Int n) {
 inline void submit_first(State &s, Int n, Int t) {
     while (s.nodes[n].round < s.k.commands)
         if (submit(s, n, s.clients[next_first(s, n)], t)) {
-            s.nodes[n].host_time = t + WORDS + REFUSED;
+            s.nodes[n].host_time = t + SUBMIT;
             return;
         }
 }
 
 // Read a completion; the client whose request it was.
-inline Int take_completion(State &s, Int n) {
+inline Int take_completion(State &s, Int n, List &from) {
     Node &node = s.nodes[n];
-    Int request = node.completed.pop(s.requests), c = n * s.k.clients;
+    Int request = from.pop(s.requests), c = n * s.k.clients;
     --node.left;
     while (s.clients[c].behind <= request) ++c;
     return c;
@@ -60,10 +57,10 @@ inline Int take_completion(State &s, Int n) {
 inline void use_registers(State &s, Int n, Int t) {
     Node &node = s.nodes[n];
     if (node.round < s.k.commands) return submit_first(s, n, t);
-    if (node.completed.count && s.requests[node.completed.first].time <= t) {
+    if (node.completed.count && s.requests[node.completed.first].time + SEEN <= t) {
         node.host_time = t + COMPLETE;
-        Client &client = s.clients[take_completion(s, n)];
-        if (submit(s, n, client, node.host_time)) node.host_time += WORDS + REFUSED;
+        Client &client = s.clients[take_completion(s, n, node.completed)];
+        if (submit(s, n, client, node.host_time)) node.host_time += SUBMIT;
     } else if (!node.left) {
         node.done = t;
     }
@@ -75,57 +72,63 @@ inline void make_due(State &s, Int n, Int c) {
     if (client.unsent < client.behind) s.nodes[n].due.push(s.requests, client.unsent++);
 }
 
-// Write descriptors of all requests that are due, and ring the doorbell.
-inline void ring_doorbell(State &s, Int n, Int t) {
-    Node &node = s.nodes[n];
-    Int rung = t + DESCRIPTOR * node.due.count;
-    while (node.due.count) {
-        Int request = node.due.pop(s.requests);
-        s.requests[request].time = rung + TOLD + ASK;
-        node.told.push(s.requests, request);
-    }
-    node.host_time = rung + DOORBELL;
+// Tell the SNIC how many descriptors were written, and entries read.
+inline void ring_doorbell(Node &node, Int t) {
+    node.told_before = node.told;
+    node.told = node.entries_read;
+    node.told_time = t + TOLD;
+    node.host_time = t + DOORBELL;
+    ++node.doorbells;
 }
 
-// What a host with rings does next: it reads entries until there is none, then it writes all
-// requests that these have made room for.
+// Write descriptors of requests that are due, as many as the ring has places for; then ring the
+// doorbell.
+inline void write_descriptors(State &s, Node &node, Int t) {
+    Int count = std::min(node.due.count, s.k.rings - (node.produced - node.consumed));
+    node.host_time = t;
+    if (!count) return;
+    node.produced += count;
+    ring_doorbell(node, t + DESCRIPTOR * count);
+    while (count--) {
+        Int request = node.due.pop(s.requests);
+        s.requests[request].time = node.told_time;
+        node.written.push(s.requests, request);
+    }
+}
+
+// The host has read all entries that there are: it tells so if these are many, writes the requests
+// that they have made room for, and looks again, a while later if there were none.
+inline void end_look(State &s, Node &node, Int t) {
+    node.host_time = t;
+    if (node.entries_read - node.told > s.k.rings / 2) ring_doorbell(node, t);
+    if (!node.found) {
+        node.host_time += LOOK;
+        return;
+    }
+    node.found = 0;
+    write_descriptors(s, node, node.host_time);
+}
+
+// What a host with rings does next: it reads entries until there is none.
 inline void use_rings(State &s, Int n, Int t) {
     Node &node = s.nodes[n];
     if (node.round < s.k.commands) {
         while (node.round < s.k.commands) make_due(s, n, next_first(s, n));
-        if (node.due.count) return ring_doorbell(s, n, t);
+        write_descriptors(s, node, t);
+        if (node.host_time > t) return;
     }
     if (!node.left && !node.found) {
         node.done = t;
         return;
     }
+    if (!node.entries.count || s.requests[node.entries.first].time > t)
+        return end_look(s, node, t + ENTRY);
+    const Request &request = s.requests[node.entries.first];
+    node.consumed = request.consumer;
+    ++node.entries_read;
+    ++node.found;
+    make_due(s, n, take_completion(s, n, node.entries));
     node.host_time = t + ENTRY;
-    if (node.completed.count && s.requests[node.completed.first].time <= t) {
-        node.found = 1;
-        make_due(s, n, take_completion(s, n));
-        return;
-    }
-    if (node.due.count)
-        ring_doorbell(s, n, node.host_time);
-    else if (!node.found)
-        node.host_time += LOOK;
-    node.found = 0;
-}
-
-// Read descriptors, from the ring's beginning on, while there is room for them; requests that have
-// come begin.
-inline void fetch_descriptor(State &s, Int n, Int t) {
-    Node &node = s.nodes[n];
-    if (node.coming.count && s.requests[node.coming.first].begins <= t) {
-        node.coming.pop(s.requests);
-        ++node.submitted;
-    }
-    if (!node.told.count || node.coming.count == s.k.descriptors || t < node.ask_time) return;
-    if (s.requests[node.told.first].time > t || (t - node.ask_time) % LOOKS) return;
-    Int request = node.told.pop(s.requests);
-    s.requests[request].begins = host_memory::read(s, node, t, 0, BEAT) + BEGIN;
-    node.coming.push(s.requests, request);
-    node.ask_time = t + ASKS;
 }
 
 // The number of hosts that have not ended.
@@ -135,7 +138,7 @@ inline Int step(State &s, Int t) {
         Node &node = s.nodes[n];
         if (node.done) continue;
         ++busy;
-        if (node.told.count || node.coming.count) fetch_descriptor(s, n, t);
+        if (s.k.rings) work_queue::step_rings(s, node, t);
         if (t < node.host_time) continue;
         if (s.k.rings)
             use_rings(s, n, t);

@@ -68,11 +68,55 @@ inline void dispatch(State &s, Int n, Int t) {
         node.serve_turn = place;
         server.room -= s.k.property_beats;
         ++server.heads;
-        Int come = host_memory::read(s, node, t + ASK, s.address_of(pr), s.k.property_bytes);
-        s.prs[pr].time = come + ANSWER;
-        server.answers.push(s.prs, pr);
-        ++node.answers;
+        s.prs[pr].server = place;
+        s.prs[pr].time = t + ASK;
+        node.seeking.push(s.prs, pr);
         return;
+    }
+}
+
+// Ask host memory for properties whose addresses are known.
+inline void seek(State &s, Int n, Int t) {
+    Node &node = s.nodes[n];
+    while (node.seeking.count && s.prs[node.seeking.first].time <= t) {
+        Int pr = node.seeking.pop(s.prs), place = s.prs[pr].server;
+        s.servers[n * s.k.servers + place].asks.push(s.prs, pr);
+        turns::ask(node.reads.turns, s.k.clients + place);
+    }
+}
+
+// A server's ask is taken: it is known when the property comes.
+inline void fetch(State &s, Int n, Int place, Int t) {
+    Node &node = s.nodes[n];
+    Server &server = s.servers[n * s.k.servers + place];
+    Int pr = server.asks.pop(s.prs);
+    Int come = host_memory::read(s, node, t, s.address_of(pr), s.k.property_bytes);
+    s.prs[pr].time = come + ANSWER;
+    server.answers.push(s.prs, pr);
+    ++node.answers;
+    if (!server.asks.count) turns::leave(node.reads.turns, s.k.clients + place);
+}
+
+// Let units and rings take turns at host memory.
+inline void reach_host(State &s, Int n, Int t) {
+    Node &node = s.nodes[n];
+    if (node.seeking.count) seek(s, n, t);
+    if (node.arriving.count) client::offer(s, n, t);
+    if (node.reads.turns.waiting) {
+        Int unit = turns::take(node.reads.turns, node.reads.free <= t);
+        if (unit == work_queue::rings(s))
+            work_queue::read(s, node, t);
+        else if (unit >= s.k.clients)
+            fetch(s, n, unit - s.k.clients, t);
+        else if (unit != NONE)
+            client::fetch(s, n, unit, t);
+    }
+    if (node.writes.turns.waiting) {
+        Int unit = turns::take(node.writes.turns, node.writes.free <= t);
+        if (unit == work_queue::rings(s))
+            work_queue::write(s, node, t);
+        else if (unit != NONE)
+            client::write(s, n, unit, t);
     }
 }
 
@@ -93,8 +137,9 @@ inline void take_response(State &s, Int n, Int m, LinkClass &link, Int t) {
     Taker &taker = s.takers[m];
     if (!taker.left) taker::take_packet(s, m, link.incoming, t);
     if (!taker::offers(taker, t)) return;
-    if (s.nodes[n].writes.data > t + s.k.buffer_beats) return taker::hold(taker);
     Int pr = taker.pr;
+    const Client &client = s.clients[pr / s.k.entries];
+    if (client.buffered + s.k.property_beats > s.k.buffer_beats) return taker::hold(taker);
     link.level -= taker::take_pr(s, m, s.k.property_beats);
     client::receive(s, s.nodes[n], pr, t);
 }
@@ -109,6 +154,8 @@ inline void step(State &s, Int t) {
         if (node.asking.count) dispatch(s, n, t);
         take_read(s, n, down.kinds[READS], t);
         take_response(s, n, responses, down.kinds[RESPONSES], t);
+        work_queue::report(s, n, t);
+        reach_host(s, n, t);
     }
 }
 

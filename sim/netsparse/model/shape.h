@@ -26,7 +26,7 @@ struct Shape {
     Int pipe_beats;  // that wait in front of a pipe, of each class
     Int output_beats, read_packet, read_from, response_packet, response_from, response_cost, item_from;
     Int cache, sets, segments, together, ways, cache_latency, cache_room;
-    // A host: does it use rings? Descriptors that a SNIC reads at a time.
+    // A host: places of its rings, 0 if it has none; descriptors that a SNIC reads at a time.
     Int rings, descriptors;
     // Chances in 256 that a beat waits: at a link's beginning and end, on AR, R, AW, W, B.
     Int in_stall, out_stall, ar_stall, r_stall, aw_stall, w_stall, b_stall;

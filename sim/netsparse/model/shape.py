@@ -107,7 +107,7 @@ def unit_shape(gather: Gather, params: ClusterParams) -> dict[str, int]:
         "buffer_beats": rig.property_beats,
         "filter": gather.mechanisms.get("filter", 1),
         "coalesce": gather.mechanisms.get("coalesce", 1),
-        "rings": int(gather.rings is not None),
+        "rings": 0 if gather.rings is None else 1 << gather.rings,
         "descriptors": AHEAD,
     }
 

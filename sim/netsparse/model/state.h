@@ -15,6 +15,7 @@ enum Edge : Int { UNKNOWN, INNER, LAST };
 // A PR under way; its number is that of its client times the entries, plus its entry.
 struct Pr {
     Int next, time, need, request;
+    Int server;  // of its node, that reads its property
     Edge edge;
 };
 
@@ -29,9 +30,16 @@ struct Packet {
     Int beats() const { return (bytes + BEAT - 1) / BEAT; }
 };
 
-// A work request: its idxs are numbers `first` to below `end`.
+// A work request: its idxs are numbers `first` to below `end`. Its unit takes it at `begins`.
 struct Request {
     Int next, time, first, end, address, begins, open, given;
+    Int come, consumer;  // with rings: its descriptor; descriptors that had come when it ended
+};
+
+// An arbiter: who waits, a bit each, and who is taken next.
+struct Turns {
+    std::uint64_t waiting = 0;
+    Int chosen = 0;
 };
 
 // What a client counts, in the order in which `counts.py` names it.
@@ -54,7 +62,10 @@ struct Near {
 
 struct Client {
     Int unsent, asking, oldest, current, behind;  // requests, in order; `behind` the last one
-    Int asked, position, ask_time = 0;            // idxs that were fetched, that were consumed
+    Int asked, position;                          // idxs that were fetched, that were consumed
+    Int ask_time = 0, start_time = 0;             // when it may ask next, and for another request
+    Int ask_address = 0, ask_bytes = 0;           // what it asks for
+    Int report_time = 0;                          // when it may tell of another request's end
     Chunk chunks[CHUNKS] = {};
     Int chunk = 0, chunk_count = 0;
     std::vector<Lookup> lookups;
@@ -64,20 +75,27 @@ struct Client {
     std::vector<std::int32_t> pending;  // what each entry of the Pending PR Table is for, or NONE
     Int number = 0;                     // of those that were entered
     std::vector<Near> near;
-    List sending, writing;     // PRs to be sent, properties that are being written
+    List sending;              // PRs to be sent
+    List offered, writing;     // properties to be written, and those that are being written
+    Int buffered = 0;          // beats of properties that came and are to be written
     List freeing, released;    // entries that are soon free: their bits were set, or they had none
     ClientCounts counts = {};
 };
 
 struct Server {
     Int room = 0, heads = 0, served = 0;
-    List answers;  // PRs
+    List asks, answers;  // PRs
 };
 
-// An in-order bus to host memory.
+// An in-order bus to host memory, and the way to it.
 struct Bus {
-    Int issue = -1, data = 0, place = 0;  // the last request and beat, the next place of `due`
-    std::vector<Int> due;                 // when each request under way is answered
+    Turns turns;                             // of units, and of the rings behind them
+    Int free = 0;                            // when the next property can be taken
+    Int passed[2] = {-1, -1};                // when the last two left the arbiter,
+    Int split[2] = {-1, -1};                 // when their splitting into requests began
+    Int step = -1, ready = -1, issue = -1;   // the last request: split, at the port, on the bus
+    Int data = 0, place = 0;                 // the last beat, the next place of `due`
+    std::vector<Int> due;                    // when each request under way is answered
     Int requests = 0, properties = 0;
 };
 
@@ -89,11 +107,21 @@ struct Node {
     Bus reads, writes;
     std::vector<Int> bank_free, line_ready, set_lines;  // of the idx filter
     List asking;                             // reads that wait for a server
-    List completed;                          // requests whose end the host has yet to see
-    // With rings: requests to be written, those written and those asked for; when the next one is
-    // asked for, and whether the host has found a completion since it submitted.
-    List due, told, coming;
-    Int ask_time = 1, found = 0;
+    List seeking, arriving;                  // PRs on their way to be asked for, to be written
+    Turns reports;                           // of units whose oldest request has ended
+    List completed;                          // requests whose end waits for the host, or its ring
+    // With rings, of the host: requests to be written, those written that the SNIC has not asked
+    // for, those that ended as the ring says; descriptors written, places free again, entries read,
+    // those that it has found at once, those that it told of last and before, and since when.
+    List due, written, entries;
+    Int produced = 0, consumed = 0, entries_read = 0, found = 0;
+    Int told = 0, told_before = 0, told_time = 0, doorbells = 0;
+    // Of the SNIC: requests whose descriptors come, when it may ask for another one, how many it
+    // asked for, when the last one went to its unit; the entry that is to be written, and when,
+    // when it may make another one, and how many it has made.
+    List coming;
+    Int ask_time = 0, asked = 0, sent_time = -2;
+    Int entry = NONE, entry_time = 0, entries_made = 0;
     Int uplink;                              // its link; the next one leads back
 };
 

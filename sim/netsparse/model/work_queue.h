@@ -1,0 +1,101 @@
+// A SNIC's queue of work requests and completions, and the rings that it reads and writes.
+#pragma once
+
+#include "host_memory.h"
+#include "turns.h"
+
+namespace work_queue {
+
+constexpr Int REPORT = 3;   // cycles between the ends of two requests of a unit, at least
+constexpr Int SHOWN = 2;    // from a unit's report to the queue's end
+constexpr Int LOOKS = 2;    // between two looks at how many descriptors there are
+constexpr Int ASK = 2;      // from the doorbell's number to an ask for a descriptor, at least
+constexpr Int ASKS = 3;     // between two asks, at least
+constexpr Int JUDGED = 2;   // from a descriptor to the queue
+constexpr Int GIVE = 1;     // from there to the unit
+constexpr Int GIVES = 2;    // between two requests that leave the queue, and until one has left
+constexpr Int ENTRIES = 2;  // between two entries, at least
+constexpr Int ENTRY = 16;   // bytes
+
+// Rings are behind all units.
+inline Int rings(const State &s) { return s.k.clients + s.k.servers; }
+
+// Let the next unit whose oldest request has ended tell so.
+inline void report(State &s, Int n, Int t) {
+    Node &node = s.nodes[n];
+    if (!node.reports.waiting) return;
+    Int unit = turns::take(node.reports, true);
+    if (unit == NONE) return;
+    Client &client = s.clients[n * s.k.clients + unit];
+    turns::leave(node.reports, unit);
+    client.report_time = t + REPORT;
+    ++client.counts.commands;
+    s.requests[client.oldest].time = t + SHOWN;
+    node.completed.push(s.requests, client.oldest++);
+}
+
+// Ask for the next descriptor, if there is one and room for it: in every second cycle the SNIC
+// looks.
+inline void ask(State &s, Node &node, Int t) {
+    while (node.coming.count && s.requests[node.coming.first].time + GIVES <= t) {
+        node.coming.pop(s.requests);
+        ++node.submitted;
+    }
+    if (t < node.ask_time || (t - node.ask_time) % LOOKS) return;
+    if (!node.written.count || s.requests[node.written.first].time + ASK > t) return;
+    if (node.coming.count == s.k.descriptors) return;
+    turns::ask(node.reads.turns, rings(s));
+    node.ask_time = NEVER;
+}
+
+// The ask is taken: the descriptor comes, and waits for those before it to go to their units.
+inline void read(State &s, Node &node, Int t) {
+    Int number = node.written.pop(s.requests);
+    Request &request = s.requests[number];
+    request.come = host_memory::read(s, node, t, 0, BEAT);
+    request.time = node.sent_time = std::max(request.come + JUDGED, node.sent_time + GIVES);
+    request.begins = request.time + GIVE;
+    node.coming.push(s.requests, number);
+    ++node.asked;
+    turns::leave(node.reads.turns, rings(s));
+    node.ask_time = t + ASKS;
+}
+
+// The number of descriptors that had come before cycle `t`.
+inline Int come_before(const State &s, const Node &node, Int t) {
+    Int count = node.asked;
+    for (Int number = node.coming.first, k = 0; k < node.coming.count; ++k) {
+        count -= s.requests[number].come >= t;
+        number = s.requests[number].next;
+    }
+    return count;
+}
+
+// Make the next entry of the completion ring, if there is a place that the host has read.
+inline void make_entry(State &s, Node &node, Int t) {
+    if (node.entry != NONE) return turns::ask(node.writes.turns, rings(s));
+    if (t < node.entry_time || !node.completed.count) return;
+    Int read = t > node.told_time ? node.told : node.told_before;
+    if (s.requests[node.completed.first].time > t || node.entries_made - read >= s.k.rings) return;
+    node.entry = node.completed.pop(s.requests);
+    node.entry_time = t + ENTRIES;
+    ++node.entries_made;
+    s.requests[node.entry].consumer = come_before(s, node, t);
+}
+
+// The entry is taken: the host can read it from when it is on W.
+inline void write(State &s, Node &node, Int t) {
+    host_memory::write(s, node, t, 0, ENTRY);
+    s.requests[node.entry].time = node.writes.data - 1;
+    node.entries.push(s.requests, node.entry);
+    node.entry = NONE;
+    node.entry_time = std::max(node.entry_time, t + 1);
+    turns::leave(node.writes.turns, rings(s));
+}
+
+inline void step_rings(State &s, Node &node, Int t) {
+    ask(s, node, t);
+    make_entry(s, node, t);
+}
+
+}  // namespace work_queue
