@@ -43,10 +43,11 @@ inline void issue(Bus &bus, Int due, Int stalled) {
 }
 
 // The arbiter takes a read: the cycle in which the last beat of `size` bytes from address `first`
-// on has come.
+// on has come. A beat of the bus that completes two of the unit's holds up those behind it.
 inline Int read(State &s, Node &node, Int time, Int first, Int size) {
     Bus &bus = node.reads;
     take(bus, time, 1);
+    Int given = 0;
     for (Int at = first, to; at < first + size; at = to) {
         to = piece_end(s, at, first, first + size);
         Int beats = beats_between(at, to);
@@ -54,10 +55,16 @@ inline Int read(State &s, Node &node, Int time, Int first, Int size) {
         issue(bus, due, s.stalled(s.k.ar_stall, 1));
         bus.data = std::max(bus.issue + s.k.read_latency - 1, bus.data) + beats +
                    s.stalled(s.k.r_stall, beats);
+        for (Int beat = 1; beat <= beats; ++beat) {
+            Int got = std::min((at / BEAT + beat) * BEAT, to) - first, whole = got / BEAT;
+            if (got == size) whole = beats_between(0, size);
+            for (; given < whole; ++given)
+                bus.given = std::max(bus.data - beats + beat + ANSWER, bus.given + 1);
+        }
         due = bus.data + 2;
         bus.place = (bus.place + 1) % s.k.host_requests;
     }
-    return bus.data + ANSWER;
+    return bus.given;
 }
 
 // The arbiter takes a property to be written: the cycle in which a unit knows that its `size` bytes

@@ -94,7 +94,7 @@ struct Bus {
     Int passed[2] = {-1, -1};                // when the last two left the arbiter,
     Int split[2] = {-1, -1};                 // when their splitting into requests began
     Int step = -1, ready = -1, issue = -1;   // the last request: split, at the port, on the bus
-    Int data = 0, place = 0;                 // the last beat, the next place of `due`
+    Int data = 0, given = 0, place = 0;      // the last beat: on the bus, at its unit; of `due`
     std::vector<Int> due;                    // when each request under way is answered
     Int requests = 0, properties = 0;
 };
