@@ -1,24 +1,23 @@
 """Connects a gather engine: host memory over PCI Express here, device memory there."""
 
-from amaranth.hdl import Cat, Module, Value
+from amaranth.hdl import Cat, Module, Mux, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.bus_watch import BusTimer, BusTimerParams
 from hdl.common.component import Component
+from hdl.common.local_reset import add_with_reset
 from hdl.common.register_block import RegisterBlock
-from hdl.common.streams import cut_ready
-from hdl.gather.datapath import GatherDatapath
 from hdl.gather.engine_counters import EngineCounters
-from hdl.gather.engine_params import IDXS, ROWS, WORK, GatherEngineParams
-from hdl.gather.idx_reader import IdxReader
+from hdl.gather.engine_params import WORK, GatherEngineParams
 from hdl.gather.registers import constants, engine_registers
+from hdl.gather.row_fetcher import RowFetcher
 from hdl.gather.row_writer import RowWriter
 from hdl.gather.work_control import WorkControl
 from hdl.pcie.axis import PcieStreamSignature, cc_user, cq_user, rc_user, rq_user
 from hdl.pcie.completer import Completer
+from hdl.pcie.descriptors import Cause
 from hdl.pcie.interrupt_sender import BLOCK_VECTORS, InterruptSender, InterruptSenderParams
 from hdl.pcie.read_requester import ReadRequester
-from hdl.pcie.read_share import ReadShare
 from hdl.pcie.request_merger import RequestMerger
 from hdl.pcie.requester import Requester
 from hdl.pcie.write_fence import NUMBERS
@@ -38,6 +37,10 @@ class GatherEngine(Component):
     ``pcie_rq_seq_num0`` and ``1``; what is written is less than any largest payload. The ports
     ``msix`` are those of an :class:`hdl.pcie.interrupt_sender.InterruptSender`.
 
+    ``function_reset``, ``cfg_flr_in_process`` of the function, forgets all work requests and gives
+    up what they have under way; ``reset_done``, for ``cfg_flr_done``, is high for a cycle when
+    nothing of them is left, and the engine can be used as before.
+
     Work requests are carried out one at a time. Throughput: an idx, a read and a beat of rows a
     cycle. Latency: :attr:`request_latency` from an idx to its first read on ``rq``,
     :attr:`row_latency` from its last completion on ``rc`` to a burst of its last beat.
@@ -45,16 +48,13 @@ class GatherEngine(Component):
 
     register_map = staticmethod(engine_registers)
     request_latency = (
-        GatherDatapath.request_latency
-        + ReadShare.latency
-        + ReadRequester.request_latency
-        + RequestMerger.latency
+        RowFetcher.request_latency + ReadRequester.request_latency + RequestMerger.latency
     )
 
     def __init__(self, params: GatherEngineParams) -> None:
         self.registers = engine_registers(params)
         self.row_latency = (
-            Requester(params.requester).latency + GatherDatapath.latency + RowWriter.latency
+            Requester(params.requester).latency + RowFetcher.latency + RowWriter.latency
         )
         self.latencies = {
             "idx to its first read": self.request_latency,
@@ -76,6 +76,8 @@ class GatherEngine(Component):
                 "msix_send": Out(1),
                 "msix_sent": In(1),
                 "msix_failed": In(1),
+                "function_reset": In(1),
+                "reset_done": Out(1),
                 "m_axi": Out(params.axi),
             },
         )
@@ -86,12 +88,9 @@ class GatherEngine(Component):
         m.submodules.registers = registers = RegisterBlock(self.registers)
         m.submodules.completer = completer = Completer(params.completer)
         m.submodules.requester = Requester(params.requester)
-        m.submodules.share = ReadShare(params.share)
-        m.submodules.idx_reader = IdxReader(params)
-        m.submodules.datapath = GatherDatapath(params.gather)
         m.submodules.writer = RowWriter(params)
-        m.submodules.control = WorkControl(params)
-        m.submodules.interrupts = InterruptSender(InterruptSenderParams())
+        m.submodules.control = control = WorkControl(params)
+        add_with_reset(m, "fetcher", RowFetcher(params), control.halt)
         m.submodules.counters = EngineCounters(params)
         connect(m, flipped(self.cq), completer.cq)
         connect(m, completer.cc, flipped(self.cc))
@@ -106,52 +105,55 @@ class GatherEngine(Component):
     def reach_host(self, m: Module) -> None:
         """Let rows and idxs be read from host memory, and completions be written."""
         parts = m.submodules
-        requester, share, control = parts.requester, parts.share, parts.control
+        requester, fetcher, control = parts.requester, parts.fetcher, parts.control
+        beats = requester.beats
         connect(m, requester.rq, flipped(self.rq))
         connect(m, flipped(self.rc), requester.rc)
-        cut_ready(m, "asked_skid", share.asked, requester.requests)
-        connect(m, requester.beats, share.answers)
-        for who, part in ((ROWS, parts.datapath), (IDXS, parts.idx_reader)):
-            connect(m, part.requests, share.requests[who])
-            connect(m, share.beats[who], part.parts if who == ROWS else part.beats)
+        connect(m, fetcher.asked, requester.requests)
+        connect(m, beats, fetcher.answers)
+        with m.If(control.halt):
+            m.d.comb += beats.ready.eq(1)  # nobody wants them
         connect(m, control.writes, requester.writes)
         connect(m, control.data, requester.data)
         m.d.comb += [
+            control.sent.eq(requester.sent.valid),
             control.visible.eq(requester.visible.valid),
+            control.failure.eq(Mux(beats.valid & beats.ready, beats.payload.cause, Cause.NONE)),
+            control.idle.eq(requester.idle),
+            control.writes_owe.eq(requester.writes_owe),
+            requester.clear_writes.eq(control.clear_writes),
+            requester.stop.eq(control.halt),
+            requester.forget.eq(control.halt),
             requester.numbers.eq(self.numbers),
-            requester.limits.read.eq(parts.datapath.read_limit),
+            requester.limits.read.eq(fetcher.read_limit),
             requester.credits.eq(self.credits),
         ]
 
     def move_rows(self, m: Module) -> None:
         """Connect what a work request passes through, from its idxs to device memory."""
         parts = m.submodules
-        control, reader, writer, datapath = (
-            parts.control,
-            parts.idx_reader,
-            parts.writer,
-            parts.datapath,
-        )
-        connect(m, control.arrays, reader.arrays)
-        cut_ready(m, "idx_skid", reader.idxs, datapath.idxs)
-        connect(m, datapath.rows, writer.rows)
+        control, fetcher, writer = parts.control, parts.fetcher, parts.writer
+        connect(m, control.arrays, fetcher.arrays)
+        connect(m, fetcher.rows, writer.rows)
         connect(m, writer.m_axi, flipped(self.m_axi))
         m.d.comb += [
-            control.idx_failed.eq(reader.failed),
-            control.read.eq(datapath.read),
+            control.idx_failed.eq(fetcher.idx_failed),
+            control.read.eq(fetcher.read),
             control.written.eq(writer.done),
             control.write_failed.eq(writer.failed),
-            datapath.table.eq(control.table),
-            datapath.joined.eq(1),
-            datapath.first.eq(control.destination[2 : self.params.beat_bits]),
-            datapath.limit.eq(self.limit),
+            fetcher.table.eq(control.table),
+            fetcher.joined.eq(1),
+            fetcher.first.eq(control.destination[2 : self.params.beat_bits]),
+            fetcher.limit.eq(self.limit),
+            writer.halt.eq(control.halt),
             writer.address.eq(control.destination),
             writer.begin.eq(control.begin),
         ]
 
     def interrupt(self, m: Module) -> None:
         """Ask for an interrupt with each completion."""
-        sender = m.submodules.interrupts
+        sender = InterruptSender(InterruptSenderParams())
+        add_with_reset(m, "interrupts", sender, self.function_reset)
         m.d.comb += [
             sender.asks.eq(m.submodules.control.told),
             sender.enable.eq(self.msix_enable),
@@ -174,7 +176,10 @@ class GatherEngine(Component):
         m.d.comb += [
             *(control.work.payload[name].eq(set_by(name)) for name, _ in WORK),
             control.work.valid.eq(given.submit),
-            parts.share.most.eq(given.most_reads),
+            parts.fetcher.most.eq(given.most_reads),
+            control.stop.eq(given.stop),
+            control.reset.eq(self.function_reset),
+            self.reset_done.eq(control.reset_done),
             timer.limit.eq(given.memory_timeout),
             parts.requester.tick.eq(timer.tick),
             parts.completer.tick.eq(timer.tick),
@@ -182,6 +187,7 @@ class GatherEngine(Component):
             writer.watch.revive.eq(given.revive_buses),
             status.busy.eq(control.busy),
             status.queue_full.eq(~control.work.ready),
+            status.stopping.eq(control.stopping),
             status.reads_owed.eq(parts.requester.owes),
             status.registers_silent.eq(parts.completer.broken),
             *(status[f"device_{name}"].eq(writer.bus[name]) for name in ("broken", "silent")),
@@ -189,12 +195,14 @@ class GatherEngine(Component):
             *(status[name].eq(value) for name, value in constants(self.params).items()),
         ]
         with m.If(given.submit):
-            m.d.sync += status.refused.eq(~control.work.ready)
+            m.d.sync += [status.refused.eq(~control.work.ready), status.was_reset.eq(0)]
+        with m.If(self.function_reset):
+            m.d.sync += status.was_reset.eq(1)
 
     def report(self, m: Module, registers: RegisterBlock, completer: Completer) -> None:
         """Count what happens."""
         parts, given = m.submodules, registers.control
-        counters, requester, reader = parts.counters, parts.requester, parts.idx_reader
+        counters, requester, fetcher = parts.counters, parts.requester, parts.fetcher
         beats, starts = requester.beats, rc_user(self.params.data_bits)(self.rc.tuser).starts
         moves, comes = beats.valid & beats.ready, self.rc.tvalid & self.rc.tready
         m.d.comb += [
@@ -203,12 +211,13 @@ class GatherEngine(Component):
             registers.status.engine_count.eq(counters.value),
             counters.busy.eq(parts.control.busy),
             counters.told.eq(parts.control.told),
-            counters.row.eq(parts.datapath.read),
+            counters.forgotten.eq(parts.control.forgotten),
+            counters.row.eq(fetcher.read),
             counters.reads.eq(requester.events),
             counters.starts.eq(starts & comes.replicate(len(starts))),
             counters.bytes.eq(beats.payload.bytes & moves.replicate(7)),
-            counters.under_way.eq(parts.share.under_way),
-            counters.idx_waits.eq(reader.idxs.ready & ~reader.idxs.valid & parts.control.busy),
+            counters.under_way.eq(fetcher.under_way),
+            counters.idx_waits.eq(fetcher.idx_waits & parts.control.busy),
             counters.writes.eq(parts.writer.events),
             counters.dropped.eq(parts.writer.bus.dropped),
             counters.accesses.eq(completer.events),

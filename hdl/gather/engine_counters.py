@@ -18,7 +18,8 @@ ENGINE_COUNTERS = CountersParams(
     name="gather",
     counters=(
         ("cycles", 1),  # with a work request under way
-        ("work_requests", 1),  # that have ended
+        ("work_requests", 1),  # that have ended, and of which the host was told
+        ("work_forgotten", 1),  # of which it was not, as the function was reset
         ("rows", 1),
         ("rows_beyond", 1),  # whose idx is not in the table, or could not be read
         ("rows_failed", 1),  # of which not everything could be read
@@ -55,6 +56,7 @@ class EngineCounters(Component):
             {
                 "busy": In(1),
                 "told": In(1),
+                "forgotten": In(1),
                 "row": In(ROW_READ),
                 "reads": In(READS),
                 "starts": In(params.reads.packets),
@@ -80,6 +82,7 @@ class EngineCounters(Component):
             self.value.eq(bank.value),
             events.cycles.eq(self.busy),
             events.work_requests.eq(self.told),
+            events.work_forgotten.eq(self.forgotten),
             events.rows.eq(row.valid),
             events.rows_beyond.eq(row.valid & row.beyond),
             events.rows_failed.eq(row.valid & row.failed & ~row.beyond),

@@ -10,6 +10,7 @@ from hdl.common.axi_read_port import AxiPortParams
 from hdl.common.checks import check_range, is_power_of_two
 from hdl.gather.params import SHARE, GatherParams
 from hdl.pcie.completer_params import CompleterParams
+from hdl.pcie.descriptors import Cause
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.read_share import ReadShareParams
 from hdl.pcie.requester import RequesterParams
@@ -28,6 +29,7 @@ class Outcome(enum.Enum, shape=4):
 
     DONE = 0  #: everything was written
     ILLEGAL = 1  #: the request cannot be carried out, and nothing was written
+    STOPPED = 5  #: the host has stopped it; some of the first bytes of its rows were written
     WRITE = 2  #: device memory refused some of it, or did not answer
     IDXS = 3  #: some idxs could not be read; their rows are zero
     ROWS = 4  #: some rows could not be read; what is missing of them is zero
@@ -57,7 +59,8 @@ COMPLETION = data.StructLayout(
     {
         "tag": TAG_BITS,
         "outcome": Outcome,
-        "reserved": 12,
+        "cause": Cause,  # why the first read has failed that did
+        "reserved": 8,
         "beyond": COUNT_BITS,  # rows that are zero as their idx is not in the table, or unreadable
         "failed": COUNT_BITS,  # rows of which not everything could be read
         "zero": 31,

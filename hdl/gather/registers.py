@@ -40,6 +40,11 @@ CONTROL_REGISTERS = (
     commands(
         pulse("submit", "puts the work request into the queue"),
         pulse("clear_counters", "sets all counters to 0"),
+        pulse(
+            "stop",
+            "ends the work request that is carried out, and those that wait, each with the outcome"
+            " STOPPED",
+        ),
         pulse("revive_buses", "takes a broken bus into use again, if it owes nothing"),
     ),
     Register(
@@ -49,6 +54,8 @@ CONTROL_REGISTERS = (
             ro("busy", 1, "tells that a work request is carried out"),
             ro("queue_full", 1, "tells that the queue takes no work request now"),
             ro("refused", 1, "tells that the last submit failed, as the queue was full"),
+            ro("stopping", 1, "tells that work requests are being stopped: submit none"),
+            ro("was_reset", 1, "tells that the function was reset since the last submit"),
             ro("reads_owed", 1, "tells that the host has still to answer reads"),
             ro("registers_silent", 1, "tells that a register has not answered the completer"),
         ),

@@ -27,6 +27,9 @@ class RowWriter(Component):
     up to a ``last`` beat have been written and answered; ``failed``, until the next ``begin``:
     device memory has refused some of them. ``address`` holds still from ``begin`` to ``done``.
 
+    ``halt``, held until ``done``, ends what has begun: no more of ``rows`` are taken, and a burst
+    of which some beats have come ends with one of which no byte is written.
+
     Throughput: a beat a cycle. Latency: :attr:`latency` from a burst's last beat to ``m_axi``.
     Stalls: ``rows`` wait while 64 beats wait, or 64 bursts have no answer. ``watch`` and ``bus``
     are those of an :class:`hdl.common.axi_write_port.AxiWritePort`.
@@ -40,6 +43,7 @@ class RowWriter(Component):
             {
                 "address": In(params.address_bits),
                 "begin": In(1),
+                "halt": In(1),
                 "rows": In(stream.Signature(params.gather.beat)),
                 "done": Out(1),
                 "failed": Out(1),
@@ -54,8 +58,9 @@ class RowWriter(Component):
         m = Module()
         m.submodules.port = port = AxiWritePort(self.params.port)
         connect(m, port.axi, flipped(self.m_axi))
-        bursts, moves, closes = self.cut(m, port)
-        self.hold(m, port, moves, closes)
+        room = Signal()  # for a beat
+        bursts, moves, closes, fresh = self.cut(m, port, room)
+        self.hold(m, port, moves, closes, room)
         ended = Signal()  # the last burst is under way
         open_bursts = Signal(range(OUTSTANDING + 2))  # without an answer
         goes = bursts.valid & bursts.ready
@@ -72,14 +77,16 @@ class RowWriter(Component):
             m.d.sync += self.failed.eq(0)
         with m.Elif(port.answers.valid & port.answers.failed):
             m.d.sync += self.failed.eq(1)
-        with m.If(moves & self.rows.payload.last):
+        with m.If((moves & self.rows.payload.last) | (self.halt & (moves | fresh))):
             m.d.sync += ended.eq(1)
         with m.Elif(self.done):
             m.d.sync += ended.eq(0)
         return m
 
-    def cut(self, m: Module, port: AxiWritePort) -> tuple[Any, Value, Value]:
-        """Ask for bursts; return them, whether a beat moves, and whether a burst ends with it."""
+    def cut(self, m: Module, port: AxiWritePort, room: Signal) -> tuple[Any, Value, Value, Value]:
+        """Ask for bursts; return them, whether a beat moves, whether a burst ends with it, and
+        whether none has begun.
+        """
         index_bits = self.params.address_bits - self.params.beat_bits
         index = Signal(index_bits, reset_less=True)  # of the next beat in memory
         start = Signal(index_bits, reset_less=True)  # of the burst's first one
@@ -90,8 +97,8 @@ class RowWriter(Component):
         bursts = port.bursts
         first = Mux(fresh, index, start)
         m.d.comb += [
-            closes.eq(self.rows.payload.last | index[:place_bits].all()),
-            moves.eq(self.rows.valid & self.rows.ready),
+            closes.eq(self.rows.payload.last | self.halt | index[:place_bits].all()),
+            moves.eq(Mux(self.halt, ~fresh, self.rows.valid) & room),
             bursts.payload.eq(burst),
         ]
         with m.If(bursts.ready):
@@ -106,9 +113,11 @@ class RowWriter(Component):
                 ]
         with m.If(self.begin):
             m.d.sync += [index.eq(self.address[self.params.beat_bits :]), fresh.eq(1)]
-        return bursts, moves, closes
+        return bursts, moves, closes, fresh
 
-    def hold(self, m: Module, port: AxiWritePort, moves: Value, closes: Value) -> None:
+    def hold(
+        self, m: Module, port: AxiWritePort, moves: Value, closes: Value, room: Signal
+    ) -> None:
         """Let beats wait until their burst has been asked for."""
         lanes, row = self.params.reads.lanes, self.rows.payload
         layout = data.StructLayout({"data": self.params.data_bits, "strobes": lanes, "last": 1})
@@ -117,9 +126,10 @@ class RowWriter(Component):
         skip = self.address[2 : self.params.beat_bits]
         given, beat = Signal(layout), layout(beats.o.payload)
         free = ~port.bursts.valid | port.bursts.ready
-        enables = ((row.bytes[2:] > k) & ~(begins & (skip > k)) for k in range(lanes))
+        enables = ((row.bytes[2:] > k) & ~(begins & (skip > k)) & ~self.halt for k in range(lanes))
         m.d.comb += [
-            self.rows.ready.eq(beats.i.ready & free),
+            room.eq(beats.i.ready & free),
+            self.rows.ready.eq(room & ~self.halt),
             given.data.eq(row.data),
             given.strobes.eq(Cat(*enables)),
             given.last.eq(closes),

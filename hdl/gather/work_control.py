@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
@@ -17,6 +17,7 @@ from hdl.gather.engine_params import (
 )
 from hdl.gather.params import ROW_READ
 from hdl.gather.work_judge import WorkJudge
+from hdl.pcie.descriptors import Cause
 
 
 class WorkControl(Component):
@@ -28,7 +29,14 @@ class WorkControl(Component):
     (:data:`COMPLETION`) goes to the host by ``writes`` and ``data``, those of a
     :class:`hdl.pcie.requester.Requester`; when it is ``visible``, ``told`` is high for a cycle,
     and the next request begins. ``read`` tells of each row, ``idx_failed`` of an idx that could not
-    be read. One without idxs ends at once.
+    be read, ``failure`` why a read has failed. One without idxs ends at once.
+
+    ``stop``, for a cycle, ends all requests that have been taken, and the host is told of each;
+    ``stopping`` shows it. The one that runs has ``halt`` high until what it had begun is given up,
+    as ``idle`` says, and ``written``. While the function is in ``reset`` all end in this way, too,
+    but nothing is sent to the host: each is ``forgotten`` for a cycle. ``clear_writes`` forgets
+    what it owes of completions that have been ``sent``; ``reset_done`` is high for a cycle when all
+    is quiet.
     """
 
     def __init__(self, params: GatherEngineParams) -> None:
@@ -43,13 +51,24 @@ class WorkControl(Component):
                 "arrays": Out(stream.Signature(params.idx_array)),
                 "begin": Out(1),
                 "read": In(ROW_READ),
+                "failure": In(Cause),
                 "idx_failed": In(1),
                 "written": In(1),
                 "write_failed": In(1),
                 "writes": Out(stream.Signature(writes.cutter.request)),
                 "data": Out(stream.Signature(params.data_bits)),
+                "sent": In(1),
                 "visible": In(1),
                 "told": Out(1),
+                "stop": In(1),
+                "stopping": Out(1),
+                "halt": Out(1),
+                "idle": In(1),
+                "reset": In(1),
+                "forgotten": Out(1),
+                "clear_writes": Out(1),
+                "writes_owe": In(1),
+                "reset_done": Out(1),
             },
         )
 
@@ -60,20 +79,29 @@ class WorkControl(Component):
         )
         m.submodules.judge = judge = WorkJudge(self.params)
         work = Signal(WORK, reset_less=True)
-        judged = Signal(range(WorkJudge.latency + 1))
-        empty = Signal()
+        stopped = Signal()  # the request that is carried out
         m.d.comb += [
             queue.i.payload.eq(self.work.payload),
             queue.i.valid.eq(self.work.valid),
             self.work.ready.eq(queue.i.ready),
             judge.work.eq(work),
         ]
-        m.d.sync += empty.eq(~work.count.any())
         self.lay_out(m, work)
+        fsm = self.step(m, queue, work, judge, stopped)
+        m.d.comb += self.busy.eq(~fsm.ongoing("IDLE"))
+        self.empty(m, fsm.ongoing("IDLE"), queue.o.valid)
+        self.tell(m, work, judge, stopped, fsm.ongoing("JUDGE"))
+        return m
+
+    def step(self, m: Module, queue: Fifo, work: Any, judge: WorkJudge, stopped: Signal) -> Any:
+        """Carry out a request from step to step; return what tells where it is."""
+        judged = Signal(range(WorkJudge.latency + 1))
+        empty, gone = Signal(), Signal()
+        m.d.sync += [empty.eq(~work.count.any()), gone.eq(gone | self.sent)]
         with m.FSM() as fsm:
             with m.State("IDLE"):
                 m.d.comb += queue.o.ready.eq(1)
-                m.d.sync += [work.eq(queue.o.payload), judged.eq(0)]
+                m.d.sync += [work.eq(queue.o.payload), judged.eq(0), stopped.eq(0)]
                 with m.If(queue.o.valid):
                     m.next = "JUDGE"
             with m.State("JUDGE"):
@@ -83,25 +111,66 @@ class WorkControl(Component):
                     with m.If(judge.illegal | empty):
                         m.next = "TELL"
             with m.State("BEGIN"):
-                m.d.comb += [self.arrays.valid.eq(1), self.begin.eq(self.arrays.ready)]
-                with m.If(self.arrays.ready):
+                m.d.comb += [
+                    self.arrays.valid.eq(~self.stopping),
+                    self.begin.eq(self.arrays.valid & self.arrays.ready),
+                ]
+                with m.If(self.begin):
                     m.next = "RUN"
-            with m.State("RUN"), m.If(self.written):
-                m.next = "TELL"
+                with m.Elif(self.stopping):
+                    m.d.sync += stopped.eq(1)
+                    m.next = "TELL"
+            with m.State("RUN"):
+                with m.If(self.written):
+                    m.next = "TELL"
+                with m.Elif(self.stopping):
+                    m.next = "STOP"
+            with m.State("STOP"):  # a cycle in which ``idle`` may not be up to date
+                m.d.comb += self.halt.eq(1)
+                m.d.sync += stopped.eq(1)
+                m.next = "HALT"
+            with m.State("HALT"):
+                m.d.comb += self.halt.eq(1)
+                with m.If(self.written & self.idle):
+                    m.next = "TELL"
             with m.State("TELL"):
-                m.d.comb += self.writes.valid.eq(1)
-                with m.If(self.writes.ready):
+                m.d.comb += [
+                    self.writes.valid.eq(~self.forgotten),
+                    self.forgotten.eq(self.reset),
+                ]
+                m.d.sync += gone.eq(0)
+                with m.If(self.forgotten):
+                    m.next = "IDLE"
+                with m.Elif(self.writes.ready):
                     m.next = "GIVE"
             with m.State("GIVE"):
                 m.d.comb += self.data.valid.eq(1)
                 with m.If(self.data.ready):
                     m.next = "SENT"
-            with m.State("SENT"), m.If(self.visible):
-                m.d.comb += self.told.eq(1)
-                m.next = "IDLE"
-        m.d.comb += self.busy.eq(~fsm.ongoing("IDLE"))
-        self.tell(m, work, judge, fsm.ongoing("JUDGE"))
-        return m
+            with m.State("SENT"):
+                with m.If(self.visible):
+                    m.d.comb += self.told.eq(1)
+                    m.next = "IDLE"
+                with m.Elif(self.reset & gone):
+                    m.d.comb += self.forgotten.eq(1)
+                    m.next = "IDLE"
+        return fsm
+
+    def empty(self, m: Module, idle: Value, waits: Value) -> None:
+        """Let requests be stopped until none is left, and say when a reset has ended them all."""
+        quiet, done = Signal(), Signal()
+        m.d.comb += [
+            self.clear_writes.eq(self.reset & idle),
+            quiet.eq(idle & ~waits & ~self.writes_owe),
+        ]
+        m.d.sync += [
+            done.eq(self.reset & (quiet | done)),
+            self.reset_done.eq(quiet & ~done & self.reset),
+        ]
+        with m.If(self.stop | self.reset):
+            m.d.sync += self.stopping.eq(1)
+        with m.Elif(idle & ~waits):
+            m.d.sync += self.stopping.eq(0)
 
     def lay_out(self, m: Module, work: Any) -> None:
         """Give the parts what they need of the request."""
@@ -117,20 +186,23 @@ class WorkControl(Component):
             self.writes.payload.bytes.eq(COMPLETION_BYTES),
         ]
 
-    def tell(self, m: Module, work: Any, judge: WorkJudge, clear: Any) -> None:
+    def tell(self, m: Module, work: Any, judge: WorkJudge, stopped: Value, clear: Value) -> None:
         """Count rows that are not what the host wanted, and say how the request has ended."""
         found, read = Signal(COMPLETION), self.read
         beyond, failed = Signal.like(found.beyond), Signal.like(found.failed)
         unread = Signal()  # an idx
+        cause = Signal(Cause)  # of the first failure
         m.d.sync += [
+            cause.eq(Mux(cause == Cause.NONE, self.failure, cause)),
             beyond.eq(beyond + (read.valid & read.beyond)),
             failed.eq(failed + (read.valid & read.failed & ~read.beyond)),
             unread.eq(unread | self.idx_failed),
         ]
         with m.If(clear):
-            m.d.sync += [beyond.eq(0), failed.eq(0), unread.eq(0)]
+            m.d.sync += [beyond.eq(0), failed.eq(0), unread.eq(0), cause.eq(Cause.NONE)]
         reasons = (
             (judge.illegal, Outcome.ILLEGAL),
+            (stopped, Outcome.STOPPED),
             (self.write_failed, Outcome.WRITE),
             (unread, Outcome.IDXS),
             (failed.any(), Outcome.ROWS),
@@ -141,6 +213,7 @@ class WorkControl(Component):
         m.d.comb += [
             found.tag.eq(work.tag),
             found.outcome.eq(outcome),
+            found.cause.eq(cause),
             found.beyond.eq(beyond),
             found.failed.eq(failed),
             found.done.eq(1),

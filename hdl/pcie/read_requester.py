@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.expectations import expect
+from hdl.common.local_reset import add_with_reset
 from hdl.pcie.axis import PcieStreamSignature, rc_user, rq_user
 from hdl.pcie.completion_judge import CompletionJudge
 from hdl.pcie.completion_placer import CompletionPlacer
@@ -41,7 +42,9 @@ class ReadRequester(Component):
 
     ``stop`` sends nothing more and gives all up that is under way; what was sent is still awaited.
     Hold it until ``idle``, and everything begins anew as soon as it is low, with the tags that are
-    free. ``owes``: the block has completions to come.
+    free. Requests that have not been sent go then; with ``forget``, beside ``stop``, those that
+    were taken are forgotten, and the beats of one that was sent in part have no last one. ``owes``:
+    the block has completions to come.
 
     Throughput: a read, a completion and a beat a cycle. Two completions of which the one ends and
     the other begins in a beat of ``rc`` take a cycle each if their data is for the same lanes and
@@ -69,6 +72,7 @@ class ReadRequester(Component):
                 "limit": In(3),
                 "tick": In(1),
                 "stop": In(1),
+                "forget": In(1),
                 "idle": Out(1),
                 "owes": Out(1),
                 "events": Out(EVENTS),
@@ -80,7 +84,8 @@ class ReadRequester(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.cutter = cutter = RequestCutter(params.cutter)
+        cutter = RequestCutter(params.cutter)
+        add_with_reset(m, "cutter", cutter, self.forget)
         m.submodules.sender = sender = ReadSender(params)
         m.submodules.splitter = splitter = CompletionSplitter(params)
         m.submodules.judge = judge = CompletionJudge(params)
@@ -116,6 +121,7 @@ class ReadRequester(Component):
             tags.abandoned.eq(back.abandoned),
             tags.ends.eq(placer.ends),
             back.stop.eq(self.stop),
+            back.forget.eq(self.forget),
             back.epoch.eq(epoch),
             back.ends.eq(placer.ends),
             back.done.eq(tags.done),

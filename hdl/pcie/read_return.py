@@ -25,8 +25,8 @@ class ReadReturn(Component):
     is given up, as ``abandoned`` shows for a cycle, if it is not done when it is its turn and
     either two ticks have passed since it was sent, which ``epoch`` counts, or ``stop`` is high. It
     has all its beats in any case. From the first beat of a read that has failed to the last beat of
-    its request, ``beats.cause`` says why the first of them has, and their data is of no use. A
-    failure comes by ``failure``, and clears the bit of ``open``.
+    its request, or to ``forget``, ``beats.cause`` says why the first of them has, and their data is
+    of no use. A failure comes by ``failure``, and clears the bit of ``open``.
 
     Throughput: a beat a cycle, from read to read. Latency: :attr:`latency` from ``ends``. Stalls:
     up to :data:`QUEUE` beats wait here. ``at`` is an address of a :class:`ReadBuffer`, of which
@@ -39,6 +39,7 @@ class ReadReturn(Component):
             params,
             {
                 "stop": In(1),
+                "forget": In(1),
                 "epoch": In(2),
                 "order": In(stream.Signature(params.waiting)),
                 "left": Out(1),
@@ -172,6 +173,8 @@ class ReadReturn(Component):
         m.d.sync += said.eq(cause)
         with m.If(went):
             m.d.sync += before.eq(Mux(looked.last, Cause.NONE, cause))
+        with m.Elif(self.forget):
+            m.d.sync += before.eq(Cause.NONE)
         return said
 
     def push(self, m: Module, queue: ReservedFifo, looked: Any, went: Signal, said: Any) -> None:

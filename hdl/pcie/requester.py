@@ -42,11 +42,11 @@ class RequesterParams:
 class Requester(Component):
     """Has the ports of a :class:`ReadRequester` and of a :class:`WriteRequester`, which share RQ.
 
-    ``requests``, ``beats``, ``tick``, ``stop``, ``idle``, ``owes`` and ``events`` are the reader's;
-    ``writes``, its requests, with ``data``, ``sent``, ``begun``, ``numbers``, ``visible``,
-    ``clear_writes`` and ``writes_owe`` the writer's. ``rq`` takes a packet of each in turn, as
-    :class:`RequestMerger` says, which looks at ``credits``. A read that is asked for after the
-    ``sent`` of a write brings what was written.
+    ``requests``, ``beats``, ``tick``, ``stop``, ``forget``, ``idle``, ``owes`` and ``events`` are
+    the reader's; ``writes``, its requests, with ``data``, ``sent``, ``begun``, ``numbers``,
+    ``visible``, ``clear_writes`` and ``writes_owe`` the writer's. ``rq`` takes a packet of each in
+    turn, as :class:`RequestMerger` says, which looks at ``credits``. A read that is asked for after
+    the ``sent`` of a write brings what was written.
 
     Latency: :attr:`request_latency` from a request to RQ, :attr:`write_latency` from a write of one
     beat, if nobody else goes first; :attr:`latency` from a read's last completion to its data.
@@ -75,6 +75,7 @@ class Requester(Component):
                 "credits": In(4),
                 "tick": In(1),
                 "stop": In(1),
+                "forget": In(1),
                 "idle": Out(1),
                 "owes": Out(1),
                 "events": Out(EVENTS),
@@ -103,6 +104,7 @@ class Requester(Component):
             reader.limit.eq(self.limits.read),
             reader.tick.eq(self.tick),
             reader.stop.eq(self.stop),
+            reader.forget.eq(self.forget),
             self.idle.eq(reader.idle),
             self.owes.eq(reader.owes),
             self.events.eq(reader.events),

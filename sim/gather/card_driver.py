@@ -64,7 +64,7 @@ class CardDriver:
         dut.credits.value = MOST_CREDITS
         dut.msix_enable.value = 1
         dut.msix_sent.value = dut.msix_failed.value = 0
-        dut.settings.value = dut.access.value = 0
+        dut.settings.value = dut.access.value = dut.function_reset.value = 0
         self.model = HostModel(
             dut, "rq", "rc", "cq", "cc", bars=[(BAR, BAR_BYTES)], max_payload_size=1024
         )

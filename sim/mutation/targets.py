@@ -11,16 +11,18 @@ from sim.harness.cache import CHECKOUT, digest
 from sim.harness.closure import digest_of
 from sim.harness.verilate import class_path
 
+ENGINE_TESTS = ("hdl/gather/test_engine.py", "hdl/gather/test_engine_faults.py")
 #: lists tests of components that no test file of their own simulates: those of what contains them;
 #: and of those whose tests are in several files
 ELSEWHERE = {
     "hdl/gather/engine_counters.py": ("hdl/gather/test_engine.py",),
     "hdl/gather/idx_reader.py": ("hdl/gather/test_engine.py",),
     "hdl/gather/row_cutter.py": ("hdl/gather/test_datapath.py",),
+    "hdl/gather/row_fetcher.py": ENGINE_TESTS,
     "hdl/gather/row_finder.py": ("hdl/gather/test_datapath.py",),
     "hdl/gather/row_packer.py": ("hdl/gather/test_datapath.py",),
-    "hdl/gather/row_writer.py": ("hdl/gather/test_engine.py",),
-    "hdl/gather/work_control.py": ("hdl/gather/test_engine.py",),
+    "hdl/gather/row_writer.py": ENGINE_TESTS,
+    "hdl/gather/work_control.py": ENGINE_TESTS,
     "hdl/gather/work_judge.py": ("hdl/gather/test_engine.py",),
     "hdl/netsparse/request_check.py": ("hdl/netsparse/test_work_queue.py",),
     "hdl/netsparse/host/pcie_reader.py": ("hdl/netsparse/host/test_pcie_way.py",),

@@ -21,6 +21,7 @@ class Outcome(IntEnum):
 
     DONE = 0  #: everything was written
     ILLEGAL = 1  #: the request cannot be carried out, and nothing was written
+    STOPPED = 5  #: the host has stopped it; some of the first bytes of its rows were written
     WRITE = 2  #: device memory refused some of it, or did not answer
     IDXS = 3  #: some idxs could not be read; their rows are zero
     ROWS = 4  #: some rows could not be read; what is missing of them is zero
@@ -66,6 +67,16 @@ class Completion:
     tag: int
     outcome: Outcome
     beyond: int  #: rows that are zero because their idx is not in the table
+
+
+def written_until_stopped(before: np.ndarray, whole: np.ndarray, found: np.ndarray) -> bool:
+    """Return whether device memory is as a request that was stopped may leave it.
+
+    Rows are written in their order: of what the ``whole`` request changes, ``found`` has all up to
+    some byte, and from there on what was there ``before``. All are uint8 from address 0 on.
+    """
+    wrong = np.flatnonzero(found != whole)
+    return not len(wrong) or np.array_equal(found[wrong[0] :], before[wrong[0] :])
 
 
 def carry_out(

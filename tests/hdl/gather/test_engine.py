@@ -4,124 +4,28 @@ import random
 from dataclasses import replace
 
 import cocotb
-import numpy as np
 import pytest
 from cocotb.triggers import ClockCycles
 
-from hdl.gather.engine_params import COMPLETION_BYTES, GatherEngineParams, Outcome
+from hdl.gather.engine_params import Outcome
 from hdl.gather.params import ReadOrder
-from sim.gather.card_driver import CardDriver
-from sim.gather.golden.engine import WorkRequest, carry_out
 from sim.gather.golden.rows import Table
-from sim.gather.surroundings.card_system import CardParams, CardSystem
-from sim.harness.payloads import pack
-from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.axi_memory import Fault
-from sim.surroundings.axi_ram import RAM_ARRAY, ram_file
-
-SIZES = [
-    CardParams(
-        engine=GatherEngineParams(
-            data_bits=256,
-            tags=32,
-            idx_bits=20,
-            stride_bits=14,
-            address_bits=16,
-            idx_chunks=2,
-            requests=2,
-        )
-    ),
-    CardParams(engine=GatherEngineParams(tags=64, address_bits=16)),
-]
-HOST_BYTES, DEVICE_BYTES = 1 << 16, 1 << 16
-IDXS, TABLE, COMPLETIONS = 0, 1 << 13, HOST_BYTES - 256  #: what lies where, in the host's memory
+from tests.hdl.gather.engine_bench import (
+    DEVICE_BYTES,
+    SIZES,
+    TABLE,
+    Bench,
+    destination,
+    run_tests,
+    some_idxs,
+    some_table,
+)
 
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
 def test_gather_engine(params, tmp_path):
-    memory = tmp_path / "device.bin"
-    memory.write_bytes(bytes(DEVICE_BYTES))
-    simulate(
-        CardSystem(params),
-        __name__,
-        plusargs=[ram_file(0, memory)],
-        extra_sources=[RAM_ARRAY],
-    )
-
-
-class Bench:
-    """A card whose host's memory has random bytes, and idxs and completions where they are said."""
-
-    def __init__(self, dut):
-        self.params = params_in_simulator(CardParams)
-        self.dut = dut
-        self.card = CardDriver(dut, self.params, random.randbytes(HOST_BYTES))
-        self.settings = {name: 0 for name, _ in self.params.ram.settings}
-
-    async def begin(self, read_size=2, **settings):
-        """Set device memory's ``settings``, and let the host find the card."""
-        self.set(**settings)
-        await self.card.begin(read_size)
-
-    def set(self, **settings):
-        self.settings |= settings
-        self.dut.settings.value = pack(self.params.ram.settings, self.settings)
-
-    def request(self, table, idxs, *, idx_bytes=4, offset=0, completion=0, **others):
-        """Put idxs into the host's memory, and return the request of them."""
-        place = IDXS + idx_bytes * offset
-        array = np.array(idxs, f"<u{idx_bytes}").tobytes()
-        assert place + len(array) <= TABLE
-        self.card.memory.mem[place : place + len(array)] = array
-        return WorkRequest(
-            idx_address=place,
-            count=len(idxs),
-            table=table,
-            idx_bytes=idx_bytes,
-            completion_address=COMPLETIONS + COMPLETION_BYTES * completion,
-            **{"destination": 0, **others},
-        )
-
-    async def gather(self, *requests):
-        """Carry requests out, one behind the other; compare all that the host can see."""
-        before = np.frombuffer(await self.card.device(0, DEVICE_BYTES), np.uint8)
-        wanted = before.copy()
-        asked = self.card.interrupts
-        for request in requests:
-            await self.card.submit(request)
-        for request in requests:
-            found = await self.card.completed(request)
-            told = carry_out(self.card.host(), wanted, request, self.params.engine.idx_bits)
-            assert found["tag"] == told.tag
-            assert int(found["outcome"].value) == told.outcome
-            assert (found["beyond"], found["failed"]) == (told.beyond, 0)
-            assert (found["reserved"], found["zero"]) == (0, 0)
-        device = np.frombuffer(await self.card.device(0, DEVICE_BYTES), np.uint8)
-        different = np.flatnonzero(device != wanted)
-        assert not len(different), f"device memory differs from byte {different[0]:#x} on"
-        assert not self.dut.lost.value
-        assert 1 <= self.card.interrupts - asked <= len(requests)
-
-
-def some_table(row_bytes):
-    """A table of rows at any dword, packed or padded, with room around it."""
-    stride = row_bytes + random.choice([0, 0, 4, 12, 64])
-    base = TABLE + 4 * random.randrange(1 << 10)
-    rows = (COMPLETIONS - base) // stride
-    return Table(base=base, rows=rows, row_bytes=row_bytes, stride=stride)
-
-
-def some_idxs(table, count):
-    """Idxs of a table, some of them twice, one of them in it no more."""
-    idxs = [random.randrange(table.rows) for _ in range(count)]
-    idxs[random.randrange(count)] = idxs[0]
-    idxs[random.randrange(count)] = random.choice([table.rows, table.rows - 1])
-    return idxs
-
-
-def destination(size):
-    """Anywhere in device memory that rows fit."""
-    return 4 * random.randrange((DEVICE_BYTES - size) // 4 + 1)
+    run_tests(params, __name__, tmp_path)
 
 
 @cocotb.test(timeout_time=500, timeout_unit="us")

@@ -5,7 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sim.gather.golden.engine import Completion, Outcome, WorkRequest, carry_out
+from sim.gather.golden.engine import (
+    Completion,
+    Outcome,
+    WorkRequest,
+    carry_out,
+    written_until_stopped,
+)
 from sim.gather.golden.rows import Table
 
 ROWS, ROW_DWORDS = 20, 7
@@ -66,3 +72,15 @@ def test_what_is_illegal_writes_nothing(change):
     found = carry_out(host, device, replace(request, **change), idx_bits=20)
     assert found.outcome is Outcome.ILLEGAL
     assert np.array_equal(device, before)
+
+
+def test_a_stopped_request_has_written_the_first_bytes_alone():
+    before, whole = np.zeros(64, np.uint8), np.zeros(64, np.uint8)
+    whole[8:40] = np.arange(1, 33)
+    for end in range(65):
+        assert written_until_stopped(before, whole, np.append(whole[:end], before[end:]))
+    hole, behind = whole.copy(), np.append(whole[:20], before[20:])
+    hole[12] = 0
+    behind[50] = 1
+    assert not written_until_stopped(before, whole, hole)
+    assert not written_until_stopped(before, whole, behind)

@@ -1,0 +1,80 @@
+"""Fetches the rows that arrays of idxs name."""
+
+from amaranth.hdl import Module
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.common.streams import cut_ready
+from hdl.gather.datapath import GatherDatapath
+from hdl.gather.engine_params import IDXS, ROWS, GatherEngineParams
+from hdl.gather.idx_reader import IdxReader
+from hdl.gather.params import ROW_READ
+from hdl.pcie.read_share import COUNT_BITS, ReadShare
+
+
+class RowFetcher(Component):
+    """``rows`` are the rows of ``table`` whose idxs are in ``arrays``, in their order.
+
+    ``arrays`` and ``idx_failed`` are those of an :class:`IdxReader`; ``table``, ``joined``,
+    ``first``, ``limit``, ``read_limit``, ``rows`` and ``read`` those of a :class:`GatherDatapath`;
+    ``asked``, ``answers``, ``most`` and ``under_way`` those of a :class:`ReadShare`.
+    ``idx_waits``: a row could be asked for, and there is no idx.
+
+    Throughput: an idx, a read and a beat of rows a cycle. Latency: :attr:`request_latency` from an
+    idx to ``asked``, :attr:`latency` from a row's last answer to its last beat.
+    """
+
+    request_latency = GatherDatapath.request_latency + ReadShare.latency
+    latency = GatherDatapath.latency
+
+    def __init__(self, params: GatherEngineParams) -> None:
+        share = params.share
+        super().__init__(
+            params,
+            {
+                "arrays": In(stream.Signature(params.idx_array)),
+                "idx_failed": Out(1),
+                "table": In(params.gather.table),
+                "joined": In(1),
+                "first": In(params.reads.lane_bits),
+                "limit": In(3),
+                "read_limit": Out(3),
+                "rows": Out(stream.Signature(params.gather.beat)),
+                "read": Out(ROW_READ),
+                "asked": Out(stream.Signature(share.shared.cutter.request)),
+                "answers": In(stream.Signature(share.shared.beat)),
+                "most": In(COUNT_BITS),
+                "under_way": Out(COUNT_BITS),
+                "idx_waits": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.share = share = ReadShare(params.share)
+        m.submodules.idx_reader = reader = IdxReader(params)
+        m.submodules.datapath = datapath = GatherDatapath(params.gather)
+        connect(m, flipped(self.arrays), reader.arrays)
+        cut_ready(m, "idx_skid", reader.idxs, datapath.idxs)
+        for who, part in ((ROWS, datapath), (IDXS, reader)):
+            connect(m, part.requests, share.requests[who])
+        connect(m, share.beats[ROWS], datapath.parts)
+        connect(m, share.beats[IDXS], reader.beats)
+        cut_ready(m, "asked_skid", share.asked, flipped(self.asked))
+        connect(m, flipped(self.answers), share.answers)
+        connect(m, datapath.rows, flipped(self.rows))
+        m.d.comb += [
+            self.idx_failed.eq(reader.failed),
+            self.idx_waits.eq(reader.idxs.ready & ~reader.idxs.valid),
+            datapath.table.eq(self.table),
+            datapath.joined.eq(self.joined),
+            datapath.first.eq(self.first),
+            datapath.limit.eq(self.limit),
+            self.read_limit.eq(datapath.read_limit),
+            self.read.eq(datapath.read),
+            share.most.eq(self.most),
+            self.under_way.eq(share.under_way),
+        ]
+        return m

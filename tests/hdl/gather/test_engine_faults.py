@@ -1,0 +1,346 @@
+"""What goes wrong while an engine gathers has its cause, disturbs nothing else, and passes."""
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.triggers import ClockCycles, Event, RisingEdge
+from cocotbext.pcie.core.tlp import CplStatus, TlpType
+
+from hdl.gather.engine_params import Outcome
+from hdl.gather.registers import IDENTITY
+from sim.gather.golden.engine import carry_out, written_until_stopped
+from sim.gather.golden.rows import Table
+from sim.golden.pcie_requester import Cause
+from sim.surroundings.axi_memory import Fault
+from tests.hdl.gather.engine_bench import (
+    DEVICE_BYTES,
+    SIZES,
+    TABLE,
+    Bench,
+    run_tests,
+    some_idxs,
+    some_table,
+)
+
+TIMEOUT = 2000  #: cycles
+ROW = 512  #: bytes, read at once
+TABLE_OF_ROWS = Table(base=TABLE, rows=60, row_bytes=ROW, stride=ROW)
+
+
+@pytest.mark.parametrize("params", SIZES[:1], ids=lambda params: params.suffix)
+def test_engine_faults(params, tmp_path):
+    run_tests(params, __name__, tmp_path)
+
+
+class Completions:
+    """Passes each completion that has data, with its number, to ``change``: whether it goes on."""
+
+    def __init__(self, bench):
+        self.device = bench.card.model.device
+        self.count = 0
+        self.change: Any = None
+        self.device.upstream_port.rx_handler = self.receive
+
+    async def receive(self, tlp):
+        if tlp.fmt_type == TlpType.CPL_DATA and self.change is not None:
+            self.count += 1
+            if not self.change(tlp, self.count):
+                tlp.release_fc()
+                return
+        await self.device.upstream_recv(tlp)
+
+
+def poisoned(tlp):
+    tlp.ep = True
+    return True
+
+
+def unsupported(tlp):
+    tlp.fmt_type, tlp.status = TlpType.CPL, CplStatus.UR
+    tlp.set_data(b"")
+    return True
+
+
+def aborted(tlp):
+    tlp.fmt_type, tlp.status = TlpType.CPL, CplStatus.CA
+    tlp.set_data(b"")
+    return True
+
+
+def longer(tlp):
+    tlp.byte_count += 64
+    return True
+
+
+def lost(tlp):
+    return False
+
+
+async def told(bench, request):
+    """Submit a request; return its outcome, its rows that have failed, and the cause."""
+    await bench.card.submit(request)
+    found = await bench.card.completed(request)
+    return (
+        Outcome(int(found["outcome"].value)),
+        found["failed"],
+        Cause(int(found["cause"].value)),
+    )
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+@cocotb.parametrize(
+    (
+        ("change", "causes"),
+        [
+            (poisoned, {Cause.POISONED}),
+            (unsupported, {Cause.UNSUPPORTED}),
+            (aborted, {Cause.ABORTED}),
+            (longer, {Cause.LENGTH, Cause.ADDRESS}),
+            (lost, {Cause.TIMEOUT}),
+        ],
+    )
+)
+async def one_completion_fails(dut, change, causes):
+    """Its row is zero from there on and counted, the others are right; so are later requests."""
+    bench = Bench(dut)
+    card, completions = bench.card, Completions(bench)
+    await bench.begin()
+    await card.registers.write(memory_timeout=TIMEOUT)
+    request = bench.request(TABLE_OF_ROWS, [3, 9, 14, 9, 5])
+    hit = 2 + 2 * random.randrange(5)  # first of a row: idxs come in one, rows in two
+    hits = (hit, hit + 1) if change is lost else (hit,)
+    completions.change = lambda tlp, count: change(tlp) if count in hits else True
+    outcome, failed, cause = await told(bench, request)
+    assert (outcome, failed) == (Outcome.ROWS, 1)
+    assert cause in causes
+    wanted = np.zeros(DEVICE_BYTES, np.uint8)
+    carry_out(card.host(), wanted, request)
+    rows = np.frombuffer(await card.device(0, 5 * ROW), np.uint8).reshape(5, ROW)
+    right = (rows == wanted[: 5 * ROW].reshape(5, ROW)).all(axis=1)
+    assert [k for k in range(5) if not right[k]] == [(hit - 2) // 2]
+    counters = await card.counters()
+    assert counters["rows_failed"] == 1
+    assert counters["reads_failed"] + counters["reads_abandoned"] >= 1
+    assert bool(counters["reads_abandoned"]) == (change is lost)
+    completions.change = None
+    for k in range(2):
+        await bench.gather(bench.request(TABLE_OF_ROWS, [1, 2, 3, 60, 4], destination=4 * k))
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+@cocotb.parametrize(change=[poisoned, unsupported, lost])
+async def idxs_fail(dut, change):
+    """All rows are in no table then, and the cause is that of the idxs."""
+    bench = Bench(dut)
+    card, completions = bench.card, Completions(bench)
+    await bench.begin()
+    await card.registers.write(memory_timeout=TIMEOUT)
+    completions.change = lambda tlp, count: change(tlp) if count == 1 else True
+    request = bench.request(TABLE_OF_ROWS, [3, 9, 14])
+    outcome, failed, cause = await told(bench, request)
+    assert (outcome, failed) == (Outcome.IDXS, 0)
+    assert cause is {poisoned: Cause.POISONED, unsupported: Cause.UNSUPPORTED}.get(
+        change, Cause.TIMEOUT
+    )
+    assert not any(await card.device(0, 3 * ROW))
+    completions.change = None
+    await bench.gather(request)
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+async def completions_come_late(dut):
+    """What comes when its read was given up is of no later row."""
+    bench = Bench(dut)
+    card, completions = bench.card, Completions(bench)
+    await bench.begin()
+    await card.registers.write(memory_timeout=TIMEOUT)
+    kept = []
+    completions.change = lambda tlp, count: count == 1 or bool(kept.append(tlp))
+    tags = bench.params.engine.tags
+    rows = min(tags - 1, 31)  # all tags but that of the idxs
+    table = replace(TABLE_OF_ROWS, row_bytes=64)
+    request = bench.request(table, list(range(rows)))
+    assert await told(bench, request) == (Outcome.ROWS, rows, Cause.TIMEOUT)
+    assert await card.registers.read("reads_owed")
+    completions.change = None
+    later = cocotb.start_soon(bench.gather(bench.request(table, [59, 58, 57, 56] * 8)))
+    for tlp in kept:
+        await completions.device.upstream_recv(tlp)
+        await ClockCycles(dut.clk, 5)
+    await later
+    assert not await card.registers.read("reads_owed")
+
+
+def many_rows(bench, requests):
+    """Requests of 100 rows each, one behind the other in device memory."""
+    idxs = [random.randrange(60) for _ in range(100)]
+    table = replace(TABLE_OF_ROWS, row_bytes=160)
+    return [
+        bench.request(table, idxs, destination=4 + 16000 * k, completion=k, tag=k + 1)
+        for k in range(requests)
+    ]
+
+
+async def ended_early(bench, before, requests):
+    """Device memory is as stopped requests may leave it; return whether some is missing."""
+    wanted = before.copy()
+    for request in requests:
+        carry_out(bench.card.host(), wanted, request)
+    found = np.frombuffer(await bench.card.device(0, DEVICE_BYTES), np.uint8)
+    assert written_until_stopped(before, wanted, found)
+    return not np.array_equal(found, wanted)
+
+
+@cocotb.test(timeout_time=1000, timeout_unit="us")
+@cocotb.parametrize(stalls=[False, True])
+async def stop_under_traffic(dut, stalls):
+    """The host is told of all requests; the engine is as before, whenever it is stopped."""
+    bench = Bench(dut)
+    card, stall = bench.card, 128 * stalls
+    await bench.begin(aw_stall=stall, w_stall=stall, b_stall=stall, write_latency=100 * stalls)
+    halved = 0
+    for wait in [0, 60, 130, 200, random.randrange(300), random.randrange(1000)]:
+        before = np.frombuffer(await card.device(0, DEVICE_BYTES), np.uint8)
+        asked = many_rows(bench, 2)
+        for request in asked:
+            await card.submit(request)
+        await ClockCycles(dut.clk, wait)
+        await card.registers.write(stop=1)
+        for request in reversed(asked):
+            found = await card.completed(request)
+            assert (found["tag"], found["outcome"]) == (request.tag, Outcome.STOPPED)
+        while await card.registers.read("stopping"):
+            pass
+        halved += await ended_early(bench, before, asked[:1])
+        await bench.gather(*many_rows(bench, 2))
+    assert halved > 2
+    assert (await card.counters())["work_requests"] == 4 * 6
+    await card.registers.write(stop=1)  # nothing
+    assert not await card.registers.read("stopping")
+    await bench.gather(*many_rows(bench, 1))
+
+
+@cocotb.test(timeout_time=1000, timeout_unit="us")
+async def the_function_is_reset_under_traffic(dut):
+    """Nothing is written to the host any more; all requests are forgotten, new ones as always."""
+    bench = Bench(dut)
+    card = bench.card
+    await bench.begin()
+    forgotten = 0
+    for wait in [0, 80, 200, random.randrange(300), random.randrange(1500)]:
+        before = np.frombuffer(await card.device(0, DEVICE_BYTES), np.uint8)
+        asked = many_rows(bench, 2)
+        ended = [await card.submit(request) for request in asked]
+        await ClockCycles(dut.clk, wait)
+        host, interrupts = card.host(), card.interrupts
+        dut.function_reset.value = 1
+        ended, done = [], Event()
+
+        async def wait_for_end(ended=ended, done=done):
+            while not done.is_set():
+                await RisingEdge(dut.clk)
+                if dut.reset_done.value:
+                    ended.append(True)
+
+        cocotb.start_soon(wait_for_end())
+        await ClockCycles(dut.clk, 1500)
+        dut.function_reset.value = 0
+        await ClockCycles(dut.clk, 200)
+        done.set()
+        assert len(ended) == 1
+        gone = not np.array_equal(host, card.host())  # a completion that was on its way
+        assert card.interrupts - interrupts <= gone
+        assert await card.registers.read("was_reset")
+        assert not await card.registers.read("busy")
+        forgotten += len(asked)
+        await ended_early(bench, before, asked)
+        await bench.gather(*many_rows(bench, 2))
+        assert not await card.registers.read("was_reset")
+    found = await card.counters()
+    assert forgotten - 2 <= found["work_forgotten"] <= forgotten
+    assert found["work_requests"] + found["work_forgotten"] == 4 * 5
+
+
+@cocotb.test(timeout_time=1000, timeout_unit="us")
+async def stop_where_nothing_answers(dut):
+    """Neither the host nor device memory: both are given up, and all is well when they are back."""
+    bench = Bench(dut)
+    card, completions = bench.card, Completions(bench)
+    await bench.begin(fail_write=1, fault=Fault.MUTE.value)
+    await card.registers.write(memory_timeout=TIMEOUT)
+    kept = []
+    completions.change = lambda tlp, count: count < 20 or bool(kept.append(tlp))
+    (request,) = many_rows(bench, 1)
+    await card.submit(request)
+    await ClockCycles(dut.clk, 400)
+    await card.registers.write(stop=1)
+    assert (await card.completed(request))["outcome"] == Outcome.STOPPED
+    completions.change = None
+    for tlp in kept:
+        await completions.device.upstream_recv(tlp)
+    bench.set(fail_write=0, fault=0)
+    while await card.registers.read("device_owes"):
+        await ClockCycles(dut.clk, 10)
+    await card.registers.write(revive_buses=1)
+    await bench.gather(*many_rows(bench, 2))
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+async def accesses_without_end(dut):
+    """While rows are gathered, registers are read and written back to back: all are right."""
+    bench = Bench(dut)
+    card = bench.card
+    await bench.begin()
+    busy = Event()
+
+    async def storm():
+        number = 0
+        while not busy.is_set():
+            number += 1
+            await card.registers.write(base_low=number)
+            assert await card.registers.read("base_low") == number
+            assert await card.registers.read("identity") == IDENTITY
+        return number
+
+    requests = many_rows(bench, 1)
+    before = np.frombuffer(await card.device(0, DEVICE_BYTES), np.uint8)
+    wanted = before.copy()
+    await card.submit(requests[0])
+    task = cocotb.start_soon(storm())
+    found = await card.completed(requests[0])
+    busy.set()
+    assert await task > 2
+    assert carry_out(card.host(), wanted, requests[0]).outcome == found["outcome"].value
+    assert await card.device(0, DEVICE_BYTES) == wanted.tobytes()
+    counters = await card.counters()
+    assert not counters["accesses_refused"] + counters["accesses_malformed"]
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+async def more_than_the_queue_holds(dut):
+    """What is refused is not carried out, and what waits is, in its order."""
+    bench = Bench(dut)
+    card = bench.card
+    await bench.begin()
+    wanted = np.frombuffer(await card.device(0, DEVICE_BYTES), np.uint8).copy()
+    table = some_table(64)
+    await card.registers.write(most_reads=1)
+    room = bench.params.engine.requests + 1
+    asked = [
+        bench.request(table, some_idxs(table, 40), offset=40 * k, completion=k, destination=4 * k)
+        for k in range(room + 1)
+    ]
+    refused = []
+    for request in asked:
+        await card.submit(request)
+        refused.append(await card.registers.read("refused"))
+    assert refused == [0] * room + [1]
+    for request in asked[:-1]:
+        found = await card.completed(request)
+        assert carry_out(card.host(), wanted, request).outcome == found["outcome"].value
+    assert await card.device(0, DEVICE_BYTES) == wanted.tobytes()
+    await bench.gather(asked[-1])
