@@ -95,8 +95,8 @@ U280_BOARD = Board(
     name="u280",
     about="AMD Alveo U280: HBM, two QSFP28 cages, PCI Express",
     device=U280,
-    # beside the cages' transceivers; everything else is beside HBM and PCI Express
-    parts=(PlanPart(name="cages", cells=("mac_*", "cages_*"), slr=2),),
+    # beside the cages' transceivers, if a design has any; all else is beside HBM and PCI Express
+    parts=(PlanPart(name="cages", cells=("mac_*", "cages_*"), slr=2, optional=True),),
 )
 
 BOARDS: Mapping[str, Board] = {U280_BOARD.name: U280_BOARD}

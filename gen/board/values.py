@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from gen.board.boards import Board
@@ -16,6 +17,8 @@ EARLY = ("pins.xdc", "clocks.xdc", "configuration.xdc")  #: hold for synthesis t
 LATE = ("crossings.xdc", "floorplan.xdc")  #: name cells and clocks that synthesis makes
 #: the oldest and the newest that have the part and these versions of the IP
 VIVADO = ("2020.2", "2023.2")
+
+MASTERS = ("m_axi_host", "rq_")  #: how ports begin by which a design reaches host memory
 
 
 def values_of(
@@ -45,11 +48,8 @@ def values_of(
         "crossings": top.crossings,
         "skews": sum(crossing.constraint == "gray_crossing" for crossing in top.crossings),
         "ips": [describe_ip(ip) for ip in top.vendor_ips],
-        "masters": any(p.name.startswith("m_axi_host") for p in emission.modules[core].ports),
-        "bridge": any(("functional_mode", "AXI_Bridge") in ip.config for ip in top.vendor_ips),
-        "device_id": next(
-            (dict(ip.config)["pf0_device_id"] for ip in top.vendor_ips if ":xdma:" in ip.vlnv), ""
-        ),
+        "masters": any(p.name.startswith(MASTERS) for p in emission.modules[core].ports),
+        **describe_host(top.vendor_ips),
         "macs": any(":cmac_usplus:" in ip.vlnv for ip in top.vendor_ips),
         "link": next((cage.link for cage in getattr(top, "cages", ()) if cage.split), None),
         "classes": list(zip(CLASSES, PRIORITIES, strict=True)),
@@ -76,6 +76,24 @@ def describe_ip(ip: Any) -> dict[str, Any]:
         "kind": kind,
         "version": version,
         "config": config,
+    }
+
+
+def describe_host(ips: Iterable[Any]) -> dict[str, Any]:
+    """Return what the host sees of a top's IP for PCI Express: its ID, and what it can do.
+
+    ``dma``: AMD's driver moves data; ``msix``: interrupts are MSI-X, else MSI.
+    """
+    config = {
+        name.lower(): value
+        for ip in ips
+        if ip.vlnv.split(":")[2] in ("xdma", "pcie4c_uscale_plus")
+        for name, value in ip.config
+    }
+    return {
+        "device_id": config.get("pf0_device_id", ""),
+        "dma": config.get("functional_mode") == "DMA",
+        "msix": config.get("pf0_msix_enabled") == "true",
     }
 
 

@@ -1,6 +1,6 @@
 """Describes the gather engine as a design."""
 
-from gen.designs.design import Design, Run
+from gen.designs.design import Card, Design, Run
 
 DESIGN = Design(
     name="gather-engine",
@@ -35,4 +35,11 @@ DESIGN = Design(
             needs=["cocotbext.pcie", "matplotlib"],
         )
     ],
+    cards={
+        "u280": Card(
+            component="hdl.u280.gather_board:GatherBoard",
+            presets={"tiny": {"data_bits": 512}},
+            preset="u280",
+        )
+    },
 )

@@ -67,7 +67,7 @@ class Hierarchy:
         self._open(Place((), top, self._netlist(top.name)[top.name], plan.rest), {})
         paths = [item.path for item in (*self.places, *self.leaves)]
         for entry in plan.parts:
-            if not any(matches(entry, path) for path in paths):
+            if not (entry.optional or any(matches(entry, path) for path in paths)):
                 raise FloorplanError(
                     f"{top.name}: the plan's {entry.name} names no instance: {entry.cells[0]}"
                 )

@@ -15,6 +15,7 @@ class PlanPart:
     cells: tuple[str, ...]  #: paths such as ``worker/core/group_*``; stars stay within a name
     slr: int | None = None  #: the SLR that it must lie in, if it must
     each: bool = False  #: every instance is a part, called by the last name of its path
+    optional: bool = False  #: whether a design may be without such an instance
 
 
 @dataclass(frozen=True, kw_only=True)

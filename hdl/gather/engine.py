@@ -7,6 +7,7 @@ from hdl.common.bus_watch import BusTimer, BusTimerParams
 from hdl.common.component import Component
 from hdl.common.local_reset import add_with_reset
 from hdl.common.register_block import RegisterBlock
+from hdl.common.streams import cut_ready
 from hdl.gather.engine_counters import EngineCounters
 from hdl.gather.engine_params import WORK, GatherEngineParams
 from hdl.gather.registers import constants, engine_registers
@@ -134,7 +135,7 @@ class GatherEngine(Component):
         parts = m.submodules
         control, fetcher, writer = parts.control, parts.fetcher, parts.writer
         connect(m, control.arrays, fetcher.arrays)
-        connect(m, fetcher.rows, writer.rows)
+        cut_ready(m, "rows_skid", fetcher.rows, writer.rows)
         connect(m, writer.m_axi, flipped(self.m_axi))
         m.d.comb += [
             control.idx_failed.eq(fetcher.idx_failed),

@@ -19,7 +19,7 @@ from hdl.pcie.write_params import WriteRequesterParams
 TAG_BITS, COUNT_BITS = 16, 32  #: widths of the host's name for a request, and of a number of idxs
 READS = ROWS, IDXS = range(2)  #: who reads host memory
 CHUNK = 512  #: bytes of idxs that are read at once, at most
-BURST_BEATS = 16  #: beats of the largest burst to device memory
+BURST_BEATS = 8  #: beats of the largest burst to device memory: 512 bytes of 512 bits, as HBM takes
 OUTSTANDING = 64  #: bursts that device memory may have under way
 REGISTER_ADDRESS_BITS = 12
 

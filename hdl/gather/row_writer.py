@@ -23,7 +23,7 @@ class RowWriter(Component):
     """Joined ``rows`` go to device memory, from the dword ``address`` on, after each ``begin``.
 
     The first beat's dwords below that address are not written. A burst ends where its address is a
-    multiple of 16 beats, and is asked for when all of it is there. ``done``, for a cycle: all rows
+    multiple of 8 beats, and is asked for when all of it is there. ``done``, for a cycle: all rows
     up to a ``last`` beat have been written and answered; ``failed``, until the next ``begin``:
     device memory has refused some of them. ``address`` holds still from ``begin`` to ``done``.
 
@@ -31,7 +31,7 @@ class RowWriter(Component):
     of which some beats have come ends with one of which no byte is written.
 
     Throughput: a beat a cycle. Latency: :attr:`latency` from a burst's last beat to ``m_axi``.
-    Stalls: ``rows`` wait while 64 beats wait, or 64 bursts have no answer. ``watch`` and ``bus``
+    Stalls: ``rows`` wait while 32 beats wait, or 64 bursts have no answer. ``watch`` and ``bus``
     are those of an :class:`hdl.common.axi_write_port.AxiWritePort`.
     """
 

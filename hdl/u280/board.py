@@ -35,7 +35,7 @@ from hdl.u280.interrupt_request import InterruptRequest
 from hdl.u280.mac import Mac, MacParams
 from hdl.u280.mac_resets import MacResetsParams
 from hdl.u280.mac_signals import CUTS, LEVELS
-from hdl.u280.pcie import PINS, Link, PcieBridge, PcieDma
+from hdl.u280.pcie import PINS, Link
 from hdl.u280.registers import BoardRegistersParams
 
 SLR_STAGES = 5  #: registers on the way between the core and the network, two SLRs apart
@@ -90,12 +90,13 @@ class Board(Component):
     domains = ()
     primitives = Link.primitives
     mac_resets = MacResetsParams()  #: shorter times are for simulations alone
+    status = True  #: whether the board has registers (:meth:`add_status`)
 
     def __init__(
         self,
         params: Any,
-        link: PcieDma | PcieBridge,
-        cages: Iterable[int],
+        link: Any,
+        cages: Iterable[int] = (),
         *,
         split: bool = False,
         memory: Hbm | None = None,
@@ -111,7 +112,7 @@ class Board(Component):
         self.clocks = (
             Clock(name="oscillator", mhz=APB_MHZ, port="clk_100mhz_0_p", made_by=BOARD_CLOCKS.name),
             Clock(name="pcie_refclk", mhz=100.0, port="pcie_refclk_1_p"),
-            Clock(name="sync", mhz=CORE_MHZ, pin="pcie/ip/axi_aclk"),
+            Clock(name="sync", mhz=CORE_MHZ, pin=f"pcie/{link.clock}"),
             Clock(name="apb", mhz=APB_MHZ, pin="board_clocks/clk_out2"),
             *([Clock(name="hbm", mhz=HBM_MHZ, pin="board_clocks/clk_out1")] if memory else []),
             *(clock for cage in self.cages for clock in cage_clocks(cage)),
@@ -119,7 +120,8 @@ class Board(Component):
         reset = ResetSynchroniser(RESET).crossings
         level = Synchroniser(SynchroniserParams()).crossings
         levels = Synchroniser(MAC_LEVELS).crossings
-        resets = {"sync": "sync", "apb": "apb", "cages_apb": "apb"}
+        resets = {"sync": "sync", "apb": "apb"}
+        resets |= {"cages_apb": "apb"} if self.cages else {}
         resets |= {"hbm": "hbm", "hbm_ports": "hbm"} if memory else {}
         self.crossings: tuple[Crossing, ...] = (
             *(
@@ -129,7 +131,7 @@ class Board(Component):
             ),
             *(crossing for mac in macs for crossing in inside(mac.clock, mac.crossings, {})),
             *(inside("memory", memory.crossings, {}) if memory else ()),
-            *(inside("memory_level", level, {}) if memory else ()),
+            *(inside("memory_level", level, {}) if memory and self.status else ()),
             *(
                 crossing
                 for mac in macs
@@ -146,7 +148,8 @@ class Board(Component):
     def begin(self) -> Module:
         """Make a module with clocks, resets, PCI Express as ``link``, and ``memory``."""
         m = Module()
-        for name in ("sync", "apb", *IN_CAGES.values(), *(["hbm"] if self.memory else [])):
+        in_cages = IN_CAGES if self.cages else {}
+        for name in ("sync", "apb", *in_cages.values(), *(["hbm"] if self.memory else [])):
             m.domains += ClockDomain(name, local=True)
         locked = Signal()
         m.submodules.board_clocks = BOARD_CLOCKS.place(
@@ -166,17 +169,18 @@ class Board(Component):
             link.rx_n.eq(self.pcie_rx_n),
             self.pcie_tx_p.eq(link.tx_p),
             self.pcie_tx_n.eq(link.tx_n),
-            ClockSignal("sync").eq(link.clk),
+            ClockSignal("sync").eq(link.core_clk),
         ]
-        self.add_reset(m, "sync", link.reset)
+        self.add_reset(m, "sync", link.core_reset)
         self.add_reset(m, "apb", ~locked)
-        self.add_reset(m, "cages_apb", ~locked)
-        m.submodules.reset_to_cages = way = WirePipeline(RESET_WAY)
-        m.d.comb += [
-            way.i.eq(ResetSignal("sync")),
-            ResetSignal("cages").eq(way.o),
-            *(ClockSignal(there).eq(ClockSignal(here)) for here, there in IN_CAGES.items()),
-        ]
+        if self.cages:
+            self.add_reset(m, "cages_apb", ~locked)
+            m.submodules.reset_to_cages = way = WirePipeline(RESET_WAY)
+            m.d.comb += [
+                way.i.eq(ResetSignal("sync")),
+                ResetSignal("cages").eq(way.o),
+                *(ClockSignal(there).eq(ClockSignal(here)) for here, there in IN_CAGES.items()),
+            ]
         if self.memory:
             m.submodules.memory = self.memory
             self.add_reset(m, "hbm", ~(locked & self.memory.complete))

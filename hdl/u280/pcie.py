@@ -1,6 +1,7 @@
 """Brings PCI Express into the core's clock, which it gives: registers, memory of either side."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth.hdl import Const, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -47,34 +48,31 @@ class PcieParams:
 
 
 class Link(Component):
-    """Describes pins, clock, reset, interrupt and registers that both forms of PCI Express have.
+    """Describes pins, clock and reset that all forms of PCI Express have.
 
-    ``clk`` is the core's clock and ``reset`` its reset, until the link is up and when the host
-    resets it. ``registers[0]`` are the design's, at 0; ``registers[1]`` the board's, at BASE.
-    ``irq`` and ``irq_ack`` are the core's (:class:`hdl.u280.interrupt_request.InterruptRequest`).
+    ``core_clk`` is the clock of the core and ``core_reset`` its reset, until the link is up and
+    when the host resets it. ``clock`` is the path of what makes the clock: an instance and its
+    output.
     """
 
     domains = ()
     primitives = (REFCLK_BUFFER,)
+    clock = "ip/axi_aclk"
+    vendor_ips: tuple[VendorIp, ...]
 
-    def __init__(self, params: PcieParams, ports: dict) -> None:
-        regions = ((0, max(LEAST_REGION, params.register_bits)), (BASE, BOARD_BITS))
-        self.decoder = axi_ip.crossbar("register_decoder", pcie_ip.REGISTER_BUS, regions)
-        super().__init__(
-            params,
-            PINS
-            | {
-                "clk": Out(1),
-                "reset": Out(1),
-                "irq": In(1),
-                "irq_ack": Out(1),
-                "registers": Out(pcie_ip.REGISTER_BUS).array(2),
-            }
-            | ports,
-        )
+    def __init__(self, params: Any, ports: dict) -> None:
+        super().__init__(params, PINS | {"core_clk": Out(1), "core_reset": Out(1)} | ports)
 
-    def place_link(self, m: Module, ip: VendorIp, **wires) -> None:
-        """Place the IP, with ``wires`` to what its form has of its own."""
+    def lanes(self) -> dict[str, Signal]:
+        """Return the lanes' pins by the names that the IP gives them."""
+        return {
+            f"pci_exp_{way}{pole}": getattr(self, f"{way}_{pole}")
+            for way in ("rx", "tx")
+            for pole in "pn"
+        }
+
+    def place_reference(self, m: Module) -> dict[str, Signal]:
+        """Place the buffer of the reference clock; return the IP's two clocks by name."""
         m.submodules.refclk = REFCLK_BUFFER.place(
             I=self.refclk_p,
             IB=self.refclk_n,
@@ -82,26 +80,40 @@ class Link(Component):
             O=(gt := Signal(name="refclk_gt")),
             ODIV2=(half := Signal(name="refclk_half")),
         )
+        return {"sys_clk": half, "sys_clk_gt": gt}
+
+
+class RegisterLink(Link):
+    """Describes registers and interrupt that links for designs with AXI4-Lite have.
+
+    ``registers[0]`` are the design's, at 0; ``registers[1]`` the board's, at BASE. ``irq`` and
+    ``irq_ack`` are the core's (:class:`hdl.u280.interrupt_request.InterruptRequest`).
+    """
+
+    def __init__(self, params: PcieParams, ports: dict) -> None:
+        regions = ((0, max(LEAST_REGION, params.register_bits)), (BASE, BOARD_BITS))
+        self.decoder = axi_ip.crossbar("register_decoder", pcie_ip.REGISTER_BUS, regions)
+        registers = Out(pcie_ip.REGISTER_BUS).array(2)
+        super().__init__(params, {"irq": In(1), "irq_ack": Out(1), "registers": registers} | ports)
+
+    def place_link(self, m: Module, ip: VendorIp, **wires) -> None:
+        """Place XDMA's IP, with ``wires`` to what its form has of its own."""
         running = Signal()
         m.submodules.ip = ip.place(
-            sys_clk=half,
-            sys_clk_gt=gt,
+            **self.place_reference(m),
+            **self.lanes(),
             sys_rst_n=self.reset_n,
-            pci_exp_rxp=self.rx_p,
-            pci_exp_rxn=self.rx_n,
-            pci_exp_txp=self.tx_p,
-            pci_exp_txn=self.tx_n,
-            axi_aclk=self.clk,
+            axi_aclk=self.core_clk,
             axi_aresetn=running,
             usr_irq_req=self.irq,
             usr_irq_ack=self.irq_ack,
             **wires,
         )
-        m.d.comb += self.reset.eq(~running)
+        m.d.comb += self.core_reset.eq(~running)
 
     def place_on_bus(self, m: Module, name: str, ip: VendorIp, prefix: str = "", **wires) -> None:
         """Place a part of the interconnect, with the link's clock and reset."""
-        clocks = {f"{prefix}aclk": self.clk, f"{prefix}aresetn": ~self.reset}
+        clocks = {f"{prefix}aclk": self.core_clk, f"{prefix}aresetn": ~self.core_reset}
         m.submodules[name] = ip.place(**clocks, **wires)
 
     def decode(self, m: Module, bus) -> None:
@@ -110,8 +122,8 @@ class Link(Component):
         self.place_on_bus(m, "decoder", self.decoder, **wires)
 
 
-class PcieDma(Link):
-    """Moves data between the host and memories here, beside registers (:class:`Link`).
+class PcieDma(RegisterLink):
+    """Moves data between the host and memories here, beside registers (:class:`RegisterLink`).
 
     Byte addresses of DMA: HBM from 0, a model, if there is one, from MODEL_BASE on; others are
     answered by DECERR. ``hbm`` has bursts of up to 16 beats, ``model`` up to 256; both without
@@ -184,8 +196,8 @@ class PcieDma(Link):
         return m
 
 
-class PcieBridge(Link):
-    """Offers registers (:class:`Link`), and host memory at its own addresses through ``host``.
+class PcieBridge(RegisterLink):
+    """Offers registers (:class:`RegisterLink`), and host memory at its addresses through ``host``.
 
     ``host`` has no identifiers: what it answers is in order.
     """

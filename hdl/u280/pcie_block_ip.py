@@ -84,7 +84,7 @@ def stream_ports(name: str) -> tuple[VendorPort, ...]:
 #: Gives RQ, RC, CQ and CC, Gen3 x16. BAR 0 has registers; BAR 2 is the block's own, with the table
 #: of MSI-X and its pending bits, so that it hides no register.
 BLOCK = VendorIp(
-    name="pcie_block",
+    name="pcie4c_block",
     vlnv="xilinx.com:ip:pcie4c_uscale_plus:1.0",
     config=(
         ("mode_selection", "Advanced"),
@@ -113,10 +113,15 @@ BLOCK = VendorIp(
         ("PF0_INTERRUPT_PIN", "NONE"),
         ("pf0_bar0_enabled", "true"),
         ("pf0_bar0_type", "Memory"),
+        ("pf0_bar0_64bit", "false"),
+        ("pf0_bar0_prefetchable", "false"),
         ("pf0_bar0_scale", "Megabytes"),
         ("pf0_bar0_size", f"{BAR_MEGABYTES}"),
+        ("pf0_bar1_enabled", "false"),
         ("pf0_bar2_enabled", "true"),
         ("pf0_bar2_type", "Memory"),
+        ("pf0_bar2_64bit", "false"),
+        ("pf0_bar2_prefetchable", "false"),
         ("pf0_bar2_scale", "Kilobytes"),
         ("pf0_bar2_size", "64"),
         ("pf0_msi_enabled", "false"),

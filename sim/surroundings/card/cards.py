@@ -6,6 +6,7 @@ from typing import Any
 
 from gen.emission.emit import Emission, module_name
 from hdl.common.component import Component
+from hdl.u280.gather_board import GatherBoard
 from hdl.u280.mac_resets import MacResetsParams
 from hdl.u280.netsparse_switch_board import NetSparseSwitchBoard
 from hdl.u280.snic_board import SnicBoard
@@ -65,6 +66,7 @@ TOPS = {
     "netsparse_switch": QuickNetSparseSwitch,
     "gnn_switch": QuickGnnSwitch,
     "endpoint": QuickEndpoint,
+    "gather": GatherBoard,
 }
 CLOCKS = {"oscillator": 10_000, "pcie_refclk": 10_000, "qsfp_refclk": 6206}  #: periods in ps
 End = tuple[int, int]  #: an end of a fibre: number of the card, cage

@@ -89,6 +89,7 @@ def model_of(ip: VendorIp) -> str:
     if kind == "xdma":
         return dma(ip) if config["functional_mode"] == "DMA" else bridge(ip)
     models = {
+        "pcie4c_uscale_plus": block,
         "hbm": hbm,
         "cmac_usplus": cmac,
         "clk_wiz": clocks,
@@ -204,7 +205,16 @@ def hbm(ip: VendorIp) -> str:
     for name, flag in (("lateral", "far_{}"), ("unwritten", "missing_{} != 0")):
         bits = ", ".join(flag.format(k) if k in enabled else "1'b0" for k in reversed(range(32)))
         lines.append(f"  wire [31:0] {name} /* verilator public_flat_rd */ = {{{bits}}};")
-    return module(ip, ports, "\n".join(lines))
+    return module(ip, ports, "\n".join([*lines, PEEK]))
+
+
+#: lets a simulation look at a word of 32 bytes that was written; zero if it never was
+PEEK = """
+  logic [27:0] peek /* verilator public_flat_rw */ = 0;
+  logic [255:0] peeked /* verilator public_flat_rd */;
+  wire [39:0] peek_key = {card, 32'(peek)};
+  always @(posedge HBM_REF_CLK_0)
+    peeked <= card_stacks::words.exists(peek_key) != 0 ? card_stacks::words[peek_key] : '0;"""
 
 
 def hbm_ports(k: int) -> list[IpPort]:
@@ -294,15 +304,105 @@ def link(config: Mapping[str, str], ports: Sequence[IpPort]) -> str:
     the falling edge on: it hears what stood before the edge, and is heard after it.
     """
     rate = {"REFERENCE_MHZ": config["ref_clk_freq"].removesuffix("_MHz")}
-    lines = [placed("card_pcie", ports, link_ports(1), rate)]
+    core = placed("card_pcie", ports, link_ports(1), rate)
+    return "\n".join([core, host_says(ports, "axi_aclk")])
+
+
+def host_says(ports: Sequence[IpPort], clock: str) -> str:
+    """Return how what the host says reaches the ports, from the falling edge of ``clock`` on."""
+    lines = []
     for port in ports:
         if port.host and port.output:
             said = f"{port.name}_said"
+            bits = 1 if port.name.endswith("tready") else port.bits  # all bits of it are the same
+            value = f"{{{port.bits // bits}{{{said}}}}}"
             lines += [
-                f"  logic [{port.bits - 1}:0] {said} /* verilator public_flat_rw */ = 0;",
-                f"  always @(negedge axi_aclk) {port.name} <= {said};",
+                f"  logic [{bits - 1}:0] {said} /* verilator public_flat_rw */ = 0;",
+                f"  always @(negedge {clock}) {port.name} <= {value};",
             ]
     return "\n".join(lines)
+
+
+#: Lists inputs of the bare block that are told nothing here (PG213), and what each must be.
+BLOCK_TIED = [
+    (port, value)
+    for value, bits, names in (
+        (1, 2, "pcie_cq_np_req"),
+        (1, 1, "cfg_power_state_change_ack cfg_link_training_enable cfg_config_space_enable"),
+        (0, 1, "cfg_mgmt_write cfg_mgmt_read cfg_mgmt_debug_access cfg_msg_transmit"),
+        (0, 1, "cfg_err_cor_in cfg_err_uncor_in cfg_vf_flr_done cfg_hot_reset_in"),
+        (0, 1, "cfg_req_pm_transition_l23_ready cfg_pm_aspm_l1_entry_reject"),
+        (0, 1, "cfg_pm_aspm_tx_l0s_entry_disable cfg_interrupt_msi_tph_present"),
+        (0, 2, "cfg_interrupt_msi_tph_type cfg_interrupt_msix_vec_pending"),
+        (0, 3, "cfg_msg_transmit_type cfg_fc_sel cfg_interrupt_msi_attr"),
+        (0, 4, "cfg_mgmt_byte_enable cfg_flr_done cfg_interrupt_int cfg_interrupt_pending"),
+        (0, 5, "cfg_ds_device_number"),
+        (0, 8, "cfg_mgmt_function_number cfg_vf_flr_func_num cfg_ds_port_number"),
+        (0, 8, "cfg_ds_bus_number cfg_interrupt_msi_function_number cfg_interrupt_msi_tph_st_tag"),
+        (0, 10, "cfg_mgmt_addr"),
+        (0, 32, "cfg_mgmt_write_data cfg_msg_transmit_data"),
+        (0, 64, "cfg_dsn"),
+    )
+    for port in inputs(*names.split(), bits=bits)
+]
+BLOCK_LINK = [
+    *inputs("sys_clk", "sys_clk_gt", "sys_reset"),
+    *inputs("pci_exp_rxp", "pci_exp_rxn", bits=16),
+    *outputs("pci_exp_txp", "pci_exp_txn", bits=16),
+    *outputs("user_clk", "user_reset"),
+    *inputs("cfg_interrupt_msi_int", bits=8),
+    *inputs("cfg_interrupt_msix_int"),
+    *outputs("cfg_interrupt_msi_sent", "cfg_interrupt_msi_fail"),
+    *outputs("cfg_interrupt_msix_enable", bits=4),
+]
+#: widths of tuser, and whether the stream goes to the block
+BLOCK_STREAMS = {"rq": (137, True), "rc": (161, False), "cq": (183, False), "cc": (81, True)}
+
+
+def block_stream(name: str, user: int, to_block: bool) -> list[IpPort]:
+    """Return the ports of a stream of 512 bits of the bare block (PG213)."""
+    prefix = f"{'s' if to_block else 'm'}_axis_{name}_"
+    forward = {"tdata": 512, "tkeep": 16, "tlast": 1, "tuser": user, "tvalid": 1}
+    ready = IpPort(name=f"{prefix}tready", output=to_block, bits=4 if to_block else 1, host=True)
+    return [
+        *(
+            IpPort(name=prefix + signal, output=not to_block, bits=bits, host=True)
+            for signal, bits in forward.items()
+        ),
+        ready,
+    ]
+
+
+def block(ip: VendorIp) -> str:
+    """Model the bare block (PG213): the simulation's host drives its streams and its words.
+
+    Its clock is the host's too, while the reference runs. MSI-X is the block's own, and sent after
+    some cycles. An input without a use is what it should be, or the simulation ends.
+    """
+    config = dict(ip.config)
+    if config["MSI_X_OPTIONS"] != "MSI-X_Internal" or config["axisten_if_width"] != "512_bit":
+        raise ValueError(f"{ip.name}: only 512 bits with MSI-X of the block's own are modelled")
+    ports = [
+        *BLOCK_LINK,
+        *(port for port, _ in BLOCK_TIED),
+        *(one for name, of in BLOCK_STREAMS.items() for one in block_stream(name, *of)),
+        *(
+            IpPort(name=name, output=True, bits=bits, host=True)
+            for name, bits in (
+                *((f"pcie_rq_seq_num{k}", 6) for k in range(2)),
+                *((f"pcie_rq_seq_num_vld{k}", 1) for k in range(2)),
+                ("pcie_tfc_nph_av", 4),
+                ("cfg_max_payload", 2),
+                ("cfg_max_read_req", 3),
+            )
+        ),
+    ]
+    wrong = " || ".join(f"{port.name} != {value}" for port, value in BLOCK_TIED)
+    check = f"""  always @(posedge user_clk)
+    if (!user_reset && ({wrong})) $fatal(1, "%m: an unused input is not what it should be");"""
+    rate = {"REFERENCE_MHZ": config["REF_CLK_FREQ"].removesuffix("_MHz")}
+    core = placed("card_pcie_block", ports, BLOCK_LINK, rate)
+    return module(ip, ports, "\n".join([core, host_says(ports, "user_clk"), check]))
 
 
 MASTER_EXTRAS = ("lock", "cache", "prot")

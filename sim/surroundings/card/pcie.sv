@@ -60,6 +60,61 @@ module card_pcie #(
   end
 endmodule
 
+// Clock, reset, link and interrupts of AMD's bare block for PCI Express (PG213, "Clock and Reset
+// Interface", "MSI-X Interrupt Internal Interface").
+//
+// The host runs `ahead`; `user_clk` follows a picosecond later while the reference runs. `user_reset`
+// is high until the link is up, which is a while after `sys_reset` (active low) and as long as the
+// host's lanes are there, and while the host says so. An interrupt is asked for by a cycle of
+// `cfg_interrupt_msix_int` with one vector, and no other one before the block has said that it is sent.
+module card_pcie_block #(
+    parameter real REFERENCE_MHZ = 100.0,
+    parameter int LANES = 16
+) (
+    input logic sys_clk, sys_clk_gt, sys_reset,
+    input logic [LANES-1:0] pci_exp_rxp, pci_exp_rxn,
+    output logic [LANES-1:0] pci_exp_txp, pci_exp_txn,
+    output logic user_clk, user_reset,
+    input logic [7:0] cfg_interrupt_msi_int,
+    input logic cfg_interrupt_msix_int,
+    output logic cfg_interrupt_msi_sent, cfg_interrupt_msi_fail,
+    output logic [3:0] cfg_interrupt_msix_enable
+);
+  localparam int TRAIN = 100, MESSAGE = 20;
+  logic fabric, transceivers;
+  int trained = 0, waited = 0;
+  logic ahead  /* verilator public_flat_rw */ = 0;
+  logic reset  /* verilator public_flat_rw */ = 0;
+  logic enabled  /* verilator public_flat_rw */ = 0;  // MSI-X, by the host
+  int unsigned messages  /* verilator public_flat_rd */ = 0;
+
+  card_clock_check #(.MHZ(REFERENCE_MHZ)) fabric_check (.clk(sys_clk), .good(fabric));
+  card_clock_check #(.MHZ(REFERENCE_MHZ)) check (.clk(sys_clk_gt), .good(transceivers));
+  initial user_clk = 0;
+  always @(ahead) #1 user_clk = ahead & fabric & transceivers;
+  assign user_reset = trained != TRAIN || reset;
+  assign pci_exp_txp = {LANES{trained == TRAIN}};
+  assign pci_exp_txn = ~pci_exp_txp;
+  always @(posedge user_clk or negedge sys_reset)
+    if (!sys_reset || pci_exp_rxp != '1 || pci_exp_rxn != '0) trained <= 0;
+    else if (trained < TRAIN) trained <= trained + 1;
+
+  assign cfg_interrupt_msix_enable = {3'b0, enabled};
+  assign cfg_interrupt_msi_fail = 0;
+  initial cfg_interrupt_msi_sent = 0;
+  always @(posedge user_clk) begin
+    cfg_interrupt_msi_sent <= waited == MESSAGE;
+    if (waited != 0) waited <= waited == MESSAGE ? 0 : waited + 1;
+    if (waited == MESSAGE) messages <= messages + 1;
+    if (!user_reset && cfg_interrupt_msix_int) begin
+      if (!enabled) $fatal(1, "%m: an interrupt while the host has them off");
+      if (waited != 0) $fatal(1, "%m: an interrupt before the last one was sent");
+      if (!$onehot(cfg_interrupt_msi_int)) $fatal(1, "%m: no vector, or several");
+      waited <= 1;
+    end else if (!user_reset && cfg_interrupt_msi_int != 0) $fatal(1, "%m: a vector alone");
+  end
+endmodule
+
 // How many bridges a simulation has, each with a host of its own.
 package card_hosts;
   int hosts = 0;

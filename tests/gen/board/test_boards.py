@@ -7,16 +7,10 @@ from gen.errors import UserError
 from gen.settings import make_params
 from tests.gen.board.sample import DESIGN, CoreParams, SampleBoard
 
-#: Designs on the streams of a block for PCI Express, whose IP no board has as yet.
-WITHOUT_A_TOP = ("gather-engine",)
-
 
 def test_every_design_has_a_top_or_stands_in_one_that_has():
     for board in BOARDS.values():
         for name, design in designs().items():
-            if name in WITHOUT_A_TOP:
-                assert name not in board.designs
-                continue
             assert (name in board.designs) != (design.within in board.designs)
         assert board.constraints.is_dir()
 

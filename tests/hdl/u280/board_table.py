@@ -4,7 +4,7 @@ from tests.hdl.netlist_bench import Table
 
 #: clock and reset of a domain
 DOMAINS = {
-    "": ("pcie.clk", "sync_reset.reset"),
+    "": ("pcie.core_clk", "sync_reset.reset"),
     "apb_": ("board_clocks.clk_out2", "apb_reset.reset"),
     "hbm_": ("board_clocks.clk_out1", "hbm_reset.reset"),
 }
@@ -37,7 +37,7 @@ def board_table(board, ways):
     return table
 
 
-def add_clocks(table, memory):
+def add_clocks(table, memory, cages=True):
     domain_of = {"apb_reset": "apb_", "hbm_reset": "hbm_", "hbm_ports_reset": "hbm_"}
     domain_of["cages_apb_reset"] = "apb_"
     for path in table.seen:
@@ -51,11 +51,14 @@ def add_clocks(table, memory):
         if port.endswith(("clk", "rst")) and clock:
             table.add(path, clock if port.endswith("clk") else reset)
     table.wire(
-        sync_reset={"i": "pcie.reset"},
-        reset_to_cages={"i": "sync_reset.reset"},
+        sync_reset={"i": "pcie.core_reset"},
         apb_reset={"i": "~board_clocks.locked"},
-        cages_apb_reset={"i": "~board_clocks.locked"},
     )
+    if cages:
+        table.wire(
+            reset_to_cages={"i": "sync_reset.reset"},
+            cages_apb_reset={"i": "~board_clocks.locked"},
+        )
     if memory:
         table.wire(
             hbm_reset={"i": "~(board_clocks.locked & memory.complete)"},

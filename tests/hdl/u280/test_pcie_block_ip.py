@@ -46,7 +46,7 @@ def test_streams_to_the_block_have_a_ready_of_four_bits():
 )
 def test_settings_that_this_hardware_cannot_live_with_are_found(name, value, why):
     found = list(TABLE.check(BLOCK, dict(BLOCK.config) | {name: value}))
-    assert any(line.startswith(f"pcie_block: {why}") for line in found), found
+    assert any(line.startswith(f"pcie4c_block: {why}") for line in found), found
 
 
 def test_ports_are_those_of_its_form_of_interrupts():

@@ -1,0 +1,155 @@
+"""Brings AMD's bare block for PCI Express into the core's clock, which it gives."""
+
+from typing import Any
+
+from amaranth.hdl import Const, Module, Signal
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.bus_watch import BusTimer, BusTimerParams
+from hdl.pcie.completer import Completer
+from hdl.pcie.completer_params import CompleterParams
+from hdl.pcie.interrupt_sender import BLOCK_VECTORS, InterruptSender, InterruptSenderParams
+from hdl.pcie.requester import LIMITS
+from hdl.pcie.write_fence import NUMBERS
+from hdl.u280 import pcie_ip
+from hdl.u280.axi_wires import bus_wires, connect_bus
+from hdl.u280.pcie import PINS, Link, PcieParams, RegisterLink
+from hdl.u280.pcie_block_ip import (
+    BAR_BITS,
+    BLOCK,
+    DATA_BITS,
+    FUNCTIONS,
+    READY_BITS,
+    STREAMS,
+    TIED,
+    TO_BLOCK,
+)
+
+#: What a requester needs of the block: the largest reads and payloads, room at the host for reads,
+#: and which of its packets have got on.
+WORDS = {"limits": Out(LIMITS), "credits": Out(4), "numbers": Out(NUMBERS)}
+SILENCE = BusTimerParams(bits=12)  #: of a register: given up after 2 to 4 times 4,096 cycles
+
+
+class PcieBlock(Link):
+    """Gives the block's streams RQ, RC, CQ and CC as they are, its words, and its interrupts.
+
+    ``limits``, ``credits`` and ``numbers`` are those of a
+    :class:`hdl.pcie.requester.Requester`, the ports ``msix`` those of an
+    :class:`hdl.pcie.interrupt_sender.InterruptSender`.
+    """
+
+    vendor_ips = (BLOCK,)
+    clock = "ip/user_clk"
+
+    def __init__(self, params: None = None) -> None:
+        streams = {
+            name: In(stream) if name in TO_BLOCK else Out(stream)
+            for name, stream in STREAMS.items()
+        }
+        msix = {
+            "msix_enable": Out(1),
+            "msix_vector": In(BLOCK_VECTORS),
+            "msix_send": In(1),
+            "msix_sent": Out(1),
+            "msix_failed": Out(1),
+        }
+        super().__init__(params, streams | WORDS | msix)
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        enabled = Signal(FUNCTIONS)
+        m.submodules.ip = BLOCK.place(
+            **self.place_reference(m),
+            **self.lanes(),
+            sys_reset=self.reset_n,
+            user_clk=self.core_clk,
+            user_reset=self.core_reset,
+            **self.stream_wires(m),
+            pcie_tfc_nph_av=self.credits,
+            cfg_max_read_req=self.limits.read,
+            cfg_max_payload=self.limits.payload,
+            **{f"pcie_rq_seq_num{k}": said.number for k, said in enumerate(self.numbers)},
+            **{f"pcie_rq_seq_num_vld{k}": said.valid for k, said in enumerate(self.numbers)},
+            cfg_interrupt_msi_int=self.msix_vector,
+            cfg_interrupt_msix_int=self.msix_send,
+            cfg_interrupt_msi_sent=self.msix_sent,
+            cfg_interrupt_msi_fail=self.msix_failed,
+            cfg_interrupt_msix_enable=enabled,
+            **{name: Const(value, bits) for name, (bits, value) in TIED.items()},
+        )
+        m.d.comb += self.msix_enable.eq(enabled[0])
+        return m
+
+    def stream_wires(self, m: Module) -> dict[str, Any]:
+        """Return the wires of all streams; one bit of the block's ``tready`` is as good as four."""
+        wires: dict[str, Any] = {}
+        for name in STREAMS:
+            stream, to_block = getattr(self, name), name in TO_BLOCK
+            prefix = f"{'s' if to_block else 'm'}_axis_{name}_"
+            wires |= bus_wires(prefix, stream)
+            if to_block:
+                wires[f"{prefix}tready"] = ready = Signal(READY_BITS, name=f"{name}_ready")
+                m.d.comb += stream.tready.eq(ready[0])
+        return wires
+
+
+class PcieStreams(RegisterLink):
+    """Offers registers (:class:`RegisterLink`), and RQ and RC of the block for a requester.
+
+    Registers lie behind BAR 0, interrupts are MSI-X vector 0. ``limits``, ``credits`` and
+    ``numbers`` are those of a :class:`hdl.pcie.requester.Requester`; a design without one lets
+    ``rq`` be silent.
+    """
+
+    domains = ("sync",)
+    clock = f"block/{PcieBlock.clock}"
+
+    def __init__(self, params: PcieParams) -> None:
+        super().__init__(params, {"rq": In(STREAMS["rq"]), "rc": Out(STREAMS["rc"]), **WORDS})
+        self.vendor_ips = (*PcieBlock.vendor_ips, self.decoder)
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.block = block = PcieBlock()
+        for name, member in PINS.items():
+            inside, pin = getattr(block, name), getattr(self, name)
+            m.d.comb += inside.eq(pin) if member.flow == In else pin.eq(inside)
+        m.d.comb += [
+            self.core_clk.eq(block.core_clk),
+            self.core_reset.eq(block.core_reset),
+            *(getattr(self, name).eq(getattr(block, name)) for name in WORDS),
+        ]
+        connect(m, flipped(self.rq), block.rq)
+        connect(m, block.rc, flipped(self.rc))
+        self.answer(m, block)
+        self.interrupt(m, block)
+        return m
+
+    def answer(self, m: Module, block: PcieBlock) -> None:
+        """Answer the host's accesses to registers."""
+        registers = pcie_ip.REGISTER_BUS.create(path=("registers",))
+        m.submodules.timer = timer = BusTimer(SILENCE)
+        m.submodules.completer = completer = Completer(
+            CompleterParams(data_bits=DATA_BITS, address_bits=BAR_BITS)
+        )
+        connect(m, block.cq, completer.cq)
+        connect(m, completer.cc, block.cc)
+        connect_bus(m, completer.axil, registers)
+        self.decode(m, registers)
+        m.d.comb += [timer.limit.eq(Const(-1, SILENCE.bits)), completer.tick.eq(timer.tick)]
+
+    def interrupt(self, m: Module, block: PcieBlock) -> None:
+        """Send an interrupt for each request of the core's."""
+        m.submodules.interrupts = sender = InterruptSender(InterruptSenderParams())
+        before = Signal()
+        m.d.sync += before.eq(self.irq)
+        m.d.comb += [
+            sender.asks.eq(self.irq & ~before),
+            self.irq_ack.eq(sender.sent),
+            sender.enable.eq(block.msix_enable),
+            block.msix_vector.eq(sender.vector),
+            block.msix_send.eq(sender.send),
+            sender.sent.eq(block.msix_sent),
+            sender.failed.eq(block.msix_failed),
+        ]

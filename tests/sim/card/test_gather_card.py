@@ -1,0 +1,76 @@
+"""A card with the gather engine, whole, in a slot of a root complex that others wrote."""
+
+import cocotb
+import numpy as np
+
+from gen.board.boards import BOARDS
+from gen.settings import make_params
+from hdl.gather.engine import GatherEngine
+from hdl.gather.engine_params import COMPLETION_BYTES
+from hdl.gather.registers import IDENTITY
+from sim.gather.golden.engine import Outcome, WorkRequest, carry_out
+from sim.gather.golden.rows import Table
+from sim.surroundings.card.cards import CardsParams, simulate_cards
+from sim.surroundings.card.gather import CardGather
+from sim.surroundings.card.host import switch_on
+
+BOARD = BOARDS["u280"].designs["gather-engine"]
+ENGINE = make_params(BOARD.design.params_class, BOARD.settings_of("tiny"))
+CARDS = CardsParams(cards=(("gather", ENGINE),))
+IDXS, TABLE, HOST_BYTES = 0, 1 << 12, 1 << 16
+DEVICE_BYTES = 1 << 13
+
+
+def test_gather():
+    simulate_cards(CARDS, [GatherEngine(ENGINE)], __name__)
+
+
+def requests(memory):
+    """Two work requests of rows of other sizes; each has an idx that is not in its table."""
+    rng = np.random.default_rng(1)
+    made = []
+    for k, (row_bytes, count, destination) in enumerate([(1028, 3, 36), (60, 24, 4160)]):
+        table = Table(base=TABLE + 4 * k, rows=40, row_bytes=row_bytes, stride=row_bytes + 4)
+        idxs = rng.integers(table.rows, size=count)
+        idxs[1] = table.rows
+        place = IDXS + 1024 * k
+        memory[place : place + 4 * count] = idxs.astype("<u4").tobytes()
+        made.append(
+            WorkRequest(
+                idx_address=place,
+                count=count,
+                table=table,
+                idx_bytes=4,
+                destination=destination,
+                completion_address=HOST_BYTES - COMPLETION_BYTES * (k + 1),
+                tag=k + 7,
+            )
+        )
+    return made
+
+
+@cocotb.test(timeout_time=150, timeout_unit="us")
+async def the_host_finds_the_card_and_rows_come(dut):
+    host = bytearray(np.random.default_rng(2).bytes(HOST_BYTES))
+    asked = requests(host)
+    card = CardGather(dut.card_0, ENGINE, bytes(host))
+    found = cocotb.start_soon(card.begin())
+    await switch_on(dut)
+    await found
+    assert await card.registers.read("identity") == IDENTITY
+    wanted = np.zeros(DEVICE_BYTES, np.uint8)
+    for request in asked:
+        await card.submit(request)
+    for k, request in enumerate(asked):
+        told = await card.completed(request)
+        golden = carry_out(card.host(), wanted, request, ENGINE.idx_bits)
+        assert golden.outcome == Outcome.DONE
+        assert int(told["outcome"].value) == golden.outcome
+        assert golden.beyond == 1
+        assert (told["tag"], told["beyond"], told["failed"]) == (request.tag, 1, 0)
+        await card.pcie.interrupt(k, 5)
+    device = np.frombuffer(await card.device(0, DEVICE_BYTES), np.uint8)
+    different = np.flatnonzero(device != wanted)
+    assert not len(different), f"HBM differs from byte {different[0]:#x} on"
+    assert card.pcie.messages == len(asked)
+    assert not int(card.hbm.lateral.value)
