@@ -31,6 +31,7 @@ DESIGN = Design(
             examples=[
                 "ingather gather --table FILE.npy --idx FILE.npy -o build/gather",
                 "ingather gather --graph uk:rows=5000 --fan-outs 25,10 --order naive",
+                "ingather gather --engines 2 --memory-gigabytes 20",
             ],
             needs=["cocotbext.pcie", "matplotlib"],
         )

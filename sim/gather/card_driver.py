@@ -55,10 +55,20 @@ class CardDriver:
     """Writes a host's memory, submits work requests, waits for their completions.
 
     Addresses of a :class:`sim.gather.golden.engine.WorkRequest` count from where the host's memory
-    for the engine begins. ``interrupts`` counts those that the card has asked for.
+    for the engine begins. ``interrupts`` counts those that the card has asked for. A card
+    ``beside`` another is in the next slot of that one's host, with the same memory, of which
+    ``kind`` is the class.
     """
 
-    def __init__(self, dut: Any, params: CardParams, host: bytes) -> None:
+    def __init__(
+        self,
+        dut: Any,
+        params: CardParams,
+        host: bytes = b"",
+        *,
+        kind: Any = None,
+        beside: "CardDriver | None" = None,
+    ) -> None:
         self.dut, self.params = dut, params
         self.interrupts = 0
         dut.credits.value = MOST_CREDITS
@@ -66,9 +76,16 @@ class CardDriver:
         dut.msix_sent.value = dut.msix_failed.value = 0
         dut.settings.value = dut.access.value = dut.function_reset.value = 0
         self.model = HostModel(
-            dut, "rq", "rc", "cq", "cc", bars=[(BAR, BAR_BYTES)], max_payload_size=1024
+            dut,
+            *("rq", "rc", "cq", "cc"),
+            bars=[(BAR, BAR_BYTES)],
+            beside=beside and beside.model,
+            max_payload_size=1024,
         )
-        self.memory, self.base = self.model.memory(host)
+        if beside:
+            self.memory, self.base = beside.memory, beside.base
+        else:
+            self.memory, self.base = self.model.memory(host, kind)
         self.registers: Any = None
         cocotb.start_soon(self.answer_interrupts())
 
@@ -101,6 +118,11 @@ class CardDriver:
 
     async def submit(self, request: WorkRequest) -> None:
         """Put a work request into the engine's queue."""
+        await self.describe(request)
+        await self.registers.write(submit=1)
+
+    async def describe(self, request: WorkRequest) -> None:
+        """Write what a work request asks for, which is submitted next."""
         place, table = request.completion_address, request.table
         self.memory.mem[place : place + COMPLETION_BYTES] = bytes(COMPLETION_BYTES)
         await self.registers.write_wide(
@@ -118,7 +140,6 @@ class CardDriver:
             row_bytes=table.row_bytes,
             stride=table.stride,
         )
-        await self.registers.write(submit=1)
 
     async def completed(self, request: WorkRequest) -> dict[str, Any]:
         """Wait until host memory says what became of a request; return that."""

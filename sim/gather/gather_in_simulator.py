@@ -1,6 +1,7 @@
-"""Gathers on the card, and tells the session what its counters say."""
+"""Gathers on cards of one host, and tells the session what their counters say."""
 
 import pickle
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,26 +10,50 @@ from cocotb.triggers import ClockCycles
 
 from hdl.gather.engine_params import Outcome
 from sim.gather.card_driver import CardDriver
-from sim.gather.gather_session import HOST, REQUEST
-from sim.gather.surroundings.card_system import CardParams
+from sim.gather.gather_session import HOST, REQUESTS
+from sim.gather.golden.engine import WorkRequest
+from sim.gather.slots import SharedMemory, Slot
+from sim.gather.surroundings.cards_system import CardsParams
 from sim.gather.workload import GatherWorkload
+from sim.harness.clock import cycle
 from sim.harness.in_simulator import params_in_simulator, tell, workload_in_simulator
 
 
 @cocotb.test()
 async def gather(dut: Any) -> None:
-    """Carry out the one work request, and dump device memory behind it."""
-    params = params_in_simulator(CardParams)
+    """Carry out a work request on each card, all at once, and dump device memories behind it."""
+    params = params_in_simulator(CardsParams)
     asked = workload_in_simulator(GatherWorkload)
-    request = pickle.loads(Path(REQUEST).read_bytes())  # in the folder of the run
-    card = CardDriver(dut, params, Path(HOST).read_bytes())
-    dut.dump.value = 0
-    await card.begin()
-    await card.registers.write(most_reads=asked.most_reads)
-    await card.submit(request)
+    requests = pickle.loads(Path(REQUESTS).read_bytes())  # in the folder of the run
+    kind = partial(SharedMemory, bandwidth=asked.memory_gigabytes * 1e9)
+    cards = [CardDriver(Slot(dut, 0), params.card, Path(HOST).read_bytes(), kind=kind)]
+    cards += [
+        CardDriver(Slot(dut, number), params.card, beside=cards[0])
+        for number in range(1, params.cards)
+    ]
+    for card in cards:
+        card.dut.dump.value = 0
+        await card.begin()
+        await card.registers.write(most_reads=asked.most_reads)
+    tasks = [
+        cocotb.start_soon(carry_out(card, request))
+        for card, request in zip(cards, requests, strict=True)
+    ]
+    found = [await task for task in tasks]
+    first = min(one["begun"] for one in found)
+    for one in found:
+        one["begun"] -= first
+    for card in cards:
+        card.dut.dump.value = 1
+    await ClockCycles(dut.clk, 4)
+    tell(found)
+
+
+async def carry_out(card: CardDriver, request: WorkRequest) -> dict[str, Any]:
+    """Carry a request out; return the cycle of its begin, and the counters."""
+    await card.describe(request)
+    await card.registers.write(submit=1)
+    begun = cycle()
     completion = await card.completed(request)
     assert completion["outcome"] == Outcome.DONE, completion
-    counters = await card.counters()
-    dut.dump.value = 1
-    await ClockCycles(dut.clk, 4)
-    tell({"counters": counters})
+    return {"begun": begun, "counters": await card.counters()}

@@ -13,7 +13,8 @@ from hdl.gather.engine_params import CHUNK, COMPLETION_BYTES, GatherEngineParams
 from sim.gather.golden.engine import WorkRequest
 from sim.gather.golden.rows import Table, reads
 from sim.gather.picture import draw
-from sim.gather.surroundings.card_system import CardParams, CardSystem
+from sim.gather.surroundings.card_system import CardParams
+from sim.gather.surroundings.cards_system import CardsParams, CardsSystem
 from sim.gather.workload import Gathering, GatherWorkload, gathering
 from sim.golden.pcie_link import (
     BEST_CASE,
@@ -31,14 +32,14 @@ from sim.harness.verilate import Build
 from sim.surroundings.axi_ram import RAM_ARRAY, dump_file, ram_file
 
 PICTURE = "gather.png"
-RAM, DUMP = "device.bin", "gathered.bin"  #: device memory before and behind the gather
-HOST, REQUEST = "host.bin", "request.pickle"  #: the host's memory, and what it asks for
+RAM, DUMP = "device.bin", "gathered_{}.bin"  #: device memories before and behind the gather
+HOST, REQUESTS = "host.bin", "requests.pickle"  #: the host's memory, and what it asks for
 PAGE = 4096
 GUARD = 64  #: bytes of device memory behind the rows, which must not change
 GUARD_BYTE = 0xA5
 
 FIGURES = {
-    "cycles": "from the work request's begin to its completion",
+    "cycles": "from the first work request's begin to the last one's completion",
     "rows": "rows that were gathered",
     "row_bytes": "bytes of them all",
     "reads": "packets to the host: reads of rows and idxs",
@@ -48,9 +49,11 @@ FIGURES = {
     "request_bytes": "bytes on the link to the host, of reads",
     "efficiency": "share of the bytes on the link that is data of rows",
     "share_of_best": "efficiency as a share of that of completions of 256 bytes",
-    "bytes_per_second": "bytes of rows, at the clock",
-    "link_share": "share of the bandwidth of Gen3 x16 that the bytes on the link took",
-    "under_way": "mean requests under way",
+    "bytes_per_second": "bytes of rows, at the clock, of all engines",
+    "least_bytes_per_second": "those of the engine that had least, in its own cycles",
+    "link_share": "share of the bandwidth of Gen3 x16 that the bytes on a link took",
+    "memory_share": "share of the bandwidth of the host's memory that was read",
+    "under_way": "mean requests under way, of all engines",
     "idx_waits": "cycles in which a row could have been asked for, and there was no idx",
     "exact": "1 if every byte is NumPy's table[idx]",
 }
@@ -58,20 +61,22 @@ FIGURES = {
 
 @dataclass(frozen=True)
 class Places:
-    """Says what lies where in the host's memory: the idxs, the completion, the table."""
+    """Says what lies where in the host's memory: the idxs, a completion an engine, the table."""
 
     what: Gathering
     base: int  #: of the table, behind a multiple of 4,096
+    engines: int = 1
 
     @property
-    def completion(self) -> int:
-        """Return where the completion goes."""
+    def completions(self) -> int:
+        """Return where the completions go, one behind the other."""
         return -(-self.what.idxs.nbytes // COMPLETION_BYTES) * COMPLETION_BYTES
 
     @property
     def table(self) -> int:
         """Return where the table begins."""
-        return -(-(self.completion + COMPLETION_BYTES) // PAGE) * PAGE + self.base
+        behind = self.completions + self.engines * COMPLETION_BYTES
+        return -(-behind // PAGE) * PAGE + self.base
 
     def image(self) -> bytes:
         """Return the host's memory before the gather."""
@@ -80,25 +85,30 @@ class Places:
         image[self.table :] = self.what.table.tobytes()
         return bytes(image)
 
-    def request(self, order: int) -> WorkRequest:
-        """Return the work request."""
+    def requests(self, order: int) -> list[WorkRequest]:
+        """Return the work request of each engine."""
         rows, row_bytes = self.what.table.shape
-        return WorkRequest(
-            idx_address=0,
-            count=len(self.what.idxs),
-            table=Table(base=self.table, rows=rows, row_bytes=row_bytes, stride=row_bytes),
-            destination=0,
-            completion_address=self.completion,
-            idx_bytes=self.what.idxs.dtype.itemsize,
-            order=order,
-        )
+        idx_bytes = self.what.idxs.dtype.itemsize
+        counts = [len(share.idxs) for share in self.what.shares(self.engines)]
+        return [
+            WorkRequest(
+                idx_address=sum(counts[:number]) * idx_bytes,
+                count=count,
+                table=Table(base=self.table, rows=rows, row_bytes=row_bytes, stride=row_bytes),
+                destination=0,
+                completion_address=self.completions + number * COMPLETION_BYTES,
+                idx_bytes=idx_bytes,
+                order=order,
+            )
+            for number, count in enumerate(counts)
+        ]
 
 
 class GatherSession(MeasuringSession):
     """Gathers rows, compares every byte with NumPy, and every read with the golden model's."""
 
     workload = GatherWorkload
-    component = CardSystem
+    component = CardsSystem
     test_module = "sim.gather.gather_in_simulator"
     options = {"optimise": True, "extra_sources": [RAM_ARRAY]}
     counted = FIGURES
@@ -110,17 +120,18 @@ class GatherSession(MeasuringSession):
     def __init__(self, params: GatherEngineParams, asked: GatherWorkload) -> None:
         super().__init__(params, asked)
         self.what = gathering(asked)
-        self.places = Places(self.what, asked.base)
-        self.request = self.places.request(asked.order.code)
+        self.shares = self.what.shares(asked.engines)
+        self.places = Places(self.what, asked.base, asked.engines)
+        self.requests = self.places.requests(asked.order.code)
         rows, row_bytes = self.what.table.shape
         if rows >= 1 << params.idx_bits or row_bytes >= 1 << params.stride_bits:
             raise ValueError(
                 f"the build's table has less than {1 << params.idx_bits:,} rows of less than"
                 f" {1 << params.stride_bits:,} bytes, not {rows:,} of {row_bytes:,}"
             )
-        if self.row_bytes > 1 << params.address_bits:
+        if self.most_bytes > 1 << params.address_bits:
             raise ValueError(
-                f"{self.row_bytes:,} bytes of rows do not fit device memory of"
+                f"{self.most_bytes:,} bytes of rows do not fit device memory of"
                 f" address_bits={params.address_bits}"
             )
         self.shown: Result | None = None
@@ -132,14 +143,19 @@ class GatherSession(MeasuringSession):
         return [*asked.files, *([Path(asked.graph)] if asked.idx is None else [])]
 
     @classmethod
-    def hardware(cls, params: GatherEngineParams, asked: GatherWorkload) -> CardParams:
-        """Return an engine with its device memory."""
-        return CardParams(engine=params)
+    def hardware(cls, params: GatherEngineParams, asked: GatherWorkload) -> CardsParams:
+        """Return engines, each with a device memory."""
+        return CardsParams(card=CardParams(engine=params), cards=asked.engines)
 
     @property
     def row_bytes(self) -> int:
         """Return the bytes of all rows that are gathered."""
         return len(self.what.idxs) * self.what.table.shape[1]
+
+    @property
+    def most_bytes(self) -> int:
+        """Return the bytes of rows of the engine that has most of them."""
+        return len(self.shares[0].idxs) * self.what.table.shape[1]
 
     @property
     def title(self) -> str:
@@ -148,6 +164,7 @@ class GatherSession(MeasuringSession):
         return (
             f"{len(self.what.idxs):,} rows of {row_bytes:,} bytes, of {rows:,},"
             f" {self.asked.order.value}"
+            + (f", on {self.asked.engines} engines" if self.asked.engines > 1 else "")
         )
 
     def about(self) -> Iterator[str]:
@@ -157,10 +174,17 @@ class GatherSession(MeasuringSession):
     def plusargs(self, folder: Path) -> Sequence[str]:
         """Fill both memories, and name where device memory goes behind the run."""
         (folder / HOST).write_bytes(self.places.image())
-        (folder / REQUEST).write_bytes(pickle.dumps(self.request))
-        (folder / RAM).write_bytes(bytes([GUARD_BYTE]) * (self.row_bytes + GUARD))
+        (folder / REQUESTS).write_bytes(pickle.dumps(self.requests))
+        (folder / RAM).write_bytes(bytes([GUARD_BYTE]) * (self.most_bytes + GUARD))
         self.folder = folder.absolute()
-        return [ram_file(0, self.folder / RAM), dump_file(0, self.folder / DUMP)]
+        return [
+            argument
+            for number in range(self.asked.engines)
+            for argument in (
+                ram_file(number, self.folder / RAM),
+                dump_file(number, self.folder / DUMP.format(number)),
+            )
+        ]
 
     def run(
         self,
@@ -173,52 +197,72 @@ class GatherSession(MeasuringSession):
         (listener or Listener()).progress("gathering on the RTL")
         return super().run(simulator, folder, listener, clock_mhz)
 
-    def golden_reads(self) -> int:
-        """Return how many packets the golden model reads rows and idxs by."""
-        asked, request = self.asked, self.request
-        rows = reads(request.table, self.what.idxs.tolist(), asked.order.golden)
+    def golden_reads(self, engine: int = 0) -> int:
+        """Return how many packets the golden model of an engine reads rows and idxs by."""
+        asked, request, idxs = self.asked, self.requests[engine], self.shares[engine].idxs
+        rows = reads(request.table, idxs.tolist(), asked.order.golden)
         most = MOST_READ if asked.order.golden is merged else LINE
-        chunks = cut_at(request.idx_address, self.what.idxs.nbytes, CHUNK)
+        chunks = cut_at(request.idx_address, request.idx_address + idxs.nbytes, CHUNK)
         return len(rows) + sum(len(list(cut_at(a, b, most))) for a, b in chunks)
 
-    def difference(self, counters: dict[str, int], gathered: NDArray[np.uint8]) -> str:
-        """Return what is not as it must be, in a line; nothing if all is."""
-        wanted = self.what.wanted.ravel()
+    def difference(
+        self, counters: dict[str, int], gathered: NDArray[np.uint8], engine: int = 0
+    ) -> str:
+        """Return what of an engine is not as it must be, in a line; nothing if all is."""
+        share = self.shares[engine]
+        wanted = share.wanted.ravel()
         wrong = np.flatnonzero(gathered[: len(wanted)] != wanted)
         if len(wrong):
-            row, byte = divmod(int(wrong[0]), self.what.table.shape[1])
+            row, byte = divmod(int(wrong[0]), share.table.shape[1])
             return f"row {row} differs from table[idx] from byte {byte} on"
         if (gathered[len(wanted) :][:GUARD] != GUARD_BYTE).any():
             return "device memory was written behind the rows"
-        for name, value in (("rows", len(self.what.idxs)), ("reads", self.golden_reads())):
+        for name, value in (("rows", len(share.idxs)), ("reads", self.golden_reads(engine))):
             if counters[name] != value:
                 return f"counter {name} says {counters[name]:,}, the golden model {value:,}"
         return ""
 
+    def compared(self, found: Any) -> str:
+        """Return the first engine that has something wrong, and what."""
+        for engine, one in enumerate(found):
+            dump = self.folder / DUMP.format(engine)
+            gathered = np.frombuffer(dump.read_bytes(), np.uint8)
+            if difference := self.difference(one["counters"], gathered, engine):
+                return f"engine {engine}: {difference}" if len(found) > 1 else difference
+        return ""
+
     def result(self, found: Any, clock_hz: float) -> Result:
         """Return what the counters say, and whether every byte is NumPy's."""
-        counters = found["counters"]
-        gathered = np.frombuffer((self.folder / DUMP).read_bytes(), np.uint8)
-        difference = self.difference(counters, gathered)
+        difference = self.compared(found)
+        engines = [one["counters"] for one in found]
+        counters = {name: sum(one[name] for one in engines) for name in engines[0]}
+        cycles = max(one["begun"] + one["counters"]["cycles"] for one in found)
         link = counters["read_bytes"] + counters["completions"] * completion_bytes(0)
-        seconds = counters["cycles"] / clock_hz
+        seconds = cycles / clock_hz
         efficiency = self.row_bytes / link
+        alone = [
+            len(share.idxs) * share.table.shape[1] / one["cycles"] * clock_hz
+            for share, one in zip(self.shares, engines, strict=True)
+        ]
         figures = {name: float(counters[name]) for name in FIGURES if name in counters} | {
+            "cycles": float(cycles),
             "row_bytes": float(self.row_bytes),
             "link_bytes": float(link),
             "request_bytes": float(counters["reads"] * read_bytes()),
             "efficiency": efficiency,
             "share_of_best": efficiency / float(BEST_CASE),
             "bytes_per_second": self.row_bytes / seconds,
-            "link_share": link / seconds / LINK_BYTES,
-            "under_way": counters["under_way"] / counters["cycles"],
+            "least_bytes_per_second": min(alone),
+            "link_share": link / seconds / LINK_BYTES / len(engines),
+            "memory_share": counters["read_bytes"] / seconds / (self.asked.memory_gigabytes * 1e9),
+            "under_way": counters["under_way"] / cycles,
             "exact": float(not difference),
         }
         self.shown = Result(
             figures=figures,
             exact=not difference,
             difference=difference,
-            details={"counters": counters},
+            details={"counters": counters, "engines": engines, "bytes_per_second": alone},
         )
         return self.shown
 
@@ -244,5 +288,11 @@ class GatherSession(MeasuringSession):
             f"{f['read_bytes']:,.0f} bytes read of host memory, {f['under_way']:.1f} requests under"
             f" way on average, {f['idx_waits']:,.0f} cycles without an idx"
         )
+        if self.asked.engines > 1:
+            each = ", ".join(f"{one / 1e9:.2f}" for one in result.details["bytes_per_second"])
+            yield (
+                f"{each} GB/s of each engine by itself; {f['memory_share']:.1%} of the host's"
+                f" memory of {self.asked.memory_gigabytes:g} GB/s"
+            )
         if result.exact:
             yield "every byte equals NumPy's, every read the golden model's"

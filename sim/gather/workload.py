@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hdl.gather.params import MOST_ROW
+from sim.gather.surroundings.cards_system import MOST_CARDS
 from sim.golden import pcie_link
 from sim.harness.workload import Workload, setting
 from sim.workloads.files import read_unpacked
@@ -72,6 +73,18 @@ class GatherWorkload(Workload):
     most_reads: int = setting(
         0, "Let so many requests of reads be under way; 0: as many as there are tags.", least=0
     )
+    engines: int = setting(
+        1,
+        "Share the idxs between so many engines, each on a card and a link of its own.",
+        least=1,
+        most=MOST_CARDS,
+    )
+    memory_gigabytes: float = setting(
+        59.0,
+        "Let the host's memory carry so many gigabytes a second, of all engines together.",
+        least=0.1,
+        most=1000,
+    )
     base: int = setting(
         4,
         "Let the table begin so many bytes behind a multiple of 4,096.",
@@ -124,6 +137,10 @@ class Gathering:
         """Return what NumPy says, as it counts idxs: ``table[idx]``."""
         return self.table[self.idxs]
 
+    def shares(self, engines: int) -> "list[Gathering]":
+        """Return what each of so many engines gathers: consecutive idxs, about as many."""
+        return [Gathering(self.table, part) for part in np.array_split(self.idxs, engines)]
+
 
 def gathering(asked: GatherWorkload) -> Gathering:
     """Read or make table and idxs; raise ValueError for what is none, or does not fit."""
@@ -140,6 +157,8 @@ def gathering(asked: GatherWorkload) -> Gathering:
     else:
         rows = int(idxs.max()) + 1 if vertices is None else vertices
         table = rng.integers(0, 256, (rows, asked.row_bytes), dtype=np.uint8)
+    if len(idxs) < asked.engines:
+        raise ValueError(f"{len(idxs)} idxs are too few for {asked.engines} engines")
     if idxs.max() >= len(table):
         raise ValueError(
             f"idxs must be less than the {len(table):,} rows of the table: {idxs.max():,}"

@@ -54,11 +54,12 @@ class Wire:
 class HostModel:
     """The hardware under test in a slot of ``root``, by its ports of RQ and RC, or of CQ and CC.
 
-    A ``roomy`` host gives credits for requests without an end.
+    A ``roomy`` host gives credits for requests without an end. Hardware ``beside`` another is in
+    the next slot of the same host, which finds both when the other begins.
     """
 
-    def __init__(self, dut, *interfaces, bars=(), roomy=False, **options):
-        self.dut = dut
+    def __init__(self, dut, *interfaces, bars=(), roomy=False, beside=None, **options):
+        self.dut, self.beside = dut, beside
         if hasattr(dut, "numbers"):
             options |= Numbers(dut.numbers).wires()
         wide = len(getattr(dut, f"{interfaces[0]}_tdata")) == 512
@@ -76,7 +77,7 @@ class HostModel:
         )
         for bar, size in bars:
             self.device.functions[0].configure_bar(bar, size)
-        self.root = RootComplex()
+        self.root = beside.root if beside else RootComplex()
         for name in logging.root.manager.loggerDict:
             if name.startswith("cocotb."):
                 logging.getLogger(name).setLevel(logging.ERROR)
@@ -87,9 +88,12 @@ class HostModel:
                 credits.rx_initial_allocation = credits.rx_credits_allocated = 0
         self.slot.connect(self.device)
 
-    def memory(self, content: bytes) -> tuple[Any, int]:
-        """Return a part of the host's memory with ``content``, and its address."""
-        region = self.root.mem_pool.alloc_region(len(content))
+    def memory(self, content: bytes, kind: Any = None) -> tuple[Any, int]:
+        """Return a part of the host's memory with ``content``, and its address.
+
+        ``kind`` makes it of its size: plain memory unless it is told.
+        """
+        region = self.root.mem_pool.alloc_region(len(content), kind)
         region.mem[:] = content
         address: Any = region.get_absolute_address(0)
         return region, address
@@ -97,14 +101,17 @@ class HostModel:
     async def begin(self, read_size=2, payload=1):
         """Wait for the block, let the host find the card, and return it as the host sees it.
 
-        ``read_size`` and ``payload`` are codes of the largest ones: 128 bytes << code.
+        ``read_size`` and ``payload`` are codes of the largest ones: 128 bytes << code; a card
+        beside another has those of that.
         """
-        self.root.max_read_request_size, self.root.max_payload_size_supported = read_size, payload
-        self.root.max_payload_size = payload  # of what the root complex sends
-        await RisingEdge(self.dut.rst)
-        while self.dut.rst.value:
-            await RisingEdge(self.dut.clk)
-        await self.root.enumerate()
+        if not self.beside:
+            root = self.root
+            root.max_read_request_size, root.max_payload_size_supported = read_size, payload
+            root.max_payload_size = payload  # of what the root complex sends
+            await RisingEdge(self.dut.rst)
+            while self.dut.rst.value:
+                await RisingEdge(self.dut.clk)
+            await root.enumerate()
         found: Any = self.root.find_device(self.device.functions[0].pcie_id)
         await found.enable_device()
         await found.set_master()

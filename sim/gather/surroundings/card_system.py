@@ -1,9 +1,10 @@
 """Simulates a card with a gather engine: the engine and its device memory, apart from a host."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from amaranth.hdl import Module
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.lib.wiring import In, Member, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.gather.engine import GatherEngine
@@ -34,7 +35,7 @@ class CardSystem(Component):
     """Has the ports of a :class:`hdl.gather.engine.GatherEngine` to the block for PCI Express.
 
     ``settings``, ``access``, ``accessed``, ``dump`` and ``lost`` are those of device memory
-    (:class:`sim.surroundings.axi_ram.AxiRam`), which is the RAM number 0.
+    (:class:`sim.surroundings.axi_ram.AxiRam`), which is the RAM number ``index``, a constant.
     """
 
     def __init__(self, params: CardParams) -> None:
@@ -48,6 +49,7 @@ class CardSystem(Component):
             params,
             {
                 **self.outside,
+                "index": In(8),
                 "settings": In(params.ram.settings),
                 "access": In(params.ram.access),
                 "accessed": Out(params.ram.data_bits),
@@ -61,17 +63,13 @@ class CardSystem(Component):
         m.submodules.engine = engine = GatherEngine(self.params.engine)
         m.submodules.memory = memory = AxiRam(self.params.ram)
         for name, member in self.outside.items():
-            inside, port = getattr(engine, name), getattr(self, name)
-            if member.is_signature:
-                ends = (flipped(port), inside) if member.flow == In else (inside, flipped(port))
-                connect(m, *ends)
-            else:
-                m.d.comb += inside.eq(port) if member.flow == In else port.eq(inside)
+            lead_out(m, member, getattr(engine, name), getattr(self, name))
         for name, member in engine.m_axi.signature.members.items():
             ends = getattr(engine.m_axi, name), getattr(memory.axi, name)
             target, source = ends if member.flow == In else reversed(ends)
             m.d.comb += target.eq(source)
         m.d.comb += [
+            memory.index.eq(self.index),
             memory.settings.eq(self.settings),
             memory.access.eq(self.access),
             memory.dump.eq(self.dump),
@@ -79,3 +77,11 @@ class CardSystem(Component):
             self.lost.eq(memory.lost),
         ]
         return m
+
+
+def lead_out(m: Module, member: Member, inside: Any, port: Any) -> None:
+    """Make ``port`` of a component that of a part ``inside`` it, which has the same ``member``."""
+    if member.is_signature:
+        connect(m, *((flipped(port), inside) if member.flow == In else (inside, flipped(port))))
+    else:
+        m.d.comb += inside.eq(port) if member.flow == In else port.eq(inside)

@@ -39,6 +39,32 @@ def test_a_limit_of_reads_is_kept(simulator, tmp_path):
     assert found.figures["under_way"] <= 3
 
 
+def test_engines_share_the_host(tmp_path):
+    """Each has its part of the idxs; memory that is slower than their links is shared evenly."""
+    two = replace(ASKED, engines=2, idx_bytes=8)
+    simulator = GatherSession.build(GatherSession.hardware(PARAMS, two))
+    free = GatherSession(PARAMS, two).run(simulator, tmp_path / "free")
+    slow = GatherSession(PARAMS, replace(two, memory_gigabytes=1))
+    bound = slow.run(simulator, tmp_path / "bound")
+    assert [(one.exact, one.difference) for one in (free, bound)] == [(True, "")] * 2
+    assert [share.idxs.tolist() for share in slow.shares] == [
+        part.tolist() for part in np.array_split(slow.what.idxs, 2)
+    ]
+    rows = [one["rows"] for one in bound.details["engines"]]
+    assert rows == [len(share.idxs) for share in slow.shares]
+    assert free.figures["bytes_per_second"] > 2e9
+    assert 0.75 < bound.figures["memory_share"] <= 1
+    first, second = bound.details["bytes_per_second"]
+    assert 0.8 < first / second < 1.25
+    assert "GB/s of each engine by itself" in "\n".join(slow.summary(bound))
+    dump = tmp_path / "bound" / "gathered_1.bin"
+    content = bytearray(dump.read_bytes())
+    content[0] ^= 1
+    dump.write_bytes(content)
+    found = [{"counters": one} for one in bound.details["engines"]]
+    assert slow.compared(found) == "engine 1: row 0 differs from table[idx] from byte 0 on"
+
+
 def test_what_is_wrong_is_told(simulator, tmp_path):
     """The first byte that differs, bytes behind the rows, and counters."""
     session = GatherSession(PARAMS, ASKED)

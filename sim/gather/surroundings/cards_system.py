@@ -1,0 +1,63 @@
+"""Simulates several cards with gather engines, each with ports of its own to one host."""
+
+from dataclasses import dataclass, field
+
+from amaranth.hdl import Module
+
+from hdl.common.checks import check_range
+from hdl.common.component import Component
+from sim.gather.surroundings.card_system import CardParams, CardSystem, lead_out
+
+MOST_CARDS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardsParams:
+    """Sets how many cards there are, and the sizes of each."""
+
+    card: CardParams = field(default_factory=CardParams)
+    cards: int = 1  #: 1..4
+
+    def __post_init__(self) -> None:
+        check_range("cards", self.cards, 1, MOST_CARDS)
+
+    @property
+    def suffix(self) -> str:
+        """Return the end of the module's name: the cards, and their sizes."""
+        return f"{self.cards}_{self.card.suffix}"
+
+
+class CardsSystem(Component):
+    """Has the ports of a :class:`CardSystem` for each card, behind ``card_0``, ``card_1``, ...
+
+    A card's device memory is the RAM of its number.
+    """
+
+    def __init__(self, params: CardsParams) -> None:
+        members = dict(CardSystem(params.card).signature.members.items())
+        del members["index"]
+        self.outside = members
+        super().__init__(
+            params,
+            {
+                f"{prefix_of(card)}{name}": member
+                for card in range(params.cards)
+                for name, member in members.items()
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        for number in range(self.params.cards):
+            m.submodules[f"card_{number}"] = card = CardSystem(self.params.card)
+            m.d.comb += card.index.eq(number)
+            for name, member in self.outside.items():
+                lead_out(
+                    m, member, getattr(card, name), getattr(self, f"{prefix_of(number)}{name}")
+                )
+        return m
+
+
+def prefix_of(card: int) -> str:
+    """Return what the names of a card's ports begin with."""
+    return f"card_{card}_"
