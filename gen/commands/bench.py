@@ -20,12 +20,8 @@ EXAMPLE = "Example: python -m gen.commands.bench --only cycles --json build/benc
 
 Rows = list[Any]  #: rows of a bench: sim.bench.limits.Row
 
-#: What is measured of all designs alike, or of no design, by its name.
+#: What is measured of all designs alike, by its name.
 OF_ALL = {
-    "gather-rates": Bench(
-        title="Rows from host memory over PCI Express Gen3 x16, 1.5 us away, by 256 tags",
-        rows="sim.gather.bench.rates:rows",
-    ),
     "timing": Bench(
         title="Every design on its card: what its clock asks of its structure",
         rows="gen.commands.bench_timing:rows",

@@ -1,5 +1,6 @@
 """Describes how the GPU-oriented gather is reproduced: rows fetched from host memory over PCIe."""
 
+from gen.designs.design import Bench
 from gen.papers.paper import Paper
 
 PAPER = Paper(
@@ -8,4 +9,10 @@ PAPER = Paper(
     figures="sim.gather.reproduce.asked:FIGURES",
     reproduce="sim.gather.reproduce.report:reproduce",
     needs=["matplotlib"],
+    benches={
+        "gather-rates": Bench(
+            title="Gather: rows over PCI Express Gen3 x16, 1.5 us away, by 256 tags",
+            rows="sim.gather.bench.rates:rows",
+        )
+    },
 )
