@@ -16,9 +16,11 @@ from gen.commands.options import parameter, spelled, with_options
 from gen.designs.design import load
 from gen.errors import UserError, unknown
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
+from gen.output.heads import made_line
 from gen.packages import require
 from gen.papers.catalogue import find_paper, papers
 from gen.papers.paper import Paper
+from hdl.common.core_clock import CORE_MHZ
 
 
 def command() -> Any:
@@ -113,7 +115,7 @@ def execute(values: Mapping[str, Any]) -> None:
     console = Console(highlight=False)
     with written_whole(output) as folder:
         report = make(console, paper, values["only"] or paper.figure_names, asked, values["quick"])
-        files = report.write(folder)
+        files = report.write(folder, made_line([CORE_MHZ]))
         manifest = {"made_by": MADE_BY, "command": "reproduce", "files": files}
         (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
     console.print(summary(report.figures))

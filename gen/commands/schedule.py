@@ -173,6 +173,7 @@ def page_of(
             ),
             section("Jobs", part="jobs", rows=rows),
         ],
+        clocks_mhz=(),
     )
 
 

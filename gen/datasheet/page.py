@@ -14,7 +14,6 @@ from gen.datasheet.links import structure
 from gen.datasheet.prose import function_and_timing, paragraphs, to_html
 from gen.emission.emit import Emission, domain_ports
 from gen.guides.guide import as_html
-from gen.output.heads import own_version
 from gen.page.page import Section, environment, render
 from gen.settings import find_parameter, parameters
 from hdl.common.component import Component
@@ -45,7 +44,8 @@ def datasheet(
 
     ``settings`` are those that a user changed. ``resources`` is an estimate as ``ingather synth``
     writes it in JSON: ``total``, and ``modules`` with ``name`` and ``own``, each a mapping of
-    RESOURCES. ``guide`` is the programming guide, in Markdown. Equal arguments give equal text.
+    RESOURCES. ``guide`` is the programming guide, in Markdown. Equal
+    arguments give equal text on the same day, see :func:`gen.output.heads.made_line`.
     """
     top = emission.top
     component = top.component
@@ -56,7 +56,6 @@ def datasheet(
     changed = len(settings)
     values = {
         "top": top.name,
-        "version": own_version(),
         "mhz": CORE_MHZ,
         "about": first_line(docstring),
         "function": function,

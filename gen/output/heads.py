@@ -1,6 +1,8 @@
-"""Puts the licence and the version into the first line of each file that has comments."""
+"""Says in files what made them: licence and version in code, version, day and clock on pages."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import PurePath
 
@@ -24,6 +26,19 @@ def with_head(name: str, text: str | bytes) -> str | bytes:
     if comment is None or not isinstance(text, str):
         return text
     return f"{comment} SPDX-License-Identifier: {LICENCE}; made by ingather {own_version()}\n{text}"
+
+
+def made_line(clocks_mhz: Iterable[float] = ()) -> str:
+    """Return what stands on top of a page: the version, the day, and the clocks of its figures.
+
+    The day is that of SOURCE_DATE_EPOCH (seconds since 1970) if the environment has it, so that a
+    page can be made again byte for byte on another day; else it is today, in UTC.
+    """
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    day = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdigit() else datetime.now(UTC)
+    clocks = " and ".join(f"{mhz:g}" for mhz in sorted(set(clocks_mhz)))
+    parts = [f"ingather {own_version()}", f"{day.day} {day:%B %Y}"]
+    return ", ".join([*parts, f"clock {clocks} MHz"] if clocks else parts)
 
 
 def own_version() -> str:

@@ -31,7 +31,8 @@ def write_design(
 
     A component with registers has a function ``register_map`` of its parameters; one with known
     delays has a mapping ``latencies``. ``resources`` is an estimate for the datasheet, as
-    ``ingather synth`` gives it in JSON. Equal arguments write equal bytes; UserError if registers
+    ``ingather synth`` gives it in JSON. Equal arguments write equal bytes on the same
+    day, which the datasheet names, or with SOURCE_DATE_EPOCH; UserError if registers
     are to be described and the tools for that are not installed.
     """
     files: dict[str, str | bytes] = {

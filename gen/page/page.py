@@ -13,14 +13,16 @@ at the right), ``div.wide`` (scrolls sideways; around every table), ``.tiles`` o
 import math
 import re
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment
 from markupsafe import Markup
 
+from gen.output.heads import made_line
 from gen.page import templates
+from hdl.common.core_clock import CORE_MHZ
 
 HERE = Path(__file__).parent
 #: Plotly.js for plots with two axes (npm: plotly.js-cartesian-dist-min 4.1.1), made small by
@@ -50,16 +52,24 @@ def thousands(number: float | None) -> str:
     return f"{number:,.4g}" if number != int(number) and abs(number) < 1e4 else f"{number:,.0f}"
 
 
-def render(title: str, sections: Sequence[Section], *, plotly: bool = False) -> str:
+def render(
+    title: str,
+    sections: Sequence[Section],
+    *,
+    plotly: bool = False,
+    clocks_mhz: Iterable[float] = (CORE_MHZ,),
+) -> str:
     """Return the whole page; with ``plotly``, the library is in it once, compressed.
 
-    Scripts that draw wait for ``window.plotlyReady``. Equal arguments give equal text.
+    Below the title stand version, day and ``clocks_mhz``, the clocks of what is shown. Scripts
+    that draw wait for ``window.plotlyReady``. Equal arguments give equal text on the same day.
     """
     return (
         environment(HERE)
         .get_template("page.html.j2")
         .render(
             title=title,
+            made=made_line(clocks_mhz),
             sections=list(zip(anchors(sections), sections, strict=True)),
             contents=[Markup(section.html) for section in sections],
             style=Markup((HERE / "page.css").read_text(encoding="utf-8")),

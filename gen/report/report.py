@@ -18,6 +18,7 @@ from gen.report.run_section import run_section
 from gen.report.sources import Found
 from gen.report.sweep import Sweep
 from gen.report.sweep_section import sweep_section
+from hdl.common.core_clock import CORE_MHZ
 
 HERE = Path(__file__).parent
 TITLE = "Ingather: results"
@@ -86,7 +87,7 @@ class Parts:
 def report(found: Found) -> tuple[str, list[str]]:
     """Return the page, and a line for each file that is not in it.
 
-    Equal files give equal text. Raises UserError if all files are damaged.
+    Equal files give equal text on the same day. Raises UserError if all files are damaged.
     """
     parts = Parts(left_out=list(found.left_out))
     for sweep in found.sweeps:
@@ -98,7 +99,15 @@ def report(found: Found) -> tuple[str, list[str]]:
     if not parts.sections:
         raise UserError(parts.left_out[0])
     sections = [summary(parts), *parts.sections]
-    return render(TITLE, with_script(sections), plotly=True), parts.left_out
+    page = render(TITLE, with_script(sections), plotly=True, clocks_mhz=clocks(parts))
+    return page, parts.left_out
+
+
+def clocks(parts: Parts) -> set[float]:
+    """Return the clocks, in MHz, at which the page's figures are counted."""
+    runs = [content for results in parts.results.values() for _, content in results]
+    counted = [*(sweep.spec for sweep in parts.sweeps), *runs]
+    return {float(content.get("clock_mhz", CORE_MHZ)) for content in counted}
 
 
 def section_of(command: str) -> Together:

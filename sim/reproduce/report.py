@@ -19,17 +19,21 @@ class Report:
     method: str  #: how all figures were made, as Markdown
     figures: Sequence[Figure]
 
-    def write(self, folder: Path) -> list[str]:
-        """Tables, pictures and the page; their names."""
+    def write(self, folder: Path, made: str = "") -> list[str]:
+        """Write tables, pictures and the page, with ``made`` on its top; return their names."""
         files = [file for figure in self.figures for file in figure.write(folder)]
-        (folder / REPORT).write_text(self.page())
+        (folder / REPORT).write_text(self.page(made))
         return [REPORT, *files]
 
-    def page(self) -> str:
-        """What was reproduced, as Markdown: a line a figure, then each with all it says."""
+    def page(self, made: str = "") -> str:
+        """Return what was reproduced, as Markdown: a line a figure, then each with all it says.
+
+        ``made`` says what made the page, and when.
+        """
         lines = [
             f"# {self.title}: the paper's figures, reproduced",
             "",
+            *([f"*{made}*", ""] if made else []),
             self.method,
             "",
             "| figure | of the paper | statements that hold |",

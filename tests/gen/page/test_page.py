@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from gen.output.heads import made_line
 from gen.page import page
 from gen.page.page import PLOTLY, Section, environment, render, thousands
 
@@ -41,6 +42,12 @@ class Reader(HTMLParser):
     def handle_data(self, data):
         if self.tags and self.tags[-1] == "script" and self.scripts:
             self.scripts[-1] += data
+
+
+def test_version_day_and_clock_are_on_top():
+    head = render("t", [Section("One", "<p>clock</p>")]).partition("<header>")[2]
+    assert head.startswith(f"<h1>t</h1><p>{made_line([250])}</p></header>")
+    assert "MHz" not in render("t", [], clocks_mhz=())
 
 
 def test_a_page_of_sections():

@@ -95,3 +95,14 @@ def test_a_result_with_holes_is_left_out(tmp_path, kind):
     assert line.startswith(f"bad/{name} is damaged")
     assert "Left out:" in text
     assert '"good">1 of 1</b><span>runs of train' in text
+
+
+def test_clocks_of_all_figures_are_on_top(tmp_path):
+    folder = sample.everything(tmp_path / "all")
+    text, _ = report(find([folder]))
+    clocks = text.partition("</header>")[0].rpartition("clock ")[2]
+    assert clocks == "250 MHz</p>"
+    run = next(folder.rglob("result.json"))
+    run.write_text(run.read_text().replace('"clock_mhz": 250', '"clock_mhz": 300'))
+    text, _ = report(find([folder]))
+    assert "clock 250 and 300 MHz</p></header>" in text
