@@ -1,4 +1,7 @@
-"""Makes the part of the page about training runs: loss by epoch of RTL and both references."""
+"""Makes the part of the page about training runs: all over each other, then each by itself.
+
+The RTL's curves of all runs share a chart; each run also has one against both its references.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,7 +24,27 @@ def training_section(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
     """Make one part for all runs, each with its label."""
     template = environment(HERE).get_template("training.html.j2")
     rows = [(label, run, run["epochs"][-1], curves(run["epochs"])) for label, run in runs]
-    return Section("Training", template.render(runs=rows))
+    return Section("Training", template.render(runs=rows, overlaid=overlaid(runs)))
+
+
+def overlaid(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
+    """Return a plot of the RTL's loss, and one of its accuracy, with a curve for each run.
+
+    None for a single run, which has its own, and none of an accuracy that no run has.
+    """
+    if len(runs) < 2:
+        return {}
+    plots = {}
+    for kind in ("loss", "accuracy"):
+        traces = [
+            {"name": label, "mode": "lines+markers", **points(run["epochs"], f"rtl_{kind}")}
+            for label, run in runs
+            if run["epochs"][0][f"rtl_{kind}"] is not None
+        ]
+        longest = max(len(run["epochs"]) for _, run in runs)
+        if traces:
+            plots[kind] = figure(traces, axes(f"training {kind}", longest), height=26)
+    return plots
 
 
 def curves(epochs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -32,18 +55,26 @@ def curves(epochs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def plot(epochs: Sequence[Mapping[str, Any]], kind: str) -> Any:
     """Return a plot with a curve for each source."""
-    numbers = [epoch["epoch"] for epoch in epochs]
     tested = epochs[0]["rtl_test_loss"] is not None
     kinds = [kind, f"test_{kind}"] if tested else [kind]
     title = f"training and test {kind}" if tested else f"training {kind}"
     traces = [
-        {"x": numbers, "y": [epoch[f"{source}_{one}"] for epoch in epochs], **drawn(style, one)}
+        {**points(epochs, f"{source}_{one}"), **drawn(style, one)}
         for one in kinds
         for source, style in STYLES.items()
     ]
-    whole = {"tickmode": "linear", "dtick": max(1, len(epochs) // 10)}
-    axes = {"xaxis": {"title": {"text": "epoch"}, **whole}, "yaxis": {"title": {"text": title}}}
-    return figure(traces, axes, height=22)
+    return figure(traces, axes(title, len(epochs)), height=22)
+
+
+def points(epochs: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
+    """Return the points of a curve: ``name`` by epoch."""
+    return {"x": [epoch["epoch"] for epoch in epochs], "y": [epoch[name] for epoch in epochs]}
+
+
+def axes(title: str, epochs: int) -> dict[str, Any]:
+    """Return the axes of a plot by so many epochs, with at most about ten ticks."""
+    whole = {"tickmode": "linear", "dtick": max(1, epochs // 10)}
+    return {"xaxis": {"title": {"text": "epoch"}, **whole}, "yaxis": {"title": {"text": title}}}
 
 
 def drawn(style: Mapping[str, Any], kind: str) -> Mapping[str, Any]:

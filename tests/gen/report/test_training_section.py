@@ -66,3 +66,26 @@ def test_runs_stand_in_one_table():
     html = training_section([("one", sample.training()), ("two", sample.training())]).html
     assert html.index("<td>one</td>") < html.index("<td>two</td>")
     assert "<td>1,797 x 64</td>" in html
+
+
+def test_the_curves_of_all_runs_share_a_chart():
+    short, long = sample.training(2), sample.training(3)
+    loss, accuracy, *apart = figures(training_section([("one", short), ("two", long)]).html)
+    assert [(trace["name"], trace["x"]) for trace in loss["data"]] == [
+        ("one", [1, 2]),
+        ("two", [1, 2, 3]),
+    ]
+    assert loss["data"][1]["y"] == [epoch["rtl_loss"] for epoch in long["epochs"]]
+    assert accuracy["data"][0]["y"] == [epoch["rtl_accuracy"] for epoch in short["epochs"]]
+    assert len(apart) == 4
+
+
+def test_a_run_without_accuracy_is_in_the_chart_of_losses_alone():
+    linear = sample.training(2)
+    for epoch in linear["epochs"]:
+        epoch.update({name: None for name in epoch if name.endswith("accuracy")})
+    loss, accuracy, *_ = figures(
+        training_section([("one", linear), ("two", sample.training())]).html
+    )
+    assert [trace["name"] for trace in loss["data"]] == ["one", "two"]
+    assert [trace["name"] for trace in accuracy["data"]] == ["two"]
