@@ -1,45 +1,48 @@
 // Client units: from idxs to PRs, and from responses to host memory.
 #pragma once
 
+#include "addresses.h"
 #include "idx_filter.h"
 #include "pending_table.h"
 #include "work_queue.h"
 
 namespace client {
 
-constexpr Int START = 5;      // cycles from a request that is taken to the first ask for its idxs
-constexpr Int STARTS = 3;     // between two of these, at least
-constexpr Int ASKS = 2;       // from an ask that is taken to the next one
-constexpr Int GIVE = 7;       // from the last beat of a chunk to its first idx's lookup
-constexpr Int NO_FILTER = 2;  // from a lookup to its answer, without a filter
-constexpr Int MATCH = 7;      // from a response to its write
-constexpr Int SET = 2;        // from a property in host memory to its set
-constexpr Int FREE = 2;       // from a set bit to a free entry
-
-inline void free_entry(State &s, Client &client, Int pr) {
-    client.pending[pr % s.k.entries] = NONE;
-    --s.requests[s.prs[pr].request].open;
-}
+constexpr Int START = 5;     // cycles from a request that is taken to the first ask for its idxs
+constexpr Int STARTS = 3;    // between two of these, at least
+constexpr Int ASKS = 2;      // from an ask that is taken to the next one
+constexpr Int GIVE = 1;      // from the last beat of a chunk to its first idx's being given
+constexpr Int SET = 1;       // from a property in host memory to its set
+constexpr Int FREE = 2;      // from an entry's being given back to another idx's getting it
+constexpr Int ENDS = 2;      // from a request's end to its report
 
 // Free the entries that nobody needs any more.
 inline void free_entries(State &s, Client &client, List &list, Int t) {
-    while (list.count && s.prs[list.first].time <= t) free_entry(s, client, list.pop(s.prs));
+    while (list.count && s.prs[list.first].time <= t)
+        client.pending[list.pop(s.prs) % s.k.entries] = NONE;
+}
+
+// Give an entry back.
+inline void release(State &s, Int pr, List &list, Int t) {
+    s.prs[pr].time = t + FREE;
+    --s.requests[s.prs[pr].request].open;
+    list.push(s.prs, pr);
 }
 
 // Ask host memory for the next chunk of idxs.
 inline void ask(State &s, Int n, Client &client, Int t) {
     const Shape &k = s.k;
     const Request &request = s.requests[client.asking];
-    bool starts = client.asked == request.first;
+    bool starts = client.fetched == request.first;
     if (t < client.ask_time || t < request.begins + START) return;
     if (starts && t < client.start_time) return;
     if (starts) client.start_time = t + STARTS;
-    client.ask_address = request.address + k.idx_bytes * (client.asked - request.first);
+    client.ask_address = request.address + k.idx_bytes * (client.fetched - request.first);
     Int span = k.chunk_bytes - client.ask_address % k.chunk_bytes;
-    Int end = std::min(request.end, client.asked + span / k.idx_bytes);
-    client.ask_bytes = k.idx_bytes * (end - client.asked);
+    Int end = std::min(request.end, client.fetched + span / k.idx_bytes);
+    client.ask_bytes = k.idx_bytes * (end - client.fetched);
     client.chunks[(client.chunk + client.chunk_count++) % CHUNKS] = {end, NEVER};
-    client.asked = end;
+    client.fetched = end;
     client.ask_time = NEVER;
     if (end == request.end) ++client.asking;
     turns::ask(s.nodes[n].reads.turns, &client - &s.clients[n * k.clients]);
@@ -55,150 +58,197 @@ inline void fetch(State &s, Int n, Int unit, Int t) {
     turns::leave(node.reads.turns, unit);
 }
 
-// Take an entry and ask the filter.
-inline void enter(State &s, Int n, Client &client, Int need, Int entry, Int t) {
-    Int pr = (&client - s.clients.data()) * s.k.entries + entry;
-    Pr &one = s.prs[pr];
-    client.pending[entry] = need;
-    ++client.number;
-    one.need = need;
-    one.request = client.current;
-    ++s.requests[client.current].open;
-    idx_filter::Answer answer = {t + NO_FILTER, t};
-    if (s.k.filter) answer = idx_filter::look_up(s, n, client, need, t);
-    Int place = (client.lookup + client.lookup_count++) % s.k.lookup_slots;
-    client.lookups[place] = {pr, answer.time, answer.seen};
-    ++s.nodes[n].inside;
-}
-
-// Look at the next idx: is it remote, under way, or to be asked for?
-inline void consume(State &s, Int n, Client &client, Int t, bool blocked) {
-    Chunk &chunk = client.chunks[client.chunk];
-    ClientCounts &counts = client.counts;
-    if (t < chunk.time) {
-        ++counts.idx_stall;
-        return;
-    }
-    Int need = s.stream[client.position];
-    pending_table::Place place;
-    if (need != NONE) place = pending_table::look_up(s, client, need);
-    if (need == NONE) {
-        ++counts.local;
-    } else if (place.found != NONE) {
-        ++counts.coalesced;
-    } else if (place.free == NONE) {
-        ++counts.table_stall;
-        return;
-    } else if (client.lookup_count == s.k.lookup_slots || blocked) {
-        ++counts.filter_stall;
-        return;
-    } else {
-        enter(s, n, client, need, place.free, t);
-    }
-    ++counts.consumed;
-    if (++client.position == chunk.end) {
-        client.chunk = (client.chunk + 1) % CHUNKS;
-        --client.chunk_count;
-    }
-    if (client.position == s.requests[client.current].end) {
-        s.requests[client.current++].given = 1;
-        ++s.nodes[n].given;
-    }
-}
-
-// Free the entry of the oldest lookup if its bit is set; else a PR goes on its way.
+// Free the entry of the oldest result if its bit is set; else a PR goes on its way.
 inline void heed_filter(State &s, Int n, Client &client, Int t) {
-    const Lookup &lookup = client.lookups[client.lookup];
-    Node &node = s.nodes[n];
-    if (t < lookup.time) return;
-    if (s.k.filter && s.bit[s.prs[lookup.pr].need] <= lookup.seen) {
+    const Slot &result = client.results.items[0];
+    if (result.bit) {
         ++client.counts.filtered;
-        s.prs[lookup.pr].time = t + FREE;
-        client.released.push(s.prs, lookup.pr);
-        --node.inside;
-    } else if (client.sending.count == s.k.transmit) {
+        release(s, result.pr, client.released, t);
+        --s.nodes[n].inside;
+    } else if (client.transmitting == s.k.transmit) {
         ++client.counts.transmit_stall;
         return;
     } else {
         ++client.counts.prs;
-        s.prs[lookup.pr].time = t + s.k.solver;
-        client.sending.push(s.prs, lookup.pr);
-        ++node.sends;
+        s.prs[result.pr].time = t + s.k.solver;
+        ++client.transmitting;
+        s.nodes[n].solving.push(s.prs, result.pr);
     }
-    client.lookup = (client.lookup + 1) % s.k.lookup_slots;
-    --client.lookup_count;
+    client.results.pop(t);
+}
+
+// Let slots go whose answers have come: of a lookup to its result, of a set to its entry.
+inline void end_slots(State &s, Client &client, Int t) {
+    if (client.lookups.ends(t) && client.results.room(t))
+        client.results.push(client.lookups.pop(t));
+    if (client.ended != NONE) {
+        release(s, client.ended, client.freeing, t);
+    }
+    client.ended = client.sets.ends(t) ? client.sets.pop(t).pr : NONE;
+}
+
+// Give a lookup or a set a slot, and ask the filter, if there is one.
+inline void enter(State &s, Client &client, Slots &slots, Int pr, Int t) {
+    s.prs[pr].slot = slots.push(pr, s.k.filter ? NEVER : t);
+    s.prs[pr].sets = &slots == &client.sets;
+    if (s.k.filter) client.output.push(pr);
+}
+
+// Let the next set, or else the next new idx, into the LSQ; idxs that others have entries of go.
+inline void use_filter(State &s, Int n, Client &client, Int t) {
+    bool passes = !s.k.filter || client.output.room(t);
+    bool sets = client.writing.count && s.prs[client.writing.first].time <= t &&
+                client.sets.room(t);
+    if (sets && passes) {
+        Int pr = client.writing.pop(s.prs);
+        enter(s, client, client.sets, pr, t);
+    }
+    if (!client.looked.count) return;
+    Looked next = client.looked.items[0];
+    if (next.pr == NONE) {
+        ++client.counts.coalesced;
+        --s.requests[next.request].open;
+        --s.nodes[n].inside;
+        client.looked.pop(t);
+    } else if (client.lookups.room(t) && passes && !(sets && s.k.filter)) {
+        enter(s, client, client.lookups, client.looked.pop(t).pr, t);
+    } else {
+        ++client.counts.filter_stall;
+    }
+}
+
+// Look an idx up in the Pending PR Table: it has an entry, or gets one as soon as one is free.
+// One that has an entry, and could get none, takes two cycles.
+inline void look_up(State &s, Client &client, Int t) {
+    Idx &idx = client.looking;
+    pending_table::Place place = pending_table::look_up(s, client, idx.need);
+    if (!client.seen) client.found = place.found;
+    client.seen = 1;
+    bool hit = client.found != NONE;
+    if (place.free == NONE && !hit) ++client.counts.table_stall;
+    if ((place.free == NONE && !client.known) || !client.looked.room(t)) {
+        client.known = hit;
+        return;
+    }
+    if (hit) {
+        client.looked.push({NONE, idx.request});
+    } else {
+        Int pr = (&client - s.clients.data()) * s.k.entries + place.free;
+        client.pending[place.free] = idx.need;
+        s.prs[pr].need = idx.need;
+        s.prs[pr].request = idx.request;
+        client.looked.push({pr, idx.request});
+    }
+    client.seen = client.known = 0;
+    idx.need = EMPTY;
+}
+
+// Let idxs move on to the Pending PR Table; the node's own ones end before.
+inline void move_on(State &s, Int n, Client &client, Int t) {
+    if (client.looking.need != EMPTY) look_up(s, client, t);
+    if (client.looking.need == EMPTY && client.asked.need != EMPTY) {
+        std::swap(client.looking, client.asked);
+        ++client.number;
+    }
+    bool held = client.kept.need != EMPTY;
+    if (client.judged.need == NONE) {
+        ++client.counts.local;
+        --s.requests[client.judged.request].open;
+        --s.nodes[n].inside;
+        client.judged.need = EMPTY;
+    } else if (!held) {
+        std::swap(client.kept, client.judged);
+    }
+    if (client.asked.need == EMPTY) std::swap(client.asked, client.kept);
+    if (client.judged.need == EMPTY) std::swap(client.judged, client.waiting);
+}
+
+// Take the next idx, if the one before it has moved on.
+inline void consume(State &s, Int n, Client &client, Int t) {
+    if (client.given.need == EMPTY) {
+        ++client.counts.idx_stall;
+    } else if (client.waiting.need == EMPTY) {
+        ++client.counts.consumed;
+        ++s.nodes[n].inside;
+        Request &request = s.requests[client.current];
+        ++request.open;
+        client.waiting = {client.given.need, client.current};
+        client.given.need = EMPTY;
+        if (++client.taken == request.end) {
+            request.given = 1;
+            ++client.current;
+            ++s.nodes[n].given;
+        }
+    }
+    Chunk &chunk = client.chunks[client.chunk];
+    if (client.given.need != EMPTY || !client.chunk_count || t < chunk.time) return;
+    client.given.need = s.stream[client.position];
+    if (++client.position < chunk.end) return;
+    client.chunk = (client.chunk + 1) % CHUNKS;
+    if (client.chunk_count-- == CHUNKS) client.ask_time = std::max(client.ask_time, t + ASKS);
 }
 
 // A response has come: its property is to be written.
-inline void receive(State &s, Node &node, Int pr, Int t) {
+inline void receive(State &s, Node &node, Int pr) {
     Client &client = s.clients[pr / s.k.entries];
     ++client.counts.responses;
-    client.buffered += s.k.property_beats;
-    s.prs[pr].time = t + MATCH;
-    node.arriving.push(s.prs, pr);
+    client.came = pr;
+    ++node.matching;
 }
 
-// Offer properties to the way to host memory.
-inline void offer(State &s, Int n, Int t) {
-    Node &node = s.nodes[n];
-    while (node.arriving.count && s.prs[node.arriving.first].time <= t) {
-        Int pr = node.arriving.pop(s.prs), c = pr / s.k.entries;
-        s.clients[c].offered.push(s.prs, pr);
-        turns::ask(node.writes.turns, c - n * s.k.clients);
+// Let responses move on to their writes.
+inline void match(State &s, Node &node, Int unit, Client &client, Int t) {
+    Addresses &offers = client.offers;
+    bool goes = client.matched != NONE && t >= client.free && offers.move(t);
+    if (offers.inside || goes) addresses::move(s, offers, goes ? client.matched : NONE, t);
+    if (offers.found.count) turns::ask(node.writes.turns, unit);
+    if (goes) {
+        client.matched = NONE;
+        client.free = t + s.k.property_beats;
     }
+    if (client.matched == NONE) std::swap(client.matched, client.came);
 }
 
 // A property is taken: it is known when it is there.
 inline void write(State &s, Int n, Int unit, Int t) {
     Client &client = s.clients[n * s.k.clients + unit];
     Node &node = s.nodes[n];
-    Int pr = client.offered.pop(s.prs);
+    Int pr = addresses::take(s, client.offers, t);
     Int written = host_memory::write(s, node, t, s.address_of(pr), s.k.property_bytes);
-    client.buffered -= s.k.property_beats;
+    --node.matching;
     s.prs[pr].time = written + SET;
     client.writing.push(s.prs, pr);
-    if (!client.offered.count) turns::leave(node.writes.turns, unit);
-}
-
-// Set the bit of the property that was written first, if the LSQ has a slot for it.
-inline bool set_next(State &s, Int n, Client &client, Int t) {
-    if (!client.writing.count || t < s.prs[client.writing.first].time ||
-        t < client.set_free[client.set])
-        return false;
-    Int pr = client.writing.pop(s.prs);
-    Int done = t + NO_FILTER;
-    if (s.k.filter) done = idx_filter::set_bit(s, n, client, s.prs[pr].need, t);
-    client.set_done = std::max(done, client.set_done + 1);
-    client.set_free[client.set] = client.set_done;
-    client.set = (client.set + 1) % s.k.set_slots;
-    s.prs[pr].time = client.set_done + FREE;
-    client.freeing.push(s.prs, pr);
-    return true;
+    if (!client.offers.found.count) turns::leave(node.writes.turns, unit);
 }
 
 // Let the host be told of the oldest request if it is done.
 inline void end_oldest(State &s, Int n, Client &client, Int t) {
-    const Request &request = s.requests[client.oldest];
-    if (!request.given || request.open || t < client.report_time) return;
+    Request &request = s.requests[client.oldest];
+    if (!request.given || request.open) return;
+    request.ends = std::min(request.ends, t + ENDS);
+    if (t < request.ends || t < client.report_time) return;
     turns::ask(s.nodes[n].reports, &client - &s.clients[n * s.k.clients]);
 }
 
+// In each cycle what is ahead moves first, so that what is behind it finds room.
 inline void step(State &s, Int t) {
     for (Int c = 0; c < Int(s.clients.size()); ++c) {
         Client &client = s.clients[c];
         if (client.oldest == client.behind) continue;
         Int n = c / s.k.clients;
+        Node &node = s.nodes[n];
+        end_oldest(s, n, client, t);
         free_entries(s, client, client.released, t);
         free_entries(s, client, client.freeing, t);
-        bool sets = set_next(s, n, client, t);
-        if (client.lookup_count) heed_filter(s, n, client, t);
-        if (client.chunk_count)
-            consume(s, n, client, t, sets && s.k.filter);
-        else if (client.current != client.unsent)
-            ++client.counts.idx_stall;
-        if (client.chunk_count < CHUNKS && client.asking != client.unsent)
-            ask(s, n, client, t);
-        end_oldest(s, n, client, t);
+        if (client.results.count) heed_filter(s, n, client, t);
+        end_slots(s, client, t);
+        if (client.output.count && idx_filter::takes(client))
+            idx_filter::ask(s, node, client, client.output.pop(t), t);
+        idx_filter::hear(s, client, t);
+        use_filter(s, n, client, t);
+        move_on(s, n, client, t);
+        if (client.current != client.unsent) consume(s, n, client, t);
+        if (client.chunk_count < CHUNKS && client.asking != client.unsent) ask(s, n, client, t);
     }
 }
 

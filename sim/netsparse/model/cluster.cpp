@@ -35,7 +35,7 @@ void add_clients(State &s, const Arrays &from) {
     Int count = clients ? from.behind[clients - 1] : 0;
     for (Int r = 0; r < count; ++r) {
         const Int *row = from.requests + 3 * r;
-        s.requests.push_back({NONE, 0, row[0], row[1], row[2], NEVER, 0, 0, NEVER, 0});
+        s.requests.push_back({NONE, 0, row[0], row[1], row[2], NEVER, 0, 0, NEVER, 0, NEVER});
     }
     s.prs.resize(clients * k.entries);
     s.clients.resize(clients);
@@ -43,9 +43,10 @@ void add_clients(State &s, const Arrays &from) {
         Client &client = s.clients[c];
         client.unsent = client.asking = client.oldest = client.current = first;
         client.behind = from.behind[c];
-        client.asked = client.position = first < count ? s.requests[first].first : 0;
-        client.lookups.resize(k.lookup_slots);
-        client.set_free.resize(k.set_slots);
+        client.fetched = first < count ? s.requests[first].first : 0;
+        client.position = client.taken = client.fetched;
+        client.lookups.all.resize(k.lookup_slots);
+        client.sets.all.resize(k.set_slots);
         client.pending.assign(k.entries, NONE);
         client.near.resize(k.unit_rows);
     }
@@ -62,9 +63,11 @@ void add_nodes(State &s, const Arrays &from) {
             node.left += s.clients[c].behind - s.clients[c].unsent;
         node.reads.turns.chosen = node.writes.turns.chosen = k.clients + k.servers;
         node.reports.chosen = k.clients + k.servers;
+        node.sends.chosen = k.clients + k.servers - 1;
+        node.answers.chosen = k.servers - 1;
         node.reads.due.assign(k.host_requests, -1);
         node.writes.due.assign(k.host_requests, -1);
-        node.bank_free.resize(k.banks);
+        node.banks.resize(k.banks);
         node.line_ready.assign(k.filter_lines, NEVER);
         node.set_lines.resize(k.filter_sets);
         node.uplink = from.uplink[n];
@@ -143,7 +146,7 @@ State *model_new(const Arrays *from) {
     s->idx = from->idx;
     s->need_base = from->need_base;
     Int needs = from->need_base[s->k.nodes];
-    s->bit.assign(needs, NEVER);
+    s->bit.resize(needs);
     s->hash.resize(needs);
     std::transform(s->idx, s->idx + needs, s->hash.begin(), pending_table::hash);
     s->random ^= 0x9E3779B97F4A7C15ull * (s->k.seed + 1);
@@ -167,8 +170,8 @@ Int model_advance(State *s, Int end) {
             middle::step_pipes(*s, t);
         }
         maker::step(*s, t);  // a PR that comes as a packet expires joins it
-        network::step_forwarders(*s, t);
         network::step_links(*s, t);
+        network::step_forwarders(*s, t);
     }
     return s->cycle;
 }

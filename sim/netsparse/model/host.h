@@ -7,8 +7,8 @@
 namespace host {
 
 constexpr Int SUBMIT = 41;    // cycles in which a host writes a request, and reads if it was taken
-constexpr Int TAKEN = 38;     // from the first of its registers to the unit's taking it
-constexpr Int SEEN = 1;       // from a completion to the host's interrupt
+constexpr Int TAKEN = 37;     // from the first of its registers to the unit's taking it
+constexpr Int SEEN = 1;       // from an interrupt to when a host that looks sees it
 constexpr Int COMPLETE = 24;  // in which it reads a completion by registers
 constexpr Int DESCRIPTOR = 1; // in which it writes a descriptor
 constexpr Int TOLD = 3;       // from the beginning of a doorbell's write to the SNIC's knowing
@@ -19,8 +19,8 @@ constexpr Int LOOK = 8;       // between two looks that find none
 // Submit a client's next request, if it has one.
 inline bool submit(State &s, Int n, Client &client, Int t) {
     if (client.unsent == client.behind) return false;
-    s.requests[client.unsent++].begins = t + TAKEN;
-    ++s.nodes[n].submitted;
+    s.requests[client.unsent].begins = t + TAKEN;
+    s.nodes[n].coming.push(s.requests, client.unsent++);
     return true;
 }
 
@@ -57,7 +57,8 @@ inline Int take_completion(State &s, Int n, List &from) {
 inline void use_registers(State &s, Int n, Int t) {
     Node &node = s.nodes[n];
     if (node.round < s.k.commands) return submit_first(s, n, t);
-    if (node.completed.count && s.requests[node.completed.first].time + SEEN <= t) {
+    Int seen = node.host_time < t ? 0 : SEEN;  // at once if it waits for it
+    if (node.completed.count && s.requests[node.completed.first].time + seen <= t) {
         node.host_time = t + COMPLETE;
         Client &client = s.clients[take_completion(s, n, node.completed)];
         if (submit(s, n, client, node.host_time)) node.host_time += SUBMIT;
@@ -138,6 +139,7 @@ inline Int step(State &s, Int t) {
         Node &node = s.nodes[n];
         if (node.done) continue;
         ++busy;
+        work_queue::give(s, node, t);
         if (s.k.rings) work_queue::step_rings(s, node, t);
         if (t < node.host_time) continue;
         if (s.k.rings)

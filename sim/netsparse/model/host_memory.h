@@ -10,7 +10,7 @@ constexpr Int LINE = 128;
 constexpr Int SPLIT = 2;   // cycles from the arbiter to the splitter's first request, at least
 constexpr Int ANSWER = 3;  // from a beat of R to the unit
 constexpr Int DATA = 3;    // from a request at the port to `wvalid`
-constexpr Int DONE = 1;    // from B to the unit
+constexpr Int DONE = 2;    // from B to the unit
 
 // Where the request ends that begins at `at`, of an access from `first` to `end`.
 inline Int piece_end(const State &s, Int at, Int first, Int end) {

@@ -12,7 +12,7 @@ constexpr Int FROM_UNIT = 1;  // more for a PR of a SNIC's unit
 constexpr Int LEAVE = 10;     // from a packet's mark to its header
 constexpr Int QUEUE = 2;      // through an output queue of a switch
 constexpr Int EXPIRE = 1;     // from DelayCycles behind its first beat to a packet's expiring
-constexpr Int SETTLING = 13;  // in which no unit has an idx, before reads are flushed
+constexpr Int SETTLING = 14;  // in which no unit has an idx, before reads are flushed
 
 inline Int lines_of(Int bytes) { return (bytes - HEADER_BYTES + LINE - 1) / LINE; }
 

@@ -1,14 +1,15 @@
 // Links, and switches that only forward.
 #pragma once
 
+#include "turns.h"
 #include "maker.h"
 
 namespace network {
 
 constexpr Int LINK = 3;     // cycles that a link takes beside its latency
 constexpr Int SEEN = 2;     // from a packet's first beat at a link's end to its being counted
-constexpr Int FORWARD = 3;  // that a switch without middle pipes takes
-constexpr Int PACKETS = 2;  // that wait in such a switch for a link
+constexpr Int PORT = 2;     // through a port of a switch
+constexpr Int CROSS = 1;    // from there to the next link, in a switch without middle pipes
 
 // Free what a packet took where it was made; only the first link behind it does.
 inline void give_back(State &s, const Packet &packet) {
@@ -33,6 +34,7 @@ inline void start(State &s, Link &link, Int kind, Int t) {
     Int lasts = beats + s.stalled(s.k.in_stall, beats);
     link.free = t + lasts;
     link.turn = 1 - kind;
+    of.feed.last = t + lasts - 2;  // when its last beat has left the switch
     packet.time = std::max(t + way, of.out) + s.stalled(s.k.out_stall, 1);
     packet.ends = std::max(t + lasts - 1 + way, packet.time + beats - 1) +
                   s.stalled(s.k.out_stall, beats - 1);
@@ -59,30 +61,46 @@ inline void step_links(State &s, Int t) {
     }
 }
 
-// Pass the first packet of a port on, if its link has room.
-inline void forward(State &s, const Switch &by, LinkClass &from, Int kind, Int t) {
-    Int number = from.incoming.first;
-    Packet &packet = s.packets[number];
-    LinkClass &to = s.links[by.out[by.route[packet.dest]]].kinds[kind];
-    if (packet.time > t || to.outgoing.count == PACKETS) return;
-    from.incoming.pop(s.packets);
-    from.level -= packet.beats();
-    packet.room = NONE;
-    packet.time = t + FORWARD;
-    to.outgoing.push(s.packets, number);
+// The link that the first packet of a port goes on to, if it is there and none is still passing.
+inline Int next_link(const State &s, const Switch &by, const LinkClass &from, Int kind, Int t) {
+    if (!from.incoming.count) return NONE;
+    const Packet &packet = s.packets[from.incoming.first];
+    if (packet.time + PORT > t) return NONE;
+    if (from.way != NONE && s.links[from.way].kinds[kind].feed.last >= t) return NONE;
+    return by.out[by.route[packet.dest]];
+}
+
+// Pass packets of one class on to the links of a switch, in turn.
+inline void forward(State &s, Switch &by, Int kind, Int t) {
+    Int ports = by.in.size(), waiting = 0;
+    for (Int port = 0; port < ports; ++port) {
+        Int link = next_link(s, by, s.links[by.in[port]].kinds[kind], kind, t);
+        if (link == NONE) continue;
+        turns::ask(s.links[link].kinds[kind].feed, port);
+        ++waiting;
+    }
+    for (Int out = 0; out < ports && waiting; ++out) {
+        LinkClass &to = s.links[by.out[out]].kinds[kind];
+        if (!to.feed.waiting) continue;
+        Int port = turns::take(to.feed, 2, true, t);
+        to.feed.waiting = 0;
+        if (port == NONE) continue;
+        LinkClass &from = s.links[by.in[port]].kinds[kind];
+        Int number = from.incoming.pop(s.packets);
+        Packet &packet = s.packets[number];
+        from.level -= packet.beats();
+        from.way = by.out[out];
+        packet.room = NONE;
+        packet.time = t + CROSS;
+        to.feed.last = NEVER;  // until the link has begun with it
+        to.outgoing.push(s.packets, number);
+    }
 }
 
 // All switches without middle pipes.
 inline void step_forwarders(State &s, Int t) {
-    for (Int number = s.k.pipes ? s.k.racks : 0; number < s.k.switches; ++number) {
-        const Switch &by = s.switches[number];
-        Int ports = by.in.size();
-        for (Int kind : {READS, RESPONSES})
-            for (Int turn = 0; turn < ports; ++turn) {
-                LinkClass &from = s.links[by.in[(t + turn) % ports]].kinds[kind];
-                if (from.incoming.count) forward(s, by, from, kind, t);
-            }
-    }
+    for (Int number = s.k.pipes ? s.k.racks : 0; number < s.k.switches; ++number)
+        for (Int kind : {READS, RESPONSES}) forward(s, s.switches[number], kind, t);
 }
 
 }  // namespace network

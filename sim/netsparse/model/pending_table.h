@@ -46,11 +46,11 @@ struct Place {
 inline Place look_up(const State &s, const Client &client, Int need) {
     static const Rows rows;
     Int ways = std::min(s.k.entries, FIELD), count = s.k.entries / ways;
-    Int hashed = s.k.coalesce ? s.hash[need] : client.number % (FIELD * FIELD);
+    Int hashed = s.k.coalesce ? s.hash[need] : (client.number - 1) % (FIELD * FIELD);
     Place place;
     for (Int way = 0; way < ways; ++way) {
         Int entry = way * count + rows.of[hashed][way] % count;
-        if (client.pending[entry] == need && s.k.coalesce) return {entry, NONE};
+        if (client.pending[entry] == need && s.k.coalesce) place.found = entry;
         if (client.pending[entry] == NONE && place.free == NONE) place.free = entry;
     }
     return place;

@@ -15,7 +15,8 @@ enum Edge : Int { UNKNOWN, INNER, LAST };
 // A PR under way; its number is that of its client times the entries, plus its entry.
 struct Pr {
     Int next, time, need, request;
-    Int server;  // of its node, that reads its property
+    Int server;           // of its node, that reads its property
+    Int slot, sets, ones; // in the LSQ: is it a set, and what is known of its block
     Edge edge;
 };
 
@@ -34,12 +35,13 @@ struct Packet {
 struct Request {
     Int next, time, first, end, address, begins, open, given;
     Int come, consumer;  // with rings: its descriptor; descriptors that had come when it ended
+    Int ends;            // when its client can tell that it is done
 };
 
-// An arbiter: who waits, a bit each, and who is taken next.
+// An arbiter: who waits, a bit each, who is taken next, the cycle of the last packet's last beat.
 struct Turns {
     std::uint64_t waiting = 0;
-    Int chosen = 0;
+    Int chosen = 0, last = NONE;
 };
 
 // What a client counts, in the order in which `counts.py` names it.
@@ -52,39 +54,102 @@ struct Chunk {
     Int end, time;  // the idx behind it, and when its first idx can be looked at
 };
 
-struct Lookup {
-    Int pr, time, seen;  // when it is answered, when the bit was looked at
+constexpr Int EMPTY = -2;  // the place of an idx where there is none; NONE is one of the node's own
+
+// An idx on its way through a client, by what it needs.
+struct Idx {
+    Int need = EMPTY, request = NONE;
 };
 
+// An idx that was looked up: it has the entry of a PR, or NONE as another one has it.
+struct Looked {
+    Int pr, request;
+};
+
+// A slot of the LSQ, and when its answer came.
+struct Slot {
+    Int pr, answered, bit;
+};
+
+// Slots that are used in turn.
+struct Slots {
+    std::vector<Slot> all;
+    Int first = 0, count = 0, left = NONE;  // `left`: when one became free
+
+    bool room(Int t) const { return count + (left == t) < Int(all.size()); }
+
+    Int push(Int pr, Int answered) {
+        Int place = (first + count++) % Int(all.size());
+        all[place] = {pr, answered, 0};
+        return place;
+    }
+
+    bool ends(Int t) const { return count && all[first].answered < t; }
+
+    Slot pop(Int t) {
+        Slot slot = all[first];
+        first = (first + 1) % Int(all.size());
+        --count;
+        left = t;
+        return slot;
+    }
+};
+
+// Ones that a unit's own cache knows of a block of idxs.
 struct Near {
-    Int block = NONE, seen = 0, time = 0;  // ones that were set by `seen` are known from `time` on
+    Int block = NONE, ones = 0;
+};
+
+struct Bank {
+    Int turn = NONE;                 // whose request was the last one
+    Int last = NONE, before = NONE;  // when it was carried out, and the one before it
+    List answers;  // PRs
+};
+
+// PRs whose properties' addresses are found, and those that then wait for their way.
+struct Addresses {
+    Int stages[3] = {NONE, NONE, NONE}, inside = 0, popped = NONE;
+    List found;
+
+    bool move(Int t) const { return found.count + (popped == t) < 2; }
 };
 
 struct Client {
     Int unsent, asking, oldest, current, behind;  // requests, in order; `behind` the last one
-    Int asked, position;                          // idxs that were fetched, that were consumed
+    Int fetched, position, taken;                 // idxs that were asked for, given, consumed
     Int ask_time = 0, start_time = 0;             // when it may ask next, and for another request
     Int ask_address = 0, ask_bytes = 0;           // what it asks for
     Int report_time = 0;                          // when it may tell of another request's end
     Chunk chunks[CHUNKS] = {};
     Int chunk = 0, chunk_count = 0;
-    std::vector<Lookup> lookups;
-    Int lookup = 0, lookup_count = 0;
-    std::vector<Int> set_free;  // when each slot of a set is free
-    Int set = 0, set_done = 0;
+    Idx given, waiting, judged, kept, asked, looking;  // idxs, one behind another
+    Int found = NONE, known = 0, seen = 0;             // what is known of the last one of these
+    Register<Looked> looked;
+    Int ended = NONE;                // a set that came to its end a cycle ago
+    Register<Slot> results;
+    Slots lookups, sets;
+    Register<Int> output;           // PRs that are looked up or set in the filter
+    List near_answers, far;         // PRs
+    Int answer = NONE, answer_time = NONE, answer_bank = NONE, best_bank = NONE;  // of banks
+    Near fill;                      // what the unit's own cache is about to learn
+    Int fill_time = 0;
     std::vector<std::int32_t> pending;  // what each entry of the Pending PR Table is for, or NONE
-    Int number = 0;                     // of those that were entered
+    Int number = 0;                     // of lookups
     std::vector<Near> near;
-    List sending;              // PRs to be sent
-    List offered, writing;     // properties to be written, and those that are being written
-    Int buffered = 0;          // beats of properties that came and are to be written
+    List sending;              // PRs
+    Int transmitting = 0;      // PRs on their way to be sent, or that wait for that
+    Int came = NONE, matched = NONE, free = 0;  // responses; when the next one can go on
+    Addresses offers;          // of properties to be written
+    List writing;              // those that are being written
     List freeing, released;    // entries that are soon free: their bits were set, or they had none
     ClientCounts counts = {};
 };
 
 struct Server {
-    Int room = 0, heads = 0, served = 0;
-    List asks, answers;  // PRs
+    Int room = 0, returning = 0, enough = 1, heads = 0, served = 0;
+    Int waiting = NONE, judged = NONE;
+    Addresses asks;
+    List answers;        // PRs
 };
 
 // An in-order bus to host memory, and the way to it.
@@ -102,12 +167,16 @@ struct Bus {
 struct Node {
     Int host_time = 0, round = 0, unit = 0, left = 0, done = 0;  // its host
     Int submitted = 0, given = 0, inside = 0, quiet = 0;         // requests; PRs that may come
-    Int sends = 0, answers = 0;                                  // PRs that wait
-    Int send_turn = 0, serve_turn = 0, answer_turn = 0, answer_time = 0;
+    Turns sends, answers;                                        // of clients, of servers
+    Int serve_turn = NONE;
     Bus reads, writes;
-    std::vector<Int> bank_free, line_ready, set_lines;  // of the idx filter
-    List asking;                             // reads that wait for a server
-    List seeking, arriving;                  // PRs on their way to be asked for, to be written
+    std::vector<Bank> banks;                 // of the idx filter
+    std::vector<Int> line_ready, set_lines;
+    Int far = 0, near = 0;                   // requests for banks; answers of banks
+    Int waits = NONE, responds = NONE;       // a read, and a response, that wait for a unit
+    List solving;                            // PRs on their way to be sent,
+    List reading;                            // to be answered
+    Int matching = 0;                        // responses until their writes
     Turns reports;                           // of units whose oldest request has ended
     List completed;                          // requests whose end waits for the host, or its ring
     // With rings, of the host: requests to be written, those written that the SNIC has not asked
@@ -156,6 +225,8 @@ struct Taker {
 struct LinkClass {
     List outgoing, incoming;  // packets
     Int level = 0, out = 0;   // beats on it and behind it; when its end is free
+    Int way = NONE;           // the link that its last packet went on to
+    Turns feed;               // ports of the switch that it comes from
     Int packets = 0, bytes = 0;
 };
 
@@ -199,7 +270,7 @@ struct State {
     const std::int32_t *stream = nullptr, *owner = nullptr;
     const Int *idx = nullptr, *need_base = nullptr;
     std::vector<std::uint8_t> hash;  // of the idx, by need
-    std::vector<Int> bit;  // cycle in which the filter's bit is set, by need
+    std::vector<std::uint8_t> bit;   // of the filter, by need
     std::vector<Pr> prs;
     std::vector<Packet> packets;
     List spare;

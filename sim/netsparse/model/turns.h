@@ -10,15 +10,30 @@ inline void ask(Turns &turns, Int one) { turns.waiting |= std::uint64_t(1) << on
 
 inline void leave(Turns &turns, Int one) { turns.waiting &= ~(std::uint64_t(1) << one); }
 
-// Who is taken in this cycle, if what is behind is `ready`, or NONE.
-inline Int take(Turns &turns, bool ready) {
-    Int one = turns.chosen;
-    bool comes = turns.waiting >> one & 1;
-    if (comes && !ready) return NONE;
+// Who is taken in this cycle with a packet of `beats`, if what is behind is `ready`, or NONE. The
+// choice moves on when a packet ends, or when nothing is under way.
+inline Int take(Turns &turns, Int beats, bool ready, Int t) {
+    Int one = turns.chosen, taken = NONE;
+    if (turns.last < t && turns.waiting >> one & 1) {
+        if (!ready) return NONE;
+        taken = one;
+        turns.last = t + beats - 1;
+    }
     std::uint64_t others = turns.waiting & ~(std::uint64_t(1) << one);
+    if (turns.last > t || !others) return taken;
     std::uint64_t above = others & (~std::uint64_t(0) << one);
-    if (others) turns.chosen = __builtin_ctzll(above ? above : others);
-    return comes ? one : NONE;
+    turns.chosen = __builtin_ctzll(above ? above : others);
+    return taken;
+}
+
+// The next one of `count` behind `last` who waits, or NONE: an arbiter that chooses at once.
+template <typename Waits>
+Int next(Int last, Int count, Waits waits) {
+    for (Int turn = 1; turn <= count; ++turn) {
+        Int place = (last + turn) % count;
+        if (waits(place)) return place;
+    }
+    return NONE;
 }
 
 }  // namespace turns

@@ -24,7 +24,7 @@ inline Int rings(const State &s) { return s.k.clients + s.k.servers; }
 inline void report(State &s, Int n, Int t) {
     Node &node = s.nodes[n];
     if (!node.reports.waiting) return;
-    Int unit = turns::take(node.reports, true);
+    Int unit = turns::take(node.reports, 1, true, t);
     if (unit == NONE) return;
     Client &client = s.clients[n * s.k.clients + unit];
     turns::leave(node.reports, unit);
@@ -34,13 +34,17 @@ inline void report(State &s, Int n, Int t) {
     node.completed.push(s.requests, client.oldest++);
 }
 
-// Ask for the next descriptor, if there is one and room for it: in every second cycle the SNIC
-// looks.
-inline void ask(State &s, Node &node, Int t) {
-    while (node.coming.count && s.requests[node.coming.first].time + GIVES <= t) {
+// Count requests that units have taken.
+inline void give(State &s, Node &node, Int t) {
+    while (node.coming.count && s.requests[node.coming.first].begins < t) {
         node.coming.pop(s.requests);
         ++node.submitted;
     }
+}
+
+// Ask for the next descriptor, if there is one and room for it: in every second cycle the SNIC
+// looks.
+inline void ask(State &s, Node &node, Int t) {
     if (t < node.ask_time || (t - node.ask_time) % LOOKS) return;
     if (!node.written.count || s.requests[node.written.first].time + ASK > t) return;
     if (node.coming.count == s.k.descriptors) return;
