@@ -82,12 +82,11 @@ inline void ring_doorbell(Node &node, Int t) {
     ++node.doorbells;
 }
 
-// Write descriptors of requests that are due, as many as the ring has places for; then ring the
-// doorbell.
-inline void write_descriptors(State &s, Node &node, Int t) {
+// Write descriptors of requests that are due, as many as the ring has places for, then ring the
+// doorbell; whether there were any.
+inline bool write_descriptors(State &s, Node &node, Int t) {
     Int count = std::min(node.due.count, s.k.rings - (node.produced - node.consumed));
-    node.host_time = t;
-    if (!count) return;
+    if (!count) return false;
     node.produced += count;
     ring_doorbell(node, t + DESCRIPTOR * count);
     while (count--) {
@@ -95,19 +94,33 @@ inline void write_descriptors(State &s, Node &node, Int t) {
         s.requests[request].time = node.told_time;
         node.written.push(s.requests, request);
     }
+    return true;
 }
 
-// The host has read all entries that there are: it tells so if these are many, writes the requests
-// that they have made room for, and looks again, a while later if there were none.
+// The host has found no more entries: it tells so if those that it read are many, writes the
+// requests that they have made room for, and looks again, a while later if there were none.
 inline void end_look(State &s, Node &node, Int t) {
-    node.host_time = t;
-    if (node.entries_read - node.told > s.k.rings / 2) ring_doorbell(node, t);
-    if (!node.found) {
-        node.host_time += LOOK;
+    if (node.entries_read - node.told > s.k.rings / 2) return ring_doorbell(node, t);
+    node.looks = RESTS;
+    if (!node.found) node.host_time = t + LOOK;
+    if (node.found) write_descriptors(s, node, t);
+    node.found = 0;
+}
+
+// Read the next entry of the ring, if it is there.
+inline void read_entry(State &s, Int n, Int t) {
+    Node &node = s.nodes[n];
+    node.looks = READS_ENTRIES;
+    node.host_time = t + ENTRY;
+    if (!node.entries.count || s.requests[node.entries.first].time > t) {
+        node.looks = ENDS;
         return;
     }
-    node.found = 0;
-    write_descriptors(s, node, node.host_time);
+    const Request &request = s.requests[node.entries.first];
+    node.consumed = request.consumer;
+    ++node.entries_read;
+    ++node.found;
+    make_due(s, n, take_completion(s, n, node.entries));
 }
 
 // What a host with rings does next: it reads entries until there is none.
@@ -115,21 +128,14 @@ inline void use_rings(State &s, Int n, Int t) {
     Node &node = s.nodes[n];
     if (node.round < s.k.commands) {
         while (node.round < s.k.commands) make_due(s, n, next_first(s, n));
-        write_descriptors(s, node, t);
-        if (node.host_time > t) return;
+        if (write_descriptors(s, node, t)) return;
     }
-    if (!node.left && !node.found) {
+    if (node.looks == ENDS) end_look(s, node, t);
+    if (node.host_time > t) return;
+    if (node.looks == READS_ENTRIES || node.left)
+        read_entry(s, n, t);
+    else
         node.done = t;
-        return;
-    }
-    if (!node.entries.count || s.requests[node.entries.first].time > t)
-        return end_look(s, node, t + ENTRY);
-    const Request &request = s.requests[node.entries.first];
-    node.consumed = request.consumer;
-    ++node.entries_read;
-    ++node.found;
-    make_due(s, n, take_completion(s, n, node.entries));
-    node.host_time = t + ENTRY;
 }
 
 // The number of hosts that have not ended.

@@ -164,6 +164,9 @@ struct Bus {
     Int requests = 0, properties = 0;
 };
 
+// What a host does with the completion ring: nothing, it reads entries, or it has found no more.
+enum Look : Int { RESTS, READS_ENTRIES, ENDS };
+
 struct Node {
     Int host_time = 0, round = 0, unit = 0, left = 0, done = 0;  // its host
     Int submitted = 0, given = 0, inside = 0, quiet = 0;         // requests; PRs that may come
@@ -184,6 +187,7 @@ struct Node {
     // those that it has found at once, those that it told of last and before, and since when.
     List due, written, entries;
     Int produced = 0, consumed = 0, entries_read = 0, found = 0;
+    Look looks = RESTS;
     Int told = 0, told_before = 0, told_time = 0, doorbells = 0;
     // Of the SNIC: requests whose descriptors come, when it may ask for another one, how many it
     // asked for, when the last one went to its unit; the entry that is to be written, and when,
