@@ -35,7 +35,7 @@ void add_clients(State &s, const Arrays &from) {
     Int count = clients ? from.behind[clients - 1] : 0;
     for (Int r = 0; r < count; ++r) {
         const Int *row = from.requests + 3 * r;
-        s.requests.push_back({NONE, 0, row[0], row[1], row[2], NEVER, 0, 0, NEVER, 0, NEVER});
+        s.requests.push_back({NONE, 0, row[0], row[1], row[2], NEVER, 0, 0, 0, NEVER});
     }
     s.prs.resize(clients * k.entries);
     s.clients.resize(clients);
@@ -65,6 +65,7 @@ void add_nodes(State &s, const Arrays &from) {
         node.reports.chosen = k.clients + k.servers;
         node.sends.chosen = k.clients + k.servers - 1;
         node.answers.chosen = k.servers - 1;
+        node.descriptors.resize(k.descriptors);
         node.reads.due.assign(k.host_requests, -1);
         node.writes.due.assign(k.host_requests, -1);
         node.banks.resize(k.banks);

@@ -34,7 +34,7 @@ struct Packet {
 // A work request: its idxs are numbers `first` to below `end`. Its unit takes it at `begins`.
 struct Request {
     Int next, time, first, end, address, begins, open, given;
-    Int come, consumer;  // with rings: its descriptor; descriptors that had come when it ended
+    Int consumer;  // with rings: descriptors that had come when its entry was made
     Int ends;            // when its client can tell that it is done
 };
 
@@ -164,6 +164,11 @@ struct Bus {
     Int requests = 0, properties = 0;
 };
 
+// A descriptor that a SNIC asked for: when it came, and when it went to its unit.
+struct Descriptor {
+    Int come = -1, given = -2;
+};
+
 // What a host does with the completion ring: nothing, it reads entries, or it has found no more.
 enum Look : Int { RESTS, READS_ENTRIES, ENDS };
 
@@ -182,18 +187,19 @@ struct Node {
     Int matching = 0;                        // responses until their writes
     Turns reports;                           // of units whose oldest request has ended
     List completed;                          // requests whose end waits for the host, or its ring
+    List coming;                             // requests that units have yet to take
     // With rings, of the host: requests to be written, those written that the SNIC has not asked
     // for, those that ended as the ring says; descriptors written, places free again, entries read,
-    // those that it has found at once, those that it told of last and before, and since when.
+    // those that it has found at once; entries that it told of last and before, and since when.
     List due, written, entries;
     Int produced = 0, consumed = 0, entries_read = 0, found = 0;
     Look looks = RESTS;
     Int told = 0, told_before = 0, told_time = 0, doorbells = 0;
-    // Of the SNIC: requests whose descriptors come, when it may ask for another one, how many it
-    // asked for, when the last one went to its unit; the entry that is to be written, and when,
-    // when it may make another one, and how many it has made.
-    List coming;
-    Int ask_time = 0, asked = 0, sent_time = -2;
+    // Of the SNIC: the last descriptors that it asked for, how many these are by now, when it may
+    // ask again; the entry that is to be written, when it may make another one, and how many it
+    // has made.
+    std::vector<Descriptor> descriptors;
+    Int ask_time = 0, asked = 0;
     Int entry = NONE, entry_time = 0, entries_made = 0;
     Int uplink;                              // its link; the next one leads back
 };

@@ -14,6 +14,7 @@ constexpr Int ASKS = 3;     // between two asks, at least
 constexpr Int JUDGED = 2;   // from a descriptor to the queue
 constexpr Int GIVE = 1;     // from there to the unit
 constexpr Int GIVES = 2;    // between two requests that leave the queue, and until one has left
+constexpr Int WAKES = 2;    // before a unit's taking a request: a flush that the RTL has later ends then
 constexpr Int ENTRIES = 2;  // between two entries, at least
 constexpr Int ENTRY = 16;   // bytes
 
@@ -34,9 +35,9 @@ inline void report(State &s, Int n, Int t) {
     node.completed.push(s.requests, client.oldest++);
 }
 
-// Count requests that units have taken.
+// Count requests that units take: while there is one without its idxs no packet is flushed.
 inline void give(State &s, Node &node, Int t) {
-    while (node.coming.count && s.requests[node.coming.first].begins < t) {
+    while (node.coming.count && s.requests[node.coming.first].begins - WAKES <= t) {
         node.coming.pop(s.requests);
         ++node.submitted;
     }
@@ -47,32 +48,27 @@ inline void give(State &s, Node &node, Int t) {
 inline void ask(State &s, Node &node, Int t) {
     if (t < node.ask_time || (t - node.ask_time) % LOOKS) return;
     if (!node.written.count || s.requests[node.written.first].time + ASK > t) return;
-    if (node.coming.count == s.k.descriptors) return;
+    if (node.descriptors[node.asked % s.k.descriptors].given + GIVES > t) return;
     turns::ask(node.reads.turns, rings(s));
     node.ask_time = NEVER;
 }
 
 // The ask is taken: the descriptor comes, and waits for those before it to go to their units.
 inline void read(State &s, Node &node, Int t) {
-    Int number = node.written.pop(s.requests);
-    Request &request = s.requests[number];
-    request.come = host_memory::read(s, node, t, 0, BEAT);
-    request.time = node.sent_time = std::max(request.come + JUDGED, node.sent_time + GIVES);
-    request.begins = request.time + GIVE;
+    Int number = node.written.pop(s.requests), last = node.asked + s.k.descriptors - 1;
+    Int come = host_memory::read(s, node, t, 0, BEAT);
+    Int given = std::max(come + JUDGED, node.descriptors[last % s.k.descriptors].given + GIVES);
+    node.descriptors[node.asked++ % s.k.descriptors] = {come, given};
+    s.requests[number].begins = given + GIVE;
     node.coming.push(s.requests, number);
-    ++node.asked;
     turns::leave(node.reads.turns, rings(s));
     node.ask_time = t + ASKS;
 }
 
 // The number of descriptors that had come before cycle `t`.
-inline Int come_before(const State &s, const Node &node, Int t) {
-    Int count = node.asked;
-    for (Int number = node.coming.first, k = 0; k < node.coming.count; ++k) {
-        count -= s.requests[number].come >= t;
-        number = s.requests[number].next;
-    }
-    return count;
+inline Int come_before(const Node &node, Int t) {
+    return node.asked - std::count_if(node.descriptors.begin(), node.descriptors.end(),
+                                      [&](const Descriptor &one) { return one.come >= t; });
 }
 
 // Make the next entry of the completion ring, if there is a place that the host has read.
@@ -84,7 +80,7 @@ inline void make_entry(State &s, Node &node, Int t) {
     node.entry = node.completed.pop(s.requests);
     node.entry_time = t + ENTRIES;
     ++node.entries_made;
-    s.requests[node.entry].consumer = come_before(s, node, t);
+    s.requests[node.entry].consumer = come_before(node, t);
 }
 
 // The entry is taken: the host can read it from when it is on W.
