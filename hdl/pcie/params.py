@@ -11,6 +11,8 @@ from hdl.pcie.axis import SEGMENT_DWORDS, check_data_bits
 from hdl.pcie.descriptors import COMPLETION, DWORD_BITS, Cause
 from hdl.pcie.request_cutter import SIZES, CutterParams
 
+EPOCH = unsigned(2)  #: counts ticks
+PLACE_BITS = 12  #: width of the number of a byte of a request
 BANKS = 2  #: of the buffer: of even and of odd tags, so that two reads in a row are never in one
 
 
@@ -22,6 +24,7 @@ class ReadRequesterParams:
     tags: int = 256  #: reads under way, a power of two, 4..256
     max_read: int = 512  #: bytes of the largest read, 128, 256, ... 4096
     user_bits: int = 8  #: width of what the user wants back with a request's data, 1..32
+    in_order: bool = True  #: data comes in the order of requests; else reads as they complete
 
     def __post_init__(self) -> None:
         check_data_bits(self.data_bits)
@@ -33,8 +36,9 @@ class ReadRequesterParams:
 
     @property
     def suffix(self) -> str:
-        """Return the end of the module's name: all sizes."""
-        return f"{self.data_bits}_{self.tags}x{self.max_read}_u{self.user_bits}"
+        """Return the end of the module's name: all sizes, and the order if it is not requests'."""
+        order = "" if self.in_order else "_any"
+        return f"{self.data_bits}_{self.tags}x{self.max_read}_u{self.user_bits}{order}"
 
     @property
     def lanes(self) -> int:
@@ -78,7 +82,11 @@ class ReadRequesterParams:
 
     @property
     def beat(self) -> data.StructLayout:
-        """Describe a beat of a request's data: ``bytes`` of it count, from the lowest on."""
+        """Describe a beat of a request's data: ``bytes`` of it count, from the lowest on.
+
+        In the order of requests ``last`` ends a request. Else it ends a read, one of those into
+        which a request was cut, and the beat begins ``place`` bytes behind the request's first.
+        """
         return data.StructLayout(
             {
                 "data": self.data_bits,
@@ -86,8 +94,14 @@ class ReadRequesterParams:
                 "last": 1,
                 "user": self.user_bits,
                 "cause": Cause,
+                **self.placed_in_request,
             }
         )
+
+    @property
+    def placed_in_request(self) -> dict[str, int]:
+        """Return the field that tells where in its request data belongs, if order does not."""
+        return {} if self.in_order else {"place": PLACE_BITS}
 
     @property
     def step(self) -> data.StructLayout:
@@ -167,15 +181,28 @@ class ReadRequesterParams:
         return data.StructLayout({"valid": 1, "tag": self.tag_bits, "cause": Cause})
 
     @property
-    def waiting(self) -> data.StructLayout:
-        """Describe a read in the order of requests; ``skipped``: its tag was not free, no read."""
+    def read(self) -> data.StructLayout:
+        """Describe a read for who hands its data on, up to the byte number ``top``."""
         return data.StructLayout(
             {
-                "tag": self.tag_bits,
-                "skipped": 1,
-                "epoch": unsigned(2),
-                "bytes": self.size_bits,
+                "top": self.size_bits - 1,
                 "last": 1,
                 "user": self.user_bits,
+                **self.placed_in_request,
             }
+        )
+
+    @property
+    def waiting(self) -> data.StructLayout:
+        """Describe a read that has been sent, and when, by the number of ticks."""
+        return data.StructLayout({"tag": self.tag_bits, "epoch": EPOCH, "read": self.read})
+
+    @property
+    def turn(self) -> data.StructLayout:
+        """Describe a read whose data is to be handed on.
+
+        ``given_up``: it has not come, and nobody waits any more; because of a ``stop``, or late.
+        """
+        return data.StructLayout(
+            {"tag": self.tag_bits, "read": self.read, "given_up": 1, "stopped": 1}
         )

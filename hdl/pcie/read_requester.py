@@ -6,12 +6,13 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.expectations import expect
+from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.local_reset import add_with_reset
 from hdl.pcie.axis import PcieStreamSignature, rc_user, rq_user
 from hdl.pcie.completion_judge import CompletionJudge
 from hdl.pcie.completion_placer import CompletionPlacer
 from hdl.pcie.completion_splitter import CompletionSplitter
-from hdl.pcie.params import ReadRequesterParams
+from hdl.pcie.params import EPOCH, ReadRequesterParams
 from hdl.pcie.read_buffer import ReadBuffer
 from hdl.pcie.read_return import ReadReturn
 from hdl.pcie.read_sender import ReadSender
@@ -25,7 +26,7 @@ EVENTS = data.StructLayout({"sent": 1, "stranger": 1, "failed": 1, "abandoned": 
 
 
 class ReadRequester(Component):
-    """``beats`` are the data of ``requests``, in their order; many are under way at a time.
+    """``beats`` are the data of ``requests``; many are under way at a time.
 
     A request is of 1 to 4,096 bytes from a dword on. It is cut where an address is a multiple of
     the largest read (``limit``: ``cfg_max_read_req``, at most ``params.max_read``), and each piece
@@ -33,12 +34,19 @@ class ReadRequester(Component):
     (AXISTEN_IF_ENABLE_CLIENT_TAG); more than 32 need extended tags. ``rc`` straddles up to four
     completions in 512 bits, two in 256.
 
-    A request that fails has all its beats too. From the first one of the read that failed on,
-    ``beats.cause`` says why, and their data is of no use; other requests never notice. The tag of a
-    read is given again when the block has said that its last completion was this one, and, if the
-    block has given the read up, a time-out later. A read for which nothing comes, nor the block's
-    word, is given up when two ticks have passed: ``tick`` is to come more rarely than the block
-    gives up, 50 ms or as the host has set. Its tag stays taken until the block's word or a reset.
+    Data comes in the order of requests, and ``beats.last`` ends a request. Without
+    ``params.in_order`` each read is handed on as it completes, in whatever order, so that none
+    waits for another: its beats are in a row, the last with ``beats.last``, and ``beats.place``
+    says where in its request they belong. A request that was cut has several such reads, and has
+    ended when all its bytes have come.
+
+    A read that fails has all its beats too, whose ``beats.cause`` says why, and their data is of no
+    use. In the order of requests so have those that follow of its request; other requests never
+    notice. The tag of a read is given again when the block has said that its last completion was
+    this one, and, if the block has given the read up, a time-out later. A read for which nothing
+    comes, nor the block's word, is given up when two ticks have passed: ``tick`` is to come more
+    rarely than the block gives up, 50 ms or as the host has set. Its tag stays taken until the
+    block's word or a reset.
 
     ``stop`` sends nothing more and gives all up that is under way; what was sent is still awaited.
     Hold it until ``idle``, and everything begins anew as soon as it is low, with the tags that are
@@ -93,6 +101,9 @@ class ReadRequester(Component):
         m.submodules.buffer = buffer = ReadBuffer(params)
         m.submodules.tags = tags = TagTable(params)
         m.submodules.back = back = ReadReturn(params)
+        m.submodules.free = free = Fifo(
+            FifoParams(width=params.tag_bits, depth=params.tags, style="distributed", refuses=False)
+        )
         connect(m, flipped(self.requests), cutter.requests)
         connect(m, cutter.pieces, sender.pieces)
         connect(m, sender.rq, flipped(self.rq))
@@ -100,15 +111,16 @@ class ReadRequester(Component):
         connect(m, splitter.steps, judge.steps)
         connect(m, judge.judged, placer.judged)
         connect(m, sender.order, back.order)
+        connect(m, free.o, sender.tags)
         connect(m, back.beats, flipped(self.beats))
-        epoch = Signal(2)
+        epoch = Signal(EPOCH)
         m.d.sync += epoch.eq(epoch + self.tick)
         m.d.comb += [
             cutter.limit.eq(self.limit),
             sender.hold.eq(self.stop | ~judge.ready),
             sender.epoch.eq(epoch),
-            sender.taken.eq(tags.taken),
-            sender.left.eq(back.left),
+            free.i.payload.eq(tags.freed.tag),
+            free.i.valid.eq(tags.freed.valid),
             judge.given.eq(sender.given),
             judge.read.eq(cutter.pieces.payload),
             placer.open.eq(tags.open),
@@ -120,6 +132,7 @@ class ReadRequester(Component):
             tags.failed.tag.eq(placer.failure.tag),
             tags.abandoned.eq(back.abandoned),
             tags.ends.eq(placer.ends),
+            tags.left.eq(back.left),
             back.stop.eq(self.stop),
             back.forget.eq(self.forget),
             back.epoch.eq(epoch),
@@ -131,7 +144,7 @@ class ReadRequester(Component):
         ]
         m.d.sync += [
             self.owes.eq(tags.taken.any()),
-            self.idle.eq(~(sender.busy | back.busy)),
+            self.idle.eq(~back.busy),
             self.events.sent.eq(sender.given.valid),
             self.events.stranger.eq(judge.stranger),
             self.events.failed.eq(placer.failure.valid),

@@ -1,32 +1,31 @@
-"""Hands the data of reads on in the order of requests, and gives up those that do not come."""
+"""Hands the data of reads on, in the order of requests or as they complete."""
 
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
-from hdl.common.fifo import DISTRIBUTED_WORDS, Fifo, FifoParams
 from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
 from hdl.pcie.descriptors import Cause
-from hdl.pcie.params import ReadRequesterParams
+from hdl.pcie.done_queue import DoneQueue
+from hdl.pcie.params import EPOCH, PLACE_BITS, ReadRequesterParams
 from hdl.pcie.read_buffer import ReadBuffer
+from hdl.pcie.read_queue import ReadQueue
 
 QUEUE = 8  #: beats on their way out of the buffer, or waiting
 
 
 class ReadReturn(Component):
-    """For each entry of ``order`` that is not skipped, in turn, ``beats`` has its read's data.
+    """For each entry of ``order``, ``beats`` has its read's data, one read after the other.
 
-    A read leaves when it is ``done``, and already in the cycle before, when it is one of ``ends``;
-    ``left`` is high in the cycle of its last beat's reading. It
-    is given up, as ``abandoned`` shows for a cycle, if it is not done when it is its turn and
-    either two ticks have passed since it was sent, which ``epoch`` counts, or ``stop`` is high. It
-    has all its beats in any case. From the first beat of a read that has failed to the last beat of
-    its request, or to ``forget``, ``beats.cause`` says why the first of them has, and their data is
-    of no use. A failure comes by ``failure``, and clears the bit of ``open``.
+    Whose turn it is, and who is given up, a :class:`ReadQueue` decides, or a :class:`DoneQueue`
+    without ``params.in_order``. ``left`` shows a tag in the cycle of its last beat's reading. A
+    read has all its beats in any case. From the first beat of one that has failed to the next
+    ``beats.last``, or to ``forget``, ``beats.cause`` says why the first of them has, and their data
+    is of no use. A failure comes by ``failure``, and clears the bit of ``open``.
 
     Throughput: a beat a cycle, from read to read. Latency: :attr:`latency` from ``ends``. Stalls:
     up to :data:`QUEUE` beats wait here. ``at`` is an address of a :class:`ReadBuffer`, of which
@@ -34,15 +33,16 @@ class ReadReturn(Component):
     """
 
     def __init__(self, params: ReadRequesterParams) -> None:
-        self.latency = 2 + ReadBuffer(params).latency
+        self.turns = ReadQueue if params.in_order else DoneQueue
+        self.latency = self.turns.latency + 1 + ReadBuffer(params).latency
         super().__init__(
             params,
             {
                 "stop": In(1),
                 "forget": In(1),
-                "epoch": In(2),
+                "epoch": In(EPOCH),
                 "order": In(stream.Signature(params.waiting)),
-                "left": Out(1),
+                "left": Out(params.of_tag),
                 "busy": Out(1),
                 "ends": In(params.ends),
                 "done": In(params.tags),
@@ -58,44 +58,40 @@ class ReadReturn(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        leaves = Signal()
-        entry, top, held, done = self.wait(m, leaves)
+        turn, valid, leaves, waits = self.wait(m)
         m.submodules.queue = queue = ReservedFifo(
             ReservedFifoParams(width=params.beat.size, depth=QUEUE, passes=True)
         )
         line = Signal(params.line_bits)
-        final = Signal()  # its last line is read
-        reads = Signal()
-        # Two ticks, or three.
-        overdue = self.epoch[1] ^ entry.epoch[1] ^ (~self.epoch[0] & entry.epoch[0])
+        final, reads = Signal(), Signal()  # its last line; a line is read
         shift = params.lane_bits + 2
         m.d.comb += [
-            final.eq(line == top[shift:]),
-            reads.eq(
-                held & ~entry.skipped & queue.room & (done | overdue | self.stop | line.any())
-            ),
-            leaves.eq(held & (entry.skipped | (reads & final))),
-            self.left.eq(leaves),
+            final.eq(line == turn.read.top[shift:]),
+            reads.eq(valid & queue.room),
+            leaves.eq(reads & final),
+            self.left.valid.eq(leaves),
+            self.left.tag.eq(turn.tag),
             queue.reserve.eq(reads),
-            self.abandoned.valid.eq(reads & ~done & ~line.any()),
-            self.abandoned.tag.eq(entry.tag),
         ]
         with m.If(reads):
             m.d.sync += line.eq(Mux(final, 0, (line + 1)[: len(line)]))
         looked = Signal(self.looked(), reset_less=True)
         m.d.sync += [
-            looked.tag.eq(entry.tag),
+            looked.tag.eq(turn.tag),
             looked.line.eq(line),
-            looked.failed.eq(~Array(self.open)[entry.tag]),
-            looked.given_up.eq(~done & ~line.any()),
-            looked.stopped.eq(self.stop),
-            looked.bytes.eq(Mux(final, top[:shift] + 1, 1 << shift)),
-            looked.last.eq(final & entry.last),
-            looked.user.eq(entry.user),
+            looked.failed.eq(~Array(self.open)[turn.tag]),
+            looked.given_up.eq(turn.given_up),
+            looked.stopped.eq(turn.stopped),
+            looked.bytes.eq(Mux(final, turn.read.top[:shift] + 1, 1 << shift)),
+            looked.last.eq(final & (turn.read.last if params.in_order else 1)),
+            looked.user.eq(turn.read.user),
         ]
+        if not params.in_order:
+            m.d.sync += looked.place.eq((turn.read.place + (line << shift))[:PLACE_BITS])
         went = delay(m, reads, 1, "went", reset_less=False)
         m.d.comb += self.at.eq(Cat(looked.line, looked.tag))
-        self.push(m, queue, looked, went, self.cause(m, looked, went))
+        beats = self.push(m, queue, looked, went, self.cause(m, looked, went))
+        m.d.comb += self.busy.eq(waits | went | beats)
         return m
 
     def looked(self) -> data.StructLayout:
@@ -111,45 +107,25 @@ class ReadReturn(Component):
                 "bytes": params.lane_bits + 3,
                 "last": 1,
                 "user": params.user_bits,
+                **params.placed_in_request,
             }
         )
 
-    def wait(self, m: Module, leaves: Signal) -> tuple[Any, Signal, Signal, Signal]:
-        """Return the oldest entry of ``order``, the number of its read's last byte, whether there
-        is an entry, and whether it is done.
+    def wait(self, m: Module) -> tuple[Any, Value, Signal, Value]:
+        """Return the read whose turn it is, whether there is one, what is to be high when it
+        leaves, and whether any read waits.
         """
-        params = self.params
-        m.submodules.waiting = waiting = Fifo(
-            FifoParams(
-                width=params.waiting.size,
-                depth=params.tags,
-                output_register=params.tags > DISTRIBUTED_WORDS,
-                refuses=False,  # tags are not given twice
-            )
-        )
-        next_one = params.waiting(waiting.o.payload)
-        entry, held, done = Signal(params.waiting, reset_less=True), Signal(), Signal()
-        top = Signal(params.size_bits - 1, reset_less=True)
+        m.submodules.turns = turns = self.turns(self.params)
+        connect(m, flipped(self.order), turns.order)
         m.d.comb += [
-            waiting.i.payload.eq(self.order.payload),
-            waiting.i.valid.eq(self.order.valid),
-            self.order.ready.eq(waiting.i.ready),
-            waiting.o.ready.eq(~held | leaves),
+            turns.stop.eq(self.stop),
+            turns.epoch.eq(self.epoch),
+            turns.ends.eq(self.ends),
+            turns.done.eq(self.done),
+            self.abandoned.eq(turns.abandoned),
+            turns.turns.ready.eq(leaves := Signal(name="leaves")),
         ]
-        m.d.sync += done.eq(self.is_done(entry.tag))
-        with m.If(waiting.o.ready):
-            m.d.sync += [
-                entry.eq(next_one),
-                top.eq((next_one.bytes - 1)[: len(top)]),
-                held.eq(waiting.o.valid),
-                done.eq(self.is_done(next_one.tag)),
-            ]
-        return entry, top, held, done
-
-    def is_done(self, tag: Value) -> Value:
-        """Return whether a read is done, or will be in the next cycle."""
-        now = [end.valid & (end.tag == tag) for end in self.ends]
-        return Array(self.done)[tag] | now[0] | now[1]
+        return turns.turns.payload, turns.turns.valid, leaves, turns.busy
 
     def cause(self, m: Module, looked: Any, went: Signal) -> Any:
         """Return why the request has failed up to the line, a cycle later."""
@@ -177,8 +153,8 @@ class ReadReturn(Component):
             m.d.sync += before.eq(Cause.NONE)
         return said
 
-    def push(self, m: Module, queue: ReservedFifo, looked: Any, went: Signal, said: Any) -> None:
-        """Add a line to the queue when it has come out of the buffer."""
+    def push(self, m: Module, queue: ReservedFifo, looked: Any, went: Signal, said: Any) -> Value:
+        """Add a line to the queue when it has come out of the buffer; return whether any waits."""
         cycles = ReadBuffer(self.params).latency
         line = delay(m, looked, cycles, "line")
         beat, out = self.params.beat(queue.payload), self.beats
@@ -186,7 +162,6 @@ class ReadReturn(Component):
         m.d.sync += under_way.eq(Cat(went, under_way)[:cycles])
         m.d.comb += [
             queue.push.eq(under_way[-1]),
-            self.busy.eq(went | under_way.any() | queue.o.valid),
             beat.data.eq(self.data),
             beat.bytes.eq(line.bytes),
             beat.last.eq(line.last),
@@ -196,3 +171,6 @@ class ReadReturn(Component):
             out.valid.eq(queue.o.valid),
             queue.o.ready.eq(out.ready),
         ]
+        if not self.params.in_order:
+            m.d.comb += beat.place.eq(line.place)
+        return under_way.any() | queue.o.valid

@@ -1,26 +1,23 @@
-"""Sends reads to the block, each with a tag of its own, and keeps their order."""
+"""Sends reads to the block, each with a tag of its own."""
 
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.common.expectations import expect
 from hdl.common.streams import StreamRegister, StreamRegisterParams
 from hdl.pcie.axis import PcieStreamSignature, rq_user, say_request
 from hdl.pcie.descriptors import DWORD_BITS, REQUEST, REQUEST_DWORDS, RequestType
-from hdl.pcie.params import ReadRequesterParams
+from hdl.pcie.params import EPOCH, PLACE_BITS, ReadRequesterParams
 
 
 class ReadSender(Component):
     """Each of ``pieces`` becomes a beat of ``rq``, and an entry of ``order``, which has room.
 
-    Tags are given in turn. One that is still ``taken`` when its turn comes is not waited for: an
-    entry that is ``skipped`` stands for it in ``order``. A tag is not given again before its entry
-    has ``left``, in order. ``given`` shows the tag of a piece in the cycle in which it is taken.
-    ``hold``: no piece is taken. ``busy``: entries have not left.
+    It takes one of ``tags``, which are free, and ``given`` shows it in the cycle in which the piece
+    is taken. ``hold``: no piece is taken.
 
     Throughput: a read a cycle. Latency: :attr:`latency` from a piece to RQ. Stalls: pieces wait
     for a free tag, or for the block.
@@ -34,13 +31,11 @@ class ReadSender(Component):
             params,
             {
                 "hold": In(1),
-                "epoch": In(2),
+                "epoch": In(EPOCH),
                 "pieces": In(stream.Signature(params.cutter.piece)),
-                "taken": In(params.tags),
+                "tags": In(stream.Signature(params.tag_bits)),
                 "given": Out(params.of_tag),
                 "order": Out(stream.Signature(params.waiting)),
-                "left": In(1),
-                "busy": Out(1),
                 "rq": Out(PcieStreamSignature(data_bits=params.data_bits, user=user)),
             },
         )
@@ -48,42 +43,30 @@ class ReadSender(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params, piece, entry = self.params, self.pieces.payload, self.order.payload
-        tag = Signal(params.tag_bits)  # whose turn it is
-        after = Signal(params.tag_bits, init=1)
-        free = Signal()  # it was not taken a cycle ago
-        places = Signal(range(params.tags + 1))  # entries whose tags are not to be given
-        room = ~places[-1]
-        sends = self.send(m, tag)
-        skips = Signal()
-        moves = (sends.valid & sends.ready) | skips
+        sends = self.send(m, self.tags.payload)
+        goes = Signal()
         m.d.comb += [
-            sends.valid.eq(self.pieces.valid & room & free & ~self.hold),
-            skips.eq(self.pieces.valid & room & ~free & ~self.hold),
-            self.busy.eq(places.any()),
-            self.pieces.ready.eq(sends.valid & sends.ready),
-            self.given.valid.eq(self.pieces.ready),
-            self.given.tag.eq(tag),
-            self.order.valid.eq(moves),
-            entry.tag.eq(tag),
-            entry.skipped.eq(skips),
+            sends.valid.eq(self.pieces.valid & self.tags.valid & ~self.hold),
+            goes.eq(sends.valid & sends.ready),
+            self.pieces.ready.eq(goes),
+            self.tags.ready.eq(goes),
+            self.given.valid.eq(goes),
+            self.given.tag.eq(self.tags.payload),
+            self.order.valid.eq(goes),
+            entry.tag.eq(self.tags.payload),
             entry.epoch.eq(self.epoch),
-            entry.bytes.eq(piece.bytes),
-            entry.last.eq(piece.last),
-            entry.user.eq(piece.user),
+            entry.read.top.eq((piece.bytes - 1)[: len(entry.read.top)]),
+            entry.read.last.eq(piece.last),
+            entry.read.user.eq(piece.user),
         ]
-        taken = Array(self.taken)
-        next_tag = Mux(moves, after, tag)
-        m.d.sync += [
-            places.eq(places + moves - self.left),
-            free.eq(~Mux(moves, taken[after], taken[tag])),
-            tag.eq(next_tag),
-        ]
-        with m.If(moves):
-            m.d.sync += after.eq(after + 1)
-        expect(m, self, leaves_what_has_entered=lambda: ~self.left | places.any())
+        if not params.in_order:
+            place = Signal(PLACE_BITS)  # of the piece in its request
+            m.d.comb += entry.read.place.eq(place)
+            with m.If(goes):
+                m.d.sync += place.eq(Mux(piece.last, 0, (place + piece.bytes)[:PLACE_BITS]))
         return m
 
-    def send(self, m: Module, tag: Signal) -> Any:
+    def send(self, m: Module, tag: Value) -> Any:
         """Return the stream into a register before RQ, which takes ``pieces.payload``."""
         params, piece = self.params, self.pieces.payload
         layout = data.StructLayout(

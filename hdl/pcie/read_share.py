@@ -25,6 +25,8 @@ class ReadShareParams:
 
     def __post_init__(self) -> None:
         check_range("users", self.users, 2, 8)
+        if not self.user.in_order:
+            raise ValueError("users share a requester whose data comes in the order of requests")
         _ = self.shared  # judges
 
     @property

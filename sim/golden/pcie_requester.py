@@ -196,6 +196,7 @@ class Outstanding:
     received: int = 0  #: bytes, from the first on
     cause: Cause = Cause.NONE
     ended: bool = field(default=False)  #: the tag is free
+    given_up: bool = field(default=False)  #: nobody waits for what still comes
 
     def take(self, completion: Completion) -> bool:
         """Take the next completion; return whether its data is the read's."""
@@ -209,3 +210,50 @@ class Outstanding:
             if self.cause == Cause.NONE:
                 self.received += min(DWORD * completion.dwords, completion.remaining)
         return self.cause == Cause.NONE
+
+    def give_up(self, cause: Cause) -> None:
+        """Wait no longer: what still comes of it is nobody's."""
+        self.cause, self.given_up = cause, True
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A read whose data is handed on, ``place`` bytes behind the first of its request."""
+
+    read: Read
+    place: int
+    request: int  #: number of the request
+    cause: Cause  #: why its data is of no use, or none
+    last: bool  #: nothing more of the request comes, or, as they complete, of the read
+
+
+def in_order(requests: list[list[Outstanding]]) -> list[Turn]:
+    """Return the turns of reads that are handed on in the order of ``requests``.
+
+    A failure counts for all that follows of its request.
+    """
+    turns: list[Turn] = []
+    for number, reads in enumerate(requests):
+        cause = Cause.NONE
+        for one in reads:
+            cause = cause or one.cause
+            place = one.read.address - reads[0].read.address
+            turns.append(Turn(one.read, place, number, cause, one is reads[-1]))
+    return turns
+
+
+def as_they_complete(
+    requests: list[list[Outstanding]], ended: list[Outstanding]
+) -> tuple[list[Turn], list[Turn]]:
+    """Return the turns of reads that are handed on in the order in which they have ``ended``.
+
+    Those that were given up instead come apart: they are handed on some time. A failure counts for
+    its read alone.
+    """
+    known = {
+        id(one): Turn(one.read, one.read.address - reads[0].read.address, number, one.cause, True)
+        for number, reads in enumerate(requests)
+        for one in reads
+    }
+    given_up = [known[id(one)] for reads in requests for one in reads if one.given_up]
+    return [known[id(one)] for one in ended if not one.given_up], given_up

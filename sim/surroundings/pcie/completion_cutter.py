@@ -26,9 +26,10 @@ class CompletionCutter(Component):
     """``completions`` are the answers to ``reads`` whose time has come, as ``settings`` say.
 
     Up to ``settings.window`` reads are answered at the same time, a part of one picked at random
-    after the other, each in the order of its addresses. With a window of one all are in order. A
-    read of what the host does not have is answered as unsupported. A completion leaves when the
-    link has carried its last byte. ``answered`` is high with the last one of a read.
+    after the other, each in the order of its addresses. With a window of one all are in order. With
+    a chance of ``settings.slow`` in 256 the first part of a read comes ``settings.late`` cycles
+    later. A read of what the host does not have is answered as unsupported. A completion leaves
+    when the link has carried its last byte. ``answered`` is high with the last one of a read.
 
     Throughput: a completion a cycle, or as many as ``settings.rate`` allows. Latency:
     :attr:`latency` from a read to its first completion, without what its bytes take. Stalls: the
@@ -94,7 +95,9 @@ class CompletionCutter(Component):
         """Hold reads whose time has come, and let one of them be the next ``read``."""
         params = self.params
         slots = [Signal(params.read, name=f"slot_{k}") for k in range(WINDOW)]
-        used = Signal(WINDOW)
+        used, ready = Signal(WINDOW), Signal(WINDOW)
+        slow = self.random[8:] < self.settings.slow
+        due = Signal(TIME_BITS)
         free, chosen = Signal(range(WINDOW)), Signal(range(WINDOW))
         any_free = Signal()
         given = self.reads.payload
@@ -102,7 +105,8 @@ class CompletionCutter(Component):
         now_used = Signal(WINDOW)  # without the one that ends in this cycle
         m.d.comb += [
             now_used.eq(used & ~Mux(goes & final, Const(1, WINDOW) << chosen, 0)),
-            held.eq(used.any()),
+            due.eq((self.now + Mux(slow, self.settings.late, 0))[:TIME_BITS]),
+            held.eq(ready.any()),
             read.eq(Array(slots)[chosen]),
             self.reads.ready.eq(any_free & ripe),
         ]
@@ -110,11 +114,16 @@ class CompletionCutter(Component):
             with m.If(~now_used[k] & (k < self.settings.window)):
                 m.d.comb += [free.eq(k), any_free.eq(1)]
             place = (self.random + k)[:3]
-            with m.If(Array(used)[place]):
+            with m.If(Array(ready)[place]):
                 m.d.comb += chosen.eq(place)
         taken = self.reads.valid & self.reads.ready
         m.d.sync += used.eq(now_used | Mux(taken, Const(1, WINDOW) << free, 0))
         for k, slot in enumerate(slots):
+            begins = Signal(TIME_BITS, name=f"begins_{k}")
+            waits = Signal(name=f"waits_{k}")
+            m.d.comb += ready[k].eq(used[k] & ~(waits & (self.now - begins)[TIME_BITS - 1]))
+            with m.If(ready[k]):
+                m.d.sync += waits.eq(0)
             with m.If(goes & (chosen == k)):
                 m.d.sync += [
                     slot.place.eq(low_bits(read.place + count, params.place_bits)),
@@ -123,7 +132,7 @@ class CompletionCutter(Component):
                     slot.skip.eq(0),
                 ]
             with m.If(taken & (free == k)):
-                m.d.sync += slot.eq(given.read)
+                m.d.sync += [slot.eq(given.read), begins.eq(due), waits.eq(1)]
 
     def dwords(self, m: Module, read: Any) -> Value:
         """Return how many dwords of a read its next completion has, if it has data."""

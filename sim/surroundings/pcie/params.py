@@ -86,6 +86,8 @@ class PcieHostParams:
                 "boundary": 1,  # the read completion boundary is 128 bytes, not 64
                 "split": Split,
                 "window": 4,  # reads that are answered at the same time, 1..8; 1: in order
+                "slow": 8,  # chance in 256 of a read to be answered only ``late`` cycles later
+                "late": 14,  # and it is one of the window meanwhile
                 "stall": 8,  # chance in 256, every cycle, of RQ not to take, and of RC not to give
                 "seed": 32,  # of chances; read after reset, mixed with index
             }

@@ -14,7 +14,15 @@ from hdl.pcie.axis import rc_user, rq_user
 from hdl.pcie.descriptors import COMPLETION, REQUEST
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.read_requester import EVENTS
-from sim.golden.pcie_requester import Cause, Outstanding, Read, cut, some_split
+from sim.golden.pcie_requester import (
+    Cause,
+    Outstanding,
+    Read,
+    as_they_complete,
+    cut,
+    in_order,
+    some_split,
+)
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import Sink, Source, cycle, never
 from sim.harness.verilator import params_in_simulator
@@ -112,6 +120,7 @@ class ReadBench:
         self.wanted = []  # requests: (reads, user)
         self.sent = []  # (tag, Outstanding), in the order of RQ
         self.under_way = {}  # tag -> Outstanding
+        self.ended = []  # Outstanding, in the order of RC
         self.sent_cycles = []
         self.last_beat = None  # cycle of the newest beat of RC
         self.events = dict.fromkeys(EVENTS.members, 0)
@@ -125,25 +134,21 @@ class ReadBench:
     # What the user does.
 
     def ask(self, address, size):
-        user = random.getrandbits(self.params.user_bits)
+        user = 77 * len(self.wanted) % (1 << self.params.user_bits)  # not the one before
         self.wanted.append((cut(address, size, min(self.limit, self.params.max_read)), user))
         self.requests.append({"address": address, "bytes": size, "user": user})
 
-    def expected(self):
-        """The beats of all requests: bytes, last, user, cause, and data where there is no cause."""
-        step, sent, found = self.params.data_bits // 8, iter(self.sent), []
-        for reads, user in self.wanted:
-            cause = Cause.NONE
-            for read in reads:
-                _, outstanding = next(sent)
-                assert outstanding.read == read
-                cause = cause or outstanding.cause
-                for start in range(read.address, read.end, step):
-                    count = min(step, read.end - start)
-                    last = start + count == reads[-1].end
-                    data = [content(start + 4 * k) for k in range(-(-count // 4))]
-                    found.append((count, last, user, cause, None if cause else data))
-        return found
+    def beats_of(self, turn):
+        """The beats of a read: bytes, last, user, cause, place, and data if there is no cause."""
+        step, read, found = self.params.data_bits // 8, turn.read, []
+        _, user = self.wanted[turn.request]
+        for start in range(read.address, read.end, step):
+            count = min(step, read.end - start)
+            last = turn.last and start + count == read.end
+            data = [content(start + 4 * k) for k in range(-(-count // 4))]
+            place = None if self.params.in_order else turn.place + start - read.address
+            found.append((count, last, user, turn.cause, place, None if turn.cause else data))
+        return tuple(found)
 
     def received(self):
         """The same of what has come."""
@@ -153,6 +158,7 @@ class ReadBench:
                 bool(beat["last"]),
                 beat["user"],
                 Cause(int(beat["cause"].value)),
+                beat.get("place"),
                 None
                 if beat["cause"].value
                 else [beat["data"] >> 32 * k & 0xFFFFFFFF for k in range(-(-beat["bytes"] // 4))],
@@ -160,14 +166,63 @@ class ReadBench:
             for beat in self.beats.beats
         ]
 
-    async def finish(self):
-        """Wait until all requests have all their beats; they are right."""
-        await self.until(lambda: sum(beat["last"] for beat in self.beats.beats) >= len(self.wanted))
-        await self.cycles(20)
-        received, expected = self.received(), self.expected()
+    def check(self):
+        """Hold what has come to the golden model."""
+        sent, requests = iter(self.sent), []
+        for reads, _ in self.wanted:
+            requests.append([next(sent)[1] for _ in reads])
+            assert [outstanding.read for outstanding in requests[-1]] == reads
+        received = self.received()
+        if self.params.in_order:
+            turns = in_order(requests)
+        else:
+            turns, given_up = as_they_complete(requests, self.ended)
+            received = self.without(received, [self.beats_of(turn) for turn in given_up])
+        expected = [beat for turn in turns for beat in self.beats_of(turn)]
         for k, (got, wanted) in enumerate(zip(received, expected, strict=True)):
             assert got == wanted, f"beat {k}"
+
+    def without(self, received, given_up):
+        """What has come less the reads that were given up, each of which has come somewhere."""
+        reads, found = [], []
+        for beat in received:
+            found.append(beat)
+            if beat[1]:
+                reads.append(tuple(found))
+                found = []
+        assert not found
+        for read in given_up:
+            reads.remove(read)
+        return [beat for read in reads for beat in read]
+
+    def stopped(self):
+        """Let the model know which reads came too late for a stop, by their beats; the number."""
+        received, sent, at, found = self.received(), iter(self.sent), 0, []
+        late = {(beat[2], beat[4]) for beat in received if beat[3] == Cause.STOPPED}
+        for reads, user in self.wanted:
+            for read in reads:
+                _, outstanding = next(sent)
+                if self.params.in_order:
+                    gone = received[at][3] == Cause.STOPPED
+                    at += -(-read.size // (self.params.data_bits // 8))
+                else:
+                    gone = (user, read.address - reads[0].address) in late
+                if gone:
+                    outstanding.give_up(Cause.STOPPED)
+                    found.append(outstanding)
+        return len(found)
+
+    async def all_have_come(self):
+        """Wait until all requests have all their beats."""
+        lasts = len(self.wanted) if self.params.in_order else sum(len(r) for r, _ in self.wanted)
+        await self.until(lambda: sum(beat["last"] for beat in self.beats.beats) >= lasts)
+        await self.cycles(20)
         assert self.events["sent"] == len(self.sent)
+
+    async def finish(self):
+        """Wait until all requests have all their beats; they are right."""
+        await self.all_have_come()
+        self.check()
 
     async def until(self, happens, cycles=CAUGHT):
         for _ in range(cycles):
@@ -189,7 +244,14 @@ class ReadBench:
 
     def forget(self):
         """Of what was asked and sent, nothing is awaited any more: there was a reset."""
-        for one in (self.wanted, self.sent, self.under_way, self.beats.beats, self.beats.cycles):
+        for one in (
+            self.wanted,
+            self.sent,
+            self.under_way,
+            self.ended,
+            self.beats.beats,
+            self.beats.cycles,
+        ):
             one.clear()
         self.events = dict.fromkeys(EVENTS.members, 0)
 
@@ -245,6 +307,7 @@ class ReadBench:
         outstanding.take(completion)
         if outstanding.ended:
             del self.under_way[tag]
+            self.ended.append(outstanding)
         self.packets.append(packet(tag, completion))
 
     async def give_completions(self):
@@ -282,6 +345,6 @@ class ReadBench:
                     open_reads.remove(chosen)
 
 
-def in_order(read, payload=256, boundary=64):
+def whole(read, payload=256, boundary=64):
     """The answer of as few completions as may be."""
     return some_split(read, payload, boundary, max)

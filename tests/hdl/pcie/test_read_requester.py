@@ -16,11 +16,12 @@ from sim.golden.pcie_link import LINK_BYTES, completion_bytes
 from sim.golden.pcie_requester import Cause, Code, Completion, Status, cut
 from sim.harness.streams import STALLS, cycle, never, start
 from sim.harness.verilator import simulate
-from tests.hdl.pcie.read_bench import ReadBench, in_order, packet
+from tests.hdl.pcie.read_bench import ReadBench, packet, whole
 
 SIZES = [
     ReadRequesterParams(tags=16, max_read=256),
     ReadRequesterParams(data_bits=256, tags=16, max_read=128),
+    ReadRequesterParams(tags=16, max_read=256, in_order=False),
 ]
 
 
@@ -70,7 +71,7 @@ def ask_some(bench, count):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS, straddle=[1, 2, 4])
-async def every_byte_in_the_order_of_requests(dut, stalls, straddle):
+async def every_byte_in_its_order(dut, stalls, straddle):
     bench = ReadBench(dut, stalls.value, straddle)
     payload, boundary = random.choice([128, 256, 512]), random.choice([64, 128])
     cocotb.start_soon(bench.host(payload, boundary, delay=random.choice([0, 2, 6])))
@@ -182,7 +183,7 @@ async def strangers_change_nothing(dut):
             bench.packets.append(packet(tag, completion))
         await bench.until(lambda: not bench.packets)
         for tag in busy:
-            for part in in_order(bench.under_way[tag].read):
+            for part in whole(bench.under_way[tag].read):
                 bench.answer(tag, part)
         await bench.finish()
         count += len(strangers)
@@ -202,16 +203,16 @@ async def what_does_not_come_is_given_up(dut):
         bench.ask(2 * most, 4)
         await bench.until(lambda: len(bench.under_way) == len(silent) + 2)
         lost, good = [tag for tag in bench.under_way if tag not in silent]
-        parts = in_order(bench.under_way[lost].read, 128)
+        parts = whole(bench.under_way[lost].read, 128)
         if len(parts) > 1 and len(silent) % 2:
             bench.answer(lost, parts.pop(0))
         silent[lost] = parts
-        for part in in_order(bench.under_way[good].read):
+        for part in whole(bench.under_way[good].read):
             bench.answer(good, part)
         await bench.tick()
         await bench.cycles(50)
         assert bench.events["abandoned"] == len(silent) - 1
-        bench.under_way[lost].cause = Cause.TIMEOUT
+        bench.under_way[lost].give_up(Cause.TIMEOUT)
         await bench.tick()
         await bench.finish()
         assert bench.events["abandoned"] == len(silent)
@@ -282,7 +283,7 @@ async def answer_new(bench):
     while True:
         await RisingEdge(bench.dut.clk)
         for tag, outstanding in bench.sent[at:]:
-            for part in in_order(outstanding.read):
+            for part in whole(outstanding.read):
                 bench.answer(tag, part)
             at += 1
 
@@ -296,13 +297,13 @@ async def stopped_under_traffic(dut, stalls):
     for _ in range(3):
         ask_some(bench, 6)
         await bench.until(lambda: len(bench.under_way) >= 3)
-        owed = {tag: in_order(one.read) for tag, one in bench.under_way.items()}
+        owed = {tag: whole(one.read) for tag, one in bench.under_way.items()}
         dut.stop.value = 1
         await bench.until(lambda: dut.idle.value, 200)
         await bench.cycles(10)
         for tag, outstanding in bench.under_way.items():
-            outstanding.cause = Cause.STOPPED
-            owed[tag] = in_order(outstanding.read)
+            outstanding.give_up(Cause.STOPPED)
+            owed[tag] = whole(outstanding.read)
         assert dut.owes.value
         sent = len(bench.sent)
         for tag, parts in owed.items():
@@ -317,6 +318,27 @@ async def stopped_under_traffic(dut, stalls):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def stopped_while_answers_come(dut, stalls):
+    """Each read is handed on once: with its data if that was in time, else as stopped."""
+    bench = ReadBench(dut, stalls.value)
+    cocotb.start_soon(bench.host(64, delay=2))
+    await start(dut)
+    for _ in range(20):
+        ask_some(bench, 4)
+        await bench.until(lambda: bench.under_way)
+        await bench.cycles(random.randrange(40))
+        dut.stop.value = 1
+        await bench.until(lambda: dut.idle.value, 300)
+        await bench.until(lambda: not dut.owes.value)
+        dut.stop.value = 0
+    await bench.all_have_come()
+    stopped = bench.stopped()
+    assert 0 < bench.events["abandoned"] <= stopped < len(bench.sent)
+    bench.check()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_reset_forgets_what_was_under_way(dut):
     """With the block, which knows no tag any more: reads are answered as if they were the first."""
     bench = ReadBench(dut)
@@ -327,7 +349,7 @@ async def a_reset_forgets_what_was_under_way(dut):
             bench.ask(k * most, most)
         await bench.until(lambda: len(bench.under_way) == bench.params.tags)
         for tag, outstanding in list(bench.under_way.items()):
-            for part in in_order(outstanding.read, 128)[:-1]:
+            for part in whole(outstanding.read, 128)[:-1]:
                 bench.answer(tag, part)
         await bench.until(lambda: not bench.packets)
         await bench.cycles(random.randrange(20))
@@ -346,7 +368,8 @@ async def a_reset_forgets_what_was_under_way(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_beat_a_cycle_and_no_longer_than_stated(dut):
     """From the last completion to the first beat; full beats without a gap; a read a cycle."""
-    bench = ReadBench(dut)
+    waits = [False]
+    bench = ReadBench(dut, (never, lambda: waits[0]))
     component = ReadRequester(bench.params)
     await start(dut)
     await bench.cycles(bench.params.tags + 2)
@@ -358,14 +381,14 @@ async def a_beat_a_cycle_and_no_longer_than_stated(dut):
         assert bench.sent_cycles[-1] - bench.requests.cycles[-1] == component.request_latency
         ((tag, outstanding),) = bench.under_way.items()
         before = len(bench.beats.beats)
-        for part in in_order(outstanding.read):
+        for part in whole(outstanding.read):
             bench.answer(tag, part)
         await bench.finish()
         # A beat of RC is written in the cycle after the one that ``last_beat`` counts.
         assert bench.beats.cycles[before] - (bench.last_beat + 1) == component.latency <= 10
-    # Small reads and large ones, all answered before the first of them: no gap between beats.
+    # Small reads and large ones, all answered before any is handed on: no gap between beats.
     for size in (64, most):
-        bench.takes = False
+        bench.takes, waits[0] = False, True
         for k in range(bench.params.tags):
             bench.ask(most * (k + 1), size)
         await bench.cycles(bench.params.tags + 10)
@@ -376,8 +399,11 @@ async def a_beat_a_cycle_and_no_longer_than_stated(dut):
         before = len(bench.beats.beats)
         tags = list(bench.under_way)
         for tag in [*tags[1:], tags[0]]:
-            for part in in_order(bench.under_way[tag].read):
+            for part in whole(bench.under_way[tag].read):
                 bench.answer(tag, part)
+        await bench.until(lambda: not bench.packets)
+        await bench.cycles(component.latency + 10)
+        waits[0] = False
         await bench.finish()
         cycles = bench.beats.cycles[before:]
         assert cycles[-1] - cycles[0] == len(cycles) - 1
@@ -395,7 +421,7 @@ async def completions_never_wait_for_who_takes_the_beats(dut):
     await bench.until(lambda: len(bench.under_way) == tags)
     answers = cocotb.start_soon(answer_new(bench))
     for tag in list(bench.under_way):
-        for part in in_order(bench.under_way[tag].read):
+        for part in whole(bench.under_way[tag].read):
             bench.answer(tag, part)
     await bench.until(lambda: not bench.packets and not dut.rc_tvalid.value)
     assert not bench.beats.beats
@@ -421,7 +447,7 @@ async def rc_keeps_up_with_the_link(dut, row):
         await bench.until(lambda reads=reads: len(bench.under_way) == reads)
         begin = cycle()
         for tag in list(bench.under_way):
-            for part in in_order(bench.under_way[tag].read):
+            for part in whole(bench.under_way[tag].read):
                 wire += completion_bytes(4 * part.dwords)
                 bench.answer(tag, part)
         await bench.finish()
@@ -443,7 +469,7 @@ async def rc_takes_a_completion_of_64_bytes_in_its_own_time(dut):
     await bench.until(lambda: len(bench.under_way) == tags)
     begin = cycle()
     for tag in list(bench.under_way):
-        for part in in_order(bench.under_way[tag].read):
+        for part in whole(bench.under_way[tag].read):
             bench.answer(tag, part)
     await bench.finish()
     beats = -(-5 * tags // bench.params.packets)

@@ -25,6 +25,11 @@ def test_number_of_users(users):
         ReadShareParams(user=ReadRequesterParams(), users=users)
 
 
+def test_order():
+    with pytest.raises(ValueError, match="data comes in the order of requests"):
+        ReadShareParams(user=ReadRequesterParams(in_order=False))
+
+
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS, most=[0, 1, 5])
 async def each_user_gets_its_own(dut, stalls, most):

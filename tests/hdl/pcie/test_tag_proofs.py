@@ -26,8 +26,15 @@ def table(old, new, claim):
 
 
 MUTANTS = {
-    "gives what is taken": sender(
-        "room & free & ~self.hold),", "room & ~self.hold),", "nothing_is_owed_for_it"
+    "frees what is owed": table(
+        "found.eq(~self.left.valid & Array(away & ~self.taken)[at])",
+        "found.eq(~self.left.valid & Array(away)[at])",
+        "nothing_is_owed_for_it",
+    ),
+    "frees what is owed as it leaves": table(
+        "straight.eq(self.left.valid & ~owed)",
+        "straight.eq(self.left.valid)",
+        "nothing_is_owed_for_it",
     ),
     "rests no time": table("(end & ~rests)", "end", "nothing_may_come_late"),
     "rests up to a tick": table(
@@ -35,12 +42,13 @@ MUTANTS = {
         "over = Mux(self.tick, resting, 0)",
         "nothing_may_come_late",
     ),
-    "gives what is to be read": sender(
-        "room = ~places[-1]",
-        "room = ~places[-1] | ~self.pieces.valid | free",
-        "its_data_has_been_read",
+    "frees what is to be read": table(
+        "Array(away & ~self.taken)[at]", "Array(~self.taken)[at]", "its_data_has_been_read"
     ),
-    "one place too many": sender("moves - self.left", "(moves & free) - self.left", "in_turn"),
+    "frees twice": table("& ~shown", "", "free_once"),
+    "enters nothing": sender(
+        "self.order.valid.eq(goes)", "self.order.valid.eq(0)", "entered_as_given"
+    ),
 }
 SAMPLES = ["rests up to a tick"]
 

@@ -14,8 +14,11 @@ from sim.golden.pcie_requester import (
     Outstanding,
     Read,
     Status,
+    Turn,
     all_splits,
+    as_they_complete,
     cut,
+    in_order,
     some_split,
     split,
 )
@@ -133,3 +136,25 @@ def test_too_little_at_the_end():
     assert outstanding.take(FIRST)
     assert not outstanding.take(replace(SECOND, dwords=SECOND.dwords - 1))
     assert (outstanding.cause, outstanding.ended) == (Cause.LENGTH, True)
+
+
+def test_turns_in_order_and_as_they_complete():
+    """Two requests, of three reads and of one; the second has failed, the last is given up."""
+    requests = [[Outstanding(read) for read in cut(96, 200, 128)], [Outstanding(Read(0, 4))]]
+    (first, second, third), lost = requests[0], requests[1][0]
+    second.cause = Cause.ABORTED
+    lost.give_up(Cause.TIMEOUT)
+    reads = [Read(96, 32), Read(128, 128), Read(256, 40)]
+    assert [(turn.read, turn.place, turn.cause, turn.last) for turn in in_order(requests)] == [
+        (reads[0], 0, Cause.NONE, False),
+        (reads[1], 32, Cause.ABORTED, False),
+        (reads[2], 160, Cause.ABORTED, True),
+        (Read(0, 4), 0, Cause.TIMEOUT, True),
+    ]
+    turns, given_up = as_they_complete(requests, [third, first, second, lost])
+    assert turns == [
+        Turn(reads[2], 160, 0, Cause.NONE, True),
+        Turn(reads[0], 0, 0, Cause.NONE, True),
+        Turn(reads[1], 32, 0, Cause.ABORTED, True),
+    ]
+    assert given_up == [Turn(Read(0, 4), 0, 1, Cause.TIMEOUT, True)]

@@ -1,0 +1,94 @@
+"""Lets reads be handed on in the order of requests."""
+
+from typing import Any
+
+from amaranth.hdl import Array, Module, Signal, Value
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.fifo import DISTRIBUTED_WORDS, Fifo, FifoParams
+from hdl.pcie.params import EPOCH, ReadRequesterParams
+
+
+def queue_ports(params: ReadRequesterParams) -> dict[str, Any]:
+    """Return the ports of a queue of reads, whichever order it has."""
+    return {
+        "stop": In(1),
+        "epoch": In(EPOCH),
+        "order": In(stream.Signature(params.waiting)),
+        "ends": In(params.ends),
+        "done": In(params.tags),
+        "abandoned": Out(params.of_tag),
+        "turns": Out(stream.Signature(params.turn)),
+        "busy": Out(1),
+    }
+
+
+class ReadQueue(Component):
+    """``turns`` are the reads of ``order``, in that order, each as soon as it is ``done``.
+
+    Or when it is given up: if it is not done when it is its turn and either two ticks have passed
+    since it was sent, which ``epoch`` counts, or ``stop`` is high. Then ``abandoned`` shows its tag
+    for a cycle. ``busy``: reads wait.
+
+    Throughput: a read a cycle. Latency: :attr:`latency` from ``ends``, which are heard a cycle
+    before ``done``. Stalls: reads wait, as many as there are tags.
+    """
+
+    latency = 1
+
+    def __init__(self, params: ReadRequesterParams) -> None:
+        super().__init__(params, queue_ports(params))
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params, turn = self.params, self.turns.payload
+        m.submodules.waiting = waiting = Fifo(
+            FifoParams(
+                width=params.waiting.size,
+                depth=params.tags,
+                output_register=params.tags > DISTRIBUTED_WORDS,
+                refuses=False,  # tags are not given twice
+            )
+        )
+        next_one = params.waiting(waiting.o.payload)
+        read = Signal(params.waiting, reset_less=True)
+        held, done, gone, stopped = Signal(), Signal(), Signal(), Signal()
+        free = ~held | (self.turns.valid & self.turns.ready)
+        late = self.stop | overdue(self.epoch, read.epoch)
+        m.d.comb += [
+            waiting.i.payload.eq(self.order.payload),
+            waiting.i.valid.eq(self.order.valid),
+            self.order.ready.eq(1),
+            waiting.o.ready.eq(free),
+            self.abandoned.valid.eq(held & ~done & ~gone & late),
+            self.abandoned.tag.eq(read.tag),
+            self.turns.valid.eq(held & (done | gone)),
+            turn.tag.eq(read.tag),
+            turn.read.eq(read.read),
+            turn.given_up.eq(gone),
+            turn.stopped.eq(stopped),
+            self.busy.eq(held | waiting.level.any()),
+        ]
+        m.d.sync += done.eq(self.is_done(read.tag))
+        with m.If(self.abandoned.valid):
+            m.d.sync += [gone.eq(1), stopped.eq(self.stop)]
+        with m.If(free):
+            m.d.sync += [
+                read.eq(next_one),
+                held.eq(waiting.o.valid),
+                done.eq(self.is_done(next_one.tag)),
+                gone.eq(0),
+            ]
+        return m
+
+    def is_done(self, tag: Value) -> Value:
+        """Return whether a read is done, or will be in the next cycle."""
+        now = [end.valid & (end.tag == tag) for end in self.ends]
+        return Array(self.done)[tag] | now[0] | now[1]
+
+
+def overdue(now: Value, sent: Value) -> Value:
+    """Return whether two ticks have passed, or three, by epochs."""
+    return now[1] ^ sent[1] ^ (~now[0] & sent[0])

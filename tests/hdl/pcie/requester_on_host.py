@@ -1,0 +1,117 @@
+"""Puts a requester on a simulated host, so that rates are those of a link."""
+
+from dataclasses import dataclass, field
+
+from amaranth.hdl import Module
+from amaranth.lib.wiring import In, connect, flipped
+from cocotb.triggers import RisingEdge
+
+from hdl.common.component import Component
+from hdl.pcie.requester import Requester, RequesterParams
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import Sink, Source, cycle, never
+from sim.harness.verilator import params_in_simulator
+from sim.surroundings.pcie.host import PcieHost
+from sim.surroundings.pcie.params import COUNTS, PcieHostParams, pcie_host_settings
+
+PORTS = ("requests", "beats", "writes", "data", "sent", "idle", "owes", "stop", "tick", "limits")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequesterOnHostParams:
+    requester: RequesterParams = field(default_factory=RequesterParams)
+
+    @property
+    def suffix(self):
+        return self.requester.suffix
+
+    @property
+    def host(self):
+        return PcieHostParams(data_bits=self.requester.reads.data_bits, address_bits=20)
+
+
+class RequesterOnHost(Component):
+    """A requester whose RQ and RC lead to a host; its other ports, and the host's."""
+
+    def __init__(self, params):
+        members = Requester(params.requester).signature.members
+        host = PcieHost(params.host).signature.members
+        super().__init__(
+            params,
+            {
+                **{name: members[name] for name in PORTS},
+                **{name: host[name] for name in ("settings", "counts")},
+                "index": In(8),
+            },
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.requester = requester = Requester(self.params.requester)
+        m.submodules.host = host = PcieHost(self.params.host)
+        connect(m, requester.rq, host.rq)
+        connect(m, host.rc, requester.rc)
+        for name in ("requests", "writes", "data"):
+            connect(m, flipped(getattr(self, name)), getattr(requester, name))
+        connect(m, requester.beats, flipped(self.beats))
+        m.d.comb += [
+            *(
+                getattr(self, name).eq(getattr(requester, name))
+                for name in ("sent", "idle", "owes")
+            ),
+            *(
+                getattr(requester, name).eq(getattr(self, name))
+                for name in ("stop", "tick", "limits")
+            ),
+            requester.credits.eq(host.credits),
+            requester.numbers.eq(host.numbers),
+            host.settings.eq(self.settings),
+            host.index.eq(self.index),
+            self.counts.eq(host.counts),
+        ]
+        return m
+
+
+class Card:
+    """What a user of the requester does, and what the host counts."""
+
+    def __init__(self, dut, stall=never, **settings):
+        self.dut, self.params = dut, params_in_simulator(RequesterOnHostParams)
+        self.reads = self.params.requester.reads
+        for name in ("stop", "tick", "writes_valid", "data_valid"):
+            getattr(dut, name).value = 0
+        dut.index.value = 0
+        limits = Requester(self.params.requester).limits.shape()
+        dut.limits.value = pack(limits, {"read": 2, "payload": 1})
+        self.set(**settings)
+        self.requests, self.beats = Source(dut, "requests"), Sink(dut, "beats", stall=stall)
+        self.asked = []  # (address, size)
+
+    def set(self, **settings):
+        host = self.params.host
+        self.settings = pcie_host_settings(host, **settings)
+        self.dut.settings.value = pack(host.settings, self.settings)
+
+    def ask(self, address, size):
+        user = len(self.asked) % (1 << self.reads.user_bits)
+        self.asked.append((address, size))
+        self.requests.append({"address": address, "bytes": size, "user": user})
+
+    @property
+    def bytes(self):
+        """How many have come."""
+        return sum(beat["bytes"] for beat in self.beats.beats)
+
+    async def come(self, octets, cycles=20_000):
+        """Wait until so many bytes have come; return the cycle."""
+        begun, at, found = cycle(), 0, 0
+        while found < octets:
+            await RisingEdge(self.dut.clk)
+            for beat in self.beats.beats[at:]:
+                found += beat["bytes"]
+            at = len(self.beats.beats)
+            assert cycle() < begun + cycles, f"{found} of {octets} bytes have come"
+        return cycle()
+
+    def counts(self):
+        return unpack(COUNTS, int(self.dut.counts.value))
