@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 from sim.gather.rates import Asked, Measured, measure
-from sim.gather.reproduce import alignment, set_up, under_way
+from sim.gather.reproduce import alignment, row_size, set_up, under_way
 from sim.gather.reproduce.asked import FIGURES, GatherAsked
 from sim.gather.reproduce.points import HARDWARE
+from sim.gather.reproduce.runs import measure as measure_engines
+from sim.reproduce.figure import Figure
 from sim.reproduce.report import Progress, Report
 
 #: Figures of rates: which points they need, and what becomes of them.
@@ -38,8 +40,11 @@ def reproduce(
     if wanted:
         progress(f"measuring {len(wanted)} points of a gather on a host", 0, len(of_rates))
         found = dict(zip(wanted, measure(HARDWARE, wanted), strict=True))
-    figures = []
+    made: dict[str, Figure] = {}
     for name in of_rates:
-        progress(f"drawing {name}", len(figures), len(of_rates))
-        figures.append(OF_RATES[name][1](asked, [found[one] for one in points[name]]))
+        made[name] = OF_RATES[name][1](asked, [found[one] for one in points[name]])
+    if "row-size" in names:
+        runs = measure_engines(row_size.points(asked, quick), progress)
+        made["row-size"] = row_size.figure(asked, runs)
+    figures = [made[name] for name in FIGURES if name in made]
     return Report(title="GPU-oriented gather", method=METHOD + QUICK * quick, figures=figures)

@@ -1,0 +1,79 @@
+"""Runs whole engines on one card or several, and keeps what comes of each run."""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hdl.gather.engine_params import GatherEngineParams
+from hdl.gather.params import MOST_ROW
+from sim.gather.gather_session import GatherSession
+from sim.gather.workload import GatherWorkload
+from sim.reproduce.outcomes import kept, run_all
+from sim.reproduce.report import Progress
+
+HARDWARE = GatherEngineParams()
+TABLE_BYTES = 1 << 20
+
+Figures = Mapping[str, float]  #: of a GatherSession
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """Asks for rows at random, on so many cards."""
+
+    row_bytes: int
+    cards: int
+    octets: int  #: of rows, for each card
+    memory_gigabytes: float
+
+
+def measured(point: Point) -> Figures:
+    """Return the figures of a run; raise ValueError if a byte is wrong.
+
+    A row that is larger than the engine's largest one is gathered as several, by as many idxs.
+    """
+    piece = min(point.row_bytes, MOST_ROW)
+    parts = point.row_bytes // piece
+    rng = np.random.default_rng(1)
+    table = rng.integers(0, 256, (TABLE_BYTES // piece, piece), dtype=np.uint8)
+    rows = rng.integers(0, TABLE_BYTES // point.row_bytes, point.cards * point.octets // piece)
+    first = rows[::parts, None] * parts
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        np.save(folder / "table.npy", table)
+        np.save(folder / "idx.npy", (first + np.arange(parts)).ravel().astype("<u4"))
+        asked = GatherWorkload(
+            table=str(folder / "table.npy"),
+            idx=str(folder / "idx.npy"),
+            engines=point.cards,
+            memory_gigabytes=point.memory_gigabytes,
+            base=0,
+        )
+        session = GatherSession(HARDWARE, asked)
+        simulator = session.build(session.hardware(HARDWARE, asked))
+        result = session.run(simulator, folder / "run")
+    if not result.exact:
+        raise ValueError(f"a gather is wrong: {result.difference}: {point}")
+    return result.figures
+
+
+def outcome(point: Point) -> Figures:
+    """Return the figures of a run, as the cache has them, or else of a run."""
+    return kept(measured, point)
+
+
+def measure(asked: Sequence[Point], progress: Progress) -> dict[Point, Figures]:
+    """Return what comes of all points."""
+    kinds = sorted({point.cards for point in asked})
+    for done, cards in enumerate(kinds):
+        progress(f"building what {cards} engines run on", done, len(kinds))
+        GatherSession.build(GatherSession.hardware(HARDWARE, GatherWorkload(engines=cards)))
+
+    def tell(point: Point | None, done: int) -> None:
+        what = f"has run: rows of {point.row_bytes:,} B" if point else "running engines"
+        progress(what, done, len(asked))
+
+    return run_all(outcome, asked, tell)

@@ -1,0 +1,52 @@
+"""Runs what a reproduction asks for, two runs at a time, and keeps what comes of each in the cache.
+
+A reproduction that was interrupted goes on where it was, and one that only judges anew runs nothing
+again: a run is found by what it is asked, and by all files that decide what comes of it.
+"""
+
+import pickle
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import TypeVar
+
+from sim.harness.cache import cached_folder, digest
+from sim.harness.closure import digest_of
+
+P = TypeVar("P")
+T = TypeVar("T")
+WORKERS = 2  #: runs at a time
+KIND, FILE = "outcomes", "outcome.pickle"
+
+
+def kept(run: Callable[[P], T], asked: P, *parts: str) -> T:
+    """Return what comes of ``run(asked)``, as the cache has it, or else of a run.
+
+    It is found by the representation of ``asked``, by ``parts``, which say what that does not,
+    such as what a file holds, and by all files that the module of ``run`` depends on.
+    """
+
+    def make(folder: Path) -> None:
+        (folder / FILE).write_bytes(pickle.dumps(run(asked)))
+
+    key = digest(digest_of((run.__module__,)), *parts, repr(asked))
+    folder, _ = cached_folder(KIND, key, make)
+    return pickle.loads((folder / FILE).read_bytes())
+
+
+def run_all(
+    run: Callable[[P], T], asked: Sequence[P], done: Callable[[P | None, int], None]
+) -> dict[P, T]:
+    """Return what ``run`` returns of each point of ``asked``, in processes that begin in order.
+
+    ``done`` is told of each that has run, and how many have; first of none.
+    """
+    found: dict[P, T] = {}
+    with ProcessPoolExecutor(WORKERS) as pool:
+        waiting = {pool.submit(run, point): point for point in asked}
+        done(None, 0)
+        for future in as_completed(waiting):
+            point = waiting[future]
+            found[point] = future.result()
+            done(point, len(found))
+    return found
