@@ -11,6 +11,7 @@ DESIGN = Design(
     presets=PRESETS,
     preset="u280",
     guide="gen.guides.netsparse_switch:guide",
+    software="gen.software.netsparse_switch:software",
     runs=[Run(session="sim.netsparse.switch_session:NetSparseSwitchSession")],
     benches={
         "netsparse-switch": Bench(

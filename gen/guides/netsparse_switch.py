@@ -39,6 +39,7 @@ def guide(params: NetSparseSwitchParams) -> str:
 def values(params: NetSparseSwitchParams) -> dict[str, Any]:
     """Return what the template of the guide names."""
     registers, cache = switch_registers(params), params.cache
+    ports, pipes = counter_texts()
     board = board_registers(BoardRegistersParams(cages=CAGES, hbm=False, pauses=True))
     return {
         **packet_values(params.mtu),
@@ -62,14 +63,8 @@ def values(params: NetSparseSwitchParams) -> dict[str, Any]:
             f"{name.lower()}_rows": list(rows(registers, getattr(uses, name)))
             for name in ("ROUTES", "SETTINGS", "STATE", "COUNTS")
         },
-        "port_counters": [
-            (k, name, uses.PORT_COUNTED[name.partition("_")[2]])
-            for k, (name, _) in enumerate(PORT_COUNTERS.counters)
-        ],
-        "pipe_counters": [
-            (k, name, uses.PIPE_COUNTED[name] if name in uses.PIPE_COUNTED else meaning(name))
-            for k, (name, _) in enumerate(PIPE_COUNTERS.counters)
-        ],
+        "port_counters": [(k, name, what) for k, (name, what) in enumerate(ports.items())],
+        "pipe_counters": [(k, name, what) for k, (name, what) in enumerate(pipes.items())],
         "resets": resets(registers),
         "board": list(rows(board, BOARD)),
         "board_base": f"0x{BASE:X}",
@@ -79,6 +74,14 @@ def values(params: NetSparseSwitchParams) -> dict[str, Any]:
         "cages": CAGES,
         "known": known_answer(),
     }
+
+
+def counter_texts() -> tuple[dict[str, str], dict[str, str]]:
+    """Return what each counter of a port, and of a middle pipe, counts, in their numbers' order."""
+    ports = {name: uses.PORT_COUNTED[name.partition("_")[2]] for name, _ in PORT_COUNTERS.counters}
+    own = uses.PIPE_COUNTED
+    pipes = {name: own.get(name) or meaning(name) for name, _ in PIPE_COUNTERS.counters}
+    return ports, pipes
 
 
 def modes(params: NetSparseSwitchParams) -> Iterator[tuple[int, int, int, int]]:

@@ -61,7 +61,7 @@ def test_every_field_counter_and_drop_is_told(params):
 def test_the_text_is_whole(params):
     text = guide(params)
     assert not re.search(r"\{[{%]|None|\bTODO\b|\bMISSING\b", text)
-    assert text.count("\n## ") == 9 + 3 * bool(params.pipes)
+    assert text.count("\n## ") == 10 + 3 * bool(params.pipes)
     places = {
         field.name: (address, offset, field.bits)
         for address, register in switch_registers(params).placed

@@ -20,8 +20,10 @@ SMALLEST = {
     "netsparse-snic": {},
     "p4sgd-switch": {"slots": 16},
     "mina-switch": {},
+    "netsparse-switch": {},
 }
 
+LONG = ["p4sgd-worker", "p4sgd-switch", "netsparse-switch"]  #: to build
 SAMPLES = 203  #: of the digits; they fill neither a mini-batch nor a micro-batch
 
 
@@ -52,7 +54,7 @@ def arguments(name, folder):
     return [f"+data={folder / 'digits.npz'}"]
 
 
-@pytest.mark.parametrize("name", short_and_long(SMALLEST, ["p4sgd-worker", "p4sgd-switch"]))
+@pytest.mark.parametrize("name", short_and_long(SMALLEST, LONG))
 def test_a_bench_runs_as_it_is(name, environment, tmp_path):
     folder = tmp_path / "made"
     folder.mkdir()

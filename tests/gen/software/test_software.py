@@ -155,7 +155,7 @@ for name, value in host.BUILD.fixed.items():
 host.open_card = contextmanager(lambda address, size: iter([host.attach(fake)]))
 """,
 }
-for name in ("p4sgd-switch", "mina-switch"):
+for name in ("p4sgd-switch", "mina-switch", "netsparse-switch"):
     EXAMPLES[name] = f"""
 import {software_of(name).package} as host
 from contextlib import contextmanager
@@ -173,6 +173,7 @@ PRINTED = {
     "netsparse-snic": "{'consumed': 0, ",
     "p4sgd-switch": "{'ADDED': 0, ",
     "mina-switch": "{'ADDED': 0, ",
+    "netsparse-switch": "{'reads_in_packets': 0, ",
 }
 
 
