@@ -1,17 +1,24 @@
-"""Draws the block diagram of a design as SVG."""
+"""Draws the block diagram of a design as SVG.
+
+Between two columns of boxes there are three strips: next to each column arrows are straight and
+carry their labels, and between these two strips they bend. So no arrow crosses a label.
+"""
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import cycle, pairwise
 from xml.sax.saxutils import escape
 
 from gen.datasheet.layers import Graph, Layout, lay_out
 from gen.datasheet.links import Link, Structure
 
-BOX, PILL = 200, 150  #: widths of a block and of a port of the design
-SPACE = 150  #: between columns
+NARROWEST = 110  #: width of a box with short texts
+#: widths of a letter of a box's title, of the text below it and of a label
+NAME_LETTER, MODULE_LETTER, LABEL_LETTER = 7.8, 6.3, 6.4
+BEND = 64  #: width of the strip in which arrows bend
+STUB = 14  #: least width of the strips beside it, for an arrowhead
 STEP = 18  #: between arrows at the side of a box
 MARGIN = 12
-LEAST_SCALE = 0.85  #: to which a browser may shrink the picture: its text can still be read
+LEAST_SCALE = 0.9  #: to which a browser may shrink the picture: its text can still be read
 DRAWN_BITS = 32  #: signals of fewer bits are not drawn
 REGISTERS = "register_block_"  #: it is joined to almost everything
 
@@ -22,7 +29,7 @@ STYLE = """
 .signal{fill:none;stroke:var(--soft);stroke-width:1.2;stroke-dasharray:4 3}
 text{font-family:system-ui,Helvetica,Arial,sans-serif;fill:var(--ink)}
 .name{font-size:13px;font-weight:600;text-anchor:middle}
-.module{font-size:9.5px;text-anchor:middle;fill:var(--soft)}
+.module{font-size:10.5px;text-anchor:middle;fill:var(--soft)}
 .label{font-size:11px;paint-order:stroke;stroke:var(--paper);stroke-width:3px;stroke-linejoin:round}
 """.replace("\n", "")
 
@@ -38,8 +45,10 @@ class Node:
 
     @property
     def width(self) -> float:
-        """Return the width of the box in pixels."""
-        return PILL if self.pill else BOX
+        """Return the width of the box in pixels: its texts fit."""
+        return max(
+            NARROWEST, 18 + NAME_LETTER * len(self.title), 14 + MODULE_LETTER * len(self.small)
+        )
 
 
 def diagram(structure: Structure) -> str:
@@ -95,17 +104,35 @@ class Drawing:
 
     def __init__(self, nodes: dict[str, Node], links: list[Link], layout: Layout) -> None:
         self.nodes, self.links, self.layout = nodes, links, layout
-        self.centres: dict[str, float] = {}
+        self.labels = [words_of(link) for link in links]
+        self.column_of = layout.column_of
+        self.edges: list[tuple[float, float]] = []  #: left and right edge of each column
+        strips = [self.strips(column) for column in range(len(layout.columns))]
         x = float(MARGIN)
-        for column in layout.columns:
+        for column, (before, after) in zip(layout.columns, strips, strict=True):
             width = max([0.0, *(nodes[name].width for name in column if name in nodes)])
-            self.centres.update((name, x + width / 2) for name in column)
-            x += width + SPACE
-        self.width = x - SPACE + MARGIN
+            self.edges.append((x, x + width))
+            x += width + before + BEND + after
+        self.width = self.edges[-1][1] + MARGIN
+        self.bends = [  #: where arrows bend between each column and the next one
+            (right + before, right + before + BEND)
+            for (_, right), (before, _) in zip(self.edges, strips, strict=True)
+        ]
         self.height = 2 * MARGIN + max(
             layout.middles[name] + layout.heights[name] / 2 for name in layout.middles
         )
         self.left, self.right = self.attachments()
+
+    def strips(self, column: int) -> tuple[float, float]:
+        """Return the widths of the two strips behind ``column`` in which arrows are straight."""
+        widest = [float(STUB), float(STUB)]
+        for words, route, turned in zip(
+            self.labels, self.layout.routes, self.layout.turned, strict=True
+        ):
+            place = self.column_of[route[-1]] - 1 if turned else self.column_of[route[0]]
+            if place == column:
+                widest[turned] = max(widest[turned], STUB + LABEL_LETTER * len(words))
+        return widest[0], widest[1]
 
     def y(self, name: str) -> float:
         """Return the height at which the middle of ``name`` lies."""
@@ -150,52 +177,65 @@ class Drawing:
         """Return the element of a block or a port, with its name."""
         node = self.nodes[name]
         height = self.layout.heights[name]
-        x, y = self.centres[name] - node.width / 2, self.y(name) - height / 2
+        x, y = self.edge_x(name, -1), self.y(name) - height / 2
         kind, radius = ("pill", 14) if node.pill else ("box", 4)
-        rect = 'x="{:.1f}" y="{:.1f}" width="{}" height="{:.1f}" rx="{}"'
+        rect = 'x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="{}"'
         pile = rect.format(x + 4, y - 4, node.width, height, radius)
         front = rect.format(x, y, node.width, height, radius)
         lines = [f'<rect class="{kind} pile" {pile}/>'] if node.pile else []
         lines.append(f'<rect class="{kind}" {front}/>')
-        middle = self.centres[name]
-        lines.append(text("name", middle, self.y(name) - 1, node.title, node.width - 10))
-        lines.append(text("module", middle, self.y(name) + 12, node.small, node.width - 8))
+        middle = x + node.width / 2
+        lines.append(text("name", middle, self.y(name) - 1, node.title))
+        lines.append(text("module", middle, self.y(name) + 12, node.small))
         return f"<g><title>{escape(node.title)}: {escape(node.small)}</title>{''.join(lines)}</g>"
 
     def arrow(self, index: int) -> str:
-        """Return a curve along the edge's route, whose head is at the sink on either side."""
-        route = self.layout.routes[index]
-        points = [(self.edge_x(route[0], 1), self.left[index])]
-        for name in route[1:-1]:
-            points += [(self.centres[name] + side * BOX / 2, self.y(name)) for side in (-1, 1)]
-        points.append((self.edge_x(route[-1], -1), self.right[index]))
+        """Return a line along the edge's route, whose head is at the sink on either side."""
+        points = self.points(index)
         if self.layout.turned[index]:
             points.reverse()
         path = f"M{points[0][0]:.1f} {points[0][1]:.1f}"
-        for (x, y), (u, v) in pairwise(points):
-            bend = (u - x) / 2
-            path += f"C{x + bend:.1f} {y:.1f} {u - bend:.1f} {v:.1f} {u:.1f} {v:.1f}"
+        for straight, ((x, y), (u, v)) in zip(cycle((True, False)), pairwise(points), strict=False):
+            if straight:
+                path += f"H{u:.1f}"
+            else:
+                middle = (x + u) / 2
+                path += f"C{middle:.1f} {y:.1f} {middle:.1f} {v:.1f} {u:.1f} {v:.1f}"
         kind = "stream" if self.links[index].is_stream else "signal"
         return f'<path class="{kind}" d="{path}" marker-end="url(#head-{kind})"/>'
 
+    def points(self, index: int) -> list[tuple[float, float]]:
+        """Return an edge's corners from left to right; straight and bent parts take turns."""
+        route = self.layout.routes[index]
+        heights = [self.left[index], *map(self.y, route[1:-1]), self.right[index]]
+        points = [(self.edge_x(route[0], 1), heights[0])]
+        for name, (y, v) in zip(route, pairwise(heights), strict=False):
+            begins, ends = self.bends[self.column_of[name]]
+            points += [(begins, y), (ends, v)]
+        return [*points, (self.edge_x(route[-1], -1), heights[-1])]
+
     def label(self, index: int) -> str:
         """Return the text of a stream's name and width, beside its source."""
-        link = self.links[index]
-        times = f" x {link.count}" if link.count > 1 else ""
-        words = f"{link.label} {link.bits}{times}".strip()
         route = self.layout.routes[index]
         if self.layout.turned[index]:
             x, y, anchor = self.edge_x(route[-1], -1) - 7, self.right[index], "end"
         else:
             x, y, anchor = self.edge_x(route[0], 1) + 7, self.left[index], "start"
         return (
-            f'<text class="label" x="{x:.1f}" y="{y - 3:.1f}" text-anchor="{anchor}">'
-            f"{escape(words)}</text>"
+            f'<text class="label" x="{x:.1f}" y="{y - 4:.1f}" text-anchor="{anchor}">'
+            f"{escape(self.labels[index])}</text>"
         )
 
     def edge_x(self, name: str, side: int) -> float:
         """Return the place of a node's left (-1) or right (1) side."""
-        return self.centres[name] + side * self.nodes[name].width / 2
+        left, right = self.edges[self.column_of[name]]
+        return (left + right + side * self.nodes[name].width) / 2
+
+
+def words_of(link: Link) -> str:
+    """Return a link's label: name, bits, and how many there are."""
+    times = f" x {link.count}" if link.count > 1 else ""
+    return f"{link.label} {link.bits}{times}".strip()
 
 
 def head(kind: str, colour: str) -> str:
@@ -207,9 +247,6 @@ def head(kind: str, colour: str) -> str:
     )
 
 
-def text(kind: str, x: float, y: float, words: str, width: float) -> str:
-    """Return a line of text in the middle of a box, squeezed if it would not fit."""
-    letter = 7.6 if kind == "name" else 5.6
-    fit = f' textLength="{width:.0f}" lengthAdjust="spacingAndGlyphs"'
-    squeeze = fit if len(words) * letter > width else ""
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}"{squeeze}>{escape(words)}</text>'
+def text(kind: str, x: float, y: float, words: str) -> str:
+    """Return a line of text in the middle of a box."""
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(words)}</text>'

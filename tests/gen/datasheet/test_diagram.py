@@ -1,3 +1,5 @@
+import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 from gen.datasheet.diagram import diagram
@@ -73,3 +75,73 @@ def test_the_register_block_is_drawn_with_its_bus_alone():
 
 def test_same_structure_same_text(demo):
     assert diagram(structure(demo)) == diagram(structure(demo))
+
+
+def way(path):
+    """Points along the path of an arrow: its straight parts, and samples of its bends."""
+    points = []
+    for letter, numbers in re.findall(r"([MHC])([-\d. ]+)", path):
+        values = [float(number) for number in numbers.split()]
+        if letter == "M":
+            points.append(tuple(values))
+        elif letter == "H":
+            points += [
+                (points[-1][0] + (values[0] - points[-1][0]) * k / 50, points[-1][1])
+                for k in range(51)
+            ]
+        else:
+            x, y, (a, b, c, d, u, v) = *points[-1], values
+            for t in (k / 50 for k in range(51)):
+                shares = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
+                points.append(
+                    tuple(
+                        sum(s * p for s, p in zip(shares, ends, strict=True))
+                        for ends in ((x, a, c, u), (y, b, d, v))
+                    )
+                )
+    return points
+
+
+def crossed(svg):
+    """Labels with an arrow through their letters."""
+    tree = ElementTree.fromstring(svg)
+    arrows = [way(path.get("d")) for path in tree.iter(f"{SVG}path") if path.get("class")]
+    found = []
+    for text in tree.iter(f"{SVG}text"):
+        if text.get("class") != "label":
+            continue
+        words, x, y = text.text, float(text.get("x")), float(text.get("y"))
+        width = 6 * len(words)
+        left = x - width if text.get("text-anchor") == "end" else x
+        hits = [
+            p
+            for arrow in arrows
+            for p in arrow
+            if left < p[0] < left + width and y - 8 < p[1] < y + 2
+        ]
+        found += [words] * bool(hits)
+    return found
+
+
+def test_no_arrow_crosses_a_label(demo):
+    names = ["a", "b", "c", "d"]
+    blocks = {name: Block(name=name, module=f"{name}_1", count=1) for name in names}
+    links = [
+        Link(source=source, sink=sink, label=f"{source} to {sink}, a long name", bits=512, count=16)
+        for source in names
+        for sink in names
+        if source != sink
+    ]
+    assert crossed(diagram(Structure(blocks, [], links))) == []
+    assert crossed(diagram(structure(demo))) == []
+
+
+def test_texts_fit_their_boxes():
+    blocks = {name: Block(name=name, module=f"{name}_{'m' * 60}", count=1) for name in ("a", "bb")}
+    links = [Link(source="a", sink="bb", label="data", bits=8, count=1)]
+    tree = ElementTree.fromstring(diagram(Structure(blocks, [], links)))
+    widths = [float(box.get("width")) for box in tree.iter(f"{SVG}rect")]
+    texts = [text.text for text in tree.iter(f"{SVG}text") if text.get("class") == "module"]
+    assert all(width > 6 * len(words) for width, words in zip(widths, texts, strict=True))
+    edges = sorted((float(b.get("x")), float(b.get("width"))) for b in tree.iter(f"{SVG}rect"))
+    assert all(x + width < u for (x, width), (u, _) in pairwise(edges))
