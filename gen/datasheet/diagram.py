@@ -11,6 +11,7 @@ from xml.sax.saxutils import escape
 from gen.datasheet.layers import Graph, Layout, lay_out
 from gen.datasheet.links import Link, Structure
 
+MOST_LETTERS = 32  #: of a module's name that are shown; its tooltip has all of it
 NARROWEST = 110  #: width of a box with short texts
 #: widths of a letter of a box's title, of the text below it and of a label
 NAME_LETTER, MODULE_LETTER, LABEL_LETTER = 7.8, 6.3, 6.4
@@ -47,8 +48,13 @@ class Node:
     def width(self) -> float:
         """Return the width of the box in pixels: its texts fit."""
         return max(
-            NARROWEST, 18 + NAME_LETTER * len(self.title), 14 + MODULE_LETTER * len(self.small)
+            NARROWEST, 18 + NAME_LETTER * len(self.title), 14 + MODULE_LETTER * len(self.shown)
         )
+
+    @property
+    def shown(self) -> str:
+        """Return the text below the title, cut if it is very long."""
+        return self.small if len(self.small) <= MOST_LETTERS else f"{self.small[:MOST_LETTERS]}..."
 
 
 def diagram(structure: Structure) -> str:
@@ -186,7 +192,7 @@ class Drawing:
         lines.append(f'<rect class="{kind}" {front}/>')
         middle = x + node.width / 2
         lines.append(text("name", middle, self.y(name) - 1, node.title))
-        lines.append(text("module", middle, self.y(name) + 12, node.small))
+        lines.append(text("module", middle, self.y(name) + 12, node.shown))
         return f"<g><title>{escape(node.title)}: {escape(node.small)}</title>{''.join(lines)}</g>"
 
     def arrow(self, index: int) -> str:

@@ -3,6 +3,7 @@
 The RTL's curves of all runs share a chart; each run also has one against both its references.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,31 @@ STYLES = {
 
 def training_section(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
     """Make one part for all runs, each with its label."""
-    template = environment(HERE).get_template("training.html.j2")
+    made = environment(HERE)
+    made.filters |= {"duration": duration, "loss": shown_loss, "percent": percent}
+    template = made.get_template("training.html.j2")
     rows = [(label, run, run["epochs"][-1], curves(run["epochs"])) for label, run in runs]
     return Section("Training", template.render(runs=rows, overlaid=overlaid(runs)))
+
+
+def duration(milliseconds: float) -> str:
+    """Return a time as people write it: three digits, in the unit that suits it."""
+    for unit, size in (("s", 1000.0), ("ms", 1.0), ("us", 0.001)):
+        if milliseconds >= size or unit == "us":
+            break
+    value = milliseconds / size
+    decimals = 0 if value >= 100 else 1 if value >= 10 else 2
+    return f"{value:,.{decimals}f} {unit}"
+
+
+def shown_loss(loss: float | None) -> str:
+    """Return a loss with four decimals, so that they stand below each other; a dash for none."""
+    return "-" if loss is None or not math.isfinite(loss) else f"{loss:,.4f}"
+
+
+def percent(share: float | None) -> str:
+    """Return a share in percent with two decimals; a dash for none."""
+    return "-" if share is None or not math.isfinite(share) else f"{share:.2%}"
 
 
 def overlaid(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 import json
 import re
 
-from gen.report.training_section import training_section
+import pytest
+
+from gen.report.training_section import duration, training_section
 from tests.gen.report import sample
 
 
@@ -43,16 +45,16 @@ def test_a_run_with_test_samples_has_their_curves_too():
     ]
     assert loss["data"][5]["y"] == [0.75, 0.75]
     assert loss["layout"]["yaxis"]["title"]["text"] == "training and test loss"
-    assert '<th class="n">test accuracy</th>' in section
-    assert '<td class="n">0.625</td>' in section
+    assert '<th class="n">of test</th>' in section
+    assert '<td class="n">62.50%</td>' in section
 
 
 def test_learning_rate_and_order_are_shown_and_what_went_wrong():
     run = sample.training() | {"warnings": ["the loss ends at 16, above the 0.69 of no model"]}
     section = training_section([("a", run)]).html
-    assert "eta 0.427 (from the data); shuffled</td>" in section
+    assert "eta 0.427 (from the data); shuffled; preset" in section
     assert '<p class="bad">the loss ends at 16, above' in section
-    assert '<th class="n">training accuracy</th>' in section
+    assert '<th class="n">accuracy</th>' in section
 
 
 def test_a_run_that_is_not_exact_says_so():
@@ -64,8 +66,8 @@ def test_a_run_that_is_not_exact_says_so():
 
 def test_runs_stand_in_one_table():
     html = training_section([("one", sample.training()), ("two", sample.training())]).html
-    assert html.index("<td>one</td>") < html.index("<td>two</td>")
-    assert "<td>1,797 x 64</td>" in html
+    assert html.index(">one<br>") < html.index(">two<br>")
+    assert ">1,797 x 64</span></td>" in html
 
 
 def test_the_curves_of_all_runs_share_a_chart():
@@ -89,3 +91,17 @@ def test_a_run_without_accuracy_is_in_the_chart_of_losses_alone():
     )
     assert [trace["name"] for trace in loss["data"]] == ["one", "two"]
     assert [trace["name"] for trace in accuracy["data"]] == ["two"]
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "shown"),
+    [
+        (0.01718, "17.2 us"),
+        (0.0004, "0.40 us"),
+        (1, "1.00 ms"),
+        (999.9, "1,000 ms"),
+        (2500, "2.50 s"),
+    ],
+)
+def test_times_are_as_people_write_them(milliseconds, shown):
+    assert duration(milliseconds) == shown
