@@ -9,6 +9,7 @@ namespace host_memory {
 constexpr Int LINE = 128;
 constexpr Int SPLIT = 2;   // cycles from the arbiter to the splitter's first request, at least
 constexpr Int ANSWER = 3;  // from a beat of R to the unit
+constexpr Int LANES = 2;   // from R to the next request, if the lanes of all others wait
 constexpr Int DATA = 3;    // from a request at the port to `wvalid`
 constexpr Int DONE = 2;    // from B to the unit
 
@@ -42,6 +43,8 @@ inline void issue(Bus &bus, Int due, Int stalled) {
     ++bus.requests;
 }
 
+// The lanes of a request wait for its beats in a queue that is one shorter than requests may be under
+// way. They leave it with the beat before their last one, which may be the former request's.
 // The arbiter takes a read: the cycle in which the last beat of `size` bytes from address `first`
 // on has come. A beat of the bus that completes two of the unit's holds up those behind it.
 inline Int read(State &s, Node &node, Int time, Int first, Int size) {
@@ -51,8 +54,8 @@ inline Int read(State &s, Node &node, Int time, Int first, Int size) {
     for (Int at = first, to; at < first + size; at = to) {
         to = piece_end(s, at, first, first + size);
         Int beats = beats_between(at, to);
-        Int &due = bus.due[bus.place];
-        issue(bus, due, s.stalled(s.k.ar_stall, 1));
+        Int former = bus.data;
+        issue(bus, bus.due[(bus.place + 1) % s.k.host_requests], s.stalled(s.k.ar_stall, 1));
         bus.data = std::max(bus.issue + s.k.read_latency - 1, bus.data) + beats +
                    s.stalled(s.k.r_stall, beats);
         for (Int beat = 1; beat <= beats; ++beat) {
@@ -61,7 +64,7 @@ inline Int read(State &s, Node &node, Int time, Int first, Int size) {
             for (; given < whole; ++given)
                 bus.given = std::max(bus.data - beats + beat + ANSWER, bus.given + 1);
         }
-        due = bus.data + 2;
+        bus.due[bus.place] = (beats > 1 ? bus.data - 1 : former) + LANES;
         bus.place = (bus.place + 1) % s.k.host_requests;
     }
     return bus.given;
