@@ -143,7 +143,7 @@ inline Int step(State &s, Int t) {
     Int busy = 0;
     for (Int n = 0; n < s.k.nodes; ++n) {
         Node &node = s.nodes[n];
-        if (node.done) continue;
+        if (node.done != NONE) continue;
         ++busy;
         work_queue::give(s, node, t);
         if (s.k.rings) work_queue::step_rings(s, node, t);

@@ -43,8 +43,8 @@ inline void issue(Bus &bus, Int due, Int stalled) {
     ++bus.requests;
 }
 
-// The lanes of a request wait for its beats in a queue that is one shorter than requests may be under
-// way. They leave it with the beat before their last one, which may be the former request's.
+// The lanes of a request wait for its beats in a queue one shorter than requests may be under way.
+// They leave it with the beat before their last one, which may be the former request's.
 // The arbiter takes a read: the cycle in which the last beat of `size` bytes from address `first`
 // on has come. A beat of the bus that completes two of the unit's holds up those behind it.
 inline Int read(State &s, Node &node, Int time, Int first, Int size) {

@@ -173,7 +173,8 @@ struct Descriptor {
 enum Look : Int { RESTS, READS_ENTRIES, ENDS };
 
 struct Node {
-    Int host_time = 0, round = 0, unit = 0, left = 0, done = 0;  // its host
+    Int host_time = 0, round = 0, unit = 0, left = 0;  // its host
+    Int done = NONE;                                   // when that has ended
     Int submitted = 0, given = 0, inside = 0, quiet = 0;         // requests; PRs that may come
     Turns sends, answers;                                        // of clients, of servers
     Int serve_turn = NONE;

@@ -14,7 +14,7 @@ constexpr Int ASKS = 3;     // between two asks, at least
 constexpr Int JUDGED = 2;   // from a descriptor to the queue
 constexpr Int GIVE = 1;     // from there to the unit
 constexpr Int GIVES = 2;    // between two requests that leave the queue, and until one has left
-constexpr Int WAKES = 2;    // before a unit's taking a request: a flush that the RTL has later ends then
+constexpr Int WAKES = 2;    // before a unit takes a request: then the flush, later in the RTL, ends
 constexpr Int ENTRIES = 2;  // between two entries, at least
 constexpr Int ENTRY = 16;   // bytes
 
