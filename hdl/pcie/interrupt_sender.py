@@ -35,6 +35,7 @@ class InterruptSender(Component):
     are high for a cycle, and the next interrupt is not asked for before ``sent`` or ``failed``
     (``cfg_interrupt_msi_sent``, ``_fail``). One that has failed is asked for again, in its turn. A
     mask is the block's affair; while the host has MSI-X switched off (``enable``), vectors wait.
+    ``clear`` forgets those that wait.
 
     Vectors that wait are asked for in turn; a vector that is asked for again while it waits is one
     interrupt. Latency: :attr:`latency` to ``send``. An interrupt may pass writes of RQ inside the
@@ -50,6 +51,7 @@ class InterruptSender(Component):
             {
                 "asks": In(params.vectors),
                 "enable": In(1),
+                "clear": In(1),
                 "vector": Out(BLOCK_VECTORS),
                 "send": Out(1),
                 "sent": In(1),
@@ -70,7 +72,9 @@ class InterruptSender(Component):
             self.vector.eq(chosen),
             self.send.eq(chosen.any()),
         ]
-        with m.If(goes):
+        with m.If(self.clear):
+            m.d.sync += [waiting.eq(0), asked.eq(0)]
+        with m.Elif(goes):
             m.d.sync += asked.eq(chosen)
         with m.Elif(self.sent | self.failed):
             m.d.sync += asked.eq(0)

@@ -42,11 +42,12 @@ class RequesterParams:
 class Requester(Component):
     """Has the ports of a :class:`ReadRequester` and of a :class:`WriteRequester`, which share RQ.
 
-    ``requests``, ``beats``, ``tick``, ``stop``, ``forget``, ``idle``, ``owes`` and ``events`` are
-    the reader's; ``writes``, its requests, with ``data``, ``sent``, ``begun``, ``numbers``,
-    ``visible``, ``clear_writes`` and ``writes_owe`` the writer's. ``rq`` takes a packet of each in
-    turn, as :class:`RequestMerger` says, which looks at ``credits``. A read that is asked for after
-    the ``sent`` of a write brings what was written.
+    ``requests``, ``beats``, ``tick``, ``forget``, ``owes`` and ``events`` are the reader's;
+    ``writes``, its requests, with ``data``, ``sent``, ``begun``, ``numbers``, ``visible``, ``clear_writes``,
+    ``writes_owe`` and ``writes_lost`` the writer's. ``stop`` stops both, and ``idle`` says that
+    nothing is under way of either, nor on its way to ``rq``. ``rq`` takes a packet of each in turn,
+    as :class:`RequestMerger` says, which looks at ``credits``. A read that is asked for after the
+    ``sent`` of a write brings what was written.
 
     Latency: :attr:`request_latency` from a request to RQ, :attr:`write_latency` from a write of one
     beat, if nobody else goes first; :attr:`latency` from a read's last completion to its data.
@@ -71,6 +72,7 @@ class Requester(Component):
                 "visible": Out(params.writes.fence.told),
                 "clear_writes": In(1),
                 "writes_owe": Out(1),
+                "writes_lost": Out(1),
                 "limits": In(LIMITS),
                 "credits": In(4),
                 "tick": In(1),
@@ -105,7 +107,8 @@ class Requester(Component):
             reader.tick.eq(self.tick),
             reader.stop.eq(self.stop),
             reader.forget.eq(self.forget),
-            self.idle.eq(reader.idle),
+            writer.stop.eq(self.stop),
+            self.writes_lost.eq(writer.lost),
             self.owes.eq(reader.owes),
             self.events.eq(reader.events),
             writer.limit.eq(self.limits.payload),
@@ -117,4 +120,6 @@ class Requester(Component):
             self.writes_owe.eq(writer.owes),
             merger.credits.eq(self.credits),
         ]
+        leaves = self.rq.tvalid | reader.rq.tvalid | writer.rq.tvalid
+        m.d.sync += self.idle.eq(reader.idle & writer.idle & ~leaves)
         return m

@@ -1,6 +1,8 @@
 """Writes host memory through AMD's block for PCI Express."""
 
-from amaranth.hdl import Module, Signal
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -13,6 +15,8 @@ from hdl.pcie.write_aligner import WriteAligner
 from hdl.pcie.write_fence import NUMBERS, WriteFence
 from hdl.pcie.write_params import WriteRequesterParams
 from hdl.pcie.write_planner import WritePlanner
+
+COUNT_BITS = 8  #: width of a number of writes under way: at most those whose packets fit the gate
 
 
 class WriteRequester(Component):
@@ -28,6 +32,10 @@ class WriteRequester(Component):
     host (PCI Express 3.1, 2.4.1: neither passes a posted write). ``visible`` shows it when answers
     to the host and interrupts find them too (:class:`WriteFence`, with ``numbers`` and ``clear``).
     ``begun`` tells of each packet, to be counted.
+
+    While ``stop`` is high requests wait, and no packet is begun. Writes that are under way are
+    thrown away, ``lost`` tells of each packet, and a write of which a part is lost is not ``sent``.
+    Hold it until ``idle``: nothing is under way, for which all data has to come.
 
     Throughput: a beat of ``rq`` a cycle, of data and descriptors. Latency: :attr:`latency` from a
     request and its data to a packet of one beat; a longer one leaves when all of it is there, and
@@ -50,6 +58,9 @@ class WriteRequester(Component):
                 "limit": In(2),
                 "sent": Out(params.sent),
                 "begun": Out(1),
+                "stop": In(1),
+                "idle": Out(1),
+                "lost": Out(1),
                 "numbers": In(NUMBERS),
                 "clear": In(1),
                 "owes": Out(1),
@@ -65,17 +76,22 @@ class WriteRequester(Component):
         m.submodules.planner = planner = WritePlanner(params)
         m.submodules.aligner = aligner = WriteAligner(params)
         out = stream.Signature(params.beat).create(path=("out",))
-        connect(m, flipped(self.requests), cutter.requests)
+        m.d.comb += [
+            cutter.requests.payload.eq(self.requests.payload),
+            cutter.requests.valid.eq(self.requests.valid & ~self.stop),
+            self.requests.ready.eq(cutter.requests.ready & ~self.stop),
+        ]
         connect(m, cutter.pieces, planner.pieces)
         connect(m, planner.plans, aligner.plans)
         connect(m, flipped(self.data), aligner.data)
         connect_by(m, "gate", PacketGate(params.gate), aligner.beats, out)
         m.submodules.fence = fence = WriteFence(params.fence)
         beat, goes = out.payload, Signal()
+        drops = self.drop(m, out)
         m.d.comb += [
             cutter.limit.eq(self.limit),
-            goes.eq(fence.room | ~beat.begins),
-            out.ready.eq(rq.tready & goes),
+            goes.eq((fence.room | ~beat.begins) & ~drops),
+            out.ready.eq((rq.tready & goes) | drops),
             rq.tvalid.eq(out.valid & goes),
             rq.tdata.eq(beat.data),
             *say_request(
@@ -88,7 +104,7 @@ class WriteRequester(Component):
             ),
             fence.packet.final.eq(beat.final),
             fence.packet.user.eq(beat.user),
-            fence.taken.eq(out.valid & out.ready & beat.begins),
+            fence.taken.eq(rq.tvalid & rq.tready & beat.begins),
             fence.numbers.eq(self.numbers),
             fence.clear.eq(self.clear),
             self.owes.eq(fence.owes),
@@ -96,7 +112,27 @@ class WriteRequester(Component):
         ]
         m.d.sync += [
             self.begun.eq(fence.taken),
-            self.sent.valid.eq(out.valid & out.ready & beat.final & beat.ends),
+            self.sent.valid.eq(rq.tvalid & rq.tready & beat.final & beat.ends),
             self.sent.user.eq(beat.user),
         ]
         return m
+
+    def drop(self, m: Module, out: Any) -> Signal:
+        """Return whether a beat is thrown away: not those of a packet that ``rq`` has been shown.
+
+        Counts the writes that are under way, too.
+        """
+        beat, shown, dropping, drops = out.payload, Signal(), Signal(), Signal()
+        under_way = Signal(COUNT_BITS)
+        comes = self.requests.valid & self.requests.ready
+        ends = out.valid & out.ready & beat.final & beat.ends
+        m.d.comb += drops.eq(Mux(beat.begins, self.stop & ~shown, dropping))
+        m.d.sync += [
+            shown.eq(self.rq.tvalid & ~self.rq.tready),
+            under_way.eq(under_way + comes - ends),
+            self.idle.eq(~(under_way.any() | comes)),
+            self.lost.eq(out.valid & drops & beat.begins),
+        ]
+        with m.If(out.valid & out.ready):
+            m.d.sync += dropping.eq(drops)
+        return drops

@@ -7,14 +7,30 @@ from amaranth.lib.wiring import In, connect, flipped
 from cocotb.triggers import RisingEdge
 
 from hdl.common.component import Component
+from hdl.pcie.function_reset import FunctionReset
 from hdl.pcie.requester import Requester, RequesterParams
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import Sink, Source, cycle, never
 from sim.harness.verilator import params_in_simulator
+from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.surroundings.pcie.host import PcieHost
 from sim.surroundings.pcie.params import COUNTS, PcieHostParams, pcie_host_settings
+from tests.hdl.pcie.rq_monitor import beats_of
 
-PORTS = ("requests", "beats", "writes", "data", "sent", "idle", "owes", "stop", "tick", "limits")
+RESET = ("in_process", "done", "master", "late")
+HOST = ("settings", "counts", "access", "accessed")
+PORTS = (
+    "requests",
+    "beats",
+    "writes",
+    "data",
+    "sent",
+    "writes_lost",
+    "idle",
+    "owes",
+    "tick",
+    "limits",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +47,7 @@ class RequesterOnHostParams:
 
 
 class RequesterOnHost(Component):
-    """A requester whose RQ and RC lead to a host; its other ports, and the host's."""
+    """A requester whose RQ and RC lead to a host; its other ports, the host's, and a reset's."""
 
     def __init__(self, params):
         members = Requester(params.requester).signature.members
@@ -40,7 +56,9 @@ class RequesterOnHost(Component):
             params,
             {
                 **{name: members[name] for name in PORTS},
-                **{name: host[name] for name in ("settings", "counts")},
+                **{name: host[name] for name in HOST},
+                **{name: FunctionReset().signature.members[name] for name in RESET},
+                "stop": In(1),
                 "index": In(8),
             },
         )
@@ -54,15 +72,23 @@ class RequesterOnHost(Component):
         for name in ("requests", "writes", "data"):
             connect(m, flipped(getattr(self, name)), getattr(requester, name))
         connect(m, requester.beats, flipped(self.beats))
+        m.submodules.reset = reset = FunctionReset()
+        for name in ("in_process", "master", "tick"):
+            m.d.comb += getattr(reset, name).eq(getattr(self, name))
         m.d.comb += [
+            self.done.eq(reset.done),
+            self.late.eq(reset.late),
+            reset.idle.eq(requester.idle),
+            reset.owes.eq(requester.writes_owe),
+            requester.clear_writes.eq(reset.clear),
+            requester.stop.eq(self.stop | reset.stop),
+            host.access.eq(self.access),
+            self.accessed.eq(host.accessed),
             *(
                 getattr(self, name).eq(getattr(requester, name))
-                for name in ("sent", "idle", "owes")
+                for name in ("sent", "writes_lost", "idle", "owes")
             ),
-            *(
-                getattr(requester, name).eq(getattr(self, name))
-                for name in ("stop", "tick", "limits")
-            ),
+            *(getattr(requester, name).eq(getattr(self, name)) for name in ("tick", "limits")),
             requester.credits.eq(host.credits),
             requester.numbers.eq(host.numbers),
             host.settings.eq(self.settings),
@@ -78,9 +104,11 @@ class Card:
     def __init__(self, dut, stall=never, **settings):
         self.dut, self.params = dut, params_in_simulator(RequesterOnHostParams)
         self.reads = self.params.requester.reads
-        for name in ("stop", "tick", "writes_valid", "data_valid"):
+        for name in ("stop", "tick", "in_process", "index"):
             getattr(dut, name).value = 0
-        dut.index.value = 0
+        dut.master.value = 1
+        self.memory = HostMemory(dut, self.params.host)
+        self.writes, self.data = Source(dut, "writes"), Source(dut, "data")
         limits = Requester(self.params.requester).limits.shape()
         dut.limits.value = pack(limits, {"read": 2, "payload": 1})
         self.set(**settings)
@@ -97,10 +125,10 @@ class Card:
         self.asked.append((address, size))
         self.requests.append({"address": address, "bytes": size, "user": user})
 
-    @property
-    def bytes(self):
-        """How many have come."""
-        return sum(beat["bytes"] for beat in self.beats.beats)
+    def write(self, address, payload, user):
+        self.writes.append({"address": address, "bytes": len(payload), "user": user})
+        for beat in beats_of(payload, self.reads.data_bits // 8):
+            self.data.append(beat)
 
     async def come(self, octets, cycles=20_000):
         """Wait until so many bytes have come; return the cycle."""
@@ -112,6 +140,10 @@ class Card:
             at = len(self.beats.beats)
             assert cycle() < begun + cycles, f"{found} of {octets} bytes have come"
         return cycle()
+
+    async def cycles(self, count):
+        for _ in range(count):
+            await RisingEdge(self.dut.clk)
 
     def counts(self):
         return unpack(COUNTS, int(self.dut.counts.value))

@@ -31,7 +31,7 @@ class Block:
         self.dut, self.delays, self.failing = dut, (least, most), failing
         self.sent, self.cycles, self.failures = [], [], 0
         dut.asks.value = dut.sent.value = dut.failed.value = 0
-        dut.enable.value = 1
+        dut.enable.value, dut.clear.value = 1, 0
         cocotb.start_soon(self.answer())
 
     async def answer(self):
@@ -150,3 +150,23 @@ async def nobody_is_passed_by(dut):
         await RisingEdge(dut.clk)
     counts = [block.sent.count(vector) for vector in range(VECTORS)]
     assert max(counts) - min(counts) <= 1
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def what_waits_is_forgotten(dut):
+    """When the function is reset, with what the block was asked for; then all is as before."""
+    block = Block(dut, least=15, most=19)
+    await start(dut)
+    await block.ask(0, 1, 2)
+    while not block.cycles:
+        await RisingEdge(dut.clk)
+    dut.enable.value = 0
+    dut.clear.value = 1
+    await block.until(1)
+    dut.clear.value, dut.enable.value = 0, 1
+    for _ in range(40):
+        await RisingEdge(dut.clk)
+    assert len(block.sent) == 1
+    await block.ask(1)
+    await block.until(2)
+    assert block.sent[1] == 1

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from pathlib import Path
 from statistics import fmean
 
 import cocotb
@@ -11,12 +12,13 @@ from cocotb.triggers import RisingEdge
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.requester import RequesterParams
 from sim.golden.pcie_link import completion_bytes
-from sim.harness.streams import start
+from sim.golden.pcie_requester import Cause
+from sim.harness.streams import cycle, start
 from sim.harness.verilator import simulate
 from sim.surroundings.pcie.params import HOST_ARRAY, host_file
 from tests.hdl.pcie.requester_on_host import Card, RequesterOnHost, RequesterOnHostParams
 
-MEMORY = 1 << 16  #: bytes
+MEMORY = 1 << 18  #: bytes
 IN_ORDER = ReadRequesterParams(user_bits=12)
 SIZES = [
     RequesterOnHostParams(requester=RequesterParams(reads=reads))
@@ -93,3 +95,94 @@ async def slow_answers_to_reads_now_and_then(dut):
     low, high = MARKS[card.reads.in_order][1]
     assert low <= mean <= high
     assert took[-1] >= LATE  # there was one
+
+
+RESETS, WRITES = 5, 50  #: stops, and writes to places of their own before each
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(by=["host", "user"])
+async def stopped_in_the_middle(dut, by):
+    """By a reset of the function that the host asks for, or by the user.
+
+    Reads bring their data or a cause, writes are at the host if they were sent, and nothing goes
+    meanwhile, nor before the function is a master of the bus again. Then all is as before.
+    """
+    card = Card(dut, window=8)
+    await start(dut)
+    content = Path(cocotb.plusargs["pcie_host_0"]).read_bytes()
+    written, sent, lost = {}, set(), []
+    cocotb.start_soon(watch_writes(dut, sent, lost))
+    for k in range(RESETS):
+        for _ in range(250):
+            size = random.choice([4, 60, 128, 512])
+            card.ask(512 * random.randrange(MEMORY // 1024), size)
+        for user in range(WRITES * k, WRITES * (k + 1)):
+            payload = random.randbytes(random.randrange(1, 500))
+            written[user] = MEMORY // 2 + 500 * user, payload
+            card.write(*written[user], user)
+        await card.cycles(random.randrange(30, 250))
+        stop, answer = (dut.in_process, dut.done) if by == "host" else (dut.stop, dut.idle)
+        stop.value = 1
+        await card.cycles(5)
+        for _ in range(3000):
+            if answer.value:
+                break
+            await card.cycles(1)
+        assert answer.value
+        await card.cycles(3)
+        before = card.counts()
+        await card.cycles(300)
+        if by == "host":
+            assert dut.done.value
+            dut.master.value = 0
+        stop.value = 0
+        if by == "host":
+            await card.cycles(100)
+            assert not dut.done.value
+            after = card.counts()
+            assert (after["reads"], after["writes"]) == (before["reads"], before["writes"])
+            dut.master.value = 1
+    await card.come(sum(size for _, size in card.asked))
+    for _ in range(3000):
+        if dut.idle.value and not dut.owes.value:
+            break
+        await card.cycles(1)
+    assert dut.idle.value
+    assert not dut.owes.value
+    causes = check_reads(card, content)
+    assert causes == {Cause.NONE, Cause.STOPPED}
+    assert lost
+    assert 0 < len(sent) < len(written)
+    for user in sent:
+        place, payload = written[user]
+        assert await card.memory.read(place, len(payload)) == payload
+
+
+async def watch_writes(dut, sent, lost):
+    while True:
+        await RisingEdge(dut.clk)
+        if int(dut.sent.value) & 1:
+            sent.add(int(dut.sent.value) >> 1)
+        if dut.writes_lost.value:
+            lost.append(cycle())
+
+
+def check_reads(card, content):
+    """Each read has its bytes or a cause; return the causes."""
+    octets, found, causes = card.reads.data_bits // 8, {}, set()
+    for beat in card.beats.beats:
+        found.setdefault(beat["user"], []).append(beat)
+    for user, (address, size) in enumerate(card.asked):
+        beats = found.pop(user)
+        assert sum(beat["bytes"] for beat in beats) == size
+        assert [bool(beat["last"]) for beat in beats] == [False] * (len(beats) - 1) + [True]
+        cause = Cause(int(beats[-1]["cause"].value))
+        causes.add(cause)
+        if not cause:
+            data = b"".join(
+                beat["data"].to_bytes(octets, "little")[: beat["bytes"]] for beat in beats
+            )
+            assert data == content[address : address + size]
+    assert not found
+    return causes

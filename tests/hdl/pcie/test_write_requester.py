@@ -52,7 +52,8 @@ class WriteBench:
         self.most = self.params.max_payload
         self.wanted, self.asked, self.sent, self.visible = [], [], [], []
         dut.limit.value = 3
-        dut.clear.value = 0
+        dut.clear.value = dut.stop.value = 0
+        self.lost = 0  # packets
         self.block = NumberTeller(dut)
         self.told = 0  # packets whose number the block has been given
         cocotb.start_soon(self.note())
@@ -75,6 +76,7 @@ class WriteBench:
                 found = unpack(shape, int(port.value))
                 if found["valid"]:
                     kept.append((found["user"], cycle()))
+            self.lost += int(self.dut.lost.value)
             for packet in self.rq.packets[self.told :]:
                 self.block.put(packet.number)
                 self.told += 1
@@ -196,3 +198,45 @@ async def data_that_comes_late_leaves_no_gap(dut):
     for k in range(6):
         bench.ask(k * 4096 + 3, 3 * bench.params.beat_bytes)
     await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def stopped_between_packets(dut, stalls):
+    """What is under way is lost, what was sent is whole, and requests wait until it is over."""
+    bench = WriteBench(dut, stalls.value)
+    await start(dut)
+    for _ in range(8):
+        for _ in range(8):
+            bench.ask(*some_place(bench.most))
+        for _ in range(random.randrange(30, 100)):
+            await RisingEdge(dut.clk)
+        dut.stop.value = 1
+        for _ in range(3):
+            await RisingEdge(dut.clk)
+        while not dut.idle.value:
+            await RisingEdge(dut.clk)
+        before = len(bench.rq.packets)
+        for _ in range(50):
+            await RisingEdge(dut.clk)
+        assert len(bench.rq.packets) == before
+        dut.stop.value = 0
+    while len(bench.rq.packets) + bench.lost < len(bench.wanted):
+        await RisingEdge(dut.clk)
+    for _ in range(3):
+        await RisingEdge(dut.clk)
+    assert 0 < bench.lost < len(bench.wanted)
+    came, at = set(), 0
+    for packet in bench.rq.packets:
+        while packet_of(bench.wanted[at]) != packet_of(packet):  # which is lost
+            at += 1
+        came.add(at)
+        at += 1
+    assert [user for user, _ in bench.sent] == [user for user, k in bench.asked if k in came]
+
+
+def packet_of(one):
+    """Where a packet goes and what it brings, of RQ or as it should be."""
+    if hasattr(one, "found"):
+        return 4 * one.found["address"], one.enables, len(one.dwords)
+    return one.address, one.byte_enables, len(one.dwords)

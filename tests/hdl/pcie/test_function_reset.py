@@ -1,0 +1,94 @@
+"""The handshake of a function's reset: nothing is said to be done before it is."""
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.pcie.function_reset import HEARD, FunctionReset
+from sim.harness.streams import start
+from sim.harness.verilator import simulate
+
+
+def test_function_reset():
+    simulate(FunctionReset(), __name__)
+
+
+async def cycles(dut, count):
+    for _ in range(count):
+        await RisingEdge(dut.clk)
+
+
+async def begin(dut, idle=1, owes=0):
+    for name, value in (("in_process", 0), ("master", 1), ("tick", 0)):
+        getattr(dut, name).value = value
+    dut.idle.value, dut.owes.value = idle, owes
+    await start(dut)
+    assert dut.stop.value, "a reset begins stopped"
+    await cycles(dut, 3)
+    assert not dut.stop.value
+    dut.in_process.value = 1
+    await cycles(dut, 1 + FunctionReset.latency)
+    assert dut.stop.value
+
+
+async def tick(dut):
+    dut.tick.value = 1
+    await cycles(dut, 1)
+    dut.tick.value = 0
+    await cycles(dut, 5)
+
+
+async def end(dut, late):
+    """The block hears that it is done; nothing goes before the host lets it."""
+    assert (dut.done.value, dut.late.value, dut.clear.value) == (1, late, 0)
+    await cycles(dut, 20)
+    assert dut.done.value
+    assert dut.stop.value
+    dut.in_process.value = dut.master.value = 0
+    await cycles(dut, 20)
+    assert not dut.done.value
+    assert dut.stop.value
+    dut.master.value = 1
+    await cycles(dut, 2)
+    assert not dut.stop.value
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+async def it_waits_for_the_requester(dut):
+    """An idle that is older than the stop does not count; then writes are cleared."""
+    await begin(dut, owes=1)
+    for _ in range(HEARD - 2):
+        assert not dut.clear.value
+        await cycles(dut, 1)
+    dut.idle.value = 0
+    await cycles(dut, 50)
+    assert not dut.done.value
+    dut.idle.value = 1
+    await cycles(dut, 10)
+    assert dut.clear.value
+    assert not dut.done.value
+    dut.owes.value = 0
+    await cycles(dut, 3)
+    await end(dut, late=0)
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+@cocotb.parametrize(idle=[0, 1], owes=[0, 1])
+async def it_waits_for_two_ticks_at_most(dut, idle, owes):
+    await begin(dut, idle, owes)
+    await cycles(dut, 20)
+    assert dut.done.value == (idle and not owes)
+    await tick(dut)
+    assert dut.done.value == (idle and not owes)
+    await tick(dut)
+    await end(dut, late=not idle)
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+async def once_more(dut):
+    """Two resets, one behind the other."""
+    await begin(dut)
+    for _ in range(2):
+        await cycles(dut, 20)
+        await end(dut, late=0)
+        dut.in_process.value = 1
+        await cycles(dut, 1)
