@@ -14,6 +14,7 @@ from hdl.pcie.completion_placer import CompletionPlacer
 from hdl.pcie.completion_splitter import CompletionSplitter
 from hdl.pcie.params import EPOCH, ReadRequesterParams
 from hdl.pcie.read_buffer import ReadBuffer
+from hdl.pcie.read_pace import SHARE_BITS, ReadPace
 from hdl.pcie.read_return import ReadReturn
 from hdl.pcie.read_sender import ReadSender
 from hdl.pcie.request_cutter import RequestCutter
@@ -48,6 +49,9 @@ class ReadRequester(Component):
     rarely than the block gives up, 50 ms or as the host has set. Its tag stays taken until the
     block's word or a reset.
 
+    ``share`` keeps reads to so many 256ths of what the data bus of ``rc`` could carry, data alone
+    (:class:`hdl.pcie.read_pace.ReadPace`); 0: to all of it.
+
     ``stop`` sends nothing more and gives all up that is under way; what was sent is still awaited.
     Hold it until ``idle``, and everything begins anew as soon as it is low, with the tags that are
     free. Requests that have not been sent go then; with ``forget``, beside ``stop``, those that
@@ -78,6 +82,7 @@ class ReadRequester(Component):
                 "requests": In(stream.Signature(params.cutter.request)),
                 "beats": Out(stream.Signature(params.beat)),
                 "limit": In(3),
+                "share": In(SHARE_BITS),
                 "tick": In(1),
                 "stop": In(1),
                 "forget": In(1),
@@ -95,6 +100,7 @@ class ReadRequester(Component):
         cutter = RequestCutter(params.cutter)
         add_with_reset(m, "cutter", cutter, self.forget)
         m.submodules.sender = sender = ReadSender(params)
+        m.submodules.pace = pace = ReadPace(params)
         m.submodules.splitter = splitter = CompletionSplitter(params)
         m.submodules.judge = judge = CompletionJudge(params)
         m.submodules.placer = placer = CompletionPlacer(params)
@@ -117,7 +123,10 @@ class ReadRequester(Component):
         m.d.sync += epoch.eq(epoch + self.tick)
         m.d.comb += [
             cutter.limit.eq(self.limit),
-            sender.hold.eq(self.stop | ~judge.ready),
+            pace.share.eq(self.share),
+            pace.goes.eq(sender.given.valid),
+            pace.bytes.eq(cutter.pieces.payload.bytes),
+            sender.hold.eq(self.stop | ~judge.ready | ~pace.may_go),
             sender.epoch.eq(epoch),
             free.i.payload.eq(tags.freed.tag),
             free.i.valid.eq(tags.freed.valid),

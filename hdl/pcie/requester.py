@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.component import Component
 from hdl.pcie.axis import PcieStreamSignature, rc_user, rq_user
 from hdl.pcie.params import ReadRequesterParams
+from hdl.pcie.read_pace import SHARE_BITS
 from hdl.pcie.read_requester import EVENTS, ReadRequester
 from hdl.pcie.request_merger import RequestMerger, RequestMergerParams
 from hdl.pcie.write_fence import NUMBERS
@@ -42,12 +43,12 @@ class RequesterParams:
 class Requester(Component):
     """Has the ports of a :class:`ReadRequester` and of a :class:`WriteRequester`, which share RQ.
 
-    ``requests``, ``beats``, ``tick``, ``forget``, ``owes`` and ``events`` are the reader's;
-    ``writes``, its requests, with ``data``, ``sent``, ``begun``, ``numbers``, ``visible``, ``clear_writes``,
-    ``writes_owe`` and ``writes_lost`` the writer's. ``stop`` stops both, and ``idle`` says that
-    nothing is under way of either, nor on its way to ``rq``. ``rq`` takes a packet of each in turn,
-    as :class:`RequestMerger` says, which looks at ``credits``. A read that is asked for after the
-    ``sent`` of a write brings what was written.
+    ``requests``, ``beats``, ``tick``, ``share``, ``forget``, ``owes`` and ``events`` are the
+    reader's; ``writes``, its requests, with ``data``, ``sent``, ``begun``, ``numbers``,
+    ``visible``, ``clear_writes``, ``writes_owe`` and ``writes_lost`` the writer's. ``stop`` stops
+    both, and ``idle`` says that nothing is under way of either, nor on its way to ``rq``. ``rq``
+    takes a packet of each in turn, as :class:`RequestMerger` says, which looks at ``credits``. A
+    read that is asked for after the ``sent`` of a write brings what was written.
 
     Latency: :attr:`request_latency` from a request to RQ, :attr:`write_latency` from a write of one
     beat, if nobody else goes first; :attr:`latency` from a read's last completion to its data.
@@ -75,6 +76,7 @@ class Requester(Component):
                 "writes_lost": Out(1),
                 "limits": In(LIMITS),
                 "credits": In(4),
+                "share": In(SHARE_BITS),
                 "tick": In(1),
                 "stop": In(1),
                 "forget": In(1),
@@ -104,6 +106,7 @@ class Requester(Component):
         connect(m, merger.rq, flipped(self.rq))
         m.d.comb += [
             reader.limit.eq(self.limits.read),
+            reader.share.eq(self.share),
             reader.tick.eq(self.tick),
             reader.stop.eq(self.stop),
             reader.forget.eq(self.forget),

@@ -30,6 +30,7 @@ PORTS = (
     "owes",
     "tick",
     "limits",
+    "share",
 )
 
 
@@ -88,7 +89,10 @@ class RequesterOnHost(Component):
                 getattr(self, name).eq(getattr(requester, name))
                 for name in ("sent", "writes_lost", "idle", "owes")
             ),
-            *(getattr(requester, name).eq(getattr(self, name)) for name in ("tick", "limits")),
+            *(
+                getattr(requester, name).eq(getattr(self, name))
+                for name in ("tick", "limits", "share")
+            ),
             requester.credits.eq(host.credits),
             requester.numbers.eq(host.numbers),
             host.settings.eq(self.settings),
@@ -104,7 +108,7 @@ class Card:
     def __init__(self, dut, stall=never, **settings):
         self.dut, self.params = dut, params_in_simulator(RequesterOnHostParams)
         self.reads = self.params.requester.reads
-        for name in ("stop", "tick", "in_process", "index"):
+        for name in ("stop", "tick", "in_process", "index", "share"):
             getattr(dut, name).value = 0
         dut.master.value = 1
         self.memory = HostMemory(dut, self.params.host)

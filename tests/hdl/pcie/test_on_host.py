@@ -97,6 +97,25 @@ async def slow_answers_to_reads_now_and_then(dut):
     assert took[-1] >= LATE  # there was one
 
 
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(share=[16, 64, 128, 200], size=[128, 500])
+async def a_share_of_the_bus(dut, share, size):
+    """Reads keep to it, of which data counts alone, within 2 percent; then there is no limit."""
+    card = Card(dut)
+    dut.share.value = share
+    await start(dut)
+    rate = share / 256 * card.reads.data_bits / 8  # bytes a cycle
+    count = int(rate * 2400 / size)
+    for _ in range(count):
+        card.ask(512 * random.randrange(MEMORY // 512), size)
+    begin = await card.come(count // 6 * size)
+    end = await card.come(count * 5 // 6 * size)
+    found = (count * 5 // 6 - count // 6) * size / (end - begin)
+    dut._log.info("%.2f bytes a cycle, of %.2f", found, rate)
+    assert abs(found / rate - 1) < 0.02
+    await card.come(count * size)
+
+
 RESETS, WRITES = 5, 50  #: stops, and writes to places of their own before each
 
 

@@ -40,7 +40,7 @@ class Card:
         self.params = self.both.reads
         for name in ("requests_valid", "writes_valid", "data_valid", "beats_ready", "tick", "stop"):
             getattr(dut, name).value = 0
-        dut.clear_writes.value = 0
+        dut.clear_writes.value = dut.share.value = 0
         dut.credits.value = 15  # the model's block does not tell
         self.model = HostModel(dut, "rq", "rc", max_payload_size=1024)
         self.root = self.model.root

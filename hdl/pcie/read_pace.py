@@ -1,0 +1,56 @@
+"""Keeps reads to a share of what the bus to the block carries."""
+
+from amaranth.hdl import Cat, Const, Module, Signal, signed
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for, exact_log2
+
+from hdl.common.component import Component
+from hdl.common.expectations import expect
+from hdl.pcie.params import ReadRequesterParams
+
+SHARE_BITS = 8  #: width of a share, of which all is one more than the most
+
+
+class ReadPace(Component):
+    """``may_go`` says whether a read may be sent; ``goes`` that one of ``bytes`` has been.
+
+    A token bucket: in every cycle ``share`` / 256 of a beat of data come, and a read takes its
+    bytes. One may go while what is left is not negative, on credit, and is counted a cycle later.
+    What is not used is kept, up to 16 beats of data. So of any time the reads that are sent ask for
+    ``share`` / 256 of what the bus could carry, data alone, and no more than 16 beats and two reads
+    beside that. With a share of 0 all may go.
+
+    Latency: a cycle from ``share`` and ``goes`` to ``may_go``.
+    """
+
+    latency = 1
+
+    def __init__(self, params: ReadRequesterParams) -> None:
+        super().__init__(
+            params,
+            {
+                "share": In(SHARE_BITS),
+                "goes": In(1),
+                "bytes": In(params.size_bits),
+                "may_go": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        # A token is 1/256 of a beat.
+        by_byte = SHARE_BITS - exact_log2(params.data_bits // 8)
+        kept = 16 << SHARE_BITS
+        most = 2 * (params.max_read << by_byte)  # on credit
+        tokens = Signal(signed(bits_for(max(kept + 256, most)) + 1))
+        spent = Signal(params.size_bits + by_byte)
+        full = Signal()
+        m.d.comb += [full.eq(tokens >= kept), self.may_go.eq(~tokens[-1])]
+        m.d.sync += spent.eq(Cat(Const(0, by_byte), self.bytes) & self.goes.replicate(len(spent)))
+        with m.If(~self.share.any()):
+            m.d.sync += tokens.eq(0)
+        with m.Elif(~full | spent.any()):
+            m.d.sync += tokens.eq((tokens + self.share - spent)[: len(tokens)])
+        expect(m, self, goes_when_it_may=lambda: ~self.goes | self.may_go)
+        return m
