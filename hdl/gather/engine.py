@@ -1,18 +1,21 @@
 """Connects a gather engine: host memory over PCI Express here, device memory there."""
 
-from amaranth.hdl import Cat, Module, Mux, Value
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hdl.common.bus_watch import BusTimer, BusTimerParams
+from hdl.common.bus_watch import BUS, BusTimer, BusTimerParams, any_of
 from hdl.common.component import Component
 from hdl.common.local_reset import add_with_reset
 from hdl.common.register_block import RegisterBlock
 from hdl.common.streams import cut_ready
+from hdl.gather.card_reader import CardReader
 from hdl.gather.engine_counters import EngineCounters
 from hdl.gather.engine_params import WORK, GatherEngineParams
 from hdl.gather.registers import constants, engine_registers
 from hdl.gather.row_fetcher import RowFetcher
-from hdl.gather.row_writer import RowWriter
+from hdl.gather.row_output import RowOutput
 from hdl.gather.work_control import WorkControl
 from hdl.pcie.axis import PcieStreamSignature, cc_user, cq_user, rc_user, rq_user
 from hdl.pcie.completer import Completer
@@ -55,7 +58,7 @@ class GatherEngine(Component):
     def __init__(self, params: GatherEngineParams) -> None:
         self.registers = engine_registers(params)
         self.row_latency = (
-            Requester(params.requester).latency + RowFetcher.latency + RowWriter.latency
+            Requester(params.requester).latency + RowFetcher.latency + RowOutput.latency
         )
         self.latencies = {
             "idx to its first read": self.request_latency,
@@ -79,7 +82,7 @@ class GatherEngine(Component):
                 "msix_failed": In(1),
                 "function_reset": In(1),
                 "reset_done": Out(1),
-                "m_axi": Out(params.axi),
+                **{name: Out(end) for name, end in params.ends.items()},
             },
         )
 
@@ -89,7 +92,7 @@ class GatherEngine(Component):
         m.submodules.registers = registers = RegisterBlock(self.registers)
         m.submodules.completer = completer = Completer(params.completer)
         m.submodules.requester = Requester(params.requester)
-        m.submodules.writer = RowWriter(params)
+        m.submodules.output = RowOutput(params)
         m.submodules.control = control = WorkControl(params)
         add_with_reset(m, "fetcher", RowFetcher(params), control.halt)
         m.submodules.counters = EngineCounters(params)
@@ -120,7 +123,7 @@ class GatherEngine(Component):
             control.sent.eq(requester.sent.valid),
             control.visible.eq(requester.visible.valid),
             control.failure.eq(Mux(beats.valid & beats.ready, beats.payload.cause, Cause.NONE)),
-            control.idle.eq(requester.idle),
+            control.idle.eq(requester.idle & ~self.read_card(m)),
             control.writes_owe.eq(requester.writes_owe),
             requester.clear_writes.eq(control.clear_writes),
             requester.stop.eq(control.halt),
@@ -130,25 +133,52 @@ class GatherEngine(Component):
             requester.credits.eq(self.credits),
         ]
 
+    def read_card(self, m: Module) -> Value:
+        """Let idxs be read from device memory, if any can be there; return whether some are."""
+        if not self.params.card_idxs:
+            return Const(0)
+        m.submodules.card_reader = reader = CardReader(self.params)
+        fetcher = m.submodules.fetcher
+        connect(m, fetcher.card_asked, reader.requests)
+        connect(m, reader.beats, fetcher.card_beats)
+        lead_out(m, reader.m_axi, self.m_axi)
+        return reader.busy
+
+    def watch(self, m: Module, given: Any) -> tuple[BusTimer, Any]:
+        """Let the buses of device memory be given up; return the timer, and how they are."""
+        m.submodules.timer = timer = BusTimer(BusTimerParams())
+        parts, bus = m.submodules, Signal(BUS)
+        users = [parts.output, *([parts.card_reader] if self.params.card_idxs else [])]
+        any_of(m, bus, [user.bus for user in users])
+        for user in users:
+            m.d.comb += [user.watch.tick.eq(timer.tick), user.watch.revive.eq(given.revive_buses)]
+        return timer, bus
+
     def move_rows(self, m: Module) -> None:
         """Connect what a work request passes through, from its idxs to device memory."""
         parts = m.submodules
-        control, fetcher, writer = parts.control, parts.fetcher, parts.writer
+        control, fetcher, output = parts.control, parts.fetcher, parts.output
         connect(m, control.arrays, fetcher.arrays)
-        cut_ready(m, "rows_skid", fetcher.rows, writer.rows)
-        connect(m, writer.m_axi, flipped(self.m_axi))
+        cut_ready(m, "rows_skid", fetcher.rows, output.rows)
+        if self.params.to_memory:
+            lead_out(m, output.m_axi, self.m_axi)
+        if self.params.to_stream:
+            connect(m, output.m_axis, flipped(self.m_axis))
         m.d.comb += [
             control.idx_failed.eq(fetcher.idx_failed),
             control.read.eq(fetcher.read),
-            control.written.eq(writer.done),
-            control.write_failed.eq(writer.failed),
+            control.written.eq(output.done),
+            control.write_failed.eq(output.failed),
             fetcher.table.eq(control.table),
-            fetcher.joined.eq(1),
-            fetcher.first.eq(control.destination[2 : self.params.beat_bits]),
+            fetcher.joined.eq(~control.streamed),
+            fetcher.first.eq(
+                Mux(control.streamed, 0, control.destination[2 : self.params.beat_bits])
+            ),
             fetcher.limit.eq(self.limit),
-            writer.halt.eq(control.halt),
-            writer.address.eq(control.destination),
-            writer.begin.eq(control.begin),
+            output.halt.eq(control.halt),
+            output.streamed.eq(control.streamed),
+            output.address.eq(control.destination),
+            output.begin.eq(control.begin),
         ]
 
     def interrupt(self, m: Module) -> None:
@@ -167,8 +197,8 @@ class GatherEngine(Component):
     def settle(self, m: Module, registers: RegisterBlock) -> None:
         """Give what the host has set to the parts concerned."""
         parts, given, status = m.submodules, registers.control, registers.status
-        control, writer = parts.control, parts.writer
-        m.submodules.timer = timer = BusTimer(BusTimerParams())
+        control = parts.control
+        timer, bus = self.watch(m, given)
 
         def set_by(name: str) -> Value:
             whole = f"{name}_low" in given.shape().members
@@ -184,15 +214,14 @@ class GatherEngine(Component):
             timer.limit.eq(given.memory_timeout),
             parts.requester.tick.eq(timer.tick),
             parts.completer.tick.eq(timer.tick),
-            writer.watch.tick.eq(timer.tick),
-            writer.watch.revive.eq(given.revive_buses),
+            status.stream_silent.eq(parts.output.silent),
             status.busy.eq(control.busy),
             status.queue_full.eq(~control.work.ready),
             status.stopping.eq(control.stopping),
             status.reads_owed.eq(parts.requester.owes),
             status.registers_silent.eq(parts.completer.broken),
-            *(status[f"device_{name}"].eq(writer.bus[name]) for name in ("broken", "silent")),
-            status.device_owes.eq(writer.bus.owes),
+            *(status[f"device_{name}"].eq(bus[name]) for name in ("broken", "silent", "owes")),
+            parts.counters.dropped.eq(bus.dropped),
             *(status[name].eq(value) for name, value in constants(self.params).items()),
         ]
         with m.If(given.submit):
@@ -219,7 +248,13 @@ class GatherEngine(Component):
             counters.bytes.eq(beats.payload.bytes & moves.replicate(7)),
             counters.under_way.eq(fetcher.under_way),
             counters.idx_waits.eq(fetcher.idx_waits & parts.control.busy),
-            counters.writes.eq(parts.writer.events),
-            counters.dropped.eq(parts.writer.bus.dropped),
+            counters.outputs.eq(parts.output.events),
             counters.accesses.eq(completer.events),
         ]
+
+
+def lead_out(m: Module, part: Any, bus: Any) -> None:
+    """Connect a part's channels of AXI4 to those of ``bus``, which may have more."""
+    for name, member in part.signature.members.items():
+        inside, outside = getattr(part, name), getattr(bus, name)
+        m.d.comb += inside.eq(outside) if member.flow == In else outside.eq(inside)

@@ -9,7 +9,7 @@ from hdl.common.counter_bank import CounterBank
 from hdl.common.event_counters import CountersParams
 from hdl.gather.engine_params import GatherEngineParams
 from hdl.gather.params import ROW_READ
-from hdl.gather.row_writer import EVENTS as WRITES
+from hdl.gather.row_output import EVENTS as OUTPUTS
 from hdl.pcie.completer import EVENTS as ACCESSES
 from hdl.pcie.read_requester import EVENTS as READS
 from hdl.pcie.read_share import COUNT_BITS
@@ -31,6 +31,7 @@ ENGINE_COUNTERS = CountersParams(
         ("write_bursts", 1),
         ("write_beats", 1),
         ("write_errors", 1),
+        ("stream_beats", 1),
         ("write_dropped", 1),  # answers that came unasked, or late
         ("strangers", 1),  # completions of no read
         ("reads_failed", 1),
@@ -63,7 +64,7 @@ class EngineCounters(Component):
                 "bytes": In(7),
                 "under_way": In(COUNT_BITS),
                 "idx_waits": In(1),
-                "writes": In(WRITES),
+                "outputs": In(OUTPUTS),
                 "dropped": In(1),
                 "accesses": In(ACCESSES),
                 "clear": In(1),
@@ -91,9 +92,10 @@ class EngineCounters(Component):
             events.read_bytes.eq(self.bytes),
             events.under_way.eq(self.under_way),
             events.idx_waits.eq(self.idx_waits),
-            events.write_bursts.eq(self.writes.burst),
-            events.write_beats.eq(self.writes.beat),
-            events.write_errors.eq(self.writes.failed),
+            events.write_bursts.eq(self.outputs.writes.burst),
+            events.write_beats.eq(self.outputs.writes.beat),
+            events.write_errors.eq(self.outputs.writes.failed),
+            events.stream_beats.eq(self.outputs.streamed),
             events.write_dropped.eq(self.dropped),
             events.strangers.eq(self.reads.stranger),
             events.reads_failed.eq(self.reads.failed),

@@ -1,11 +1,17 @@
 """Sets the sizes of a gather engine, and the bundles between its parts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amaranth.lib import data, enum
 from amaranth.utils import bits_for, ceil_log2, exact_log2
 
-from hdl.common.axi import AxiWriteSignature
+from hdl.common.axi import (
+    Axi4Signature,
+    AxiReadSignature,
+    AxiStreamSignature,
+    AxiWriteSignature,
+    BusSignature,
+)
 from hdl.common.axi_read_port import AxiPortParams
 from hdl.common.checks import check_range, is_power_of_two
 from hdl.gather.params import SHARE, GatherParams
@@ -22,6 +28,7 @@ CHUNK = 512  #: bytes of idxs that are read at once, at most
 BURST_BEATS = 8  #: beats of the largest burst to device memory: 512 bytes of 512 bits, as HBM takes
 OUTSTANDING = 64  #: bursts that device memory may have under way
 REGISTER_ADDRESS_BITS = 12
+OUTPUTS = ("axi", "stream", "both")  #: where rows of a build can go
 
 
 class Outcome(enum.Enum, shape=4):
@@ -36,12 +43,15 @@ class Outcome(enum.Enum, shape=4):
 
 
 #: Describes a work request as the host writes it: which rows of which table go where. ``wide``: an
-#: idx has 8 bytes, else 4; ``destination``: of the first row, in device memory; ``completion``:
-#: where the host finds what became of it.
+#: idx has 8 bytes, else 4; ``on_card``: the idxs are in device memory, else in the host's;
+#: ``streamed``: rows go to the stream, else to device memory; ``destination``: of the first row
+#: there; ``completion``: where the host finds what became of it.
 WORK = data.StructLayout(
     {
         "tag": TAG_BITS,
         "wide": 1,
+        "on_card": 1,
+        "streamed": 1,
         "order": 2,
         "idx_address": 64,
         "count": COUNT_BITS,
@@ -82,6 +92,8 @@ class GatherEngineParams:
     address_bits: int = 33  #: width of a byte address in device memory, 16..64
     idx_chunks: int = 8  #: chunks of 512 bytes of idxs that are read ahead, a power of two, 2..32
     requests: int = 8  #: work requests that wait, 2..64
+    outputs: str = "axi"  #: where rows can go: axi (device memory), stream, or both
+    card_idxs: bool = False  #: idxs can be in device memory, too
 
     def __post_init__(self) -> None:
         check_range("address_bits", self.address_bits, 16, 64)
@@ -89,6 +101,8 @@ class GatherEngineParams:
         check_range("idx_chunks", self.idx_chunks, 2, 32)
         if not is_power_of_two(self.idx_chunks):
             raise ValueError(f"idx_chunks must be a power of two: {self.idx_chunks}")
+        if self.outputs not in OUTPUTS:
+            raise ValueError(f"outputs must be one of {', '.join(OUTPUTS)}: {self.outputs!r}")
         _ = self.gather, self.requester  # judge
 
     @property
@@ -97,6 +111,7 @@ class GatherEngineParams:
         return (
             f"{self.data_bits}_{self.tags}x{self.max_read}_i{self.idx_bits}_s{self.stride_bits}"
             f"_a{self.address_bits}_c{self.idx_chunks}_r{self.requests}"
+            f"{'' if self.outputs == 'axi' else f'_{self.outputs}'}{'_card' * self.card_idxs}"
         )
 
     @property
@@ -148,9 +163,56 @@ class GatherEngineParams:
         )
 
     @property
-    def axi(self) -> AxiWriteSignature:
-        """Return the bus to device memory."""
+    def read_port(self) -> AxiPortParams:
+        """Return the sizes of the port by which idxs come from device memory."""
+        return replace(
+            self.port,
+            length_bits=exact_log2(self.chunk_beats),
+            tag_bits=self.reads.lane_bits,
+            outstanding=self.idx_chunks,
+        )
+
+    @property
+    def to_memory(self) -> bool:
+        """Return whether rows can go to device memory."""
+        return self.outputs != "stream"
+
+    @property
+    def to_stream(self) -> bool:
+        """Return whether rows can go to a consumer on the card."""
+        return self.outputs != "axi"
+
+    @property
+    def axi_writes(self) -> AxiWriteSignature:
+        """Return the part of the bus to device memory that takes rows."""
         return AxiWriteSignature(address_bits=self.address_bits, data_bits=self.data_bits)
+
+    @property
+    def axi_reads(self) -> AxiReadSignature:
+        """Return the part of the bus to device memory that gives idxs."""
+        return AxiReadSignature(address_bits=self.address_bits, data_bits=self.data_bits)
+
+    @property
+    def axi(self) -> Axi4Signature | AxiReadSignature | AxiWriteSignature:
+        """Return the bus to device memory, with what is used of it."""
+        if self.to_memory and self.card_idxs:
+            return Axi4Signature(address_bits=self.address_bits, data_bits=self.data_bits)
+        return self.axi_writes if self.to_memory else self.axi_reads
+
+    @property
+    def ends(self) -> dict[str, BusSignature]:
+        """Return the ports that lead to the card: device memory, a consumer of rows."""
+        ends: dict[str, BusSignature] = {}
+        if self.to_memory or self.card_idxs:
+            ends["m_axi"] = self.axi
+        if self.to_stream:
+            ends["m_axis"] = self.axis
+        return ends
+
+    @property
+    def axis(self) -> AxiStreamSignature:
+        """Return the stream to a consumer on the card."""
+        return AxiStreamSignature(data_bits=self.data_bits)
 
     @property
     def beat_bits(self) -> int:
@@ -176,5 +238,7 @@ class GatherEngineParams:
 
     @property
     def idx_array(self) -> data.StructLayout:
-        """Describe an array of idxs in host memory; ``wide``: of 8 bytes each, else of 4."""
-        return data.StructLayout({"address": 64, "count": COUNT_BITS, "wide": 1})
+        """Describe an array of idxs; ``wide``: of 8 bytes each, else of 4; ``on_card``: in device
+        memory, else in the host's.
+        """
+        return data.StructLayout({"address": 64, "count": COUNT_BITS, "wide": 1, "on_card": 1})

@@ -22,6 +22,9 @@ class IdxReader(Component):
     which is in no table; ``failed`` tells, for a cycle, of one that could not be read. An array is
     aligned to its elements, and has at least one.
 
+    Beats of an array ``on_card`` begin where the bus's do, so its first idx may be anywhere in the
+    first one; those of another begin with a request.
+
     ``requests`` ask for at most 512 bytes each, up to a multiple of 512; ``beats`` of them always
     find room. An array is taken when all of the one before have left.
 
@@ -125,6 +128,9 @@ class IdxReader(Component):
             chunk_left.eq(moves & ends & beat.last),
         ]
         m.d.sync += self.failed.eq(moves & beat.failed)
+        array = self.arrays.payload
+        with m.If(self.arrays.valid & self.arrays.ready):
+            m.d.sync += place.eq(Mux(array.on_card, array.address[2:], 0)[: len(place)])
         with m.If(free):
             m.d.sync += [
                 self.idxs.valid.eq(waiting.o.valid),

@@ -82,7 +82,7 @@ class GatherParams:
         lowest on; all but the last are full.
 
         ``cause``: why they have failed up to here; ``beyond``: the idx of the beat's last row is
-        not in the table.
+        not in the table; ``final``, with ``last``: it is the last of its array.
         """
         return data.StructLayout(
             {
@@ -91,5 +91,6 @@ class GatherParams:
                 "last": 1,
                 "cause": Cause,
                 "beyond": 1,
+                "final": 1,
             }
         )

@@ -33,6 +33,9 @@ IDENTITY_REGISTERS = (
         ro("stride_bits", 6, "tells how many bits the bytes from row to row have"),
         ro("device_address_bits", 7, "tells how many bits an address of device memory has"),
         ro("work_queue", 7, "tells how many work requests can wait"),
+        ro("to_memory", 1, "tells that rows can go to device memory"),
+        ro("to_stream", 1, "tells that rows can go to the stream"),
+        ro("card_idxs", 1, "tells that idxs can be in device memory"),
     ),
 )
 
@@ -57,6 +60,7 @@ CONTROL_REGISTERS = (
             ro("stopping", 1, "tells that work requests are being stopped: submit none"),
             ro("was_reset", 1, "tells that the function was reset since the last submit"),
             ro("reads_owed", 1, "tells that the host has still to answer reads"),
+            ro("stream_silent", 1, "tells that the stream's consumer did not take rows in time"),
             ro("registers_silent", 1, "tells that a register has not answered the completer"),
         ),
     ),
@@ -82,6 +86,8 @@ REQUEST_REGISTERS = (
         (
             rw("tag", TAG_BITS, "sets the host's name for the work request"),
             rw("wide", 1, "takes idxs of 8 bytes; 0: of 4"),
+            rw("on_card", 1, "takes idxs from device memory; 0: from the host's"),
+            rw("streamed", 1, "gives rows to the stream; 0: to device memory"),
             rw(
                 "order",
                 2,
@@ -92,7 +98,7 @@ REQUEST_REGISTERS = (
             ),
         ),
     ),
-    *wide("idx_address", "Sets where in host memory the idxs are, aligned to one of them."),
+    *wide("idx_address", "Sets where the idxs are, aligned to one of them."),
     single(rw("count", COUNT_BITS, "sets the number of idxs"), "Sets how many rows are gathered."),
     *wide("base", "Sets where in host memory the table begins, a multiple of 4."),
     single(
@@ -148,4 +154,7 @@ def constants(params: GatherEngineParams) -> dict[str, int]:
         "stride_bits": params.stride_bits,
         "device_address_bits": params.address_bits,
         "work_queue": params.requests,
+        "to_memory": int(params.to_memory),
+        "to_stream": int(params.to_stream),
+        "card_idxs": int(params.card_idxs),
     }

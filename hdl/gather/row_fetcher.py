@@ -1,6 +1,6 @@
 """Fetches the rows that arrays of idxs name."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -19,6 +19,7 @@ class RowFetcher(Component):
     ``arrays`` and ``idx_failed`` are those of an :class:`IdxReader`; ``table``, ``joined``,
     ``first``, ``limit``, ``read_limit``, ``rows`` and ``read`` those of a :class:`GatherDatapath`;
     ``asked``, ``answers``, ``most`` and ``under_way`` those of a :class:`ReadShare`.
+    ``card_asked`` and ``card_beats`` ask device memory for idxs, if ``params.card_idxs``.
     ``idx_waits``: a row could be asked for, and there is no idx.
 
     Throughput: an idx, a read and a beat of rows a cycle. Latency: :attr:`request_latency` from an
@@ -47,6 +48,8 @@ class RowFetcher(Component):
                 "most": In(COUNT_BITS),
                 "under_way": Out(COUNT_BITS),
                 "idx_waits": Out(1),
+                "card_asked": Out(stream.Signature(params.reads.cutter.request)),
+                "card_beats": In(stream.Signature(params.reads.beat)),
             },
         )
 
@@ -58,10 +61,9 @@ class RowFetcher(Component):
         m.submodules.datapath = datapath = GatherDatapath(params.gather)
         connect(m, flipped(self.arrays), reader.arrays)
         cut_ready(m, "idx_skid", reader.idxs, datapath.idxs)
-        for who, part in ((ROWS, datapath), (IDXS, reader)):
-            connect(m, part.requests, share.requests[who])
+        connect(m, datapath.requests, share.requests[ROWS])
         connect(m, share.beats[ROWS], datapath.parts)
-        connect(m, share.beats[IDXS], reader.beats)
+        self.choose(m, reader, share)
         cut_ready(m, "asked_skid", share.asked, flipped(self.asked))
         connect(m, flipped(self.answers), share.answers)
         connect(m, datapath.rows, flipped(self.rows))
@@ -78,3 +80,27 @@ class RowFetcher(Component):
             self.under_way.eq(share.under_way),
         ]
         return m
+
+    def choose(self, m: Module, reader: IdxReader, share: ReadShare) -> None:
+        """Let idxs come from the host, or from device memory if that is where they are."""
+        if not self.params.card_idxs:
+            connect(m, reader.requests, share.requests[IDXS])
+            connect(m, share.beats[IDXS], reader.beats)
+            return
+        on_card = Signal()
+        with m.If(self.arrays.valid & self.arrays.ready):
+            m.d.sync += on_card.eq(self.arrays.payload.on_card)
+        host, card = share.requests[IDXS], flipped(self.card_asked)
+        for asked, meant in ((host, ~on_card), (card, on_card)):
+            m.d.comb += [
+                asked.payload.eq(reader.requests.payload),
+                asked.valid.eq(reader.requests.valid & meant),
+            ]
+        beats, card_beats = share.beats[IDXS], self.card_beats
+        m.d.comb += [
+            reader.requests.ready.eq(Mux(on_card, card.ready, host.ready)),
+            reader.beats.payload.eq(Mux(on_card, card_beats.payload, beats.payload)),
+            reader.beats.valid.eq(Mux(on_card, card_beats.valid, beats.valid)),
+            beats.ready.eq(reader.beats.ready),
+            card_beats.ready.eq(reader.beats.ready),
+        ]

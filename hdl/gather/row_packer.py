@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
@@ -43,7 +43,7 @@ class RowPacker(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        sizes = BeatPackerParams(data_bits=self.params.reads.data_bits, user_bits=1)
+        sizes = BeatPackerParams(data_bits=self.params.reads.data_bits, user_bits=2)
         m.submodules.packer = packer = BeatPacker(sizes)
         beat, packed = self.beats.payload, packer.beats.payload
         self.take(m, packer.parts)
@@ -55,7 +55,7 @@ class RowPacker(Component):
             beat.bytes.eq(packed.bytes),
             beat.last.eq(packed.last),
             beat.cause.eq(packed.cause),
-            beat.beyond.eq(packed.user),
+            Cat(beat.beyond, beat.final).eq(packed.user),
         ]
         return m
 
@@ -78,7 +78,7 @@ class RowPacker(Component):
                 part.count.eq((given.bytes[2:] - less)[: len(part.count)]),
                 part.ends.eq(row_ends & (share.final | ~self.joined)),
                 part.cause.eq(given.cause),
-                part.user.eq(share.beyond),
+                part.user.eq(Cat(share.beyond, share.final)),
             ]
         moves = self.parts.valid & self.parts.ready
         m.d.sync += [

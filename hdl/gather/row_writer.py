@@ -50,7 +50,7 @@ class RowWriter(Component):
                 "events": Out(EVENTS),
                 "watch": In(WATCH),
                 "bus": Out(BUS),
-                "m_axi": Out(params.axi),
+                "m_axi": Out(params.axi_writes),
             },
         )
 

@@ -23,13 +23,13 @@ from hdl.pcie.descriptors import Cause
 class WorkControl(Component):
     """Takes ``work`` into a queue, and carries it out in its order (:data:`WORK`).
 
-    A request that is legal gives ``table`` and ``destination``, which hold still until it has
-    ended, and begins with ``arrays``, whose idxs are to be read; ``begin`` is high for that cycle.
-    It ends when all rows are written (``written``, with ``write_failed``). What came of it
-    (:data:`COMPLETION`) goes to the host by ``writes`` and ``data``, those of a
-    :class:`hdl.pcie.requester.Requester`; when it is ``visible``, ``told`` is high for a cycle,
-    and the next request begins. ``read`` tells of each row, ``idx_failed`` of an idx that could not
-    be read, ``failure`` why a read has failed. One without idxs ends at once.
+    A request that is legal gives ``table``, ``destination`` and ``streamed``, which hold still
+    until it has ended, and begins with ``arrays``, whose idxs are to be read; ``begin`` is high for
+    that cycle. It ends when all rows are written (``written``, with ``write_failed``). What came of
+    it (:data:`COMPLETION`) goes to the host by ``writes`` and ``data``, those of a
+    :class:`hdl.pcie.requester.Requester`; when it is ``visible``, ``told`` is high for a cycle, and
+    the next request begins. ``read`` tells of each row, ``idx_failed`` of an idx that could not be
+    read, ``failure`` why a read has failed. One without idxs ends at once.
 
     ``stop``, for a cycle, ends all requests that have been taken, and the host is told of each;
     ``stopping`` shows it. The one that runs has ``halt`` high until what it had begun is given up,
@@ -48,6 +48,7 @@ class WorkControl(Component):
                 "busy": Out(1),
                 "table": Out(params.gather.table),
                 "destination": Out(params.address_bits),
+                "streamed": Out(1),
                 "arrays": Out(stream.Signature(params.idx_array)),
                 "begin": Out(1),
                 "read": In(ROW_READ),
@@ -182,6 +183,8 @@ class WorkControl(Component):
             self.arrays.payload.address.eq(work.idx_address),
             self.arrays.payload.count.eq(work.count),
             self.arrays.payload.wide.eq(work.wide),
+            self.arrays.payload.on_card.eq(work.on_card),
+            self.streamed.eq(work.streamed),
             self.writes.payload.address.eq(Cat(work.completion[:4] & 0, work.completion[4:])),
             self.writes.payload.bytes.eq(COMPLETION_BYTES),
         ]

@@ -1,6 +1,6 @@
 """Judges whether a work request can be carried out."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay, over
@@ -14,7 +14,8 @@ class WorkJudge(Component):
 
     Addresses and sizes are of whole dwords, those of idxs of whole idxs; a row has 4 to 4,096
     bytes; the table has a row, and not so many that the largest idx is in it; all rows are inside
-    device memory. Latency: :attr:`latency` from ``work``.
+    device memory, unless they are ``streamed``, and so are idxs that are ``on_card``. What the
+    build cannot do is illegal. Latency: :attr:`latency` from ``work``.
     """
 
     latency = 5
@@ -38,19 +39,32 @@ class WorkJudge(Component):
                 work.base[:2].any()
                 | work.row_bytes[:2].any()
                 | work.stride[:2].any()
-                | work.destination[:2].any()
+                | (work.destination[:2].any() & ~work.streamed)
             ),
             "row_size": ~work.row_bytes.any() | over(work.row_bytes, MOST_ROW),
             "rows": ~work.rows.any() | work.rows[params.idx_bits :].any(),
             "stride": work.stride[params.stride_bits :].any(),
             "order": work.order > max(order.value for order in ReadOrder),
             "completion_split": work.completion[:4].any(),
-            "outside": work.destination[bits:].any(),
+            "outside": ~work.streamed & (work.destination[bits:].any() | over(end, 1 << bits)),
+            "output": (
+                (work.streamed & (not params.to_stream)) | (~work.streamed & (not params.to_memory))
+            ),
+            "idxs_outside": work.on_card & self.beyond(m),
         }
-        found = Signal(len(faults) + 1)
+        found = Signal(len(faults))
         m.d.sync += [
             *(found[k].eq(fault) for k, fault in enumerate(faults.values())),
-            found[-1].eq(over(end, 1 << bits)),
             self.illegal.eq(found.any()),
         ]
         return m
+
+    def beyond(self, m: Module) -> Value:
+        """Return whether idxs that are to be in device memory are not."""
+        work, bits = self.work, self.params.address_bits
+        if not self.params.card_idxs:
+            return Const(1)
+        size = Cat(Const(0, 2), Mux(work.wide, work.count << 1, work.count))
+        end = Signal(max(bits, len(size)) + 1, reset_less=True)
+        m.d.sync += end.eq(work.idx_address[:bits] + size)
+        return work.idx_address[bits:].any() | over(end, 1 << bits)

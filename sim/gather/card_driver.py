@@ -126,7 +126,7 @@ class CardDriver:
         place, table = request.completion_address, request.table
         self.memory.mem[place : place + COMPLETION_BYTES] = bytes(COMPLETION_BYTES)
         await self.registers.write_wide(
-            idx_address=self.base + request.idx_address,
+            idx_address=request.idx_address + (0 if request.on_card else self.base),
             base=self.base + table.base,
             destination=request.destination,
             completion=self.base + place,
@@ -134,6 +134,8 @@ class CardDriver:
         await self.registers.write(
             tag=request.tag,
             wide=int(request.idx_bytes == 8),
+            on_card=int(request.on_card),
+            streamed=int(request.streamed),
             order=request.order,
             count=request.count,
             rows=table.rows,

@@ -11,16 +11,20 @@ from sim.harness.cache import CHECKOUT, digest
 from sim.harness.closure import digest_of
 from sim.harness.verilate import class_path
 
+ENDS = ("hdl/gather/test_engine_ends.py",)
 ENGINE_TESTS = ("hdl/gather/test_engine.py", "hdl/gather/test_engine_faults.py")
 #: lists tests of components that no test file of their own simulates: those of what contains them;
 #: and of those whose tests are in several files
 ELSEWHERE = {
+    "hdl/gather/card_reader.py": ENDS,
     "hdl/gather/engine_counters.py": ("hdl/gather/test_engine.py",),
     "hdl/gather/idx_reader.py": ("hdl/gather/test_engine.py",),
     "hdl/gather/row_cutter.py": ("hdl/gather/test_datapath.py",),
     "hdl/gather/row_fetcher.py": ENGINE_TESTS,
     "hdl/gather/row_finder.py": ("hdl/gather/test_datapath.py",),
+    "hdl/gather/row_output.py": (*ENGINE_TESTS, *ENDS),
     "hdl/gather/row_packer.py": ("hdl/gather/test_datapath.py",),
+    "hdl/gather/row_stream.py": ENDS,
     "hdl/gather/row_writer.py": ENGINE_TESTS,
     "hdl/gather/work_control.py": ENGINE_TESTS,
     "hdl/gather/work_judge.py": ("hdl/gather/test_engine.py",),

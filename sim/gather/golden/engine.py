@@ -31,7 +31,7 @@ class Outcome(IntEnum):
 class WorkRequest:
     """Describes a work request: which rows of which table go where."""
 
-    idx_address: int  #: of the array in host memory, a multiple of idx_bytes
+    idx_address: int  #: of the array, a multiple of idx_bytes
     count: int  #: of idxs
     table: Table  #: in host memory
     destination: int  #: of the first row in device memory, a multiple of 4; the others follow it
@@ -39,25 +39,30 @@ class WorkRequest:
     idx_bytes: int = 4  #: 4 or 8
     order: int = 0
     tag: int = 0  #: the host's name for the request
+    on_card: bool = False  #: the idxs are in device memory, not in the host's
+    streamed: bool = False  #: rows go to a consumer on the card, not to device memory
 
     def legal(self, idx_bits: int, device_bytes: int) -> bool:
         """Return whether an engine with idxs of ``idx_bits`` carries the request out."""
         table = self.table
+        idx_end = self.idx_address + self.count * self.idx_bytes
+        fits = self.destination + self.count * table.row_bytes <= device_bytes
         return (
             self.idx_address % self.idx_bytes == 0
             and table.base % 4 == table.row_bytes % 4 == table.stride % 4 == 0
-            and self.destination % 4 == 0
             and self.completion_address % 16 == 0
             and 4 <= table.row_bytes <= MOST_ROW
             and 1 <= table.rows < 1 << idx_bits  # so the largest idx is in no table
             and 0 <= self.order < ORDERS
-            and self.destination + self.count * table.row_bytes <= device_bytes
+            and (self.streamed or (self.destination % 4 == 0 and fits))
+            and (not self.on_card or idx_end <= device_bytes)
         )
 
-    def idxs(self, host: np.ndarray) -> list[int]:
-        """Return the idxs that host memory, bytes from address 0 on, has for the request."""
+    def idxs(self, host: np.ndarray, device: np.ndarray) -> list[int]:
+        """Return the idxs that the memories, bytes from address 0 on, have for the request."""
         end = self.idx_address + self.idx_bytes * self.count
-        return host[self.idx_address : end].view(f"<u{self.idx_bytes}").tolist()
+        memory = device if self.on_card else host
+        return memory[self.idx_address : end].view(f"<u{self.idx_bytes}").tolist()
 
 
 @dataclass(frozen=True)
@@ -84,13 +89,21 @@ def carry_out(
 ) -> Completion:
     """Write ``table[idx]`` of each idx into ``device``, row behind row; return what is told.
 
-    Both memories are uint8 from address 0 on. The row of an idx that is not in the table is zero.
+    Rows that are streamed leave it as it is (:func:`rows_of`). Both memories are uint8 from address
+    0 on. The row of an idx that is not in the table is zero.
     """
     if not request.legal(idx_bits, len(device)):
         return Completion(request.tag, Outcome.ILLEGAL, 0)
-    rows = gather(host, request.table, request.idxs(host))
+    rows = rows_of(host, device, request)
+    if not request.streamed:
+        content = b"".join(row for row, _ in rows)
+        end = request.destination + len(content)
+        device[request.destination : end] = np.frombuffer(content, np.uint8)
+    return Completion(request.tag, Outcome.DONE, sum(beyond for _, beyond in rows))
+
+
+def rows_of(host: np.ndarray, device: np.ndarray, request: WorkRequest) -> list[tuple[bytes, bool]]:
+    """Return each row of a legal request, and whether it is zero as its idx is not in the table."""
+    rows = gather(host, request.table, request.idxs(host, device))
     nothing = bytes(request.table.row_bytes)
-    content = b"".join(nothing if row is None else row for row in rows)
-    end = request.destination + len(content)
-    device[request.destination : end] = np.frombuffer(content, np.uint8)
-    return Completion(request.tag, Outcome.DONE, sum(row is None for row in rows))
+    return [(nothing if row is None else row, row is None) for row in rows]

@@ -41,9 +41,7 @@ class CardSystem(Component):
     def __init__(self, params: CardParams) -> None:
         engine = GatherEngine(params.engine)
         self.outside = {
-            name: member
-            for name, member in engine.signature.members.items()
-            if not name.startswith("m_axi")
+            name: member for name, member in engine.signature.members.items() if name != "m_axi"
         }
         super().__init__(
             params,
@@ -64,7 +62,8 @@ class CardSystem(Component):
         m.submodules.memory = memory = AxiRam(self.params.ram)
         for name, member in self.outside.items():
             lead_out(m, member, getattr(engine, name), getattr(self, name))
-        for name, member in engine.m_axi.signature.members.items():
+        bus = engine.signature.members.get("m_axi")
+        for name, member in bus.signature.members.items() if bus else ():
             ends = getattr(engine.m_axi, name), getattr(memory.axi, name)
             target, source = ends if member.flow == In else reversed(ends)
             m.d.comb += target.eq(source)

@@ -23,6 +23,8 @@ SIZES = [
             address_bits=16,
             idx_chunks=2,
             requests=2,
+            outputs="both",
+            card_idxs=True,
         )
     ),
     CardParams(engine=GatherEngineParams(tags=64, address_bits=16)),

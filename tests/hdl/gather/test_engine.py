@@ -107,7 +107,7 @@ async def requests_that_wait(dut):
         await ClockCycles(dut.clk, 100)
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
+@cocotb.test(timeout_time=800, timeout_unit="us")
 async def what_is_illegal_is_refused(dut):
     """Each fault alone, with the one that is not a fault beside it."""
     bench = Bench(dut)
@@ -134,6 +134,8 @@ async def what_is_illegal_is_refused(dut):
         replace(good, table=replace(table, row_bytes=58)),
         replace(good, table=replace(table, stride=66)),
         replace(good, table=replace(table, base=TABLE + 2)),
+        replace(good, idx_address=DEVICE_BYTES - 32, on_card=True),
+        replace(good, idx_address=1 << 60, on_card=True),
     ]
     for request in wrong:
         await bench.gather(request)

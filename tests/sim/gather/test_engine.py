@@ -10,6 +10,7 @@ from sim.gather.golden.engine import (
     Outcome,
     WorkRequest,
     carry_out,
+    rows_of,
     written_until_stopped,
 )
 from sim.gather.golden.rows import Table
@@ -50,6 +51,18 @@ def test_rows_that_are_in_no_table_are_zero():
     assert np.array_equal(rows[1], table[1])
 
 
+def test_idxs_of_device_memory_and_rows_of_a_stream():
+    host, device, table, request = memories(np.random.default_rng(4), [1, 2, 3], 4)
+    device[16:28] = np.array([7, 20, 0], "<u4").view(np.uint8)
+    before, asked = device.copy(), replace(request, idx_address=16, on_card=True, streamed=True)
+    assert carry_out(host, device, asked).beyond == 1
+    assert np.array_equal(device, before)
+    wanted = [(table[7].tobytes(), False), (bytes(28), True), (table[0].tobytes(), False)]
+    assert rows_of(host, device, asked) == wanted
+    carry_out(host, device, replace(asked, streamed=False))
+    assert device[12 : 12 + 3 * 28].tobytes() == b"".join(row for row, _ in wanted)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -58,6 +71,8 @@ def test_rows_that_are_in_no_table_are_zero():
         {"destination": 2048 - 2 * 28},
         {"completion_address": 24},
         {"order": 3},
+        {"idx_address": 2040, "on_card": True},
+        {"streamed": True, "idx_address": 10},
         {"table": Table(base=2, rows=20, row_bytes=28, stride=28)},
         {"table": Table(base=0, rows=0, row_bytes=28, stride=28)},
         {"table": Table(base=0, rows=1 << 20, row_bytes=28, stride=28)},

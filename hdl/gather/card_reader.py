@@ -1,0 +1,74 @@
+"""Reads idxs that are in device memory."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.axi_read_port import AxiReadPort
+from hdl.common.bus_watch import BUS, WATCH
+from hdl.common.component import Component
+from hdl.gather.engine_params import CHUNK, GatherEngineParams
+from hdl.pcie.descriptors import Cause
+
+
+class CardReader(Component):
+    """``beats`` are what is in device memory where ``requests`` say, in their order.
+
+    A request is of dwords between two multiples of 512 bytes. Its beats are those of the bus, so
+    the first one may begin before the request does, and ``bytes`` count from the beat's begin. A
+    beat that device memory refuses, or does not give, has the cause ABORTED. Nobody can hold up
+    ``beats``: whoever asks has room for them.
+
+    Throughput: a request and a beat a cycle. Latency: :attr:`latency` from a request to ``m_axi``.
+    ``busy``: beats are to come. ``watch`` and ``bus`` are those of an :class:`AxiReadPort`.
+    """
+
+    latency = AxiReadPort.latency
+
+    def __init__(self, params: GatherEngineParams) -> None:
+        super().__init__(
+            params,
+            {
+                "requests": In(stream.Signature(params.reads.cutter.request)),
+                "beats": Out(stream.Signature(params.reads.beat)),
+                "busy": Out(1),
+                "watch": In(WATCH),
+                "bus": Out(BUS),
+                "m_axi": Out(params.axi_reads),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params, request, beat = self.params, self.requests.payload, self.beats.payload
+        m.submodules.port = port = AxiReadPort(params.read_port)
+        connect(m, port.axi, flipped(self.m_axi))
+        lane_bits, burst = params.reads.lane_bits, port.bursts.payload
+        place = request.address[2 : CHUNK.bit_length() - 1]  # of a dword, in 512 bytes
+        end = Signal(len(place))  # place of the last one
+        owed = Signal(range(params.read_port.outstanding + 2))  # bursts
+        goes, ends = Signal(), Signal()
+        m.d.comb += [
+            end.eq((place + request.bytes[2:] - 1)[: len(end)]),
+            burst.address.eq(
+                Cat(Const(0, params.beat_bits), request.address[params.beat_bits :])[
+                    : params.address_bits
+                ]
+            ),
+            burst.length.eq((end[lane_bits:] - place[lane_bits:])[: len(burst.length)]),
+            burst.tag.eq(end[:lane_bits]),
+            port.bursts.valid.eq(self.requests.valid),
+            self.requests.ready.eq(port.bursts.ready),
+            goes.eq(port.bursts.valid & port.bursts.ready),
+            ends.eq(port.beats.valid & port.beats.last),
+            port.watch.eq(self.watch),
+            self.bus.eq(port.bus),
+            self.busy.eq(owed.any()),
+            self.beats.valid.eq(port.beats.valid),
+            beat.data.eq(port.beats.data),
+            beat.bytes.eq((Mux(port.beats.last, port.beats.tag, params.reads.lanes - 1) + 1) << 2),
+            beat.last.eq(port.beats.last),
+            beat.cause.eq(Mux(port.beats.failed, Cause.ABORTED, Cause.NONE)),
+        ]
+        m.d.sync += owed.eq(owed + goes - ends)
+        return m

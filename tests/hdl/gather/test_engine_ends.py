@@ -1,0 +1,217 @@
+"""Idxs in device memory, and rows for a consumer on the card that takes them when it likes."""
+
+import random
+from dataclasses import replace
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.triggers import ClockCycles
+from cocotbext.axi import AxiStreamBus, AxiStreamSink
+
+from hdl.gather.engine_params import Outcome
+from sim.gather.golden.engine import carry_out, rows_of
+from sim.surroundings.axi_memory import Fault
+from tests.hdl.gather.engine_bench import (
+    DEVICE_BYTES,
+    SIZES,
+    TABLE,
+    Bench,
+    destination,
+    run_tests,
+    some_idxs,
+    some_table,
+)
+
+TIMEOUT = 1000  #: cycles
+CARD = 1 << 15  #: where idxs are in device memory
+
+
+@pytest.mark.parametrize("params", SIZES[:1], ids=lambda params: params.suffix)
+def test_engine_ends(params, tmp_path):
+    run_tests(params, __name__, tmp_path)
+
+
+class Consumer:
+    """Takes rows, and compares them with what is to come."""
+
+    def __init__(self, bench, stall=0.0):
+        self.bench = bench
+        bus = AxiStreamBus.from_prefix(bench.dut, "m_axis")
+        self.sink = AxiStreamSink(bus, bench.dut.clk, bench.dut.rst)
+        self.sink.log.setLevel("ERROR")
+        self.sink.set_pause_generator(random.random() < stall for _ in iter(int, 1))
+
+    def rows(self):
+        """Return what has come: bytes, and whether they are of no row."""
+        found = []
+        while not self.sink.empty():
+            frame = self.sink.recv_nowait(compact=False)
+            keep = frame.tkeep or [1] * len(frame.tdata)
+            row = bytes(b for b, k in zip(frame.tdata, keep, strict=True) if k)
+            beat = self.bench.params.engine.beat_bytes
+            assert not any(frame.tuser[:-beat])  # the last beat alone says so
+            found.append((row, bool(frame.tuser[-1])))
+        return found
+
+    async def gather(self, *requests):
+        """Carry requests out, of idxs of the host; each row comes in its order."""
+        card, device = self.bench.card, np.zeros(DEVICE_BYTES, np.uint8)
+        for request in requests:
+            await card.submit(request)
+        for request in requests:
+            found = await card.completed(request)
+            told = carry_out(card.host(), device, request, self.bench.params.engine.idx_bits)
+            assert int(found["outcome"].value) == told.outcome == 0
+            assert found["beyond"] == told.beyond
+        wanted = [row for one in requests for row in rows_of(card.host(), device, one)]
+        assert self.rows() == wanted
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+@cocotb.parametrize(stall=[0.0, 0.6])
+async def rows_for_a_consumer(dut, stall):
+    """Of sizes around those of beats and reads, each from a beat's begin on."""
+    bench = Bench(dut)
+    consumer, beats = Consumer(bench, stall), 0
+    await bench.begin()
+    before = await bench.card.device(0, DEVICE_BYTES)
+    for size in [4, 28, 32, 36, 64, 516, 4 * random.randrange(1, 300), 4096]:
+        table = some_table(size)
+        count = random.randrange(1, 4) if size > 1000 else random.randrange(1, 30)
+        beats += 2 * count * -(-size // bench.params.engine.beat_bytes)
+        some = {"streamed": True, "order": random.randrange(3), "destination": 2}
+        await consumer.gather(
+            bench.request(table, some_idxs(table, count), **some),
+            bench.request(table, some_idxs(table, count), offset=100, completion=1, **some),
+        )
+    assert await bench.card.device(0, DEVICE_BYTES) == before
+    await bench.gather(bench.request(table, [0], destination=destination(4096)))
+    assert (await bench.card.counters())["stream_beats"] == beats
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+async def a_consumer_that_takes_nothing(dut):
+    """It is given up and told of; what waits stays, and when it is taken all is as before."""
+    bench = Bench(dut)
+    consumer, card = Consumer(bench), bench.card
+    await bench.begin()
+    await card.registers.write(memory_timeout=TIMEOUT)
+    table = some_table(100)
+    request = bench.request(table, some_idxs(table, 12), streamed=True)
+    consumer.sink.set_pause_generator(iter(lambda: True, False))
+    for again in range(2):
+        await card.submit(request)
+        assert (await card.completed(request))["outcome"] == Outcome.WRITE, again
+        assert await card.registers.read("stream_silent")
+    await bench.gather(bench.request(table, some_idxs(table, 12), destination=4))
+    consumer.sink.clear_pause_generator()
+    consumer.sink.pause = False
+    await ClockCycles(dut.clk, 20)
+    (cut,) = consumer.rows()
+    assert cut[1]
+    assert len(cut[0]) < 100
+    await consumer.gather(bench.request(table, some_idxs(table, 12), streamed=True))
+    assert not await card.registers.read("stream_silent")
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+async def stop_within_a_row(dut):
+    """The row that has begun ends, and says that it is none; the others are whole."""
+    bench = Bench(dut)
+    consumer, card = Consumer(bench, 0.5), bench.card
+    await bench.begin()
+    table = some_table(900)
+    cuts = 0
+    for wait in [0, 50, 100, 150, 200, 250]:
+        request = bench.request(table, some_idxs(table, 200), streamed=True)
+        await card.submit(request)
+        await ClockCycles(dut.clk, wait + random.randrange(50))
+        await card.registers.write(stop=1)
+        assert (await card.completed(request))["outcome"] == Outcome.STOPPED
+        await ClockCycles(dut.clk, 10)
+        found = consumer.rows()
+        wanted = rows_of(card.host(), card.host(), request)
+        if found and found[-1] != wanted[len(found) - 1]:
+            cuts += 1
+            part, cut = found.pop()
+            assert cut
+            assert wanted[len(found)][0].startswith(part)
+        assert found == wanted[: len(found)]
+        assert len(found) < 200
+        await consumer.gather(bench.request(table, some_idxs(table, 3), streamed=True))
+    assert cuts
+
+
+async def put(bench, idxs, place, idx_bytes):
+    """Bring idxs from the host into device memory, as a table's rows."""
+    array = np.array(idxs, f"<u{idx_bytes}").tobytes()
+    bench.card.memory.mem[TABLE : TABLE + len(array)] = array
+    table = some_table(idx_bytes)
+    table = replace(table, base=TABLE, rows=len(idxs), stride=idx_bytes)
+    await bench.gather(bench.request(table, list(range(len(idxs))), destination=place))
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+@cocotb.parametrize(idx_bytes=[4, 8], stall=[0, 128])
+async def idxs_on_the_card(dut, idx_bytes, stall):
+    """From any place in a beat on, more than are read ahead; in turn with those of the host."""
+    bench = Bench(dut)
+    await bench.begin(ar_stall=stall, r_stall=stall, read_latency=stall)
+    for count in [1, 7, random.randrange(2, 60), 400]:
+        table = some_table(8)
+        idxs = some_idxs(table, count)
+        place = CARD + idx_bytes * random.randrange(200)
+        await put(bench, idxs, place, idx_bytes)
+        await bench.gather(
+            replace(
+                bench.request(table, [0]),
+                idx_address=place,
+                count=count,
+                idx_bytes=idx_bytes,
+                on_card=True,
+                destination=4 * random.randrange(100),
+            ),
+            bench.request(table, some_idxs(table, 3), destination=4096, completion=1),
+        )
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+@cocotb.parametrize(fault=[Fault.ERROR, Fault.MUTE])
+async def idxs_that_device_memory_does_not_give(dut, fault):
+    """Their rows are in no table, and the request says why; later ones are as always."""
+    bench = Bench(dut)
+    card = bench.card
+    await bench.begin()
+    await card.registers.write(memory_timeout=TIMEOUT)
+    table = some_table(64)
+    await put(bench, [3, 4, 5, 6] * 8, CARD, 4)
+    asked = replace(bench.request(table, [0]), idx_address=CARD, count=32, on_card=True)
+    beat = CARD // bench.params.engine.beat_bytes + 1
+    bench.set(fail_read=1, fail_read_beat=beat, fault=fault.value, fail_response=2)
+    await card.submit(asked)
+    found = await card.completed(asked)
+    assert found["outcome"] == Outcome.IDXS
+    assert found["beyond"] >= 8
+    bench.set(fail_read=0)
+    while await card.registers.read("device_owes"):
+        await ClockCycles(dut.clk, 10)
+    await card.registers.write(revive_buses=1)
+    await bench.gather(asked)
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+async def stop_while_idxs_come_from_the_card(dut):
+    """What device memory still gives is of no later request."""
+    bench = Bench(dut)
+    card = bench.card
+    await bench.begin(read_latency=300)
+    table = some_table(64)
+    await put(bench, [3, 4, 5, 6] * 100, CARD, 4)
+    asked = replace(bench.request(table, [0]), idx_address=CARD, count=400, on_card=True)
+    for wait in [0, 100, 200, 300]:
+        await card.submit(asked)
+        await ClockCycles(dut.clk, wait)
+        await card.registers.write(stop=1)
+        assert (await card.completed(asked))["outcome"] == Outcome.STOPPED
+        await bench.gather(replace(asked, count=20))
