@@ -14,17 +14,20 @@ from hdl.u280.hbm_port import HbmPortParams
 from hdl.u280.kind_split import READS, RESPONSES
 from hdl.u280.line_splitter import LineSplitter, LineSplitterParams
 from hdl.u280.pcie import PcieBridge, PcieParams
+from hdl.u280.pcie_block import WORDS, PcieStreams
 
 DRAM = 0  #: the port of HBM that is the SNIC's own memory
 
 
 class SnicBoard(Board):
-    """Places the SNIC with HBM as its memory, its network at cage 0, host memory behind the bridge.
+    """Places the SNIC with HBM as its memory, its network at cage 0, its host behind PCI Express.
 
     Reads and responses share the cage, as they share a network's links, each with a way and a
     buffer of its own, in and out, and a priority that either end pauses alone (:class:`Mac`), so
     that no packet is lost for want of room. ``m_axi_dram`` is HBM from address 0, through port 0.
-    ``m_axi_host`` is host memory at the host's own physical (or IOMMU's) addresses.
+    Host memory is reached at the host's own physical (or IOMMU's) addresses: by XDMA's bridge at
+    ``m_axi_host``, or, with ``host_bus`` pcie, by RQ and RC of the bare block, which has BAR 2 for
+    its table of MSI-X (:class:`PcieStreams`).
 
     A network that loses a packet stops the request that waits for it, which ends as WATCHDOG when
     nothing has moved for its ``watchdog``. The host then submits it again, a few times at most:
@@ -41,9 +44,8 @@ class SnicBoard(Board):
                 f"dram_address_bits must be at most {ADDRESS_BITS} on this board, 8 GB of HBM:"
                 f" {params.dram_address_bits}"
             )
-        if params.over_pcie:
-            raise ValueError("this board reaches the host by a bridge: host_bus must be axi")
-        link = PcieBridge(PcieParams(register_bits=snic_registers(params).address_bits))
+        kind = PcieStreams if params.over_pcie else PcieBridge
+        link = kind(PcieParams(register_bits=snic_registers(params).address_bits))
         port = HbmPortParams(address_bits=params.dram_address_bits, writes=True)
         memory = Hbm(HbmParams(ports=((DRAM, port),)))
         super().__init__(params, link, [0], split=True, memory=memory)
@@ -62,8 +64,18 @@ class SnicBoard(Board):
         )
         connect(m, core.m_axi_dram, lines.lines)
         connect(m, lines.halves, getattr(self.memory, f"port_{DRAM}"))
-        connect_bus(m, core.m_axi_host, link.host)
+        self.reach_host(m, core)
         connect_bus(m, link.registers[0], core.s_axil)
         status = self.add_status(m, [mac])
         m.d.comb += status.request.eq(core.irq)
         return m
+
+    def reach_host(self, m: Module, core: Snic) -> None:
+        """Connect the way to host memory, whichever it is."""
+        link = self.link
+        if isinstance(link, PcieBridge):
+            connect_bus(m, core.m_axi_host, link.host)
+            return
+        connect(m, core.rq, link.rq)
+        connect(m, link.rc, core.rc)
+        m.d.comb += [getattr(core, name).eq(getattr(link, name)) for name in WORDS]

@@ -1,12 +1,10 @@
 """Drives a gather engine as a host does, in a slot of a root complex that others wrote."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, RisingEdge
-from cocotbext.axi import AxiResp
 
 from hdl.gather.engine_counters import ENGINE_COUNTERS
 from hdl.gather.engine_params import COMPLETION, COMPLETION_BYTES, GatherEngineParams
@@ -15,40 +13,13 @@ from sim.gather.golden.engine import WorkRequest
 from sim.gather.surroundings.card_system import CardParams
 from sim.harness.payloads import pack, unpack
 from sim.harness.register_driver import RegisterDriver
-from sim.surroundings.pcie_host import HostModel
+from sim.surroundings.pcie_host import BarMaster, HostModel
 
 BAR, BAR_BYTES = 0, 4096
 POLL_CYCLES = 50
 MOST_CREDITS = 15
 INTERRUPT_CYCLES = 4  #: until the block says that it has sent one
 WIDE = ("idx_address", "base", "destination", "completion")
-
-
-@dataclass
-class Answer:
-    """Holds what came of an access, as :class:`sim.harness.register_driver.RegisterDriver` has it.
-
-    What the host's root complex does not take raises an error by itself.
-    """
-
-    data: bytes = b""
-    resp: AxiResp = AxiResp.OKAY
-
-
-class BarMaster:
-    """Writes and reads registers behind a BAR, by the window through which the host sees it."""
-
-    def __init__(self, window: Any) -> None:
-        self.window = window
-
-    async def write(self, address: int, data: bytes) -> Answer:
-        """Write a register."""
-        await self.window.write(address, data)
-        return Answer()
-
-    async def read(self, address: int, length: int) -> Answer:
-        """Read a register, or two."""
-        return Answer(await self.window.read(address, length))
 
 
 class CardDriver:

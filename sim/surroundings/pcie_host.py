@@ -1,10 +1,12 @@
 """A host and AMD's block that others wrote: the root complex of cocotbext-pcie, and its device."""
 
 import logging
+from dataclasses import dataclass
 from typing import Any
 
 from cocotb.triggers import RisingEdge
 from cocotb.utils import get_sim_steps
+from cocotbext.axi import AxiResp
 from cocotbext.axi.stream import define_stream
 from cocotbext.pcie.core import RootComplex
 from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
@@ -122,3 +124,30 @@ class HostModel:
         ports: list[Any] = [self.slot.downstream_port, self.device.upstream_port]
         for port in ports:
             port.link_delay_steps = get_sim_steps(way, "sec")
+
+
+@dataclass
+class BarAnswer:
+    """Holds what came of an access, as :class:`sim.harness.register_driver.RegisterDriver` has it.
+
+    What the host's root complex does not take raises an error by itself.
+    """
+
+    data: bytes = b""
+    resp: AxiResp = AxiResp.OKAY
+
+
+class BarMaster:
+    """Writes and reads registers behind a BAR, by the window through which the host sees it."""
+
+    def __init__(self, window: Any) -> None:
+        self.window = window
+
+    async def write(self, address: int, data: bytes) -> BarAnswer:
+        """Write a register."""
+        await self.window.write(address, data)
+        return BarAnswer()
+
+    async def read(self, address: int, length: int) -> BarAnswer:
+        """Read a register, or two."""
+        return BarAnswer(await self.window.read(address, length))

@@ -5,7 +5,7 @@ from typing import Any
 from cocotb.triggers import with_timeout
 
 from hdl.u280.pcie_block_ip import BAR_BITS, STREAMS, TO_BLOCK
-from sim.surroundings.pcie_host import HostModel
+from sim.surroundings.pcie_host import BarMaster, HostModel
 
 REGISTERS = 0  #: the BAR of registers
 MOST_PAYLOAD = 1024  #: bytes of a packet's data that the block may have, as the IP is set up
@@ -66,11 +66,11 @@ class BlockHost:
             **self.signals.words(),
         )
 
-    async def begin(self, read_size: int = 2, payload: int = 1) -> Any:
-        """Find the card and switch its interrupts on; return the window of its registers."""
+    async def begin(self, read_size: int = 2, payload: int = 1) -> BarMaster:
+        """Find the card and switch its interrupts on; return what reaches its registers."""
         found = await self.model.begin(read_size, payload)
         self.core.enabled.value = 1
-        return found.bar_window[REGISTERS]
+        return BarMaster(found.bar_window[REGISTERS])
 
     @property
     def messages(self) -> int:

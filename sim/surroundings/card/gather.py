@@ -6,7 +6,7 @@ from cocotb.triggers import ClockCycles
 
 from hdl.gather.engine_params import GatherEngineParams
 from hdl.gather.registers import engine_registers
-from sim.gather.card_driver import BarMaster, CardDriver
+from sim.gather.card_driver import CardDriver
 from sim.gather.surroundings.card_system import CardParams
 from sim.harness.register_driver import RegisterDriver
 from sim.surroundings.card.block_host import BlockHost
@@ -30,8 +30,8 @@ class CardGather(CardDriver):
 
     async def begin(self, read_size: int = 2, payload: int = 1) -> None:
         """Let the host find the card; sizes are codes of the largest: 128 bytes << code."""
-        window = await self.pcie.begin(read_size, payload)
-        self.registers = RegisterDriver(None, BarMaster(window), engine_registers(self.engine))
+        bar = await self.pcie.begin(read_size, payload)
+        self.registers = RegisterDriver(None, bar, engine_registers(self.engine))
 
     async def device(self, start: int, size: int) -> bytes:
         """Return bytes of HBM; those that were never written are zero."""

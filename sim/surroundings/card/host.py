@@ -26,7 +26,9 @@ from sim.p4sgd.cluster_driver import ClusterDriver
 from sim.p4sgd.surroundings.cluster import ClusterParams
 from sim.p4sgd.switch_driver import SwitchDriver
 from sim.p4sgd.worker_driver import WorkerDriver
+from sim.surroundings.card.block_host import BlockHost
 from sim.surroundings.card.cards import CLOCKS
+from sim.surroundings.card.ip_models import HOST_BASE
 from sim.switchgnn.network.cluster import ClusterParams as EndpointsParams
 from sim.switchgnn.network.worker_host import WorkerHost
 from sim.switchgnn.switch_driver import GnnSwitchDriver
@@ -170,10 +172,12 @@ class CardSwitch(SwitchDriver):
 
 
 class CardSnic(SnicDriver):
-    """Drives a SNIC on a card; the host's memory is behind the bridge."""
+    """Drives a SNIC on a card; the host's memory is behind the bridge, at ``base``."""
+
+    base = HOST_BASE
 
     def __init__(self, card: Any, params: SnicParams) -> None:
-        self.pcie = Pcie(card)
+        self.pcie: Any = Pcie(card)
         super().__init__(self.pcie, params, Bar(self.pcie))
         self.board = BoardDriver(self.axil, BoardRegistersParams(cages=1, hbm=True, pauses=True))
 
@@ -184,6 +188,24 @@ class CardSnic(SnicDriver):
             if await self.read("completion_valid"):
                 return await self.completion()
             await self.pcie.interrupt(seen, MOST_US)
+
+
+class CardBlockSnic(CardSnic):
+    """Drives a SNIC on a card with the bare block, whose host's memory is a root complex's.
+
+    Make one before any time has passed, and call :meth:`begin` at once.
+    """
+
+    def __init__(self, card: Any, params: SnicParams, content: bytes) -> None:
+        self.pcie = BlockHost(card.pcie.block.ip)
+        self.params = params
+        self.memory, self.base = self.pcie.model.memory(content)
+
+    async def begin(self) -> None:
+        """Let the host find the card."""
+        bar = await self.pcie.begin()
+        SnicDriver.__init__(self, self.pcie.signals, self.params, bar)
+        self.board = BoardDriver(bar, BoardRegistersParams(cages=1, hbm=True, pauses=True))
 
 
 class CardNetSparseSwitch(NetSparseSwitchDriver):

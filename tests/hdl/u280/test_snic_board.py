@@ -36,6 +36,28 @@ def test_wires(tmp_path):
     table.check(tmp_path)
 
 
+def test_wires_over_the_bare_block(tmp_path):
+    reads = ("core.m_axis_reads", "core.s_axis_reads")
+    responses = ("core.m_axis_responses", "core.s_axis_responses")
+    board = SnicBoard(replace(tiny(), host_bus="pcie"))
+    assert "pcie4c_block" in {ip.name for ip in board.vendor_ips}
+    assert not any(":xdma:" in ip.vlnv for ip in board.vendor_ips)
+    table = board_table(board, [[reads, responses]])
+    table.bus("core.m_axi_dram", "lines.lines")
+    table.bus("lines.halves", "memory.port_0")
+    table.bus("core.rq", "pcie.rq")
+    table.bus("pcie.rc", "core.rc")
+    table.wire(
+        board_status={"request": "core.irq"},
+        core={name: f"pcie.{name}" for name in ("limits", "credits", "numbers")},
+    )
+    table.check(tmp_path)
+
+
+def test_the_bare_block_s_board_is_whole():
+    check_board(SnicBoard(replace(tiny(), host_bus="pcie")))
+
+
 def test_more_memory_than_hbm_is_refused():
     with pytest.raises(ValueError, match="dram_address_bits must be at most 33 on this board"):
         SnicBoard(replace(tiny(), dram_address_bits=34))

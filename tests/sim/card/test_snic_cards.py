@@ -18,7 +18,6 @@ from sim.netsparse.golden.gather import host_memory_before
 from sim.surroundings.axi_ram import dump_file, ram_file
 from sim.surroundings.card.cards import CardsParams, simulate_cards
 from sim.surroundings.card.host import CardSnic, switch_on
-from sim.surroundings.card.ip_models import HOST_BASE
 from tests.sim.netsparse.cases import make_gather
 
 SNIC = make_params(
@@ -67,7 +66,7 @@ async def set_up(snic, node, gather):
     await snic.set_partition(node, gather.partition.boundaries)
     await snic.write(server_units=job.server_units, served_bytes=job.served_bytes)
     await snic.write_wide(
-        served_address=HOST_BASE + job.served_address, filter_address=job.filter_address
+        served_address=snic.base + job.served_address, filter_address=job.filter_address
     )
     await snic.clear_filter()
     await snic.board.write(interrupt_enable=1)
@@ -75,8 +74,8 @@ async def set_up(snic, node, gather):
         [
             replace(
                 request,
-                idx_address=HOST_BASE + request.idx_address,
-                property_address=HOST_BASE + request.property_address,
+                idx_address=snic.base + request.idx_address,
+                property_address=snic.base + request.property_address,
             )
             for request in queue
         ]

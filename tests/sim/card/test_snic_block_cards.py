@@ -1,0 +1,53 @@
+"""Two SNICs, cards whole, in slots of root complexes that others wrote: the bare block's seam."""
+
+from dataclasses import replace
+
+import cocotb
+import pytest
+
+from hdl.netsparse.registers import IDENTITY
+from hdl.netsparse.rig.params import Cause
+from hdl.netsparse.rig.unit import RigUnit
+from hdl.netsparse.snic import Snic
+from sim.netsparse.golden.gather import host_memory_before
+from sim.surroundings.card.cards import CardsParams, simulate_cards
+from sim.surroundings.card.host import CardBlockSnic, switch_on
+from tests.sim.card.test_snic_cards import CARDS as BRIDGES
+from tests.sim.card.test_snic_cards import NODES, SNIC, set_up, small_gather
+
+STREAMS = replace(SNIC, host_bus="pcie")
+CARDS = CardsParams(cards=(("snic", STREAMS),) * NODES, fibres=BRIDGES.fibres)
+
+
+@pytest.mark.long
+def test_gather():
+    simulate_cards(CARDS, [Snic(STREAMS), RigUnit(STREAMS.rig)], __name__)
+
+
+@cocotb.test(timeout_time=600, timeout_unit="us")
+async def each_card_gathers_from_the_other(dut):
+    gather = small_gather()
+    snics = []
+    for node in range(NODES):
+        before = host_memory_before(gather.properties, gather.partition, node)
+        card = getattr(dut, f"card_{node}")
+        snics.append(CardBlockSnic(card, STREAMS, gather.image(node, before)))
+    found = [cocotb.start_soon(snic.begin()) for snic in snics]
+    await switch_on(dut)
+    runs = []
+    for node, (snic, finding) in enumerate(zip(snics, found, strict=True)):
+        await finding
+        assert await snic.read("identity") == IDENTITY
+        assert await snic.board.read("memory_ready")
+        runs.append(cocotb.start_soon(snic.run(await set_up(snic, node, gather), None)))
+    for node, (snic, running) in enumerate(zip(snics, runs, strict=True)):
+        done = await running
+        assert [completion.cause for completion in done] == [Cause.DONE] * len(done)
+        assert snic.pcie.messages
+        await snic.at_rest()
+        units = [await snic.unit_counters(k) for k in range(STREAMS.units)]
+        assert sum(unit["prs"] for unit in units) == gather.expected(node).distinct
+        golden = gather.golden()[node]
+        assert bytes(snic.memory.mem[: len(golden)]) == golden
+        for event in ("dropped", "broken", "foreign"):
+            assert await snic.board.read(f"{event}_0") == 0
