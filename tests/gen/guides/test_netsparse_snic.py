@@ -106,6 +106,15 @@ def test_the_text_is_whole(params):
     assert independent.Registers(text).places == places
 
 
+@pytest.mark.parametrize("host_bus", ["axi", "pcie"])
+def test_the_way_to_host_memory_is_the_one_that_is_there(host_bus):
+    text = guide(DESIGN.params_of("tiny", host_bus=host_bus))
+    over_pcie = host_bus == "pcie"
+    assert ("`m_axi_host` reads" in text) != over_pcie
+    assert ("`rq` and `rc` are streams" in text) == over_pcie
+    assert ("BAR 2 is the block's own" in text) == over_pcie
+
+
 def test_the_same_registers_are_written(params):
     driver, driven, registers, told = buses(params)
     rng = random.Random(1)
