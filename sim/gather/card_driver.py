@@ -5,6 +5,7 @@ from typing import Any
 import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, RisingEdge
+from cocotbext.axi import MemoryRegion
 
 from hdl.gather.engine_counters import ENGINE_COUNTERS
 from hdl.gather.engine_params import COMPLETION, COMPLETION_BYTES, GatherEngineParams
@@ -27,17 +28,15 @@ class CardDriver:
 
     Addresses of a :class:`sim.gather.golden.engine.WorkRequest` count from where the host's memory
     for the engine begins. ``interrupts`` counts those that the card has asked for. A card
-    ``beside`` another is in the next slot of that one's host, with the same memory, of which
-    ``kind`` is the class.
+    ``beside`` another is in the next slot of that one's host, with the same memory.
     """
 
     def __init__(
         self,
         dut: Any,
         params: CardParams,
-        host: bytes = b"",
+        host: bytes | MemoryRegion = b"",
         *,
-        kind: Any = None,
         beside: "CardDriver | None" = None,
     ) -> None:
         self.dut, self.params = dut, params
@@ -56,7 +55,7 @@ class CardDriver:
         if beside:
             self.memory, self.base = beside.memory, beside.base
         else:
-            self.memory, self.base = self.model.memory(host, kind)
+            self.memory, self.base = self.model.memory(host)
         self.registers: Any = None
         cocotb.start_soon(self.answer_interrupts())
 

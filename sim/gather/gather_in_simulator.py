@@ -1,7 +1,6 @@
 """Gathers on cards of one host, and tells the session what their counters say."""
 
 import pickle
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,8 @@ async def gather(dut: Any) -> None:
     params = params_in_simulator(CardsParams)
     asked = workload_in_simulator(GatherWorkload)
     requests = pickle.loads(Path(REQUESTS).read_bytes())  # in the folder of the run
-    kind = partial(SharedMemory, bandwidth=asked.memory_gigabytes * 1e9)
-    cards = [CardDriver(Slot(dut, 0), params.card, Path(HOST).read_bytes(), kind=kind)]
+    memory = SharedMemory(Path(HOST), asked.memory_gigabytes * 1e9)
+    cards = [CardDriver(Slot(dut, 0), params.card, memory)]
     cards += [
         CardDriver(Slot(dut, number), params.card, beside=cards[0])
         for number in range(1, params.cards)

@@ -78,12 +78,18 @@ class Places:
         behind = self.completions + self.engines * COMPLETION_BYTES
         return -(-behind // PAGE) * PAGE + self.base
 
-    def image(self) -> bytes:
-        """Return the host's memory before the gather."""
-        image = bytearray(self.table + self.what.table.nbytes)
-        image[: self.what.idxs.nbytes] = self.what.idxs.tobytes()
-        image[self.table :] = self.what.table.tobytes()
-        return bytes(image)
+    def write_image(self, path: Path) -> None:
+        """Write the host's memory before the gather: of the table, the rows that are asked for.
+
+        The others are holes of the file, so that a large table takes no more than these.
+        """
+        with path.open("wb") as file:
+            file.write(self.what.idxs.tobytes())
+            for idx in np.unique(self.what.idxs).tolist():
+                row = self.what.table[idx]
+                file.seek(self.table + idx * row.nbytes)
+                file.write(row.tobytes())
+            file.truncate(self.table + self.what.table.nbytes)
 
     def requests(self, order: int) -> list[WorkRequest]:
         """Return the work request of each engine."""
@@ -173,7 +179,7 @@ class GatherSession(MeasuringSession):
 
     def plusargs(self, folder: Path) -> Sequence[str]:
         """Fill both memories, and name where device memory goes behind the run."""
-        (folder / HOST).write_bytes(self.places.image())
+        self.places.write_image(folder / HOST)
         (folder / REQUESTS).write_bytes(pickle.dumps(self.requests))
         (folder / RAM).write_bytes(bytes([GUARD_BYTE]) * (self.most_bytes + GUARD))
         self.folder = folder.absolute()

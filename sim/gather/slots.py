@@ -1,6 +1,8 @@
 """Shares a host between cards: its slots, and memory that carries only so many bytes a second."""
 
 from collections.abc import Iterable
+from mmap import ACCESS_COPY, mmap
+from pathlib import Path
 from typing import Any
 
 from cocotb.triggers import Timer
@@ -28,10 +30,15 @@ class Slot:
 
 
 class SharedMemory(MemoryRegion):
-    """Carries ``bandwidth`` bytes a second, of all that read and write it, one after the other."""
+    """Carries ``bandwidth`` bytes a second, of all that read and write it, one after the other.
 
-    def __init__(self, size: int, bandwidth: float) -> None:
-        super().__init__(size)
+    It holds at first what ``path`` does, and leaves that as it is.
+    """
+
+    def __init__(self, path: Path, bandwidth: float) -> None:
+        with path.open("rb") as file:
+            content = mmap(file.fileno(), 0, access=ACCESS_COPY)
+        super().__init__(len(content), content)
         self.bandwidth = bandwidth
         self.free = 0  #: step at which all that was asked for before has been carried
 

@@ -18,6 +18,7 @@ from sim.workloads.matrices import load_matrix
 from sim.workloads.mini_batch import mini_batch
 
 IDX_BYTES = (4, 8)
+MAGIC = b"\x93NUMPY"  #: with which a .npy file begins
 
 
 class Order(StrEnum):
@@ -167,16 +168,26 @@ def gathering(asked: GatherWorkload) -> Gathering:
 
 
 def array_of(name: str) -> NDArray:
-    """Return the array of a .npy file; raise ValueError if it is none."""
-    content = read_unpacked(Path(name))
+    """Return the array of a .npy file; raise ValueError if it is none.
+
+    It stays in the file, but for a packed one, so that it can be larger than this machine's memory.
+    """
+    path = Path(name)
     try:
-        found = np.load(BytesIO(content), allow_pickle=False)
+        with path.open("rb") as file:
+            plain = file.read(len(MAGIC)) == MAGIC
+    except (OSError, ValueError):
+        plain = False
+    content = None if plain else read_unpacked(path)
+    if content is not None and not content.startswith(MAGIC):
+        raise ValueError(f"{name}: is no .npy file, as numpy.save writes one of an array")
+    try:
+        if content is None:
+            return np.load(path, mmap_mode="r", allow_pickle=False)
+        return np.load(BytesIO(content), allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
-        reason = " ".join(str(error).split())
+        reason = "Python objects" if "object" in str(error) else " ".join(str(error).split())
         raise ValueError(f"{name}: is no .npy file of numbers ({reason})") from None
-    if not isinstance(found, np.ndarray):
-        raise ValueError(f"{name}: has several arrays, expected a .npy file of one")
-    return found
 
 
 def idxs_of_file(name: str) -> NDArray[np.unsignedinteger]:

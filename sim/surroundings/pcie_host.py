@@ -6,11 +6,12 @@ from typing import Any
 
 from cocotb.triggers import RisingEdge
 from cocotb.utils import get_sim_steps
-from cocotbext.axi import AxiResp
+from cocotbext.axi import AxiResp, MemoryRegion
 from cocotbext.axi.stream import define_stream
 from cocotbext.pcie.core import RootComplex
 from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
 
+FAR = 1 << 40  #: address of memory that is placed as it is
 Bus, *_ = define_stream("Pcie", signals=["tvalid", "tready", "tdata", "tkeep", "tlast", "tuser"])
 
 
@@ -90,12 +91,16 @@ class HostModel:
                 credits.rx_initial_allocation = credits.rx_credits_allocated = 0
         self.slot.connect(self.device)
 
-    def memory(self, content: bytes, kind: Any = None) -> tuple[Any, int]:
-        """Return a part of the host's memory with ``content``, and its address.
+    def memory(self, content: bytes | MemoryRegion) -> tuple[Any, int]:
+        """Return a part of the host's memory, and its address.
 
-        ``kind`` makes it of its size: plain memory unless it is told.
+        Bytes are its contents, below 2 GB. What is memory already can be of any size, and lies
+        where all addresses have more than 32 bits.
         """
-        region = self.root.mem_pool.alloc_region(len(content), kind)
+        if isinstance(content, MemoryRegion):
+            self.root.mem_address_space.register_region(content, FAR)
+            return content, FAR
+        region = self.root.mem_pool.alloc_region(len(content))
         region.mem[:] = content
         address: Any = region.get_absolute_address(0)
         return region, address

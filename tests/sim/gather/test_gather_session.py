@@ -39,6 +39,20 @@ def test_a_limit_of_reads_is_kept(simulator, tmp_path):
     assert found.figures["under_way"] <= 3
 
 
+def test_a_table_that_32_bits_do_not_reach(simulator, tmp_path):
+    """Its rows lie 4 GB apart in the host's memory; the file has holes between."""
+    table = np.lib.format.open_memmap(
+        tmp_path / "table.npy", mode="w+", dtype="u1", shape=((1 << 20) - 1, 4096)
+    )
+    idxs = np.array([0, len(table) - 1, 5])
+    table[idxs] = np.arange(1, 4)[:, None]
+    table.flush()
+    np.save(tmp_path / "idx.npy", idxs)
+    files = {name: str(tmp_path / f"{name}.npy") for name in ("table", "idx")}
+    result = GatherSession(PARAMS, replace(ASKED, **files)).run(simulator, tmp_path)
+    assert (result.exact, result.difference) == (True, "")
+
+
 def test_engines_share_the_host(tmp_path):
     """Each has its part of the idxs; memory that is slower than their links is shared evenly."""
     two = replace(ASKED, engines=2, idx_bytes=8)

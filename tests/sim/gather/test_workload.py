@@ -1,9 +1,13 @@
 """Tables and idxs of files, and what is none, in a line."""
 
+import gzip
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from sim.gather.workload import GatherWorkload, Order, gathering
+from sim.gather.gather_session import Places
+from sim.gather.workload import GatherWorkload, Order, array_of, gathering
 from sim.golden import pcie_link
 
 
@@ -74,6 +78,7 @@ def test_settings_have_limits(wrong, reason):
         (np.zeros((3, 4), "f4"), np.array([0.5]), ".*: expected one axis of whole numbers, .*"),
         (np.zeros((3, 4), "f4"), np.array([[1]]), ".*: expected one axis .* found 2 of int64"),
         (np.zeros((3, 4), "f4"), np.array([], int), ".*idx.npy: has no idxs"),
+        (np.zeros((3, 4), "f4"), np.array([True]), ".*: expected one axis .* found 1 of bool"),
         (np.zeros((3, 3), "u1"), np.array([1]), ".*: a row must have a multiple of 4 bytes, .*: 3"),
         (np.zeros((3, 1025), "f4"), np.array([1]), ".* at most 4096: 4100"),
         (np.zeros(0, "f4"), np.array([1]), ".*: expected rows of numbers, .*"),
@@ -88,15 +93,39 @@ def test_files_that_cannot_be_gathered(saved, table, idx, reason):
 def test_a_file_that_is_no_array(tmp_path, content):
     path = tmp_path / "table.npy"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"^[^\n]*is no \.npy file of numbers [^\n]*$"):
+    with pytest.raises(ValueError, match=r"^[^\n]*is no \.npy file[^\n]*$") as error:
         gathering(GatherWorkload(table=str(path), graph="uk:rows=50"))
+    assert "pickle" not in str(error.value)
+
+
+def test_packed_files_and_orders_of_axes(tmp_path, saved):
+    table = np.arange(40, dtype="f4").reshape(10, 4)
+    idx = saved("idx", np.array([7, 0]))
+    packed = tmp_path / "packed.npy.gz"
+    packed.write_bytes(gzip.compress(Path(saved("table", table)).read_bytes()))
+    for name in (str(packed), saved("columns", np.asfortranarray(table))):
+        found = gathering(GatherWorkload(table=name, idx=idx))
+        assert found.wanted.tobytes() == table[[7, 0]].tobytes()
+
+
+def test_a_table_stays_in_its_file(tmp_path, saved):
+    path = tmp_path / "large.npy"
+    table = np.lib.format.open_memmap(path, mode="w+", dtype="f4", shape=(1 << 20, 1024))  # holes
+    table[[3, -1]] = np.arange(2048).reshape(2, 1024)
+    assert isinstance(array_of(str(path)), np.memmap)
+    found = gathering(GatherWorkload(table=str(path), idx=saved("idx", np.array([len(table) - 1]))))
+    assert found.wanted.tobytes() == table[-1].tobytes()
+    image = tmp_path / "host.bin"
+    Places(found, 4).write_image(image)
+    assert image.stat().st_size > 1 << 32
+    assert image.stat().st_blocks * 512 < 1 << 20
 
 
 def test_several_arrays_and_pickles(tmp_path, saved):
     several = tmp_path / "several.npz"
     np.savez(several, a=np.zeros(3), b=np.zeros(3))
-    with pytest.raises(ValueError, match="has several arrays"):
+    with pytest.raises(ValueError, match=r"several\.npz: is no \.npy file, as numpy"):
         gathering(GatherWorkload(idx=str(several)))
     objects = saved("objects", np.array([{}], object))
-    with pytest.raises(ValueError, match=r"is no \.npy file of numbers"):
+    with pytest.raises(ValueError, match=r"is no \.npy file of numbers \(Python objects\)"):
         gathering(GatherWorkload(idx=objects))
