@@ -51,7 +51,7 @@ FIGURES = {
     "share_of_best": "efficiency as a share of that of completions of 256 bytes",
     "bytes_per_second": "bytes of rows, at the clock, of all engines",
     "least_bytes_per_second": "those of the engine that had least, in its own cycles",
-    "link_share": "share of the bandwidth of Gen3 x16 that the bytes on a link took",
+    "link_share": "share that the bytes on a link took of what Gen3 x16 carries, x8 of 256 bits",
     "memory_share": "share of the bandwidth of the host's memory that was read",
     "under_way": "mean requests under way, of all engines",
     "idx_waits": "cycles in which a row could have been asked for, and there was no idx",
@@ -152,6 +152,11 @@ class GatherSession(MeasuringSession):
     def hardware(cls, params: GatherEngineParams, asked: GatherWorkload) -> CardsParams:
         """Return engines, each with a device memory."""
         return CardsParams(card=CardParams(engine=params), cards=asked.engines)
+
+    @property
+    def link_bytes_per_second(self) -> float:
+        """Return what a link carries: Gen3 x16, or x8 where the block has 256 bits."""
+        return LINK_BYTES * self.params.data_bits / 512
 
     @property
     def row_bytes(self) -> int:
@@ -259,7 +264,7 @@ class GatherSession(MeasuringSession):
             "share_of_best": efficiency / float(BEST_CASE),
             "bytes_per_second": self.row_bytes / seconds,
             "least_bytes_per_second": min(alone),
-            "link_share": link / seconds / LINK_BYTES / len(engines),
+            "link_share": link / seconds / self.link_bytes_per_second / len(engines),
             "memory_share": counters["read_bytes"] / seconds / (self.asked.memory_gigabytes * 1e9),
             "under_way": counters["under_way"] / cycles,
             "exact": float(not difference),
@@ -275,7 +280,17 @@ class GatherSession(MeasuringSession):
     def write(self, folder: Path) -> Sequence[str]:
         """Write a picture of what the bytes on the link were, beside the model of the link."""
         assert self.shown is not None
-        draw(folder / PICTURE, self.title, self.asked, self.what, self.shown.figures)
+        engines = self.shown.details["bytes_per_second"]
+        figures = self.shown.figures
+        draw(
+            folder / PICTURE,
+            self.title,
+            self.asked,
+            self.what,
+            figures,
+            engines,
+            self.link_bytes_per_second,
+        )
         return (PICTURE,)
 
     def summary(self, result: Result) -> Iterator[str]:

@@ -1,46 +1,98 @@
-"""Draws what the bytes on the link were in a gather, beside what the model of the link says."""
+"""Draws what links carried in a gather, beside what the model of the link says.
 
-from collections.abc import Mapping
+The background is white and opaque, so that the picture can be read on dark pages too.
+"""
+
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from sim.gather.workload import Gathering, GatherWorkload, Order
-from sim.golden.pcie_link import traffic
+from sim.golden.pcie_link import BEST_CASE, traffic
+
+ROWS, BESIDE, HEADERS, RTL, MODEL = "tab:green", "tab:blue", "tab:orange", "tab:green", "0.8"
+LEAST_SHOWN = 0.08  #: share of the bytes from which on a part has room for its own
 
 
 def draw(
-    path: Path, title: str, asked: GatherWorkload, what: Gathering, figures: Mapping[str, float]
+    path: Path,
+    title: str,
+    asked: GatherWorkload,
+    what: Gathering,
+    figures: Mapping[str, float],
+    engines: Sequence[float],
+    link_bytes: float,
 ) -> None:
-    """Draw the bytes on the link, and the share of the best case in each order of reads."""
+    """Draw what bytes links carried, rows' share in each order of reads, and bandwidths.
+
+    ``engines`` are bytes of rows a second of each engine; ``link_bytes`` what its link carries.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, (link, share) = pyplot.subplots(1, 2, figsize=(10.4, 3.8))
-    parts = {
-        "rows": figures["row_bytes"],
-        "idxs, and beside rows": figures["read_bytes"] - figures["row_bytes"],
-        "headers": figures["link_bytes"] - figures["read_bytes"],
-    }
-    colours = ("tab:green", "tab:blue", "tab:orange")
-    left = 0.0
-    for (name, count), colour in zip(parts.items(), colours, strict=True):
-        link.barh([asked.order.value], [count / 1e3], 0.4, left=left, label=name, color=colour)
-        left += count / 1e3
-    link.set_xlabel("kilobytes on the link from the host")
-    link.set_ylim(-0.6, 0.8)
-    link.legend(loc="upper center", ncols=3)
-    row_bytes = what.table.shape[1]
-    names = [order.value for order in Order]
-    model = [100 * traffic(order.golden, row_bytes).share for order in Order]
-    share.bar(names, model, 0.5, color="0.75", label="model of the link, rows alone")
-    share.plot(
-        [asked.order.value], [100 * figures["share_of_best"]], "o", color="tab:red", label="RTL"
-    )
-    share.set_ylabel("% of the best case")
-    share.set_ylim(0, 120)
-    share.legend(loc="upper right", ncols=2)
+    figure, panels = pyplot.subplots(1, 3, figsize=(14, 4.2), width_ratios=(1.2, 1, 1))
+    draw_bytes(panels[0], figures)
+    draw_orders(panels[1], asked, what.table.shape[1], figures["share_of_best"])
+    draw_bandwidths(panels[2], engines, link_bytes * float(BEST_CASE))
+    for axes in panels:
+        axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(f"{title}: {figures['bytes_per_second'] / 1e9:.2f} GB/s")
     figure.tight_layout()
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=110, facecolor="white")
     pyplot.close(figure)
+
+
+def draw_bytes(axes: Any, figures: Mapping[str, float]) -> None:
+    """Draw a bar of all bytes on links: rows, what is read beside them, headers."""
+    whole = figures["link_bytes"]
+    parts = (
+        ("rows", figures["row_bytes"], ROWS),
+        (
+            "idxs, and what is read beside rows",
+            figures["read_bytes"] - figures["row_bytes"],
+            BESIDE,
+        ),
+        ("headers and framing", whole - figures["read_bytes"], HEADERS),
+    )
+    left = 0.0
+    for name, count, colour in parts:
+        axes.barh([0], [count / 1e3], 0.5, left=left, color=colour, label=f"{name}: {count:,.0f} B")
+        if count >= LEAST_SHOWN * whole:
+            middle = left + count / 2e3
+            axes.text(middle, 0, f"{count / whole:.1%}", ha="center", va="center", color="white")
+        left += count / 1e3
+    axes.set_title("what came from the host", fontsize=10)
+    axes.set_xlabel("kilobytes on links")
+    axes.set_yticks([])
+    axes.set_ylim(-0.5, 1.1)
+    axes.legend(loc="upper left", fontsize=8, frameon=False)
+
+
+def draw_orders(axes: Any, asked: GatherWorkload, row_bytes: int, share: float) -> None:
+    """Draw rows' share of the link's best case: the model in each order, the RTL in one."""
+    orders = list(Order)
+    model = [100 * traffic(order.golden, row_bytes).share for order in orders]
+    bars = axes.bar([order.value for order in orders], model, 0.6, color=MODEL, label="model, rows")
+    axes.bar_label(bars, fmt="%.1f", padding=2, fontsize=8)
+    place, height = orders.index(asked.order), 100 * share
+    axes.bar([place], [height], 0.3, color=RTL, label="this run, RTL, with its idxs")
+    axes.text(place, height / 2, f"{height:.1f}", ha="center", color="white")
+    axes.set_title("rows' share of the link's best case", fontsize=10)
+    axes.set_ylabel("%")
+    axes.set_ylim(0, 130)
+    axes.legend(loc="upper right", fontsize=8, frameon=False)
+
+
+def draw_bandwidths(axes: Any, engines: Sequence[float], best: float) -> None:
+    """Draw the bandwidth of each engine, below the best case of its link."""
+    names = [f"engine {number}" for number in range(len(engines))]
+    bars = axes.bar(names, [one / 1e9 for one in engines], 0.5, color=RTL, label="rows, RTL")
+    axes.bar_label(bars, fmt="%.2f", padding=2, fontsize=8)
+    axes.axhline(best / 1e9, color="0.4", linestyle="--", label="best case of a link")
+    axes.set_title("bandwidth of each engine", fontsize=10)
+    axes.set_ylabel("GB/s")
+    axes.set_xlim(-0.7, len(engines) - 0.3)
+    axes.set_ylim(0, 1.3 * max(best, *engines) / 1e9)
+    axes.legend(loc="upper right", fontsize=8, frameon=False)

@@ -28,6 +28,8 @@ def test_every_byte_and_every_read(simulator, tmp_path, order):
     assert found["row_bytes"] == 516 * found["rows"] > 0
     assert found["link_bytes"] == found["read_bytes"] + 20 * found["completions"]
     assert 0.3 < found["efficiency"] < 1
+    x8 = found["link_bytes"] / (found["cycles"] * 4e-9) / 7.875e9  # tiny has 256 bits
+    assert found["link_share"] == pytest.approx(x8)
     assert session.write(tmp_path) == ("gather.png",)
     assert (tmp_path / "gather.png").read_bytes().startswith(b"\x89PNG")
     assert "every byte equals NumPy's" in "\n".join(session.summary(result))
