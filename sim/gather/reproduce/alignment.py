@@ -192,7 +192,7 @@ def note(dma: float, papers_dma: float) -> str:
         " has measured.\n\n"
         f"Naive reads, time: headers leave 82 to 83 %. With {TAGS} tags and a round trip of 1.5 us"
         " their number alone allows hardly more, 82.2 % for rows of 1,044 bytes: two limits of the"
-        " same size in series, each with its waits, end 3 to 6 points below either. It is the"
+        " same size in series, each with its waits, end 3 to 5 points below either. It is the"
         " paper's second reason against small reads (3.2.1); its Gen4 link has 768 tags. With a"
         f" round trip of {SHORT_TRIP * 1e6:g} us the tags suffice.\n\n"
         f"DMA is a model, not measured: two more passes over host memory, then the copy:"

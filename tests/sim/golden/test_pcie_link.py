@@ -74,3 +74,12 @@ def test_every_byte_is_read(order):
 def test_row_of_no_whole_dwords():
     with pytest.raises(ValueError, match="whole dwords"):
         traffic(merged, 6)
+
+
+def test_the_paper_s_example_of_a_row():
+    """The second row of 480 bytes: 8 reads of warps as they are, 5 after the circular shift."""
+    lines = [(480, 512), (512, 640), (640, 768), (768, 896), (896, 960)]
+    assert list(aligned(480, 960)) == lines
+    found = list(naive(480, 960))
+    assert len(found) == 8
+    assert [a for a, _ in found[1:]] == [b for _, b in found[:-1]]  # no sector is read twice
