@@ -10,6 +10,7 @@ DESIGN = Design(
     params="hdl.switchgnn.endpoint.params:EndpointParams",
     presets=SETTINGS,
     preset="small",
+    guide="gen.guides.switchgnn_endpoint:guide",
     runs=[Run(session="sim.switchgnn.endpoint_session:EndpointSession")],
     cards={
         "u280": Card(

@@ -24,6 +24,7 @@ DESIGN = Design(
     params="hdl.switchgnn.switch.params:GnnSwitchParams",
     presets=PRESETS,
     preset="small",
+    guide="gen.guides.switchgnn_switch:guide",
     runs=[
         Run(session="sim.switchgnn.switch_session:GnnSwitchSession"),
         Run(

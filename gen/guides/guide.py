@@ -63,18 +63,23 @@ def byte_span(first: int, last: int) -> str:
     return f"{first} to {last}" if last > first else f"{first}"
 
 
-def little_rows(layout: Any, uses: Mapping[str, str]) -> Iterator[dict[str, str]]:
+def little_rows(layout: Any, uses: Mapping[str, str], start: int = 0) -> Iterator[dict[str, str]]:
     """Yield bytes, field and use of each field of a struct in whose bytes the lowest bit is bit 0.
 
-    A field that does not begin or end with a byte has its bits named.
+    Its first byte is number ``start``. A field that does not begin or end with a byte has its bits
+    named.
     """
     for name, field in layout:
-        first, last = field.offset, field.offset + field.width - 1
+        first = 8 * start + field.offset
+        last = first + field.width - 1
         if first % 8 == 0 and last % 8 == 7:
             place = byte_span(first // 8, last // 8)
         elif first // 8 == last // 8:
             several = "s" if last > first else ""
             place = f"{first // 8}, bit{several} {span(first % 8, last % 8)}"
+        elif last % 8 == 7:
+            behind = byte_span(first // 8 + 1, last // 8)
+            place = f"{first // 8}, bits 7:{first % 8}, and {behind}"
         else:
             place = f"{byte_span(first // 8, last // 8 - 1)}, and {last // 8}, bits {last % 8}:0"
         yield {"bytes": place, "field": name, "use": uses[name]}

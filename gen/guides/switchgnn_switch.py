@@ -1,0 +1,147 @@
+"""Finds what the programming guide of SwitchGNN's switch says of its build and its registers."""
+
+from typing import Any
+
+from gen.guides import switchgnn_switch_uses as uses
+from gen.guides.guide import filled, resets, rows, spaced
+from gen.guides.p4sgd_switch import BOARD
+from gen.guides.switchgnn_frames import SWITCH, WORKERS, frame, frame_values, shown
+from hdl.common.core_clock import CORE_MHZ
+from hdl.switchgnn.protocol import Kind
+from hdl.switchgnn.switch.counters import TOTAL_COUNTERS, port_counters
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.registers import constants, gnn_switch_registers
+from hdl.switchgnn.switch.sizes import ENTRY_BITS, INDEX_BITS, PROGRAM_STEPS
+from hdl.switchgnn.switch.table_memory_params import BEAT_BYTES as TABLE_BEAT_BYTES
+from hdl.switchgnn.switch.table_writer import STEP_WORDS
+from hdl.u280.cmac_ip import CAGES
+from hdl.u280.hbm_ip import CHANNEL_BITS
+from hdl.u280.pcie_ip import BRIDGE, DMA
+from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
+
+#: of the known answer: what workers 0 and 1 send
+JOB, EPOCH = 1, 9
+FEATURES = ((1, -2), (100, 200))
+VALID = 1 << INDEX_BITS  #: bit of an entry of a list that says that it names an aggregator
+
+
+def guide(params: GnnSwitchParams) -> str:
+    """Return the programming guide of a switch, in Markdown."""
+    return filled("switchgnn_switch.md.j2", values(params))
+
+
+def told(params: GnnSwitchParams) -> dict[str, dict[str, str]]:
+    """Return the uses of all fields of the switch's registers, by the table that tells them."""
+    tables = uses.TABLES
+    return {
+        "settings": uses.SETTINGS,
+        "job": uses.JOB,
+        "tables": tables,
+        "state": uses.STATE,
+        "counts": uses.COUNTS,
+        "memory": uses.MEMORY if params.in_memory else {},
+        "links": uses.LINKS if params.links else {},
+    }
+
+
+def values(params: GnnSwitchParams) -> dict[str, Any]:
+    """Return what the template of the guide names."""
+    registers = gnn_switch_registers(params)
+    board = board_registers(BoardRegistersParams(cages=CAGES, hbm=params.in_memory))
+    return {
+        **frame_values(params.lanes),
+        "params": params,
+        "package": f"{registers.name}_host",
+        "P": params.banks,
+        "D": params.slots,
+        "W": params.window,
+        "J": params.jobs,
+        "identity": f"0x{constants(params)['identity']:08X}",
+        "version": constants(params)["version"],
+        "entry_bits": ENTRY_BITS,
+        "index_bits": INDEX_BITS,
+        "valid": VALID,
+        "list_words": -(-params.banks * ENTRY_BITS // 32),
+        "step_words": STEP_WORDS,
+        "steps": PROGRAM_STEPS,
+        "table_beat_bytes": TABLE_BEAT_BYTES,
+        "verdicts": [
+            (one.value, one.name, uses.VERDICTS[one.name])
+            for one in params.verdict
+            if one.name != "NONE"
+        ],
+        "judged": uses.JUDGED,
+        "errors": [(one.value, one.name, why) for one, why in uses.ERRORS.items()],
+        "reasons": [(one.value, one.name, why) for one, why in uses.REFUSALS.items()],
+        "port_counters": [
+            (k, name, uses.PORT_COUNTED[name])
+            for k, (name, _) in enumerate(port_counters(params).counters)
+        ],
+        "total_counters": [
+            (k, name, uses.TOTAL_COUNTED[name])
+            for k, (name, _) in enumerate(TOTAL_COUNTERS.counters)
+        ],
+        **{f"{name}_rows": list(rows(registers, one)) for name, one in told(params).items()},
+        "resets": resets(registers),
+        "board": list(rows(board, BOARD)),
+        "board_base": f"0x{BASE:X}",
+        "mhz": CORE_MHZ,
+        "bar": dict(BRIDGE.config)["pf0_bar0_size"],
+        "device": dict((DMA if params.in_memory else BRIDGE).config)["pf0_device_id"],
+        "channel_mb": 1 << CHANNEL_BITS - 20,
+        "cages": CAGES,
+        "known": known_answer(params),
+    }
+
+
+def known_answer(params: GnnSwitchParams) -> dict[str, Any]:
+    """Return a turn of two workers: its tables, and its frames one by one."""
+    lanes, bank = params.lanes, params.banks - 1
+    same: dict[str, Any] = {"job": min(JOB, params.jobs - 1), "epoch": EPOCH, "turn": 0}
+    sends = [
+        frame(
+            Kind.FEATURE,
+            lanes,
+            to_switch=True,
+            **same,
+            bm=1 << port,
+            list=0,
+            rows=1,
+            source=7 + port,
+            payload=feature,
+        )
+        for port, feature in enumerate(FEATURES)
+    ]
+
+    def to_port(port: int, kind: Kind, **fields: Any) -> tuple[int, str, bytes]:
+        octets = frame(kind, lanes, to_switch=False, **{**same, "bm": 1 << port, **fields})
+        return port, kind.name, octets
+
+    total = [a + b for a, b in zip(*FEATURES, strict=True)]
+    acks = [to_port(port, Kind.ACK, seq=1) for port in range(2)]
+    result = to_port(1, Kind.RESULT, list=bank, payload=total)
+    dones = [frame(Kind.DONE, lanes, to_switch=True, **same, bm=1 << port) for port in range(2)]
+    advances = [to_port(port, Kind.ADVANCE, turn=1) for port in range(2)]
+    steps = (
+        (0, "a FEATURE", sends[0], acks[:1]),
+        (1, "a FEATURE", sends[1], [acks[1], result]),
+        (0, "DONE", dones[0], []),
+        (1, "DONE", dones[1], advances),
+    )
+    return {
+        "switch": spaced(SWITCH),
+        "group": spaced(WORKERS),
+        **same,
+        "aggregator": bank,
+        "list": f"0x{VALID << ENTRY_BITS * bank:0{params.banks * ENTRY_BITS // 4}X}",
+        "descriptor": f"0x{1 << 16 | 2:08X}",
+        "steps": [
+            {
+                "port": port,
+                "what": what,
+                **shown(octets),
+                "left": [{"port": to, "kind": kind, **shown(one)} for to, kind, one in left],
+            }
+            for port, what, octets, left in steps
+        ],
+    }

@@ -1,0 +1,51 @@
+"""The guide of a SwitchGNN endpoint tells all that there is, and its layout is the golden one's.
+
+That its model does as the hardware does is ``test_switchgnn_endpoint_on_rtl.py``.
+"""
+
+import re
+
+import pytest
+
+from gen.designs.catalogue import find_design
+from gen.guides import switchgnn_endpoint_uses as uses
+from gen.guides.switchgnn_endpoint import guide, values
+from hdl.switchgnn.endpoint.bundles import Cause, State
+from hdl.switchgnn.endpoint.counters import ENDPOINT_COUNTERS
+from hdl.switchgnn.endpoint.registers import endpoint_registers
+from sim.switchgnn.wire import from_octets
+from tests.gen.guides.snic_from_the_guide import Registers
+from tests.gen.guides.test_switchgnn_switch_on_rtl import octets_of
+
+DESIGN = find_design("switchgnn-endpoint")
+USES = (uses.JOB, uses.TIMERS, uses.STATE, uses.COUNTS)
+
+
+@pytest.fixture(params=DESIGN.presets)
+def params(request):
+    return DESIGN.params_of(request.param)
+
+
+def test_every_field_state_cause_and_counter_is_told(params):
+    fields = [one.name for each in endpoint_registers(params).registers for one in each.fields]
+    assert sorted(fields) == sorted(name for table in USES for name in table)
+    assert list(uses.STATES) == list(State)
+    assert list(uses.CAUSES) == list(Cause)
+    assert list(uses.COUNTED) == [name for name, _ in ENDPOINT_COUNTERS.counters]
+
+
+def test_the_text_is_whole(params):
+    text = guide(params)
+    assert not re.search(r"\{[{%]|None|\bTODO\b|\bMISSING\b", text)
+    assert text.count("\n## ") == 9
+    places = {
+        field.name: (address, offset, field.bits)
+        for address, register in endpoint_registers(params).placed
+        for offset, field in zip(register.offsets, register.fields, strict=True)
+    }
+    assert Registers(text).places == places
+
+
+def test_the_known_answer_is_of_frames(params):
+    for step in values(params)["known"]["steps"]:
+        assert from_octets(octets_of(step), params.lanes).bm == values(params)["known"]["bm"]

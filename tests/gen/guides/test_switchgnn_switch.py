@@ -1,0 +1,67 @@
+"""The guide of a SwitchGNN switch tells all that there is, of builds of every kind.
+
+That its model answers as the hardware does is ``test_switchgnn_switch_on_rtl.py``.
+"""
+
+import re
+
+import pytest
+
+from gen.designs.catalogue import find_design
+from gen.guides import switchgnn_switch_uses as uses
+from gen.guides.guide import little_rows
+from gen.guides.switchgnn_frames import KINDS
+from gen.guides.switchgnn_switch import guide, told, values
+from hdl.switch.params import Refusal
+from hdl.switchgnn.protocol import Head, Kind
+from hdl.switchgnn.switch.aggregator_params import TableError
+from hdl.switchgnn.switch.registers import gnn_switch_registers
+from hdl.switchgnn.switch.verdict import LinkVerdict
+from sim.switchgnn.wire import from_octets
+from tests.gen.guides.snic_from_the_guide import Registers
+from tests.gen.guides.test_switchgnn_switch_on_rtl import octets_of
+
+DESIGN = find_design("switchgnn-switch")
+BUILDS = {preset: DESIGN.params_of(preset) for preset in DESIGN.presets}
+BUILDS["links"] = DESIGN.params_of("tiny", links=1)
+
+
+@pytest.fixture(params=BUILDS)
+def params(request):
+    return BUILDS[request.param]
+
+
+def test_every_field_number_and_kind_is_told(params):
+    fields = [one.name for each in gnn_switch_registers(params).registers for one in each.fields]
+    assert sorted(fields) == sorted(name for table in told(params).values() for name in table)
+    assert set(uses.VERDICTS) == set(LinkVerdict.__members__) - {"NONE"}
+    assert list(uses.REFUSALS) == list(Refusal)
+    assert list(uses.ERRORS) == [one for one in TableError if one is not TableError.NONE]
+    assert list(KINDS) == list(Kind)
+    assert len(values(params)["verdicts"]) == 18 + 2 * bool(params.links)
+
+
+def test_the_text_is_whole(params):
+    text = guide(params)
+    assert not re.search(r"\{[{%]|None|\bTODO\b|\bMISSING\b", text)
+    assert text.count("\n## ") == 9 + bool(params.links)
+    places = {
+        field.name: (address, offset, field.bits)
+        for address, register in gnn_switch_registers(params).placed
+        for offset, field in zip(register.offsets, register.fields, strict=True)
+    }
+    assert Registers(text).places == places
+
+
+def test_the_known_answer_is_of_frames(params):
+    lanes = params.lanes
+    for step in values(params)["known"]["steps"]:
+        for one in (step, *step["left"]):
+            assert from_octets(octets_of(one), lanes).bm in (1, 2)
+
+
+def test_bits_of_a_field_across_bytes_are_told():
+    uses_of = {name: name for name, _ in Head.as_shape()}
+    found = {row["field"]: row["bytes"] for row in little_rows(Head.as_shape(), uses_of)}
+    assert found["no_flags"] == "32, bits 7:1, and 33"
+    assert found["ecn"] == "32, bit 0"
