@@ -71,7 +71,7 @@ COMMANDS = {
         "gen.commands.synth:synth",
         "Estimate what a design takes of a card.",
         [
-            "ingather synth p4sgd-engine --json build/engine.json",
+            "ingather synth p4sgd-engine -o build/engine.json",
             "ingather synth p4sgd-worker --card",
         ],
     ),

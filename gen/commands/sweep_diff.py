@@ -32,9 +32,9 @@ Common = Annotated[
 JsonFile = Annotated[
     str | None,
     typer.Option(
-        "--json",
+        *("-o", "--output", "--json"),
         metavar="FILE",
-        help="Write the whole comparison into this file; - is standard output.",
+        help="Write the whole comparison into this file, as JSON; - is standard output.",
     ),
 ]
 
@@ -63,7 +63,7 @@ def show(console: Console, difference: Difference) -> None:
     if changes:
         console.print(table(changes[:ROWS], names))
     if len(changes) > ROWS:
-        console.print(f"and {len(changes) - ROWS} more: --json FILE has all")
+        console.print(f"and {len(changes) - ROWS} more: -o FILE has all")
     for name, points in (("A", difference.only_first), ("B", difference.only_second)):
         if points:
             text = f"points only in {name}: {len(points)}, such as {in_words(points[0], names)}"

@@ -29,7 +29,9 @@ Changes = Annotated[
 JsonFile = Annotated[
     str | None,
     typer.Option(
-        "--json", metavar="FILE", help="Write the figures into this file; - is standard output."
+        *("-o", "--output", "--json"),
+        metavar="FILE",
+        help="Write the figures into this file, as JSON; - is standard output.",
     ),
 ]
 Jobs = Annotated[

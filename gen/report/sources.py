@@ -1,7 +1,7 @@
 """Finds the results that lie in folders, and tells by its content what each file is.
 
 Found are sweeps (``*.sqlite``), regressions (``verify.json``, with the ``coverage.json`` beside
-it), estimates (``ingather synth --json``) and the results (``result.json``) of runs such as
+it), estimates (``ingather synth -o``) and the results (``result.json``) of runs such as
 ``train``.
 Other files are passed over; what has the name of a result and cannot be read is named as left out.
 """

@@ -41,6 +41,17 @@ def test_every_option_has_a_sentence_that_begins_with_a_verb(app):
     assert [text for text in texts.items() if len(text[1].split()) < 3] == []
 
 
+def test_every_command_that_writes_says_where_by_the_same_option(app):
+    """All but those that only print, and the card's, which writes to the card."""
+    silent = {"list", "first-epoch", "cache", "doctor"}
+    without = {
+        name
+        for name, command in leaves(app)
+        if not any({"-o", "--output"} <= set(option.opts) for option in command.params)
+    }
+    assert without == silent
+
+
 def test_every_command_has_an_example(app):
     assert [
         name for name, command in leaves(app) if "Example: ingather" not in command.epilog
