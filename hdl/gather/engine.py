@@ -9,7 +9,6 @@ from hdl.common.bus_watch import BUS, BusTimer, BusTimerParams, any_of
 from hdl.common.component import Component
 from hdl.common.local_reset import add_with_reset
 from hdl.common.register_block import RegisterBlock
-from hdl.common.streams import cut_ready
 from hdl.gather.card_reader import CardReader
 from hdl.gather.engine_counters import EngineCounters
 from hdl.gather.engine_params import WORK, GatherEngineParams
@@ -159,7 +158,7 @@ class GatherEngine(Component):
         parts = m.submodules
         control, fetcher, output = parts.control, parts.fetcher, parts.output
         connect(m, control.arrays, fetcher.arrays)
-        cut_ready(m, "rows_skid", fetcher.rows, output.rows)
+        connect(m, fetcher.rows, output.rows)
         if self.params.to_memory:
             lead_out(m, output.m_axi, self.m_axi)
         if self.params.to_stream:

@@ -66,7 +66,7 @@ class RowFetcher(Component):
         self.choose(m, reader, share)
         cut_ready(m, "asked_skid", share.asked, flipped(self.asked))
         connect(m, flipped(self.answers), share.answers)
-        connect(m, datapath.rows, flipped(self.rows))
+        cut_ready(m, "rows_skid", datapath.rows, flipped(self.rows))
         m.d.comb += [
             self.idx_failed.eq(reader.failed),
             self.idx_waits.eq(reader.idxs.ready & ~reader.idxs.valid),
