@@ -128,6 +128,7 @@ void add_network(State &s, const Arrays &from) {
     }
     s.pipes.resize(k.racks * k.pipes);
     for (Pipe &pipe : s.pipes) {
+        pipe.kinds[RESPONSES].turns.chosen = (&pipe - s.pipes.data()) % k.pipes;
         pipe.response_room.assign(k.ports, k.output_beats);
         pipe.lines.resize(k.segments * k.sets * k.ways);
     }

@@ -96,12 +96,14 @@ inline void ask_banks(State &s, Int n, Int t) {
         Bank &bank = node.banks[b];
         if (bank.before >= t) continue;
         Int unit = turns::next(bank.turn, s.k.clients, [&](Int k) {
-            Int pr = clients[k].far.count ? clients[k].far.first : NONE;
-            return pr != NONE && s.prs[pr].time <= t && s.idx_of(pr) / LINE % s.k.banks == b;
+            Int pr = clients[k].far.first;
+            return clients[k].far.count && clients[k].went < t && s.prs[pr].time <= t &&
+                   s.idx_of(pr) / LINE % s.k.banks == b;
         });
         if (unit == NONE) continue;
         bank.turn = unit;
         --node.far;
+        clients[unit].went = t;
         visit(s, n, bank, clients[unit].far.pop(s.prs), t);
     }
 }

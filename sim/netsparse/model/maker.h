@@ -10,7 +10,7 @@ constexpr Int LINE = 128;
 constexpr Int ENTER = 3;      // cycles from a PR's last beat to its being in its queue
 constexpr Int FROM_UNIT = 1;  // more for a PR of a SNIC's unit
 constexpr Int LEAVE = 10;     // from a packet's mark to its header
-constexpr Int QUEUE = 2;      // through an output queue of a switch
+constexpr Int QUEUE = 3;      // through an output queue of a switch
 constexpr Int EXPIRE = 1;     // from DelayCycles behind its first beat to a packet's expiring
 constexpr Int SETTLING = 14;  // in which no unit has an idx, before reads are flushed
 

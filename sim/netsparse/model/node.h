@@ -122,12 +122,10 @@ inline void take_read(State &s, Int n, LinkClass &link, Int t) {
     Node &node = s.nodes[n];
     Taker &taker = s.takers[n];
     if (!taker.left) taker::take_packet(s, n, link.incoming, t);
-    bool comes = taker::offers(taker, t);
-    if (comes && node.waits != NONE) taker::hold(taker);  // StreamSkid: one waits
-    Int pr = node.waits;
-    if (comes && pr == NONE) {
+    Int pr = node.waits;  // in a StreamSkid
+    if (pr == NONE && taker::offers(taker, t)) {
         pr = taker.pr;
-        link.level -= taker::take_pr(s, n, 1);
+        link.level -= taker::take_pr(s, n, 1, t);
     }
     if (pr == NONE) return;
     Server *servers = &s.servers[n * s.k.servers];
@@ -144,12 +142,10 @@ inline void take_response(State &s, Int n, Int m, LinkClass &link, Int t) {
     Node &node = s.nodes[n];
     Taker &taker = s.takers[m];
     if (!taker.left) taker::take_packet(s, m, link.incoming, t);
-    bool comes = taker::offers(taker, t);
-    if (comes && node.responds != NONE) taker::hold(taker);  // StreamSkid: one waits
-    Int pr = node.responds;
-    if (comes && pr == NONE) {
+    Int pr = node.responds;  // in a StreamSkid
+    if (pr == NONE && taker::offers(taker, t)) {
         pr = taker.pr;
-        link.level -= taker::take_pr(s, m, s.k.property_beats);
+        link.level -= taker::take_pr(s, m, s.k.property_beats, t);
     }
     if (pr == NONE) return;
     Client &client = s.clients[pr / s.k.entries];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "shape.h"
 
@@ -17,6 +18,7 @@ struct Pr {
     Int next, time, need, request;
     Int server;           // of its node, that reads its property
     Int slot, sets, ones; // in the LSQ: is it a set, and what is known of its block
+    Int egress, cached;   // in a switch: the port that its packet leaves by, is it for the cache?
     Edge edge;
 };
 
@@ -130,6 +132,7 @@ struct Client {
     Slots lookups, sets;
     Register<Int> output;           // PRs that are looked up or set in the filter
     List near_answers, far;         // PRs
+    Int went = NONE;                // when the last one went to a bank
     Int answer = NONE, answer_time = NONE, answer_bank = NONE, best_bank = NONE;  // of banks
     Near fill;                      // what the unit's own cache is about to learn
     Int fill_time = 0;
@@ -236,7 +239,8 @@ struct Taker {
 struct LinkClass {
     List outgoing, incoming;  // packets
     Int level = 0, out = 0;   // beats on it and behind it; when its end is free
-    Int way = NONE;           // the link that its last packet went on to
+    Int way = NONE;           // the link that its last packet went on to, in a spine
+    Int passing = NONE;       // when its last packet's last beat has gone into a middle pipe
     Turns feed;               // ports of the switch that it comes from
     Int packets = 0, bytes = 0;
 };
@@ -256,15 +260,21 @@ struct Line {
 
 struct PipeClass {
     List entering;  // packets
-    Int inside = 0, free = 0;
+    Int inside = 0; // beats
+    Int comes = NONE; // a PR
+    Turns turns;    // of ports
 };
 
 struct Pipe {
-    Int turn = 0, answer_turn = 0, answer_time = 0, stamp = 0;
-    Int missed = NONE, hit = NONE;       // the last one of the packet that is taken apart
-    Int groups = 0, held = 0, lacks = 0; // ends of groups among hits; is the way out kept? cycles
+    Int stamp = 0, gate = NONE;                // a read that is about to be looked up
+    Int gathering = NONE, gather_time = 0;     // a property that comes,
+    Int gathered = NONE, turn = 0;             // one to be kept; do reads go first?
+    Int missed = NONE, hit = NONE;             // the last ones of the packet that is looked up
+    Int way = 1, way_last = NONE, held = 0;    // who has the way out: hits? has a group to end?
+    Int lacks = 0;                             // cycles
     PipeClass kinds[2];
-    List misses, hits, passing;  // PRs
+    List misses, hits;                         // PRs
+    Register<Int> leaving;                     // PRs
     std::vector<Int> response_room;
     std::vector<Line> lines;
     CacheCounts counts = {};

@@ -4,162 +4,183 @@
 #include "maker.h"
 #include "property_cache.h"
 #include "taker.h"
+#include "turns.h"
 
 namespace middle {
 
 constexpr Int READ_COST = 2;  // beats of a packet of one read
-constexpr Int PORT = 4;       // cycles from a beat's coming to its leaving the gate
-constexpr Int CROSS = 0;      // to the pipe
-constexpr Int GATE = 2;       // from a packet's PR to the cache
-constexpr Int MISS = 1;       // behind the cache
-constexpr Int ANSWER = 2;     // to the way out of responses
-constexpr Int PASSING = 2;    // responses that wait for it
+constexpr Int PORT = 3;       // cycles from a beat's coming to its standing at the gate
+constexpr Int CROSS = 1;      // to the pipe
 constexpr Int PATIENCE = 127; // cycles without room for a response, until a group of hits ends
 
-// Let the first packet of a port in, if there is room for what becomes of it.
-inline void enter(State &s, Int tor, Int port, Int kind, Int t) {
+// The pipe whose gate the first packet of a port stands at, or NONE.
+inline Pipe *pipe_at(State &s, Int tor, Int port, Int kind, Int t) {
+    const Shape &k = s.k;
+    Switch &by = s.switches[tor];
+    const LinkClass &from = s.links[by.in[port]].kinds[kind];
+    if (!from.incoming.count || from.passing >= t) return nullptr;
+    const Packet &packet = s.packets[from.incoming.first];
+    if (packet.time + PORT > t) return nullptr;
+    Int egress = by.route[packet.dest];
+    Pipe &pipe = s.pipes[tor * k.pipes + (kind == READS ? egress : port) % k.pipes];
+    Int room = (kind == READS ? by.read_room : pipe.response_room)[egress];
+    if (room >= (kind == READS ? k.read_from : k.response_from)) return &pipe;
+    ++by.waits[kind][port];
+    return nullptr;
+}
+
+// Let the first packet of a port into its pipe, with room for what becomes of it.
+inline void enter(State &s, Int tor, Pipe &pipe, Int port, Int kind, Int t) {
     const Shape &k = s.k;
     Switch &by = s.switches[tor];
     LinkClass &from = s.links[by.in[port]].kinds[kind];
-    Int number = from.incoming.first;
-    Packet &packet = s.packets[number];
-    if (packet.time + PORT > t) return;
-    Int egress = by.route[packet.dest];
-    Pipe &pipe = s.pipes[tor * k.pipes + (kind == READS ? egress : port) % k.pipes];
     PipeClass &to = pipe.kinds[kind];
-    if (to.free > t || to.inside > k.pipe_beats - k.packet_beats) return;
+    Int number = from.incoming.pop(s.packets);
+    Packet &packet = s.packets[number];
+    Int egress = by.route[packet.dest], beats = packet.beats();
     Int &room = (kind == READS ? by.read_room : pipe.response_room)[egress];
-    if (room < (kind == READS ? k.read_from : k.response_from)) {
-        ++by.waits[kind][port];
-        return;
-    }
     room -= kind == READS ? k.read_packet : k.response_packet;
-    from.incoming.pop(s.packets);
-    Int beats = packet.beats();
     from.level -= beats;
     to.inside += beats;
-    to.free = t + beats;
-    packet.ends = std::max(t + beats - 1, packet.ends + PORT) + CROSS;
+    from.passing = to.turns.last = std::max(t + beats - 1, packet.ends + PORT);
+    packet.ends = from.passing + CROSS;
     packet.room = egress;
     packet.uplink = (kind == READS ? egress : port) >= k.nodes_per_rack;
     to.entering.push(s.packets, number);
 }
 
+// Packets of all ports enter their pipes in turn; a packet stays whole.
 inline void step_gates(State &s, Int t) {
-    for (Int tor = 0; tor < s.k.racks; ++tor)
-        for (Int kind : {READS, RESPONSES})
-            for (Int turn = 0; turn < s.k.ports; ++turn) {
-                Int port = (t + turn) % s.k.ports;
-                if (s.links[s.switches[tor].in[port]].kinds[kind].incoming.count)
-                    enter(s, tor, port, kind, t);
+    const Shape &k = s.k;
+    for (Int tor = 0; tor < k.racks; ++tor)
+        for (Int kind : {READS, RESPONSES}) {
+            Int waiting = 0;
+            for (Int port = 0; port < k.ports; ++port) {
+                Pipe *pipe = pipe_at(s, tor, port, kind, t);
+                if (!pipe) continue;
+                turns::ask(pipe->kinds[kind].turns, port);
+                ++waiting;
             }
+            for (Int number = 0; number < k.pipes && waiting; ++number) {
+                Pipe &pipe = s.pipes[tor * k.pipes + number];
+                PipeClass &to = pipe.kinds[kind];
+                bool ready = to.inside <= k.pipe_beats - k.packet_beats;
+                Int port = to.turns.waiting ? turns::take(to.turns, 2, ready, t) : NONE;
+                to.turns.waiting = 0;
+                if (port != NONE) enter(s, tor, pipe, port, kind, t);
+            }
+        }
 }
 
-// A middle pipe at work: its two makers and takers have the same numbers.
+// A middle pipe at work: its two makers and takers have the same numbers. Both classes come by a
+// skid, in which one PR waits; what is ahead moves first.
 struct Work {
     State &s;
     Pipe &pipe;
     Switch &tor;
     Int reads, responses;
 
-    Taker &taker(Int kind) { return s.takers[kind == READS ? reads : responses]; }
-
-    const Packet &packet(Int kind) { return s.packets[taker(kind).packet]; }
+    Int number(Int kind) { return kind == READS ? reads : responses; }
 
     // Take the next packet apart; what it cannot become is given back.
     void begin(Int kind, Int t) {
-        if (taker(kind).left) return;
-        Int number = taker::take_packet(s, kind == READS ? reads : responses,
-                                        pipe.kinds[kind].entering, t);
-        if (number == NONE) return;
-        const Packet &one = s.packets[number];
+        if (s.takers[number(kind)].left) return;
+        Int packet = taker::take_packet(s, number(kind), pipe.kinds[kind].entering, t);
+        if (packet == NONE) return;
+        const Packet &one = s.packets[packet];
         if (kind == READS)
             tor.read_room[one.room] += s.k.read_packet - READ_COST * one.prs;
         else
             pipe.response_room[one.room] += s.k.response_packet - s.k.response_cost * one.prs;
     }
 
-    bool response_goes(Int t) {
-        return taker::offers(taker(RESPONSES), t) && pipe.passing.count < PASSING;
-    }
-
-    bool looks_up() { return s.k.cache && packet(READS).uplink; }
-
-    bool inserts() { return s.k.cache && packet(RESPONSES).uplink; }
-
-    bool read_goes(Int t) {
-        if (!taker::offers(taker(READS), t) || pipe.misses.count >= s.k.cache_room) return false;
-        if (!looks_up()) return true;
-        Int home = tor.route[s.node_of(taker(READS).pr)];
-        bool open = pipe.response_room[home] >= s.k.item_from;
-        pipe.lacks = open ? 0 : pipe.lacks + 1;
-        if (pipe.lacks > PATIENCE) end(pipe.hit);
-        return pipe.hits.count < s.k.cache_room && open;
+    // Let the next PR of a class into its skid, if none waits there.
+    void come(Int kind, Int t) {
+        begin(kind, t);
+        Taker &taker = s.takers[number(kind)];
+        if (pipe.kinds[kind].comes != NONE || !taker::offers(taker, t)) return;
+        const Packet &packet = s.packets[taker.packet];
+        Pr &pr = s.prs[pipe.kinds[kind].comes = taker.pr];
+        pr.egress = packet.room;
+        pr.cached = s.k.cache && packet.uplink;
+        pr.edge = joins() || taker.left == 1 ? LAST : INNER;
+        Int beats = kind == READS ? 1 : s.k.property_beats;
+        pipe.kinds[kind].inside -= taker::take_pr(s, number(kind), beats, t);
     }
 
     bool joins() { return s.makers[reads].joins; }
 
-    // Let a PR go its way behind the one before it of its packet.
+    // Keep the property that has been gathered, unless a read goes first that has waited for one.
+    bool insert() {
+        bool goes = pipe.gathered != NONE && !pipe.turn;
+        if (!goes) return false;
+        property_cache::insert(s.k, pipe, s.idx_of(pipe.gathered));
+        pipe.gathered = NONE;
+        return true;
+    }
+
+    // Whether the read at the gate has room for what may become of it.
+    bool has_room() {
+        Int pr = pipe.gate;
+        if (pipe.misses.count >= s.k.cache_room) return false;
+        if (!s.prs[pr].cached) return true;
+        bool open = pipe.response_room[tor.route[s.node_of(pr)]] >= s.k.item_from;
+        pipe.lacks = open ? 0 : pipe.lacks + 1;
+        return pipe.hits.count < s.k.cache_room && open;
+    }
+
+    // Let the read at the gate look its property up, if no property is kept in this cycle.
+    void look_up(Int t) {
+        bool inserts = insert(), waits = false;
+        if (pipe.gate != NONE && has_room()) {
+            waits = s.prs[pipe.gate].cached && inserts;
+            if (!waits) pass_read(t);
+        }
+        if (pipe.lacks > PATIENCE) end(pipe.hit, t);
+        pipe.turn = waits && !pipe.turn;
+        if (pipe.gate == NONE) std::swap(pipe.gate, pipe.kinds[READS].comes);
+    }
+
+    // Let a PR go its way behind the one before it of its packet, of which now more is known.
     void follow(Int &before, Int pr) {
-        if (before != NONE) s.prs[before].edge = INNER;
+        if (before != NONE) {
+            s.prs[before].edge = INNER;
+            s.prs[before].time = s.prs[pr].time;
+        }
         s.prs[pr].edge = UNKNOWN;
         before = pr;
     }
 
-    // What went this way last is the last of its group.
-    void end(Int &before) {
+    // What went this way last is the last of its group, as is known from `time` on.
+    void end(Int &before, Int time) {
         if (before == NONE) return;
         s.prs[before].edge = LAST;
-        if (&before == &pipe.hit) ++pipe.groups;
+        s.prs[before].time = std::max(s.prs[before].time, time);
         before = NONE;
     }
 
-    // Let a read and a response go on; only one of them has the cache in a cycle.
-    void access(Int t) {
-        bool response = response_goes(t), read = read_goes(t);
-        if (response && read && inserts() && looks_up()) {
-            pipe.turn = 1 - pipe.turn;
-            (pipe.turn ? read : response) = false;
-        }
-        if (response)
-            pass_response(t);
-        else if (taker::offers(taker(RESPONSES), t))
-            taker::hold(taker(RESPONSES));
-        if (read)
-            pass_read(t);
-        else if (taker::offers(taker(READS), t))
-            taker::hold(taker(READS));
-    }
-
-    void pass_response(Int t) {
-        Int pr = taker(RESPONSES).pr;
-        if (inserts()) property_cache::insert(s.k, pipe, s.idx_of(pr));
-        s.prs[pr].edge = joins() || taker(RESPONSES).left == 1 ? LAST : INNER;
-        pipe.kinds[RESPONSES].inside -= taker::take_pr(s, responses, s.k.property_beats);
-        s.prs[pr].time = t + s.k.property_beats - 1;
-        pipe.passing.push(s.prs, pr);
-    }
-
     void pass_read(Int t) {
-        Int pr = taker(READS).pr, egress = packet(READS).room;
-        bool hit = looks_up() && property_cache::look_up(s.k, pipe, s.idx_of(pr));
-        bool last = joins() || taker(READS).left == 1;
-        pipe.kinds[READS].inside -= taker::take_pr(s, reads, 1);
-        s.prs[pr].time = t + GATE + s.k.cache_latency;
+        Int pr = pipe.gate;
+        bool last = s.prs[pr].edge == LAST;
+        bool hit = s.prs[pr].cached && property_cache::look_up(s.k, pipe, s.idx_of(pr));
+        Int time = s.prs[pr].time = t + s.k.cache_latency;
         if (hit) {
-            tor.read_room[egress] += READ_COST;
+            tor.read_room[s.prs[pr].egress] += READ_COST;
             pipe.response_room[tor.route[s.node_of(pr)]] -= s.k.response_cost;
         }
+        Int &before = hit ? pipe.hit : pipe.missed;
+        bool follows = before != NONE;
         (hit ? pipe.hits : pipe.misses).push(s.prs, pr);
-        follow(hit ? pipe.hit : pipe.missed, pr);
+        follow(before, pr);
+        pipe.gate = NONE;
         if (!last) return;
-        end(pipe.hit);
-        end(pipe.missed);
+        end(pipe.hit, time + (hit && follows));
+        end(pipe.missed, time + (!hit && follows));
     }
 
-    // Put the next read into a packet.
+    // Put the next read into a packet, as soon as it is known whether it is the last of a group.
     void leave_read(Int t) {
-        if (!pipe.misses.count || s.prs[pipe.misses.first].time + MISS > t ||
+        if (!pipe.misses.count || s.prs[pipe.misses.first].time >= t ||
             s.prs[pipe.misses.first].edge == UNKNOWN || !maker::can_join(s.makers[reads]))
             return;
         Int pr = pipe.misses.pop(s.prs);
@@ -168,42 +189,67 @@ struct Work {
         tor.read_room[port] += READ_COST - maker::join(s, reads, pr, dest, port, t, last);
     }
 
-    // Whether the next hit may go: all of its group are there, or as many as fit.
-    bool hits_go() {
-        return s.prs[pipe.hits.first].edge != UNKNOWN &&
-               (pipe.held || pipe.groups || pipe.hits.count >= s.k.cache_room);
+    // Whether hits may go: all of a group are there, or as many as fit.
+    bool hits_go(Int t) {
+        if (pipe.held) return true;
+        for (Int pr = pipe.hits.first, k = 0; k < pipe.hits.count; pr = s.prs[pr].next, ++k) {
+            if (s.prs[pr].edge == UNKNOWN || s.prs[pr].time >= t) return k + 1 >= s.k.cache_room;
+            if (s.prs[pr].edge == LAST) return true;
+        }
+        return false;
     }
 
-    // Put the next hit, or the next response that passes, into a packet, in turn by groups.
-    void leave_response(Int t) {
-        if (t < pipe.answer_time || !maker::can_join(s.makers[responses])) return;
-        for (Int way : {pipe.answer_turn, 1 - pipe.answer_turn}) {
-            List &list = way ? pipe.hits : pipe.passing;
-            if (pipe.held && way != pipe.answer_turn) continue;
-            if (!list.count || s.prs[list.first].time + ANSWER > t) continue;
-            if (way && !hits_go()) continue;
-            Int pr = list.pop(s.prs), dest = s.node_of(pr), port = tor.route[dest];
-            bool last = s.prs[pr].edge == LAST;
-            if (way) pipe.groups -= last;
-            pipe.held = !last && !(way && (!list.count || s.prs[list.first].edge == UNKNOWN));
-            pipe.answer_turn = pipe.held ? way : 1 - way;
-            pipe.answer_time = t + s.k.property_beats;
-            pipe.response_room[port] +=
-                s.k.response_cost - maker::join(s, responses, pr, dest, port, t, last);
-            return;
+    // Whether a response passes, and its property can be gathered; or a hit.
+    bool waits(Int way, Int t) {
+        return way ? hits_go(t) : pipe.kinds[RESPONSES].comes != NONE && pipe.gathered == NONE;
+    }
+
+    // Let a hit or a response that passes on to where it is put into a packet, in turn by groups.
+    void pass_response(Int t) {
+        Int way = pipe.way;
+        bool comes = pipe.way_last < t && waits(way, t);
+        if (comes && !pipe.leaving.room(t)) return;
+        if (comes) {
+            Int pr = way ? pipe.hits.pop(s.prs) : std::exchange(pipe.kinds[RESPONSES].comes, NONE);
+            pipe.way_last = t + s.k.property_beats - 1;
+            pipe.held = s.prs[pr].edge != LAST;
+            if (way && pipe.held)
+                pipe.held = pipe.hits.count && s.prs[pipe.hits.first].edge != UNKNOWN;
+            if (!way && s.prs[pr].cached) {
+                pipe.gathering = pr;
+                pipe.gather_time = pipe.way_last + 1;
+            }
+            pipe.leaving.push(pr);
         }
+        if (pipe.held || pipe.way_last > t) return;
+        if (waits(1 - way, t)) pipe.way = 1 - way;
+    }
+
+    // Put the next response into a packet.
+    void leave_response(Int t) {
+        if (!pipe.leaving.count || !maker::can_join(s.makers[responses])) return;
+        Int pr = pipe.leaving.pop(t), dest = s.node_of(pr), port = tor.route[dest];
+        bool last = s.prs[pr].edge == LAST;
+        pipe.response_room[port] +=
+            s.k.response_cost - maker::join(s, responses, pr, dest, port, t, last);
+    }
+
+    void step(Int t) {
+        leave_read(t);
+        leave_response(t);
+        if (pipe.gathering != NONE && pipe.gather_time <= t)
+            pipe.gathered = std::exchange(pipe.gathering, NONE);
+        come(READS, t);
+        come(RESPONSES, t);
+        look_up(t);
+        pass_response(t);
     }
 };
 
 inline void step_pipes(State &s, Int t) {
     for (Int number = 0; number < Int(s.pipes.size()); ++number) {
         Int m = s.k.nodes + number;
-        Work work{s, s.pipes[number], s.switches[number / s.k.pipes], m, s.points() + m};
-        work.begin(READS, t);
-        work.begin(RESPONSES, t);
-        if (s.takers[work.reads].left || s.takers[work.responses].left) work.access(t);
-        work.leave_read(t);
-        work.leave_response(t);
+        Work{s, s.pipes[number], s.switches[number / s.k.pipes], m, s.points() + m}.step(t);
     }
 }
 
