@@ -50,15 +50,14 @@ class GatherEngine(Component):
     """
 
     register_map = staticmethod(engine_registers)
-    request_latency = (
-        RowFetcher.request_latency + ReadRequester.request_latency + RequestMerger.latency
-    )
 
     def __init__(self, params: GatherEngineParams) -> None:
         self.registers = engine_registers(params)
-        self.row_latency = (
-            Requester(params.requester).latency + RowFetcher.latency + RowOutput.latency
+        fetcher = RowFetcher(params)
+        self.request_latency = (
+            fetcher.request_latency + ReadRequester.request_latency + RequestMerger.latency
         )
+        self.row_latency = Requester(params.requester).latency + fetcher.latency + RowOutput.latency
         self.latencies = {
             "idx to its first read": self.request_latency,
             "row's last completion to its last burst": self.row_latency,

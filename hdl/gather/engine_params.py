@@ -44,6 +44,7 @@ class Outcome(enum.Enum, shape=4):
 
 #: Describes a work request as the host writes it: which rows of which table go where. ``wide``: an
 #: idx has 8 bytes, else 4; ``on_card``: the idxs are in device memory, else in the host's;
+#: ``coalesce``: rows of equal idxs that follow soon are read once;
 #: ``streamed``: rows go to the stream, else to device memory; ``destination``: of the first row
 #: there; ``completion``: where the host finds what became of it.
 WORK = data.StructLayout(
@@ -53,6 +54,7 @@ WORK = data.StructLayout(
         "on_card": 1,
         "streamed": 1,
         "order": 2,
+        "coalesce": 1,
         "idx_address": 64,
         "count": COUNT_BITS,
         "base": 64,
@@ -93,6 +95,7 @@ class GatherEngineParams:
     idx_chunks: int = 8  #: chunks of 512 bytes of idxs that are read ahead, a power of two, 2..32
     requests: int = 8  #: work requests that wait, 2..64
     outputs: str = "axi"  #: where rows can go: axi (device memory), stream, or both
+    kept_parts: int = 0  #: parts of rows kept for equal idxs, as of GatherParams
     card_idxs: bool = False  #: idxs can be in device memory, too
 
     def __post_init__(self) -> None:
@@ -112,6 +115,7 @@ class GatherEngineParams:
             f"{self.data_bits}_{self.tags}x{self.max_read}_i{self.idx_bits}_s{self.stride_bits}"
             f"_a{self.address_bits}_c{self.idx_chunks}_r{self.requests}"
             f"{'' if self.outputs == 'axi' else f'_{self.outputs}'}{'_card' * self.card_idxs}"
+            f"{f'_k{self.kept_parts}' if self.kept_parts else ''}"
         )
 
     @property
@@ -132,7 +136,12 @@ class GatherEngineParams:
     @property
     def gather(self) -> GatherParams:
         """Return the sizes of the datapath of rows."""
-        return GatherParams(idx_bits=self.idx_bits, stride_bits=self.stride_bits, reads=self.reads)
+        return GatherParams(
+            idx_bits=self.idx_bits,
+            stride_bits=self.stride_bits,
+            kept_parts=self.kept_parts,
+            reads=self.reads,
+        )
 
     @property
     def share(self) -> ReadShareParams:

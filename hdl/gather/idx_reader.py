@@ -5,7 +5,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
-from hdl.common.arithmetic import data_register
+from hdl.common.arithmetic import data_register, looked_up
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.gather.engine_params import CHUNK, COUNT_BITS, GatherEngineParams
@@ -79,10 +79,9 @@ class IdxReader(Component):
         size = Signal(bits_for(CHUNK_DWORDS), reset_less=True)  # of the next chunk
         sized = Signal()
         chunks = Signal(range(self.params.idx_chunks + 1))  # that were asked for, and wait
-        room = Signal.like(size)
+        room = Signal.like(size)  # dwords from at up to a multiple of 512 bytes
         goes = self.requests.valid & self.requests.ready
         m.d.comb += [
-            room.eq(CHUNK_DWORDS - at[:PLACE_BITS]),
             self.arrays.ready.eq(~left.any() & ~self.idxs.valid),
             self.requests.valid.eq(sized & ~chunks[-1]),
             request.address.eq(Cat(Const(0, 2), at)),
@@ -97,10 +96,18 @@ class IdxReader(Component):
             sized.eq(unasked.any() & ~goes),
         ]
         with m.If(goes):
-            m.d.sync += [at.eq((at + size)[: len(at)]), unasked.eq(unasked - size)]
+            m.d.sync += [  # the rest begins at such a multiple, if there is any
+                at.eq(Cat(Const(0, PLACE_BITS), at[PLACE_BITS:] + 1)[: len(at)]),
+                room.eq(CHUNK_DWORDS),
+                unasked.eq(unasked - size),
+            ]
+        place = array.address[2 : 2 + PLACE_BITS]
         with m.If(self.arrays.valid & self.arrays.ready):
             m.d.sync += [
                 at.eq(array.address[2:]),
+                room.eq(
+                    looked_up(lambda place: CHUNK_DWORDS - place, place, bits=len(room)),
+                ),
                 unasked.eq(Mux(array.wide, array.count << 1, array.count)),
                 wide.eq(array.wide),
                 left.eq(array.count),

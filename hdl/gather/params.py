@@ -11,6 +11,8 @@ from hdl.pcie.params import ReadRequesterParams
 
 MOST_ROW = 4096  #: bytes
 LINE, SECTOR = 128, 32  #: bytes of a GPU's cache line, and of what it reads of one
+SLOT_BITS = 8  #: width of the number of a place for a row that is kept
+SLOTS = 1 << SLOT_BITS  #: at most
 SKIP_BITS = 3  #: width of a number of dwords of a sector that are not of a row
 
 
@@ -38,6 +40,9 @@ class GatherParams:
 
     idx_bits: int = 32  #: width of an idx, 8..32
     stride_bits: int = 16  #: width of the bytes from row to row, 8..17
+    #: parts of rows, of a beat at most, kept for equal idxs: a power of two, 64..8192; 0: none,
+    #: and each idx has its reads
+    kept_parts: int = 0
     reads: ReadRequesterParams = field(
         default_factory=lambda: ReadRequesterParams(user_bits=SHARE.size)
     )
@@ -45,13 +50,18 @@ class GatherParams:
     def __post_init__(self) -> None:
         check_range("idx_bits", self.idx_bits, 8, 32)
         check_range("stride_bits", self.stride_bits, 8, 17)
+        if self.kept_parts and self.kept_parts not in (64 << k for k in range(8)):
+            raise ValueError(
+                f"kept_parts must be 0, or a power of two from 64 to 8192: {self.kept_parts}"
+            )
         if self.reads.user_bits != SHARE.size:
             raise ValueError(f"reads must have user_bits {SHARE.size}: {self.reads.user_bits}")
 
     @property
     def suffix(self) -> str:
         """Return the end of the module's name: all sizes."""
-        return f"i{self.idx_bits}_s{self.stride_bits}_{self.reads.suffix}"
+        kept = f"_k{self.kept_parts}" if self.kept_parts else ""
+        return f"i{self.idx_bits}_s{self.stride_bits}_{self.reads.suffix}{kept}"
 
     @property
     def table(self) -> data.StructLayout:
@@ -63,6 +73,7 @@ class GatherParams:
                 "row_bytes": bits_for(MOST_ROW),
                 "stride": self.stride_bits,
                 "order": ReadOrder,
+                "coalesce": 1,
             }
         )
 
@@ -72,9 +83,39 @@ class GatherParams:
         return data.StructLayout({"idx": self.idx_bits, "final": 1})
 
     @property
+    def found(self) -> data.StructLayout:
+        """Describe an idx, and where its row is kept; ``repeats``: it is there already."""
+        return data.StructLayout(
+            {"idx": self.idx_bits, "final": 1, "repeats": 1, "slot": SLOT_BITS}
+        )
+
+    @property
+    def ordered(self) -> data.StructLayout:
+        """Describe a row in the order of idxs: fetched, or repeated, and where it is kept."""
+        return data.StructLayout({"final": 1, "repeats": 1, "slot": SLOT_BITS})
+
+    def most_parts(self, row_bytes: int) -> int:
+        """Return how many parts a row may come in, in any order of reads.
+
+        At most each beat of its sectors is one, and one more where a read begins or ends.
+        """
+        lines = row_bytes // LINE + 2
+        return -(-row_bytes // (self.reads.data_bits // 8)) + 1 + 2 * lines
+
+    def row_limits(self) -> list[int]:
+        """Return for each size of slots, from one part on, the most bytes of a row that fits."""
+        sizes = range(4, MOST_ROW + 1, 4)
+        return [
+            max((size for size in sizes if self.most_parts(size) <= 1 << bits), default=0)
+            for bits in range(self.most_parts(MOST_ROW).bit_length())
+        ]
+
+    @property
     def row(self) -> data.StructLayout:
         """Describe where a row is: the number of its first dword in host memory."""
-        return data.StructLayout({"address": 62, "beyond": 1, "final": 1})
+        return data.StructLayout(
+            {"address": 62, "beyond": 1, "final": 1, "repeats": 1, "slot": SLOT_BITS}
+        )
 
     @property
     def beat(self) -> data.StructLayout:

@@ -35,6 +35,7 @@ IDENTITY_REGISTERS = (
         ro("work_queue", 7, "tells how many work requests can wait"),
         ro("to_memory", 1, "tells that rows can go to device memory"),
         ro("to_stream", 1, "tells that rows can go to the stream"),
+        ro("kept_parts", 14, "tells how many parts of rows are kept for equal idxs"),
         ro("card_idxs", 1, "tells that idxs can be in device memory"),
     ),
 )
@@ -95,6 +96,11 @@ REQUEST_REGISTERS = (
                 " lines of 128 bytes; NAIVE, by 128 bytes from the row's begin on, as a GPU does"
                 " that does not align its threads",
                 enum=names_of(ReadOrder),
+            ),
+            rw(
+                "coalesce",
+                1,
+                "reads rows of equal idxs once, if they follow soon and the build keeps rows",
             ),
         ),
     ),
@@ -157,4 +163,5 @@ def constants(params: GatherEngineParams) -> dict[str, int]:
         "to_memory": int(params.to_memory),
         "to_stream": int(params.to_stream),
         "card_idxs": int(params.card_idxs),
+        "kept_parts": params.kept_parts,
     }

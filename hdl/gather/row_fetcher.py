@@ -26,11 +26,10 @@ class RowFetcher(Component):
     idx to ``asked``, :attr:`latency` from a row's last answer to its last beat.
     """
 
-    request_latency = GatherDatapath.request_latency + ReadShare.latency
-    latency = GatherDatapath.latency
-
     def __init__(self, params: GatherEngineParams) -> None:
-        share = params.share
+        share, datapath = params.share, GatherDatapath(params.gather)
+        self.request_latency = datapath.request_latency + ReadShare.latency
+        self.latency = datapath.latency
         super().__init__(
             params,
             {
@@ -71,6 +70,7 @@ class RowFetcher(Component):
             self.idx_failed.eq(reader.failed),
             self.idx_waits.eq(reader.idxs.ready & ~reader.idxs.valid),
             datapath.table.eq(self.table),
+            datapath.clear.eq(self.arrays.valid & self.arrays.ready),
             datapath.joined.eq(self.joined),
             datapath.first.eq(self.first),
             datapath.limit.eq(self.limit),

@@ -1,7 +1,7 @@
 """Finds where rows of a table are."""
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import stream
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
@@ -26,7 +26,7 @@ class RowFinder(Component):
             params,
             {
                 "table": In(params.table),
-                "idxs": In(stream.Signature(params.idx)),
+                "idxs": In(stream.Signature(params.found)),
                 "rows": Out(stream.Signature(params.row)),
             },
         )
@@ -35,7 +35,8 @@ class RowFinder(Component):
         m = Module()
         params, table, row = self.params, self.table, self.rows.payload
         goes = Signal()
-        valid, beyond, final = Signal(STAGES), Signal(STAGES), Signal(STAGES)
+        valid, beyond = Signal(STAGES), Signal(STAGES)
+        ordered = Signal(data.ArrayLayout(params.ordered, STAGES), reset_less=True)
         idx = Signal(params.idx_bits, reset_less=True)
         stride = Signal(params.stride_bits - 2, reset_less=True)  # dwords
         product = Signal(params.idx_bits + len(stride), reset_less=True)
@@ -51,10 +52,11 @@ class RowFinder(Component):
                 place.eq(product),
                 valid.eq((valid << 1 | self.idxs.valid)[:STAGES]),
                 beyond.eq((beyond << 1 | outside)[:STAGES]),
-                final.eq((final << 1 | given.final)[:STAGES]),
+                *(ordered[k].eq(ordered[k - 1]) for k in range(1, STAGES)),
+                *(ordered[0][name].eq(given[name]) for name, _ in params.ordered),
                 self.rows.valid.eq(valid[-1]),
                 row.address.eq((table.base[2:] + place)[: len(row.address)]),
                 row.beyond.eq(beyond[-1]),
-                row.final.eq(final[-1]),
+                *(row[name].eq(ordered[-1][name]) for name, _ in params.ordered),
             ]
         return m

@@ -125,15 +125,13 @@ class WorkControl(Component):
                 with m.If(self.written):
                     m.next = "TELL"
                 with m.Elif(self.stopping):
+                    m.d.sync += [self.halt.eq(1), stopped.eq(1)]
                     m.next = "STOP"
             with m.State("STOP"):  # a cycle in which ``idle`` may not be up to date
-                m.d.comb += self.halt.eq(1)
-                m.d.sync += stopped.eq(1)
                 m.next = "HALT"
-            with m.State("HALT"):
-                m.d.comb += self.halt.eq(1)
-                with m.If(self.written & self.idle):
-                    m.next = "TELL"
+            with m.State("HALT"), m.If(self.written & self.idle):
+                m.d.sync += self.halt.eq(0)
+                m.next = "TELL"
             with m.State("TELL"):
                 m.d.comb += [
                     self.writes.valid.eq(~self.forgotten),
@@ -176,7 +174,10 @@ class WorkControl(Component):
     def lay_out(self, m: Module, work: Any) -> None:
         """Give the parts what they need of the request."""
         m.d.comb += [
-            *(self.table[name].eq(work[name]) for name in ("base", "row_bytes", "order")),
+            *(
+                self.table[name].eq(work[name])
+                for name in ("base", "row_bytes", "order", "coalesce")
+            ),
             self.table.rows.eq(work.rows[: len(self.table.rows)]),
             self.table.stride.eq(work.stride[: len(self.table.stride)]),
             self.destination.eq(work.destination[: len(self.destination)]),

@@ -107,6 +107,7 @@ class CardDriver:
             on_card=int(request.on_card),
             streamed=int(request.streamed),
             order=request.order,
+            coalesce=int(request.coalesce),
             count=request.count,
             rows=table.rows,
             row_bytes=table.row_bytes,

@@ -39,6 +39,7 @@ class WorkRequest:
     idx_bytes: int = 4  #: 4 or 8
     order: int = 0
     tag: int = 0  #: the host's name for the request
+    coalesce: bool = False  #: rows of equal idxs that follow soon may be read once
     on_card: bool = False  #: the idxs are in device memory, not in the host's
     streamed: bool = False  #: rows go to a consumer on the card, not to device memory
 

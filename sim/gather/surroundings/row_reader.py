@@ -18,11 +18,11 @@ class RowReader(Component):
     on ``rc`` to its first beat if it has but one.
     """
 
-    request_latency = GatherDatapath.request_latency + ReadRequester.request_latency
-
     def __init__(self, params: GatherParams) -> None:
         bits = params.reads.data_bits
-        self.latency = ReadRequester(params.reads).latency + GatherDatapath.latency
+        datapath = GatherDatapath(params)
+        self.request_latency = datapath.request_latency + ReadRequester.request_latency
+        self.latency = ReadRequester(params.reads).latency + datapath.latency
         super().__init__(
             params,
             {

@@ -24,6 +24,7 @@ SIZES = [
             idx_chunks=2,
             requests=2,
             outputs="both",
+            kept_parts=512,
             card_idxs=True,
         )
     ),

@@ -1,0 +1,116 @@
+"""Finds idxs whose row has been asked for a short while ago."""
+
+from amaranth.hdl import Array, Module, Signal, Value
+from amaranth.lib import data, memory, stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.gather.params import SLOT_BITS, SLOTS, GatherParams
+
+
+class RepeatFinder(Component):
+    """``found`` has each of ``idxs``, and the ``slot`` in which its row is kept.
+
+    Slots are given in turn to rows that are fetched. An idx ``repeats`` if the row of a slot is its
+    own, and then takes that slot; else it gets the next one. So it is found again while fewer rows
+    than there are slots have been fetched since, if no idx of the same hash came between; one that
+    is equal to one of the two before it may be fetched again, as those are still being looked up.
+    ``slots`` is the number of slots, less one, of which there is a power of two; without
+    ``coalesce`` no idx repeats. ``clear`` forgets all, when no idx is inside.
+
+    A Pending PR Table (NetSparse, 5.2) has no use here: it drops what is equal, since one property
+    in the host's memory serves all; here each row is to come, in its place.
+
+    Throughput: an idx a cycle. Latency: :attr:`latency`. Stalls: all wait.
+    """
+
+    latency = 3
+
+    def __init__(self, params: GatherParams) -> None:
+        super().__init__(
+            params,
+            {
+                "coalesce": In(1),
+                "slots": In(SLOT_BITS),
+                "clear": In(1),
+                "idxs": In(stream.Signature(params.idx)),
+                "found": Out(stream.Signature(params.found)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        found, goes = self.found.payload, Signal()
+        looked = data.StructLayout({"idx": self.params.idx, "slot": SLOT_BITS})
+        named, owned = Signal(looked, reset_less=True), Signal(looked, reset_less=True)
+        owner, known = Signal(self.params.idx_bits, reset_less=True), Signal(reset_less=True)
+        valid = Signal(2)  # of both
+        next_slot, placed = Signal(SLOT_BITS), Signal()
+        repeats, places = Signal(), Signal()
+        given = self.idxs.payload
+        m.d.comb += [
+            goes.eq(~self.found.valid | self.found.ready),
+            self.idxs.ready.eq(goes),
+            repeats.eq(
+                self.coalesce
+                & known
+                & (owner == owned.idx.idx)
+                & ~(placed & (owned.slot == found.slot))  # it was looked up too early
+            ),
+            places.eq(goes & valid[1] & ~repeats),
+        ]
+        slot_of, owner_of = self.remember(m, owned.idx.idx, next_slot, places)
+        m.d.comb += [slot_of.addr.eq(hashed(given.idx)), owner_of.addr.eq(named.slot)]
+        with m.If(goes):
+            m.d.sync += [
+                valid.eq((valid << 1 | self.idxs.valid)[:2]),
+                named.idx.eq(given),
+                named.slot.eq(slot_of.data),
+                owned.eq(named),
+                owner.eq(owner_of.data),
+                known.eq(Array(self.held(m, next_slot, places))[named.slot]),
+                self.found.valid.eq(valid[1]),
+                found.idx.eq(owned.idx.idx),
+                found.final.eq(owned.idx.final),
+                found.repeats.eq(repeats),
+                found.slot.eq(next_slot),
+                placed.eq(places),
+            ]
+            with m.If(repeats):
+                m.d.sync += found.slot.eq(owned.slot)
+        with m.If(places):
+            m.d.sync += next_slot.eq((next_slot + 1)[:SLOT_BITS] & self.slots)
+        with m.If(self.clear):
+            m.d.sync += next_slot.eq(0)
+        return m
+
+    def held(self, m: Module, slot: Signal, places: Signal) -> Signal:
+        """Return which slots have rows of this array."""
+        held = Signal(SLOTS)
+        with m.If(self.clear):
+            m.d.sync += held.eq(0)
+        with m.Elif(places):
+            m.d.sync += held.bit_select(slot, 1).eq(1)
+        return held
+
+    def remember(self, m: Module, idx: Signal, slot: Signal, places: Signal):
+        """Keep the slot of a hash, and the idx of a slot; return where both are read."""
+        reads = []
+        for name, shape, at, what in (
+            ("slots_of", SLOT_BITS, hashed(idx), slot),
+            ("owners", self.params.idx_bits, slot, idx),
+        ):
+            words = memory.Memory(
+                shape=shape, depth=SLOTS, init=[], attrs={"ram_style": "distributed"}
+            )
+            m.submodules[name] = words
+            write = words.write_port()
+            reads.append(words.read_port(domain="comb"))
+            m.d.comb += [write.addr.eq(at), write.data.eq(what), write.en.eq(places)]
+        return reads
+
+
+def hashed(idx: Value) -> Value:
+    """Return the hash of an idx."""
+    rest = idx[SLOT_BITS : 2 * SLOT_BITS]
+    return idx[:SLOT_BITS] ^ rest

@@ -1,0 +1,89 @@
+"""Keeps rows that have come, and gives them again."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import memory, stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import delay
+from hdl.common.component import Component
+from hdl.common.memory import DualPortMemory, MemoryParams
+from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
+from hdl.gather.params import SHARE, SLOTS, GatherParams
+
+QUEUE = 8  #: parts on their way, or waiting
+
+
+class RowKeeper(Component):
+    """For each row of ``order``, in turn, ``parts`` has what was read of it.
+
+    A row that does not repeat takes its parts from ``fetched``, up to its last, and they are kept
+    in its ``slot``; a row that repeats has those that are kept there. All parts of a row say
+    whether it is ``final``, as ``order`` does. A slot has room for 2 ** ``slot_bits`` parts.
+
+    Throughput: a part a cycle. Latency: :attr:`latency`. Stalls: up to :data:`QUEUE` parts wait.
+    """
+
+    latency = 3
+
+    def __init__(self, params: GatherParams) -> None:
+        super().__init__(
+            params,
+            {
+                "slot_bits": In(4),
+                "order": In(stream.Signature(params.ordered)),
+                "fetched": In(stream.Signature(params.reads.beat)),
+                "parts": Out(stream.Signature(params.reads.beat)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        beat, row = self.params.reads.beat, self.order.payload
+        sizes = MemoryParams(bits=beat.size, depth=self.params.kept_parts)
+        m.submodules.kept = kept = DualPortMemory(sizes)
+        m.submodules.queue = queue = ReservedFifo(ReservedFifoParams(width=beat.size, depth=QUEUE))
+        given, step, ends = self.fetched.payload, Signal(), Signal()
+        number = Signal(sizes.address_bits)  # of the part in its row
+        top = self.count(m, row.slot, number, step & ends & ~row.repeats)
+        at = ((row.slot << self.slot_bits) + number)[: sizes.address_bits]
+        m.d.comb += [
+            step.eq(self.order.valid & queue.room & (row.repeats | self.fetched.valid)),
+            ends.eq(Mux(row.repeats, number == top, given.last & SHARE(given.user).last)),
+            self.order.ready.eq(step & ends),
+            self.fetched.ready.eq(self.order.valid & queue.room & ~row.repeats),
+            kept.read_address.eq(at),
+            kept.write.eq(step & ~row.repeats),
+            kept.write_address.eq(at),
+            kept.write_data.eq(given),
+            queue.reserve.eq(step),
+        ]
+        with m.If(step):
+            m.d.sync += number.eq(Mux(ends, 0, number + 1)[: len(number)])
+        cycles = sizes.latency
+        part = Signal(beat)
+        again = delay(m, row.repeats, cycles, "again")
+        m.d.comb += [
+            Value.cast(part).eq(
+                Mux(again, kept.read_data, delay(m, Value.cast(given), cycles, "given"))
+            ),
+            queue.push.eq(delay(m, step, cycles, "went", reset_less=False)),
+            queue.payload.eq(part),
+            SHARE(part.user).final.eq(delay(m, row.final, cycles, "final")),
+            Value.cast(self.parts.payload).eq(queue.o.payload),
+            self.parts.valid.eq(queue.o.valid),
+            queue.o.ready.eq(self.parts.ready),
+        ]
+        return m
+
+    def count(self, m: Module, slot: Value, number: Signal, ended: Value) -> Value:
+        """Return the number of the last part that is kept in ``slot``."""
+        m.submodules.tops = tops = memory.Memory(
+            shape=len(number), depth=SLOTS, init=[], attrs={"ram_style": "distributed"}
+        )
+        write, read = tops.write_port(), tops.read_port(domain="comb")
+        m.d.comb += [
+            Cat(write.addr, read.addr).eq(Cat(slot, slot)),
+            write.data.eq(number),
+            write.en.eq(ended),
+        ]
+        return read.data
