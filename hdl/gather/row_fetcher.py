@@ -61,11 +61,11 @@ class RowFetcher(Component):
         connect(m, flipped(self.arrays), reader.arrays)
         cut_ready(m, "idx_skid", reader.idxs, datapath.idxs)
         connect(m, datapath.requests, share.requests[ROWS])
-        connect(m, share.beats[ROWS], datapath.parts)
+        cut_ready(m, "parts_skid", share.beats[ROWS], datapath.parts)
         self.choose(m, reader, share)
         cut_ready(m, "asked_skid", share.asked, flipped(self.asked))
         connect(m, flipped(self.answers), share.answers)
-        cut_ready(m, "rows_skid", datapath.rows, flipped(self.rows))
+        connect(m, datapath.rows, flipped(self.rows))
         m.d.comb += [
             self.idx_failed.eq(reader.failed),
             self.idx_waits.eq(reader.idxs.ready & ~reader.idxs.valid),

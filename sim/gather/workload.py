@@ -71,6 +71,13 @@ class GatherWorkload(Workload):
     )
     idx_bytes: int = setting(8, "Give an idx of a mini-batch so many bytes: 4 or 8.")
     order: Order = setting(Order.MERGED, "Read rows in this order of reads.")
+    repeats: bool = setting(False, "Name a vertex of the mini-batch as often as it is drawn.")
+    coalesce: bool = setting(
+        False, "Read rows of equal idxs that follow soon once, in a build with kept_parts."
+    )
+    idxs_on_card: bool = setting(
+        False, "Let the idxs be in device memory, in a build with card_idxs."
+    )
     most_reads: int = setting(
         0, "Let so many requests of reads be under way; 0: as many as there are tags.", least=0
     )
@@ -152,7 +159,9 @@ def gathering(asked: GatherWorkload) -> Gathering:
         graph: Any = load_matrix(asked.graph)
         vertices = graph.shape[0]
         seeds = rng.choice(vertices, min(asked.batch, vertices), replace=False)
-        idxs = mini_batch(graph, seeds, asked.layers, rng).astype(f"<u{asked.idx_bytes}")
+        idxs = mini_batch(graph, seeds, asked.layers, rng, asked.repeats).astype(
+            f"<u{asked.idx_bytes}"
+        )
     if asked.table is not None:
         table = table_of_file(asked.table)
     else:

@@ -9,18 +9,25 @@ from scipy.sparse import csr_array
 Ints = NDArray[np.int64]
 
 
-def mini_batch(graph: csr_array, seeds: Ints, fan_outs: Sequence[int], rng: np.random.Generator):
+def mini_batch(
+    graph: csr_array,
+    seeds: Ints,
+    fan_outs: Sequence[int],
+    rng: np.random.Generator,
+    repeats: bool = False,
+):
     """Return the vertices whose features a mini-batch needs, each once, the ``seeds`` first.
 
     Each vertex of a layer brings at most ``fan_outs[layer]`` of its neighbours, drawn without
-    replacement; the next layer has those that are new.
+    replacement; the next layer has those that are new. With ``repeats`` a vertex is named, and
+    brings neighbours, as often as it was drawn.
     """
     found = np.asarray(seeds, np.int64)
     layer = found
     for fan_out in fan_outs:
         drawn = [neighbours(graph, int(vertex), fan_out, rng) for vertex in layer]
         together = np.concatenate([np.empty(0, np.int64), *drawn])
-        layer = np.setdiff1d(together, found)
+        layer = together if repeats else np.setdiff1d(together, found)
         found = np.concatenate([found, layer])
     return found
 

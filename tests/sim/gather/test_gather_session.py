@@ -119,3 +119,26 @@ def test_device_memory_has_an_end():
     big = replace(ASKED, row_bytes=4096, graph="uk:rows=500", batch=8, fan_outs="8,8")
     with pytest.raises(ValueError, match=r"bytes of rows do not fit device memory of address_bits"):
         GatherSession(replace(PARAMS, address_bits=16), big)
+
+
+def test_rows_that_are_kept_and_idxs_on_the_card(tmp_path):
+    """A build that has both reads less by the one, and nothing but rows by the other."""
+    params = replace(PARAMS, kept_parts=1024, card_idxs=True)
+    asked = replace(ASKED, repeats=True)
+    simulator = GatherSession.build(GatherSession.hardware(params, asked))
+    changes = [{}, {"coalesce": True}, {"idxs_on_card": True}]
+    found = []
+    for change in changes:
+        session = GatherSession(params, replace(asked, **change))
+        result = session.run(simulator, tmp_path)
+        assert result.exact, result.difference
+        found.append(result.figures)
+    assert found[1]["reads"] < 0.9 * found[0]["reads"]
+    assert found[1]["link_bytes"] < 0.9 * found[0]["link_bytes"]
+    assert found[2]["read_bytes"] == found[0]["read_bytes"] - 4 * found[0]["rows"]
+
+
+@pytest.mark.parametrize("change", [{"coalesce": True}, {"idxs_on_card": True}])
+def test_what_the_build_lacks(change):
+    with pytest.raises(ValueError, match="needs a build that"):
+        GatherSession(PARAMS, replace(ASKED, **change))
