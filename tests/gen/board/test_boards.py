@@ -31,6 +31,12 @@ def test_presets_of_the_card_make_parameters(name):
         entry.settings_of("u281")
 
 
+def test_the_snic_of_the_card_reads_its_host_by_the_faster_way():
+    entry = find_board("u280").find("netsparse-snic")
+    assert entry.settings_of(entry.preset)["host_bus"] == "pcie"
+    assert "host_bus" not in entry.design.presets["u280"]  # alone it is for any bus
+
+
 def test_presets_of_the_card_come_on_top():
     entry = find_board("u280").find("p4sgd-worker")
     assert entry.settings_of("u280") == {**entry.design.settings_of("u280"), "slrs": 3}
