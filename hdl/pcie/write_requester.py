@@ -124,15 +124,19 @@ class WriteRequester(Component):
         """
         beat, shown, dropping, drops = out.payload, Signal(), Signal(), Signal()
         under_way = Signal(COUNT_BITS)
-        comes = self.requests.valid & self.requests.ready
+        came = Signal()  # a request, in the cycle before
         ends = out.valid & out.ready & beat.final & beat.ends
         m.d.comb += drops.eq(Mux(beat.begins, self.stop & ~shown, dropping))
         m.d.sync += [
             shown.eq(self.rq.tvalid & ~self.rq.tready),
-            under_way.eq(under_way + comes - ends),
-            self.idle.eq(~(under_way.any() | comes)),
+            came.eq(self.requests.valid & self.requests.ready),
+            self.idle.eq(~(under_way.any() | came)),
             self.lost.eq(out.valid & drops & beat.begins),
         ]
+        with m.If(came & ~ends):
+            m.d.sync += under_way.eq(under_way + 1)
+        with m.If(ends & ~came):
+            m.d.sync += under_way.eq(under_way - 1)
         with m.If(out.valid & out.ready):
             m.d.sync += dropping.eq(drops)
         return drops

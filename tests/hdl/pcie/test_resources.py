@@ -13,7 +13,7 @@ from sim.harness.cache import cached_folder
 pytestmark = pytest.mark.long
 
 
-LUTS = {True: 17_600, False: 18_600}  #: in the order of requests, and as reads complete
+LUTS = {True: 17_700, False: 18_700}  #: in the order of requests, and as reads complete
 
 
 @pytest.fixture(scope="module", params=LUTS, ids=["in order", "as they complete"])
