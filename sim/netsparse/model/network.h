@@ -7,7 +7,7 @@
 namespace network {
 
 constexpr Int LINK = 3;     // cycles that a link takes beside its latency
-constexpr Int SEEN = 2;     // from a packet's first beat at a link's end to its being counted
+constexpr Int SEEN = 1;     // from a packet's first beat at a link's end to its being counted
 constexpr Int PORT = 2;     // through a port of a switch
 constexpr Int CROSS = 1;    // from there to the next link, in a switch without middle pipes
 
