@@ -165,7 +165,10 @@ inline void step(State &s, Int t) {
         read_host(s, n, t);
         write_host(s, n, t);
         idx_filter::step(s, n, t);
-        for (Int k = 0; k < s.k.servers; ++k) serve(s, node, k, s.servers[n * s.k.servers + k], t);
+        for (Int k = 0; k < s.k.servers; ++k) {
+            Server &server = s.servers[n * s.k.servers + k];
+            if (!server.rests()) serve(s, node, k, server, t);
+        }
         for (Int k = 0; k < s.k.clients && node.matching; ++k)
             client::match(s, node, k, s.clients[n * s.k.clients + k], t);
         take_read(s, n, down.kinds[READS], t);

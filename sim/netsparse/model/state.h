@@ -153,6 +153,10 @@ struct Server {
     Int waiting = NONE, judged = NONE;
     Addresses asks;
     List answers;        // PRs
+
+    bool rests() const {
+        return waiting == NONE && judged == NONE && !asks.inside && !returning && enough;
+    }
 };
 
 // An in-order bus to host memory, and the way to it.
