@@ -10,7 +10,7 @@ VERBS = {
     *("Access", "Add", "Assign", "Begin", "Break", "Build", "Change", "Choose", "Compare"),
     *("Connect", "Count", "Delay", "Do", "Double", "Draw", "Drop", "End", "Estimate", "Examine"),
     *("Exit", "Find", "Flip", "Generate", "Give", "Keep", "Learn", "Leave", "Let", "List", "Make"),
-    *("Map", "Measure", "Minimise", "Multiply", "Pause", "Put", "Read", "Remove", "Repeat"),
+    *("Map", "Measure", "Minimise", "Multiply", "Name", "Pause", "Put", "Read", "Remove", "Repeat"),
     *("Reproduce", "Run", "Scale", "Search", "Send", "Set", "Share", "Show", "Shrink", "Stall"),
     *("Store", "Subtract", "Take", "Tell", "Test", "Train", "Try", "Update", "Use", "Write"),
 }
