@@ -37,14 +37,14 @@ def test_requester_on_model(params):
 class Card:
     """A card with the requester in a slot of a root complex, whose memory has random bytes."""
 
-    def __init__(self, dut, stall):
+    def __init__(self, dut, stall, *more, **options):
         self.dut, self.both = dut, params_in_simulator(RequesterParams)
         self.params = self.both.reads
         for name in ("requests_valid", "writes_valid", "data_valid", "beats_ready", "tick", "stop"):
             getattr(dut, name).value = 0
         dut.clear_writes.value = dut.share.value = 0
         dut.credits.value = 15  # the model's block does not tell
-        self.model = HostModel(dut, "rq", "rc", max_payload_size=1024)
+        self.model = HostModel(dut, "rq", "rc", *more, max_payload_size=1024, **options)
         self.root = self.model.root
         self.bytes = bytearray(random.randbytes(MEMORY))
         self.memory, self.base = self.model.memory(self.bytes)
@@ -61,7 +61,7 @@ class Card:
         self.limits = read_size, payload
         limits = Requester(self.both).limits.shape()
         self.dut.limits.value = pack(limits, {"read": read_size, "payload": payload})
-        await self.model.begin(read_size, payload)
+        return await self.model.begin(read_size, payload)
 
     def ask(self, address, size):
         self.requests.append({"address": address, "bytes": size, "user": len(self.wanted) % 256})
