@@ -88,7 +88,7 @@ REQUEST_REGISTERS = (
             rw("tag", TAG_BITS, "sets the host's name for the work request"),
             rw("wide", 1, "takes idxs of 8 bytes; 0: of 4"),
             rw("on_card", 1, "takes idxs from device memory; 0: from the host's"),
-            rw("streamed", 1, "gives rows to the stream; 0: to device memory"),
+            rw("streamed", 1, "puts rows on the stream; 0: into device memory"),
             rw(
                 "order",
                 2,
