@@ -9,14 +9,16 @@ from hdl.u280.axi_wires import connect_bus
 from hdl.u280.board import Board
 from hdl.u280.cmac_ip import CAGES
 from hdl.u280.hbm import Hbm
-from hdl.u280.pcie import PcieBridge, PcieDma, PcieParams
+from hdl.u280.pcie import PcieDma, PcieParams
+from hdl.u280.pcie_block import PcieStreams
 
 
 class CagesBoard(Board):
     """Places a switch whose port k is the card's cage k; a top names the switch and its streams.
 
     With several ``streams`` each has a class of its own at the cages' MACs
-    (:class:`hdl.u280.mac.Mac`). There is no interrupt, and HBM only if a top has a use for it.
+    (:class:`hdl.u280.mac.Mac`). There is no interrupt, and HBM only if a top has a use for it. The
+    host reaches registers by the bare block and our completer, or HBM too, by XDMA.
     """
 
     switch: type[Any]
@@ -30,7 +32,7 @@ class CagesBoard(Board):
         registers = self.switch.register_map(params)
         sizes = PcieParams(register_bits=registers.address_bits)
         memory = self.memory_of(params)
-        link = PcieDma(sizes) if memory else PcieBridge(sizes)
+        link = PcieDma(sizes) if memory else PcieStreams(sizes)
         super().__init__(params, link, range(CAGES), split=len(self.streams) > 1, memory=memory)
 
     def memory_of(self, params: Any) -> Hbm | None:

@@ -9,12 +9,9 @@ from cocotb.triggers import Timer, with_timeout
 from cocotbext.axi import AxiBus, AxiMaster, AxiResp
 
 from hdl.netsparse.params import SnicParams
-from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.p4sgd.host.registers import worker_registers
-from hdl.p4sgd.switch.params import SwitchParams
 from hdl.switchgnn.endpoint.params import EndpointParams
 from hdl.switchgnn.endpoint.registers import endpoint_registers
-from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.u280.hbm_ip import CHANNEL_BITS
 from hdl.u280.pcie import MODEL_BASE
 from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
@@ -162,13 +159,32 @@ class CardWorker(WorkerDriver, DmaCard):
         await self.check()
 
 
-class CardSwitch(SwitchDriver):
+class BlockCard:
+    """Is a card with the bare block; make one before any time has passed, and :meth:`begin` it."""
+
+    board: BoardDriver
+
+    def __init__(self, card: Any, params: Any) -> None:
+        self.pcie: Any = BlockHost(card.pcie.block.ip)
+        self.params = params
+
+    async def begin(self) -> None:
+        """Let the host find the card."""
+        self.reach(await self.pcie.begin())
+
+    def reach(self, bar: Any) -> None:
+        """Use what the host has found."""
+        raise NotImplementedError
+
+
+class CardSwitch(BlockCard, SwitchDriver):
     """Drives a switch on a card."""
 
-    def __init__(self, card: Any, params: SwitchParams) -> None:
-        self.pcie = Pcie(card)
-        super().__init__(self.pcie, params, Bar(self.pcie))
-        self.board = BoardDriver(self.axil, BoardRegistersParams(cages=params.ports, hbm=False))
+    def reach(self, bar: Any) -> None:
+        """Use what the host has found."""
+        params = self.params
+        SwitchDriver.__init__(self, self.pcie.signals, params, bar)
+        self.board = BoardDriver(bar, BoardRegistersParams(cages=params.ports, hbm=False))
 
 
 class CardSnic(SnicDriver):
@@ -190,41 +206,38 @@ class CardSnic(SnicDriver):
             await self.pcie.interrupt(seen, MOST_US)
 
 
-class CardBlockSnic(CardSnic):
-    """Drives a SNIC on a card with the bare block, whose host's memory is a root complex's.
-
-    Make one before any time has passed, and call :meth:`begin` at once.
-    """
+class CardBlockSnic(BlockCard, CardSnic):
+    """Drives a SNIC on a card with the bare block, whose host's memory is a root complex's."""
 
     def __init__(self, card: Any, params: SnicParams, content: bytes) -> None:
-        self.pcie = BlockHost(card.pcie.block.ip)
-        self.params = params
+        BlockCard.__init__(self, card, params)
         self.memory, self.base = self.pcie.model.memory(content)
 
-    async def begin(self) -> None:
-        """Let the host find the card."""
-        bar = await self.pcie.begin()
+    def reach(self, bar: Any) -> None:
+        """Use what the host has found."""
         SnicDriver.__init__(self, self.pcie.signals, self.params, bar)
         self.board = BoardDriver(bar, BoardRegistersParams(cages=1, hbm=True, pauses=True))
 
 
-class CardNetSparseSwitch(NetSparseSwitchDriver):
+class CardNetSparseSwitch(BlockCard, NetSparseSwitchDriver):
     """Drives NetSparse's switch on a card."""
 
-    def __init__(self, card: Any, params: NetSparseSwitchParams) -> None:
-        self.pcie = Pcie(card)
-        super().__init__(self.pcie, params, Bar(self.pcie))
+    def reach(self, bar: Any) -> None:
+        """Use what the host has found."""
+        params = self.params
+        NetSparseSwitchDriver.__init__(self, self.pcie.signals, params, bar)
         sizes = BoardRegistersParams(cages=params.ports, hbm=False, pauses=True)
-        self.board = BoardDriver(self.axil, sizes)
+        self.board = BoardDriver(bar, sizes)
 
 
-class CardGnnSwitch(GnnSwitchDriver):
-    """Drives SwitchGNN's switch on a card."""
+class CardGnnSwitch(BlockCard, GnnSwitchDriver):
+    """Drives SwitchGNN's switch on a card, with tables on chip."""
 
-    def __init__(self, card: Any, params: GnnSwitchParams) -> None:
-        self.pcie = Pcie(card)
-        super().__init__(self.pcie, params, Bar(self.pcie))
-        self.board = BoardDriver(self.axil, BoardRegistersParams(cages=params.ports, hbm=False))
+    def reach(self, bar: Any) -> None:
+        """Use what the host has found."""
+        params = self.params
+        GnnSwitchDriver.__init__(self, self.pcie.signals, params, bar)
+        self.board = BoardDriver(bar, BoardRegistersParams(cages=params.ports, hbm=False))
 
 
 class CardEndpoint(WorkerHost, DmaCard):
@@ -269,12 +282,18 @@ class CardCluster(ClusterDriver):
         self.epoch = 0
 
 
-async def switch_on(dut: Any) -> Sequence[Any]:
-    """Start the clocks, end PCI Express's reset, and return the cards once they have started."""
+async def switch_on(dut: Any, *found: Any) -> Sequence[Any]:
+    """Start the clocks, end PCI Express's reset, and return the cards once they have started.
+
+    ``found`` are those that a host must find meanwhile (:class:`BlockCard`).
+    """
+    finding = [cocotb.start_soon(card.begin()) for card in found]
     for name, period in CLOCKS.items():
         Clock(getattr(dut, name), period, unit="ps", impl="gpi").start()
     dut.reset_n.value = 0
     await Timer(500, "ns")
     dut.reset_n.value = 1
     await Timer(START_NS, "ns")
+    for card in finding:
+        await card
     return [getattr(dut, f"card_{k}") for k in range(len(dut.cattrip))]

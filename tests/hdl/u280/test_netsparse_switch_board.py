@@ -11,7 +11,13 @@ from tests.hdl.u280.board_table import board_table
 def test_both_cages_with_both_classes():
     board = NetSparseSwitchBoard(replace(TOR, ports=2, pipes=1))
     check_board(board)
-    assert [ip.name for ip in board.vendor_ips if "cmac" in ip.vlnv] == ["cmac_0", "cmac_1"]
+    assert [ip.name for ip in board.vendor_ips] == [
+        "board_clocks",
+        "pcie4c_block",
+        "register_decoder",
+        "cmac_0",
+        "cmac_1",
+    ]
 
 
 def test_wires(tmp_path):
@@ -20,7 +26,8 @@ def test_wires(tmp_path):
         for k in range(2)
     ]
     table = board_table(NetSparseSwitchBoard(replace(TOR, ports=2, pipes=1)), ways)
-    table.bus("pcie.host", "nobody")
+    table.bus("pcie.rq", "nobody")
+    table.bus("pcie.rc", "nobody")
     table.wire(board_status={"request": 0})
     table.check(tmp_path)
 

@@ -11,13 +11,20 @@ TINY = SwitchParams(ports=2, slots=256, jobs=2, ingress_depth=64)
 def test_both_cages():
     board = SwitchBoard(TINY)
     check_board(board)
-    assert [ip.name for ip in board.vendor_ips if "cmac" in ip.vlnv] == ["cmac_0", "cmac_1"]
+    assert [ip.name for ip in board.vendor_ips] == [
+        "board_clocks",
+        "pcie4c_block",
+        "register_decoder",
+        "cmac_0",
+        "cmac_1",
+    ]
 
 
 def test_wires(tmp_path):
     ways = [[(f"core.m_axis_{k}", f"core.s_axis_{k}")] for k in range(2)]
     table = board_table(SwitchBoard(TINY), ways)
-    table.bus("pcie.host", "nobody")
+    table.bus("pcie.rq", "nobody")
+    table.bus("pcie.rc", "nobody")
     table.wire(board_status={"request": 0})
     table.check(tmp_path)
 

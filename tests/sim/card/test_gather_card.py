@@ -54,9 +54,7 @@ async def the_host_finds_the_card_and_rows_come(dut):
     host = bytearray(np.random.default_rng(2).bytes(HOST_BYTES))
     asked = requests(host)
     card = CardGather(dut.card_0, ENGINE, bytes(host))
-    found = cocotb.start_soon(card.begin())
-    await switch_on(dut)
-    await found
+    await switch_on(dut, card)
     assert await card.registers.read("identity") == IDENTITY
     wanted = np.zeros(DEVICE_BYTES, np.uint8)
     for request in asked:

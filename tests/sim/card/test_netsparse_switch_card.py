@@ -58,8 +58,8 @@ def test_between_two_stations(tmp_path):
 class Bench:
     """The card's host, and both stations."""
 
-    def __init__(self, dut, card):
-        self.switch = CardNetSparseSwitch(card, SWITCH)
+    def __init__(self, dut):
+        self.switch = CardNetSparseSwitch(dut.card_0, SWITCH)
         self.node, self.uplink = (getattr(dut, f"far_0_{cage}") for cage in (NODE, UPLINK))
         for station in (self.node, self.uplink):
             station.keyed.value = 1
@@ -102,9 +102,9 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def reads_are_answered_from_the_cache(dut):
     """Both ends pause the card and are paused by it; nothing is lost, every PR is accounted for."""
-    (card,) = await switch_on(dut)
-    bench = Bench(dut, card)
+    bench = Bench(dut)
     switch = bench.switch
+    await switch_on(dut, switch)
     assert await switch.board.read("links") == 0b11
     await switch.set_up(7, {0: NODE, 1: UPLINK}, 1 << UPLINK, PROPERTY, cache=1, concatenate=1)
     bench.send(responses=PACKETS // 4)

@@ -32,11 +32,9 @@ async def each_card_gathers_from_the_other(dut):
         before = host_memory_before(gather.properties, gather.partition, node)
         card = getattr(dut, f"card_{node}")
         snics.append(CardBlockSnic(card, STREAMS, gather.image(node, before)))
-    found = [cocotb.start_soon(snic.begin()) for snic in snics]
-    await switch_on(dut)
+    await switch_on(dut, *snics)
     runs = []
-    for node, (snic, finding) in enumerate(zip(snics, found, strict=True)):
-        await finding
+    for node, snic in enumerate(snics):
         assert await snic.read("identity") == IDENTITY
         assert await snic.board.read("memory_ready")
         runs.append(cocotb.start_soon(snic.run(await set_up(snic, node, gather), None)))

@@ -34,9 +34,9 @@ def test_endpoints_and_switch():
 
 async def begin(dut):
     """The three cards' drivers; every link is up and every memory ready."""
-    *cards, switch_card = await switch_on(dut)
-    workers = [CardEndpoint(card, port, ENDPOINT) for port, card in enumerate(cards)]
-    switch = CardGnnSwitch(switch_card, SWITCH_PARAMS)
+    switch = CardGnnSwitch(dut.card_2, SWITCH_PARAMS)
+    cards = await switch_on(dut, switch)
+    workers = [CardEndpoint(card, port, ENDPOINT) for port, card in enumerate(cards[:2])]
     for worker in workers:
         worker.address = GROUP
         assert await worker.board.read("links") == 1

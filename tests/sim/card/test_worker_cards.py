@@ -50,9 +50,9 @@ def training_run(workers, features):
 
 async def begin(dut):
     """The three cards' drivers; every link is up."""
-    first, second, switch_card = await switch_on(dut)
-    workers = [CardWorker(card, WORKER) for card in (first, second)]
-    switch = CardSwitch(switch_card, SWITCH)
+    switch = CardSwitch(dut.card_2, SWITCH)
+    cards = await switch_on(dut, switch)
+    workers = [CardWorker(card, WORKER) for card in cards[:2]]
     for driver, links in ((workers[0], 1), (workers[1], 1), (switch, 0b11)):
         assert await driver.board.read("links") == links
     return workers, switch
