@@ -4,6 +4,7 @@ from contextlib import chdir
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -176,7 +177,7 @@ def test_as_large_as_the_paper(tmp_path, rng):
     assert all(unit["consumed"] for unit in gathered.result.nodes[0].units[:16])
 
 
-CALM = {  # surroundings in which nothing stalls by chance
+CALM: dict[str, Any] = {  # surroundings in which nothing stalls by chance
     "mechanisms": {"read_delay": 30, "response_delay": 30},
     "host": {"read_latency": 20, "write_latency": 20},
     "dram": {"read_latency": 10},
