@@ -25,6 +25,7 @@ DESIGN = Design(
     presets=PRESETS,
     preset="small",
     guide="gen.guides.switchgnn_switch:guide",
+    software="gen.software.switchgnn_switch:software",
     runs=[
         Run(session="sim.switchgnn.switch_session:GnnSwitchSession"),
         Run(

@@ -21,9 +21,10 @@ SMALLEST = {
     "p4sgd-switch": {"slots": 16},
     "mina-switch": {},
     "netsparse-switch": {},
+    "switchgnn-switch": {},
 }
 
-LONG = ["p4sgd-worker", "p4sgd-switch", "netsparse-switch"]  #: to build
+LONG = ["p4sgd-worker", "p4sgd-switch", "netsparse-switch", "switchgnn-switch"]  #: to build
 SAMPLES = 203  #: of the digits; they fill neither a mini-batch nor a micro-batch
 
 

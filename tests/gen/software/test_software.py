@@ -155,7 +155,7 @@ for name, value in host.BUILD.fixed.items():
 host.open_card = contextmanager(lambda address, size: iter([host.attach(fake)]))
 """,
 }
-for name in ("p4sgd-switch", "mina-switch", "netsparse-switch"):
+for name in ("p4sgd-switch", "mina-switch", "netsparse-switch", "switchgnn-switch"):
     EXAMPLES[name] = f"""
 import {software_of(name).package} as host
 from contextlib import contextmanager
@@ -174,6 +174,7 @@ PRINTED = {
     "p4sgd-switch": "{'ADDED': 0, ",
     "mina-switch": "{'ADDED': 0, ",
     "netsparse-switch": "{'reads_in_packets': 0, ",
+    "switchgnn-switch": "{'ADDED': 0, ",
 }
 
 

@@ -1,7 +1,7 @@
 """Describes one generated switch, as its host must know it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,3 +13,6 @@ class Build:
     port_counters: tuple[str, ...]  #: names of the counters of a port
     reasons: Mapping[str, str]  #: why a command had no effect, by the name of ``reason``
     tenant_counters: tuple[str, ...] = ()  #: names of a job's counters, in their numbers' order
+    total_counters: tuple[str, ...] = ()  #: names of the switch's own counters, where numbered
+    errors: Mapping[str, str] = field(default_factory=dict)  #: of tables: what each cause means
+    memory: tuple[int, int] = (0, 0)  #: bytes of memory behind each port of tables, and of a beat

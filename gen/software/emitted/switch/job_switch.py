@@ -27,6 +27,8 @@ class JobSwitch:
     design than ``build``.
     """
 
+    verdict_count = "counter_value"  #: the field that shows how many frames met the chosen verdict
+
     def __init__(self, device: Registers, registers: Any, build: Build) -> None:
         self.device, self.registers, self.build = device, registers, build
         self.seconds = SECONDS
@@ -47,7 +49,7 @@ class JobSwitch:
             counts[port] = {}
             for name, value in self.build.verdicts.items():
                 self.registers.write(counter_port=port, counter_verdict=value)
-                counts[port][name] = int(self.registers.read("counter_value"))
+                counts[port][name] = int(self.registers.read(self.verdict_count))
         return counts
 
     def port_counters(self) -> dict[int, dict[str, int]]:
