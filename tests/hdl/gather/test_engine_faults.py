@@ -178,7 +178,7 @@ async def completions_come_late(dut):
 def many_rows(bench, requests):
     """Requests of 100 rows each, one behind the other in device memory."""
     idxs = [random.randrange(60) for _ in range(100)]
-    table = replace(TABLE_OF_ROWS, row_bytes=160)
+    table = replace(TABLE_OF_ROWS, base=TABLE + 400, row_bytes=160)  # each is two reads
     return [
         bench.request(table, idxs, destination=4 + 16000 * k, completion=k, tag=k + 1)
         for k in range(requests)
