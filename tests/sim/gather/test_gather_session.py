@@ -117,7 +117,7 @@ def test_what_does_not_fit_the_build(params, reason):
 
 def test_device_memory_has_an_end():
     big = replace(ASKED, row_bytes=4096, graph="uk:rows=500", batch=8, fan_outs="8,8")
-    with pytest.raises(ValueError, match=r"bytes of rows and idxs do not fit device memory of address_bits"):
+    with pytest.raises(ValueError, match="of rows and idxs do not fit device memory"):
         GatherSession(replace(PARAMS, address_bits=16), big)
 
 
