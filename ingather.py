@@ -48,8 +48,11 @@ def main() -> None:
     if line := in_the_way():
         print(f"ingather: {line}", file=sys.stderr)
         sys.exit(2)
-    from gen.cli import main as run
-
+    try:
+        from gen.cli import main as run
+    except KeyboardInterrupt:  # later ones are heard by the command
+        print("ingather: interrupted; nothing was written", file=sys.stderr)
+        sys.exit(130)
     run()
 
 

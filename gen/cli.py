@@ -1,8 +1,10 @@
 """Implements the command ``ingather``: it finds the subcommands and reports users' mistakes."""
 
+import logging
 import os
 import re
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -109,6 +111,9 @@ COMMANDS = {
 }
 
 
+NOTHING = "nothing was written"  #: by a command that was interrupted before it knew better
+
+
 class Stopped(Exception):
     """Reports that a command was interrupted; the text says what was kept."""
 
@@ -122,7 +127,7 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:
             kept = [*map(str, stop.args), *getattr(stop, "__notes__", [])]
-            raise Stopped("; ".join(["interrupted", *kept])) from stop
+            raise Stopped("; ".join(["interrupted", *(kept or [NOTHING])])) from stop
 
 
 def make_app(only: str = "") -> typer.Typer:
@@ -246,10 +251,17 @@ def called(arguments: list[str], interruption: Interruption) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Stopped as stop:
+        silence()
         return fail(str(stop), interruption.status)
     except KeyboardInterrupt:  # before the command, or behind it
-        return fail("interrupted", interruption.status)
+        return fail(f"interrupted; {NOTHING}", interruption.status)
     return status if isinstance(status, int) else 0
+
+
+def silence() -> None:
+    """Let nobody speak of what an interrupt cut short: what counts was said in a line."""
+    warnings.simplefilter("ignore")
+    logging.disable()
 
 
 def fail(text: str, status: int = 2) -> int:

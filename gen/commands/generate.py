@@ -9,10 +9,10 @@ from rich.console import Console
 
 from gen.commands.generating import Wanted
 from gen.commands.generating import generate as write
-from gen.commands.waiting import waiting
 from gen.designs.catalogue import find_design
 from gen.errors import UserError
 from gen.output.folder import check_target
+from gen.output.waiting import waiting
 from gen.settings import parse_settings
 
 

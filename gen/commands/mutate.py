@@ -14,6 +14,7 @@ from rich.table import Table
 
 from gen.errors import UserError, unknown
 from gen.output.tables import print_wide
+from gen.output.waiting import lines
 
 SUMMARY = "mutate.json"
 PARTS = "components"
@@ -140,18 +141,19 @@ def examine_all(
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with (
         Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress,
+        lines(console, f"mutants of {len(targets)} components") as tell,
         ThreadPoolExecutor(jobs) as pool,
     ):
         task = progress.add_task("mutants", total=len(targets), completed=len(results))
 
         def examine(target: Any) -> dict[str, Any]:
             name = target.name.rpartition(".")[2]
-            return examine_apart(
-                target,
-                plan,
-                part_of(output, target, plan),
-                lambda text: progress.update(task, description=f"{name}: {text}"[:60]),
-            )
+
+            def show(text: str) -> None:
+                progress.update(task, description=f"{name}: {text}"[:60])
+                tell(f"{name}: {text}")
+
+            return examine_apart(target, plan, part_of(output, target, plan), show)
 
         futures = [pool.submit(examine, target) for target in waiting]
         try:

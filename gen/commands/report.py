@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from gen.commands.waiting import waiting
 from gen.errors import UserError
 from gen.output.folder import check_file, write_file
+from gen.output.waiting import waiting
 
 DEFAULT_OUTPUT = Path("build/report.html")
 

@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from gen.commands.options import asked_of, options_of, parameter, shortcuts_of, with_options
-from gen.commands.waiting import waiting
 from gen.designs.design import Design, Run
 from gen.errors import UserError
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
+from gen.output.waiting import lines, waiting
 from gen.settings import make_params, parse_settings
 
 RESULT = "result.json"
@@ -98,12 +98,17 @@ def simulate(session: Any, console: Console) -> tuple[Any, KeyboardInterrupt | N
 
     for line in session.about():
         console.print(line, soft_wrap=True)
-    with waiting(console, BUILDING):
-        simulator = session.build(session.hardware(session.params, session.asked))
+    try:
+        with waiting(console, BUILDING):
+            simulator = session.build(session.hardware(session.params, session.asked))
+    except KeyboardInterrupt as stop:
+        stop.add_note("parts of the simulator that are finished stay in the cache")
+        raise
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with (
         tempfile.TemporaryDirectory(prefix="ingather-run-") as scratch,
         Progress(*columns, console=console, transient=True) as progress,
+        lines(console, "simulating") as tell,
     ):
         task = progress.add_task("starting", total=None)
 
@@ -117,6 +122,7 @@ def simulate(session: Any, console: Console) -> tuple[Any, KeyboardInterrupt | N
                 self, text: str, done: int | None = None, total: int | None = None
             ) -> None:
                 progress.update(task, description=text, completed=done, total=total)
+                tell(text if total is None else f"{text}: {done:,} of {total:,}")
 
         try:
             return session.run(simulator, Path(scratch), Show()), None

@@ -13,9 +13,9 @@ from rich.console import Console
 
 from gen.commands.options import asked_of, options_of, parameter, with_options
 from gen.commands.run import write_json
-from gen.commands.waiting import waiting
 from gen.errors import UserError
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
+from gen.output.waiting import waiting
 from gen.page.page import Section, environment, render
 from sim.mina.workload import ScheduleWorkload
 

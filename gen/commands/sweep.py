@@ -8,6 +8,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from gen.commands import sweep_diff, sweep_export
+from gen.output.waiting import waiting
 from gen.packages import require
 
 EXAMPLE = "ingather sweep gen/sweep/examples/p4sgd-scaling.toml -o build/scaling.sqlite"
@@ -73,14 +74,15 @@ def sweep(
     from gen.sweep.search import SearchPlan
     from gen.sweep.spec import read_spec
 
-    read, parsed = read_spec(spec, seed)
+    console = Console(highlight=False)
+    with waiting(console, f"reading {spec}"):
+        read, parsed = read_spec(spec, seed)
+        plan = Plan(read) if search is None else SearchPlan(read)
     target = output or Path("build", f"{spec.stem}.sqlite")
     where = sweeping.Where(jobs=jobs, scheduler=scheduler)
-    console = Console(highlight=False)
     if search is None:
-        failed = sweeping.sweep(Plan(read), parsed, target, where, console, retry_failed)
+        failed = sweeping.sweep(plan, parsed, target, where, console, retry_failed)
     else:
-        plan = SearchPlan(read)
         failed = sweeping.search(plan, parsed, target, where, console, search, retry_failed)
     if failed:
         raise typer.Exit(1)

@@ -11,11 +11,11 @@ import typer
 from rich.console import Console
 
 from gen.board.boards import BoardDesign, find_board
-from gen.commands.waiting import waiting
 from gen.designs.catalogue import find_design
 from gen.designs.design import Design, load
 from gen.errors import UserError, unknown
 from gen.output.folder import check_file, write_file
+from gen.output.waiting import waiting
 from gen.packages import require
 from gen.settings import make_params, parse_settings
 
@@ -143,18 +143,22 @@ def estimate(component: Any, design: str, jobs: int | None = None) -> tuple[Any,
     from sim.harness.emissions import emission_of
 
     yosys_version()
-    with waiting(Console(stderr=True), f"generating {design}") as update:
-        emission = emission_of(
-            component,
-            generated=True,
-            progress=lambda name: update(f"elaborating {name}"),
-        )
-        return emission, synthesise(
-            with_boxes(emission),
-            progress=lambda done, of, name: update(f"module {done} of {of}: {name} mapped"),
-            jobs=jobs,
-            cache=cached_folder,
-        )
+    try:
+        with waiting(Console(stderr=True), f"generating {design}") as update:
+            emission = emission_of(
+                component,
+                generated=True,
+                progress=lambda name: update(f"elaborating {name}"),
+            )
+            return emission, synthesise(
+                with_boxes(emission),
+                progress=lambda done, of, name: update(f"module {done} of {of}: {name} mapped"),
+                jobs=jobs,
+                cache=cached_folder,
+            )
+    except KeyboardInterrupt as stop:
+        stop.add_note("modules that are mapped stay in the cache: the same command goes on there")
+        raise
 
 
 def describe_device(device: Any) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from gen.commands.waiting import waiting
 from gen.errors import UserError
 from gen.output.folder import MADE_BY, MANIFEST, written_whole
+from gen.output.waiting import waiting
 from sim.harness.coverage_runs import COVERAGE, COVERAGE_RUNS
 
 if TYPE_CHECKING:

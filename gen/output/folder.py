@@ -69,7 +69,9 @@ def written_whole(target: Path) -> Iterator[Path]:
         else:
             folder.rename(target)
     except KeyboardInterrupt as stop:
-        stop.add_note(f"{name} is as it was" if target.exists() else f"there is no {name}")
+        stop.add_note(
+            f"{name} is as it was" if target.exists() else f"nothing was written to {name}"
+        )
         raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -15,6 +15,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from gen.output.waiting import lines
 from gen.sweep.plan import Plan
 from gen.sweep.store import PointRow
 
@@ -29,12 +30,14 @@ class Show:
         self.total, self.done, self.failed = 0, 0, 0
         self.progress: Progress | None = None
         self.task: Any = None
+        self.tell: Any = None  #: changes the text of the lines where there is no terminal
 
     @contextmanager
     def showing(self) -> Iterator[None]:
         """Show a bar, if the console is a terminal, for as long as the block lasts."""
         if not self.console.is_terminal:
-            yield
+            with lines(self.console, "starting worker processes") as self.tell:
+                yield
             return
         columns = (
             BarColumn(),
@@ -61,6 +64,8 @@ class Show:
 
     def works(self, texts: Sequence[str]) -> None:
         """Show what is being done."""
+        if self.tell is not None:
+            self.tell(f"{self.done}/{self.total} " + ", ".join(texts))
         if self.progress is not None:
             failed = f"{self.failed} failed; " if self.failed else ""
             self.progress.update(self.task, description=failed + ", ".join(texts))

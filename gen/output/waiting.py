@@ -7,18 +7,32 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-FIRST, SECONDS = 1.0, 20.0  #: until the first line where there is no terminal, and between others
+FIRST, SECONDS = 0.3, 20.0  #: until the first line where there is no terminal, and between others
 
 
 @contextmanager
 def waiting(console: Console, text: str, seconds: float = SECONDS) -> Iterator[Callable]:
     """Show ``text`` while the body runs, and give it a function that shows another text.
 
-    Without a terminal there is a line after a second, and one every so many ``seconds`` from then.
+    Without a terminal there are :func:`lines`.
     """
     if console.is_terminal:
         with console.status(text) as status:
             yield status.update
+    else:
+        with lines(console, text, seconds) as update:
+            yield update
+
+
+@contextmanager
+def lines(console: Console, text: str, seconds: float = SECONDS) -> Iterator[Callable]:
+    """Print ``text`` now and then while the body runs; give it a function that changes the text.
+
+    The first line comes within a second, the next ones every so many ``seconds`` from then. On a
+    terminal nothing is printed: who calls this has a bar of progress there.
+    """
+    if console.is_terminal:
+        yield lambda _: None
         return
     shown, ended, start = [text], threading.Event(), time.monotonic()
 

@@ -5,8 +5,8 @@ import time
 
 from rich.console import Console
 
-from gen.commands import waiting as module
-from gen.commands.waiting import waiting
+from gen.output import waiting as module
+from gen.output.waiting import waiting
 
 
 def shown(seconds, monkeypatch, change=""):
