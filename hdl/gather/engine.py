@@ -210,6 +210,7 @@ class GatherEngine(Component):
             control.reset.eq(self.function_reset),
             self.reset_done.eq(control.reset_done),
             timer.limit.eq(given.memory_timeout),
+            parts.requester.share.eq(given.share),
             parts.requester.tick.eq(timer.tick),
             parts.completer.tick.eq(timer.tick),
             status.stream_silent.eq(parts.output.silent),

@@ -33,7 +33,7 @@ async def gather(dut: Any) -> None:
     for card in cards:
         card.dut.dump.value = 0
         await card.begin()
-        await card.registers.write(most_reads=asked.most_reads)
+        await card.registers.write(most_reads=asked.most_reads, share=asked.share_code)
     tasks = [
         cocotb.start_soon(carry_out(card, request))
         for card, request in zip(cards, requests, strict=True)

@@ -24,6 +24,7 @@ from sim.golden.pcie_link import (
     completion_bytes,
     cut_at,
     merged,
+    most_of_share,
     read_bytes,
 )
 from sim.harness.measuring import MeasuringSession
@@ -53,6 +54,7 @@ FIGURES = {
     "least_bytes_per_second": "those of the engine that had least, in its own cycles",
     "link_share": "share that the bytes on a link took of what Gen3 x16 carries, x8 of 256 bits",
     "memory_share": "share of the bandwidth of the host's memory that was read",
+    "bus_share": "data that was read, as a share of what blocks can bring, a beat a cycle",
     "under_way": "mean requests under way, of all engines",
     "idx_waits": "cycles in which a row could have been asked for, and there was no idx",
     "exact": "1 if every byte is NumPy's table[idx]",
@@ -260,6 +262,10 @@ class GatherSession(MeasuringSession):
             fewer = self.asked.coalesce and name == "reads" and counters[name] < value
             if counters[name] != value and not fewer:
                 return f"counter {name} says {counters[name]:,}, the golden model {value:,}"
+        if code := self.asked.share_code:
+            most = most_of_share(code, counters["cycles"], self.params.beat_bytes)
+            if counters["read_bytes"] > most:
+                return f"{counters['read_bytes']:,} bytes were read, where the share allows {most}"
         return ""
 
     def compared(self, found: Any) -> str:
@@ -295,6 +301,7 @@ class GatherSession(MeasuringSession):
             "least_bytes_per_second": min(alone),
             "link_share": link / seconds / self.link_bytes_per_second / len(engines),
             "memory_share": counters["read_bytes"] / seconds / (self.asked.memory_gigabytes * 1e9),
+            "bus_share": counters["read_bytes"] / cycles / self.params.beat_bytes / len(engines),
             "under_way": counters["under_way"] / cycles,
             "exact": float(not difference),
         }

@@ -81,6 +81,14 @@ class GatherWorkload(Workload):
     most_reads: int = setting(
         0, "Let so many requests of reads be under way; 0: as many as there are tags.", least=0
     )
+    share: float = setting(
+        100.0,
+        "Keep the data that an engine reads to so many percent of what its block can bring, 64"
+        " bytes a cycle (32 of 256 bits), in steps of 1/256; 100: no limit.",
+        least=0.4,
+        most=100,
+        metavar="PERCENT",
+    )
     engines: int = setting(
         1,
         "Share the idxs between so many engines, each on a card and a link of its own.",
@@ -113,6 +121,11 @@ class GatherWorkload(Workload):
         if self.most_reads > 1023:
             raise ValueError(f"most_reads must be from 0 to 1023: {self.most_reads}")
         _ = self.layers  # judges
+
+    @property
+    def share_code(self) -> int:
+        """Return the share as an engine's register takes it: in 256ths; 0: all."""
+        return round(self.share * 256 / 100) % 256
 
     @property
     def layers(self) -> list[int]:

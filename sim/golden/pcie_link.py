@@ -38,6 +38,16 @@ def write_bytes(payload: int) -> int:
 BEST_CASE = Fraction(MOST_PAYLOAD, completion_bytes(MOST_PAYLOAD))
 
 
+def bytes_of_share(share: int, cycles: int, beat_bytes: int) -> Fraction:
+    """Return the data that a share allows in so many cycles: ``share`` / 256 of a beat in each."""
+    return Fraction(share * cycles * beat_bytes, 256)
+
+
+def most_of_share(share: int, cycles: int, beat_bytes: int) -> Fraction:
+    """Return the most data of that share: 16 beats may have been saved, two reads be on credit."""
+    return bytes_of_share(share, cycles, beat_bytes) + 16 * beat_bytes + 2 * MOST_READ
+
+
 def cut_at(start: int, end: int, size: int) -> Iterator[Span]:
     """Yield the parts of [start, end) that no multiple of ``size`` divides."""
     while start < end:

@@ -7,9 +7,12 @@ import cocotb
 import pytest
 from cocotb.triggers import ClockCycles
 
+from hdl.gather.engine_counters import ENGINE_COUNTERS
 from hdl.gather.engine_params import Outcome
 from hdl.gather.params import ReadOrder
 from sim.gather.golden.rows import Table
+from sim.golden.pcie_link import bytes_of_share
+from sim.harness.clock import cycle
 from sim.surroundings.axi_memory import Fault
 from tests.hdl.gather.engine_bench import (
     DEVICE_BYTES,
@@ -252,3 +255,31 @@ async def reads_are_limited(dut):
         assert found["under_way"] <= most * found["cycles"]
         cycles.append(found["cycles"])
     assert 2 * cycles[0] > 3 * cycles[1]
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+@cocotb.parametrize(share=[20, 45])
+async def reads_keep_to_a_share(dut, share):
+    """In the middle of a work request its data comes as fast as that, within 2 percent."""
+    bench = Bench(dut)
+    await bench.begin()
+    card, beat_bytes = bench.card, bench.params.engine.beat_bytes
+    table = some_table(256)
+    count = int(bytes_of_share(share, 4500, beat_bytes)) // 256
+    request = bench.request(table, [random.randrange(table.rows) for _ in range(count)])
+    await card.registers.write(share=share, engine_counter=number_of("read_bytes"))
+    await card.submit(request)
+    seen = []
+    for _ in range(2):
+        await ClockCycles(dut.clk, 500 + 2500 * len(seen))
+        seen.append((cycle(), await card.registers.read("engine_count")))
+    (begin, before), (end, after) = seen
+    had = (after - before) / bytes_of_share(share, end - begin, beat_bytes)
+    dut._log.info("%.4f of what the share allows", had)
+    assert abs(had - 1) < 0.02
+    assert (await card.completed(request))["outcome"] == Outcome.DONE
+
+
+def number_of(name):
+    """The number by which a counter is chosen."""
+    return [counter for counter, _ in ENGINE_COUNTERS.counters].index(name)

@@ -41,6 +41,16 @@ def test_a_limit_of_reads_is_kept(simulator, tmp_path):
     assert found.figures["under_way"] <= 3
 
 
+def test_a_share_of_the_bus_is_kept(simulator, tmp_path):
+    session = GatherSession(PARAMS, replace(ASKED, batch=8, share=8))
+    found = session.run(simulator, tmp_path)
+    assert (found.exact, found.difference) == (True, "")
+    assert found.figures["bus_share"] == pytest.approx(20 / 256, rel=0.1)
+    counters = {**found.details["counters"], "cycles": 1000}
+    wanted = np.concatenate([session.what.wanted.ravel(), np.full(64, 0xA5, np.uint8)])
+    assert session.difference(counters, wanted).endswith("where the share allows 4036")
+
+
 def test_a_table_that_32_bits_do_not_reach(simulator, tmp_path):
     """Its rows lie 4 GB apart in the host's memory; the file has holes between."""
     table = np.lib.format.open_memmap(

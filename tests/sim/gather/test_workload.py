@@ -53,6 +53,11 @@ def test_orders_are_the_golden_model_s():
     assert [order.code for order in Order] == [0, 1, 2]
 
 
+@pytest.mark.parametrize(("share", "code"), [(0.4, 1), (25, 64), (99, 253), (99.9, 0), (100, 0)])
+def test_a_share_is_in_256ths_and_0_is_all(share, code):
+    assert GatherWorkload(share=share).share_code == code
+
+
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
@@ -62,6 +67,9 @@ def test_orders_are_the_golden_model_s():
         ({"idx_bytes": 2}, "idx_bytes must be 4 or 8: 2"),
         ({"fan_outs": "5,x"}, "fan_outs must be numbers from 1 on, joined by commas: '5,x'"),
         ({"fan_outs": "5,0"}, "fan_outs must be numbers from 1 on, joined by commas: '5,0'"),
+        ({"share": 0.3}, "share must be from 0.4 to 100: 0.3"),
+        ({"share": 101.0}, "share must be from 0.4 to 100: 101.0"),
+        ({"share": float("nan")}, "share must be from 0.4 to 100: nan"),
         ({"most_reads": 1024}, "most_reads must be from 0 to 1023: 1024"),
     ],
 )
