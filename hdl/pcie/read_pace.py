@@ -45,12 +45,13 @@ class ReadPace(Component):
         most = 2 * (params.max_read << by_byte)  # on credit
         tokens = Signal(signed(bits_for(max(kept + 256, most)) + 1))
         spent = Signal(params.size_bits + by_byte)
-        full = Signal()
-        m.d.comb += [full.eq(tokens >= kept), self.may_go.eq(~tokens[-1])]
+        full = self.may_go & tokens[exact_log2(kept) :].any()  # no carry chain before the sum's
+        comes = self.share & ~full.replicate(SHARE_BITS)
+        m.d.comb += self.may_go.eq(~tokens[-1])
         m.d.sync += spent.eq(Cat(Const(0, by_byte), self.bytes) & self.goes.replicate(len(spent)))
         with m.If(~self.share.any()):
             m.d.sync += tokens.eq(0)
-        with m.Elif(~full | spent.any()):
-            m.d.sync += tokens.eq((tokens + self.share - spent)[: len(tokens)])
+        with m.Else():
+            m.d.sync += tokens.eq((tokens + comes - spent)[: len(tokens)])
         expect(m, self, goes_when_it_may=lambda: ~self.goes | self.may_go)
         return m

@@ -58,7 +58,6 @@ ELSEWHERE = {
     "hdl/pcie/done_queue.py": ("hdl/pcie/test_read_requester.py",),
     "hdl/pcie/packet_gate.py": ("hdl/pcie/test_write_requester.py",),
     "hdl/pcie/read_buffer.py": ("hdl/pcie/test_read_requester.py",),
-    "hdl/pcie/read_pace.py": ("hdl/pcie/test_on_host.py",),
     "hdl/pcie/read_queue.py": ("hdl/pcie/test_read_requester.py",),
     "hdl/pcie/read_return.py": ("hdl/pcie/test_read_requester.py",),
     "hdl/pcie/read_sender.py": ("hdl/pcie/test_read_requester.py",),

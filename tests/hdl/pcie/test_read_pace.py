@@ -1,0 +1,61 @@
+"""A token bucket beside one of whole numbers, in every cycle."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge
+
+from hdl.pcie.params import ReadRequesterParams
+from hdl.pcie.read_pace import ReadPace
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
+
+SIZES = [
+    ReadRequesterParams(tags=16, max_read=4096),
+    ReadRequesterParams(data_bits=256, tags=16, max_read=128),
+]
+KEPT = 16  #: beats of data that are saved
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_read_pace(params):
+    simulate(ReadPace(params), __name__)
+
+
+class Bucket:
+    """Counts tokens, each 1/256 of a beat of so many bytes; what goes costs a cycle later."""
+
+    def __init__(self, beat_bytes):
+        self.beat_bytes = beat_bytes
+        self.tokens = self.owed = 0
+
+    def tick(self, share, went):
+        """A cycle in which a read of ``went`` bytes goes, or none."""
+        comes = share if self.tokens < 256 * KEPT else 0
+        self.tokens = self.tokens + comes - self.owed if share else 0
+        self.owed = 256 * went // self.beat_bytes
+
+
+SHARES = [1, 255, 37, 128, 0, 90, 255, 2, 0, 200, 4, 64, 25]
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+@cocotb.parametrize(eager=[1, 0.3, 0.03])
+async def reads_go_while_tokens_are_there(dut, eager):
+    """Reads of all sizes, at shares that change, and without any for long enough to save up."""
+    params = params_in_simulator(ReadRequesterParams)
+    bucket = Bucket(params.data_bits // 8)
+    dut.share.value = dut.goes.value = dut.bytes.value = 0
+    await start(dut)
+    for share in SHARES:
+        wants, most = eager, random.choice([8, 64, params.max_read])
+        for number in range(400):
+            await FallingEdge(dut.clk)
+            assert dut.may_go.value == (bucket.tokens >= 0), (share, number, bucket.tokens)
+            if number % 50 == 0:
+                wants = random.choice([0, eager])
+            goes = bucket.tokens >= 0 and random.random() < wants
+            size = random.randint(1, most)
+            dut.share.value, dut.goes.value, dut.bytes.value = share, goes, size
+            bucket.tick(share, size if goes else 0)
