@@ -21,6 +21,7 @@ DESIGN = Design(
         "u280": {},
     },
     preset="u280",
+    guide="gen.guides.gather_engine:guide",
     runs=[
         Run(
             command="gather",

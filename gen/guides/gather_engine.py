@@ -1,0 +1,128 @@
+"""Finds what the programming guide of a gather engine says of its sizes, layouts and registers."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from gen.guides.gather_engine_uses import (
+    CAUSES,
+    COMPLETION_USES,
+    COUNTED,
+    COUNTS,
+    ORDERS,
+    OUTCOMES,
+    REQUEST,
+    SETTINGS,
+    STATE,
+)
+from gen.guides.guide import filled, little_rows, number_of, resets, rows, spaced
+from hdl.common.core_clock import CORE_MHZ
+from hdl.gather.engine_counters import ENGINE_COUNTERS
+from hdl.gather.engine_params import (
+    CHUNK,
+    COMPLETION,
+    COMPLETION_BYTES,
+    REGISTER_ADDRESS_BITS,
+    GatherEngineParams,
+    Outcome,
+)
+from hdl.gather.params import LINE, MOST_ROW, SLOT_BITS, SLOTS
+from hdl.gather.registers import constants, engine_registers
+from hdl.pcie.descriptors import Cause
+from hdl.u280.gather_board import ROWS
+from hdl.u280.pcie_block_ip import BAR_MEGABYTES
+from hdl.u280.pcie_ip import BRIDGE_ID
+
+#: of the known answer: a table whose row i holds i and 2 i, of 4 bytes each, with a gap behind it
+TABLE_ROWS, ROW_BYTES, STRIDE = 100, 8, 12
+KNOWN_IDXS = (3, 130, 99, 3)
+IDX_ADDRESS, BASE, COMPLETION_ADDRESS, DESTINATION, TAG = 0x1000, 0x4000, 0x2000, 0x104, 7
+
+
+def guide(params: GatherEngineParams) -> str:
+    """Return the programming guide of a gather engine, in Markdown."""
+    return filled("gather_engine.md.j2", values(params))
+
+
+def values(params: GatherEngineParams) -> dict[str, Any]:
+    """Return what the template of the guide names."""
+    registers, fixed = engine_registers(params), constants(params)
+    return {
+        "params": params,
+        "identity": f"0x{fixed['identity']:08X}",
+        "version": fixed["version"],
+        "most_row": MOST_ROW,
+        "line": LINE,
+        "chunk": CHUNK,
+        "completion_bytes": COMPLETION_BYTES,
+        "register_bytes": 1 << REGISTER_ADDRESS_BITS,
+        "slot_bits": SLOT_BITS,
+        "completion": list(little_rows(COMPLETION, COMPLETION_USES)),
+        "done_bit": COMPLETION["done"].offset,
+        "outcomes": [(one.value, one.name, *told) for one, told in OUTCOMES.items()],
+        "causes": [(one.value, one.name, *told) for one, told in CAUSES.items()],
+        "orders": [(one.value, one.name, what) for one, what in ORDERS.items()],
+        "counts": [
+            (k, name, COUNTED[name]) for k, (name, _) in enumerate(ENGINE_COUNTERS.counters)
+        ],
+        "kept": list(kept(params)),
+        "settings": list(rows(registers, SETTINGS)),
+        "request": list(rows(registers, REQUEST)),
+        "state": list(rows(registers, STATE)),
+        "counters": list(rows(registers, COUNTS)),
+        "resets": resets(registers),
+        "bar": BAR_MEGABYTES,
+        "device": BRIDGE_ID,
+        "port": ROWS,
+        "mhz": CORE_MHZ,
+        "known": known_answer(),
+    }
+
+
+def kept(params: GatherEngineParams) -> Iterator[tuple[int, int]]:
+    """Yield the most bytes of a row, and how many such rows are kept, for each number of them."""
+    found: dict[int, int] = {}
+    for bits, most in enumerate(params.gather.row_limits()):
+        slots = min(SLOTS, params.kept_parts >> bits)
+        if most and slots > 1:
+            found[slots] = most
+    return ((most, slots) for slots, most in found.items())
+
+
+def row(idx: int) -> bytes:
+    """Return row ``idx`` of the known answer's table; that of an idx outside is zero."""
+    known = idx < TABLE_ROWS
+    return b"".join((known * value).to_bytes(4, "little") for value in (idx, 2 * idx))
+
+
+def known_answer() -> dict[str, Any]:
+    """Return a small gather, with its bytes in host and device memory."""
+    missing = [idx for idx in KNOWN_IDXS if idx >= TABLE_ROWS]
+    completion = {
+        "tag": TAG,
+        "outcome": Outcome.DONE.value,
+        "cause": Cause.NONE.value,
+        "beyond": len(missing),
+        "done": 1,
+    }
+    number = number_of(COMPLETION, completion)
+    found = [idx if idx < TABLE_ROWS else 0 for idx in KNOWN_IDXS]
+    return {
+        "idxs": KNOWN_IDXS,
+        "missing": missing[0],
+        "tag": TAG,
+        "rows": TABLE_ROWS,
+        "row_bytes": ROW_BYTES,
+        "stride": STRIDE,
+        "idx_address": f"0x{IDX_ADDRESS:X}",
+        "base": f"0x{BASE:X}",
+        "completion_address": f"0x{COMPLETION_ADDRESS:X}",
+        "destination": f"0x{DESTINATION:X}",
+        "array": spaced(b"".join(idx.to_bytes(4, "little") for idx in KNOWN_IDXS)),
+        "reads": [(f"0x{IDX_ADDRESS:X}", 4 * len(KNOWN_IDXS))]
+        + [(f"0x{BASE + STRIDE * idx:X}", ROW_BYTES) for idx in found],
+        "written": [
+            (f"0x{DESTINATION + ROW_BYTES * k:X}", spaced(row(idx)), idx)
+            for k, idx in enumerate(KNOWN_IDXS)
+        ],
+        "completion": spaced(number.to_bytes(COMPLETION_BYTES, "little")),
+    }

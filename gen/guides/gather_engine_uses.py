@@ -1,0 +1,156 @@
+"""Holds what each register, field and number of a gather engine is for, for its guide."""
+
+from hdl.gather.engine_params import Outcome
+from hdl.gather.params import ReadOrder
+from hdl.pcie.descriptors import Cause
+
+LOW, HIGH = "bits 0 to 31", "bits 32 to 63"
+
+
+def halves(name: str, what: str) -> dict[str, str]:
+    """Return the uses of the two registers of a number of 64 bits."""
+    return {f"{name}_low": f"{LOW} of {what}", f"{name}_high": f"{HIGH} of it"}
+
+
+SETTINGS = {
+    "memory_timeout": "cycles without a movement, up to twice as many, after which host memory,"
+    " device memory or the stream's consumer is given up; 0: never",
+    "most_reads": "the most fetches under way; 0: as many as there is room for",
+}
+#: of the work request that ``submit`` takes
+REQUEST = {
+    "tag": "any number; the completion repeats it",
+    "wide": "1 for idxs of 8 bytes, 0 for 4",
+    "on_card": "1 for idxs in device memory, 0 for host memory",
+    "streamed": "1 to put rows on the stream, 0 to write them to device memory",
+    "order": "how rows are read, by the table below",
+    "coalesce": "1 to read rows of equal idxs once where that is possible",
+    **halves("idx_address", "the address of the first idx"),
+    "count": "the number of idxs",
+    **halves("base", "the address of row 0 in host memory"),
+    "rows": "the number of rows of the table",
+    "row_bytes": "bytes of a row",
+    "stride": "bytes from the begin of a row to that of the next one",
+    **halves("destination", "the address of the first row in device memory"),
+    **halves("completion", "the address of the completion in host memory"),
+}
+#: what a host reads, and commands that it gives
+STATE = {
+    "identity": "reads as above",
+    "version": "reads as above",
+    "idx_bits": "reads the bits of an idx",
+    "stride_bits": "reads the bits of `stride`",
+    "device_address_bits": "reads the bits of an address of device memory",
+    "work_queue": "reads how many work requests can wait",
+    "to_memory": "reads 1 if rows can go to device memory",
+    "to_stream": "reads 1 if rows can go to the stream",
+    "kept_parts": "reads how many parts of rows are kept for equal idxs; 0: `coalesce` does"
+    " nothing",
+    "card_idxs": "reads 1 if idxs can be in device memory",
+    "submit": "write 1 to put the work request of the registers into the queue",
+    "clear_counters": "write 1 to set all counters to zero",
+    "stop": "write 1 to end all work requests that were submitted",
+    "revive_buses": "write 1 to use device memory again, if it owes nothing",
+    "busy": "reads 1 while a work request is carried out",
+    "queue_full": "reads 1 while the queue has no room",
+    "refused": "reads 1 if the last `submit` was not taken, as the queue had no room",
+    "stopping": "reads 1 while work requests are stopped: submit none",
+    "was_reset": "reads 1 if the function was reset since the last `submit`",
+    "reads_owed": "reads 1 while the host has still to answer reads",
+    "stream_silent": "reads 1 if the stream's consumer was given up",
+    "registers_silent": "reads 1 if the engine's registers once did not answer the link: program"
+    " the card anew",
+    "device_broken": "reads 1 if accesses to device memory fail at once",
+    "device_silent": "reads 1 if that is since it did not answer in time",
+    "device_owes": "reads 1 while device memory has still to take or answer something",
+}
+COUNTS = {
+    "engine_counter": "the number of the counter that is shown",
+    "engine_count": "reads the counter",
+}
+COMPLETION_USES = {
+    "tag": "the request's tag",
+    "outcome": "how the request ended, by the table of outcomes",
+    "cause": "why the first read failed that did, by the table of causes; 0 if none did",
+    "reserved": "zero",
+    "beyond": "rows that are zero, as their idx is not in the table or could not be read",
+    "failed": "other rows of which not everything could be read",
+    "zero": "zero",
+    "done": "1: the request has ended",
+}
+#: how a work request ends, and what the host then does; of several that hold the first one counts
+OUTCOMES = {
+    Outcome.ILLEGAL: (
+        "a field breaks a rule of this guide; nothing was read or written",
+        "mend the request",
+    ),
+    Outcome.STOPPED: (
+        "the host has stopped it; some of the first bytes of its rows were written",
+        "submit it again if it is still wanted",
+    ),
+    Outcome.WRITE: (
+        "device memory refused some of it or did not answer, or the stream's consumer took nothing",
+        "read `device_broken` and `stream_silent`, mend that, and submit it again",
+    ),
+    Outcome.IDXS: (
+        "some idxs could not be read; their rows are zero and counted in `beyond`",
+        "look at the cause, mend it, and submit it again",
+    ),
+    Outcome.ROWS: (
+        "some rows could not be read; each is zero from the first read on that failed",
+        "look at the cause, mend it, and submit it again",
+    ),
+    Outcome.DONE: ("everything was written", "look at `beyond`, if all idxs should be in it"),
+}
+#: why a read has failed, and what the host does
+CAUSES = {
+    Cause.NONE: ("no read has failed", "nothing"),
+    Cause.POISONED: ("the data was marked as wrong on its way", "look for errors of memory"),
+    Cause.UNSUPPORTED: (
+        "nothing answers for that address",
+        "mend the address, or let the card see that memory",
+    ),
+    Cause.ABORTED: (
+        "whoever was asked gave up; also device memory that did not give idxs",
+        "read `device_broken`; look for errors of memory",
+    ),
+    Cause.LENGTH: ("more or fewer bytes came than were asked for", "look for errors of the host"),
+    Cause.MISMATCH: ("the answer was to another request", "look for errors of the host"),
+    Cause.ADDRESS: ("the answer had bytes of another place", "look for errors of the host"),
+    Cause.TIMEOUT: ("not everything came in time", "submit again; see `reads_owed`"),
+    Cause.RESET: ("the function was reset meanwhile", "submit again"),
+    Cause.CORRUPT: ("the block for PCI Express lost the data", "submit again"),
+    Cause.STOPPED: ("the work request was stopped meanwhile", "as for the outcome STOPPED"),
+}
+ORDERS = {
+    ReadOrder.MERGED: "one read of the row's bytes",
+    ReadOrder.ALIGNED: "from the multiple of 32 at or before the row's first byte to that at or"
+    " behind its end, cut where an address is a multiple of 128",
+    ReadOrder.NAIVE: "the same bytes, cut 128, 256, ... bytes behind the row's first byte, each"
+    " time at the next multiple of 32, and where an address is a multiple of 128",
+}
+COUNTED = {
+    "cycles": "cycles with a work request under way",
+    "work_requests": "work requests that have ended and of which the host was told",
+    "work_forgotten": "work requests that a reset of the function has ended",
+    "rows": "rows that have come, those of the next two counters included",
+    "rows_beyond": "rows whose idx is not in the table, or could not be read",
+    "rows_failed": "other rows of which not everything could be read",
+    "reads": "reads that the host was asked for",
+    "completions": "answers that came for them, of which a read may have several",
+    "read_bytes": "bytes that came, those of idxs and those beside rows included",
+    "under_way": "fetches under way, added up each cycle: divided by `cycles` it is their mean",
+    "idx_waits": "cycles in which a row could have been asked for, and no idx was there",
+    "write_bursts": "bursts to device memory",
+    "write_beats": "beats of them",
+    "write_errors": "bursts that device memory has refused or not answered",
+    "stream_beats": "beats that the stream's consumer has taken",
+    "write_dropped": "answers of device memory that came unasked, or late",
+    "strangers": "answers of the host to no read",
+    "reads_failed": "reads that have failed by an answer",
+    "reads_abandoned": "reads that were given up without one, or stopped",
+    "accesses": "accesses to registers, good or not",
+    "accesses_unsupported": "accesses that were no read or write of 4 or 8 bytes",
+    "accesses_malformed": "writes that came without their data",
+    "accesses_refused": "accesses that a register has refused",
+}
