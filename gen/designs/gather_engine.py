@@ -22,6 +22,7 @@ DESIGN = Design(
     },
     preset="u280",
     guide="gen.guides.gather_engine:guide",
+    software="gen.software.gather_engine:software",
     runs=[
         Run(
             command="gather",

@@ -32,6 +32,8 @@ class Software:
     build: Mapping[str, Any]  #: fields of the class Build in the package's module ``build``
     bench: str  #: module to copy from BENCH; empty for none
     reach: str  #: module that reaches a card: xdma, vfio, or window for registers alone
+    board: bool = True  #: whether a card has registers of its own, which tell that memory is ready
+    interrupts: bool = False  #: whether a program can wait for interrupt 0, of MSI-X
 
     @property
     def package(self) -> str:
@@ -73,7 +75,8 @@ class Software:
                 build=build_text(self.build),
                 reach=self.reach,
                 device=device,
-                ready=memory_ready(),
+                ready=memory_ready() if self.board else None,
+                interrupts=self.interrupts,
             )
         )
 

@@ -4,8 +4,8 @@
 
 Arguments that begin with + go to the bench, which says what it takes. Needs Python 3.11 or newer,
 Verilator 5.036 or newer, a C++ compiler, make, and the Python packages cocotb (2.1 or newer),
-cocotbext-axi and numpy. What it builds goes into a folder beside the generated one unless
-``--build`` names another.
+cocotbext-axi and numpy, for a gather engine also cocotbext-pcie. What it builds goes into a folder
+beside the generated one unless ``--build`` names another.
 """
 
 import argparse

@@ -8,6 +8,7 @@ nothing of the host but one block of memory, from bus address 0 on.
 import ctypes
 import mmap
 import os
+import select
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -17,10 +18,12 @@ from gen.software.emitted.device import Bus, DeviceError
 from gen.software.emitted.window import Window
 
 SET_IOMMU, GROUP_STATUS, SET_CONTAINER = 0x3B66, 0x3B67, 0x3B68
-DEVICE_FD, REGION_INFO, MAP_DMA = 0x3B6A, 0x3B6C, 0x3B71
+DEVICE_FD, REGION_INFO, SET_IRQS, MAP_DMA = 0x3B6A, 0x3B6C, 0x3B6E, 0x3B71
 TYPE1_IOMMU = 1
 VIABLE = 1  #: flag of a group
 READ_AND_WRITE = 3  #: flags of a mapping
+MSIX = 2  #: kind of interrupts of a PCI function
+EVENT_AT_TRIGGER = 1 << 2 | 1 << 5  #: flags: an interrupt counts up an event
 BAR_0, CONFIGURATION = 0, 7  #: regions of a PCI function
 COMMAND, BUS_MASTER = 4, 4  #: register of the configuration, and its bit that lets a card do DMA
 
@@ -29,11 +32,23 @@ Mapped = Callable[[int, int, int], AbstractContextManager[Bus]]
 
 
 class Vfio(Window):
-    """Reads and writes a card's registers on ``bus``; memory is the block that the card sees."""
+    """Reads and writes a card's registers on ``bus``; memory is the block that the card sees.
 
-    def __init__(self, bus: Bus, memory: mmap.mmap) -> None:
+    ``event`` is the file of an event that the card's interrupt counts up, if it has one.
+    """
+
+    def __init__(self, bus: Bus, memory: mmap.mmap, event: int | None = None) -> None:
         super().__init__(bus)
-        self.memory = memory
+        self.memory, self.event = memory, event
+
+    def wait_interrupt(self, seconds: float) -> bool:
+        """Wait for an interrupt, also one since the last wait; return whether one has come."""
+        if self.event is None:
+            raise DeviceError("the card was opened without interrupts")
+        came = bool(select.select([self.event], [], [], seconds)[0])
+        if came:
+            os.read(self.event, 8)
+        return came
 
     def read_memory(self, address: int, size: int) -> bytes:
         """Return bytes of the block."""
@@ -54,13 +69,19 @@ class Vfio(Window):
 
 @contextmanager
 def opened(
-    mapped: Mapped, address: str, memory_bytes: int, ready: tuple[int, int] | None
+    mapped: Mapped,
+    address: str,
+    memory_bytes: int,
+    ready: tuple[int, int] | None,
+    *,
+    interrupts: bool = False,
 ) -> Iterator[Vfio]:
     """Open the card at a PCI address such as ``0000:01:00.0``, with so much memory to see.
 
     ``memory_bytes`` is a multiple of a page's. ``ready`` is the address of the register, and the
-    bit in it, that tell that the card's own memory may be used. :class:`DeviceError` if a step
-    fails or the memory is not ready.
+    bit in it, that tell that the card's own memory may be used; None if there is none. With
+    ``interrupts`` interrupt 0 of MSI-X can be waited for. :class:`DeviceError` if a step fails or
+    the memory is not ready.
     """
     with ExitStack() as stack:
         try:
@@ -70,10 +91,11 @@ def opened(
             let_see(container, memory)
             size, offset = region(device, BAR_0)
             bus = stack.enter_context(mapped(device, offset, size))
+            event = let_interrupt(device, stack) if interrupts else None
             let_master(device, stack)
         except OSError as error:
             raise DeviceError(f"cannot open {address}: {error.strerror}") from error
-        card = Vfio(bus, memory)
+        card = Vfio(bus, memory, event)
         if ready is not None and not card.read(ready[0]) >> ready[1] & 1:
             raise DeviceError("the card's memory is not ready")
         yield card
@@ -117,6 +139,16 @@ def region(device: int, index: int) -> tuple[int, int]:
     ioctl(device, REGION_INFO, info)
     size, offset = struct.unpack("=IIIIQQ", info)[4:]
     return size, offset
+
+
+def let_interrupt(device: int, stack: ExitStack) -> int:
+    """Let interrupt 0 of MSI-X count up an event until the stack ends; return the event's file."""
+    event = os.eventfd(0)
+    stack.callback(os.close, event)
+    ioctl(
+        device, SET_IRQS, bytearray(struct.pack("=IIIIIi", 24, EVENT_AT_TRIGGER, MSIX, 0, 1, event))
+    )
+    return event
 
 
 def let_master(device: int, stack: ExitStack) -> None:

@@ -22,6 +22,7 @@ SMALLEST = {
     "mina-switch": {},
     "netsparse-switch": {},
     "switchgnn-switch": {},
+    "gather-engine": {},
 }
 
 LONG = ["p4sgd-worker", "p4sgd-switch", "netsparse-switch", "switchgnn-switch"]  #: to build

@@ -130,6 +130,7 @@ HEADER = Path("/usr/include/linux/vfio.h")
         (vfio.DEVICE_FD, "VFIO_GROUP_GET_DEVICE_FD"),
         (vfio.REGION_INFO, "VFIO_DEVICE_GET_REGION_INFO"),
         (vfio.MAP_DMA, "VFIO_IOMMU_MAP_DMA"),
+        (vfio.SET_IRQS, "VFIO_DEVICE_SET_IRQS"),
     ],
 )
 def test_calls_have_the_numbers_of_the_kernel(ours, theirs):
@@ -181,6 +182,8 @@ def kernel(tmp_path, monkeypatch):
     system = SimpleNamespace(
         open=made.open,
         close=made.closed.append,
+        eventfd=os.eventfd,
+        read=os.read,
         readlink=lambda path: f"../../kernel/iommu_groups/{17 if '0000:01' in path else 18}",
         pread=os.pread,
         pwrite=os.pwrite,
@@ -223,6 +226,34 @@ def test_a_card_that_sees_memory(kernel):
     ]
     assert kernel.calls[3][2] == b"0000:01:00.0\0"
     assert {*kernel.closed} == {kernel.CONTAINER, kernel.GROUP, kernel.device}
+
+
+def test_an_interrupt_is_waited_for(kernel):
+    with vfio.opened(mapped, "0000:01:00.0", mmap.PAGESIZE, None, interrupts=True) as card:
+        ((file, argument),) = (
+            (file, argument) for file, call, argument in kernel.calls if call == vfio.SET_IRQS
+        )
+        size, flags, kind, first, count, event = struct.unpack("=IIIIIi", argument)
+        assert (file, size, flags, kind, first, count) == (
+            kernel.device,
+            24,
+            1 << 2 | 1 << 5,
+            2,
+            0,
+            1,
+        )
+        assert not card.wait_interrupt(0)
+        for _ in range(2):
+            os.eventfd_write(event, 1)
+        assert card.wait_interrupt(5)
+        assert not card.wait_interrupt(0)
+    assert event in kernel.closed
+    os.close(event)
+    with (
+        vfio.opened(mapped, "0000:01:00.0", mmap.PAGESIZE, None) as card,
+        pytest.raises(DeviceError, match="opened without interrupts"),
+    ):
+        card.wait_interrupt(0)
 
 
 def test_a_card_that_cannot_be_had(kernel):

@@ -154,6 +154,29 @@ for name, value in host.BUILD.fixed.items():
     fake.words[place.address] = fake.words.get(place.address, 0) | value << place.offset
 host.open_card = contextmanager(lambda address, size: iter([host.attach(fake)]))
 """,
+    "gather-engine": """
+import gather_engine_host as host
+from contextlib import contextmanager
+from gather_engine_driver import FIELDS
+
+class Card(host.Fake):
+    def wait_interrupt(self, seconds):
+        return True
+
+def end(address, word):  # requests end at once
+    submit, place = FIELDS["submit"], FIELDS["completion_low"]
+    if address == submit.address and word >> submit.offset & 1:
+        fake.write_memory(fake.words[place.address] + 15, bytes([0x80]))
+
+fake = Card(end)
+for name, value in host.BUILD.fixed.items():
+    place = FIELDS[name]
+    for k in range(place.words):
+        word = value << place.offset >> 32 * k & 0xFFFF_FFFF
+        at = place.address + 4 * k
+        fake.words[at] = fake.words.get(at, 0) | word
+host.open_card = contextmanager(lambda address, size: iter([host.attach(fake)]))
+""",
 }
 for name in ("p4sgd-switch", "mina-switch", "netsparse-switch", "switchgnn-switch"):
     EXAMPLES[name] = f"""
@@ -167,7 +190,7 @@ for name, value in host.BUILD.fixed.items():
 host.open_card = contextmanager(lambda path: iter([host.attach(fake)]))
 """
 #: the build of which the guide speaks, where it is not the smallest one, and what it prints first
-OF_THE_GUIDE = {"netsparse-snic": "small"}
+OF_THE_GUIDE = {"netsparse-snic": "small", "gather-engine": "small"}
 PRINTED = {
     "p4sgd-worker": "{'cycles': 0, ",
     "netsparse-snic": "{'consumed': 0, ",
@@ -175,6 +198,7 @@ PRINTED = {
     "mina-switch": "{'ADDED': 0, ",
     "netsparse-switch": "{'reads_in_packets': 0, ",
     "switchgnn-switch": "{'ADDED': 0, ",
+    "gather-engine": "Completion(tag=0, outcome='DONE', cause='NONE', beyond=0, failed=0)\n{",
 }
 
 

@@ -1,0 +1,120 @@
+"""Stands in for a card with a gather engine, in a slot of cocotbext-pcie's root complex."""
+
+import time
+from logging import INFO, getLogger
+from typing import Any
+
+from cocotb import start_soon
+from cocotb.task import resume
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from gen.software.emitted.gather.build import Build
+from gen.software.emitted.memory_port import serve_reads, serve_writes
+from gen.software.emitted.sparse_memory import SparseMemory
+from sim.surroundings.pcie_host import HostModel
+
+BAR, BAR_BYTES = 0, 4096
+READ_SIZE = 2  #: code of the largest read that the host allows: 512 bytes
+MOST_CREDITS = 15
+PAUSE_CYCLES = 64
+INTERRUPT_CYCLES = 4  #: until the block says that it has sent one
+INPUTS = ("msix_sent", "msix_failed", "function_reset")
+
+
+class SimulatedEngine:
+    """Drives a simulated engine: registers, host memory from address 0 on, device memory.
+
+    ``packets`` are rows that have come by the stream, each with its ``tuser``, if it has one.
+    """
+
+    def __init__(self, dut: Any, build: Build, memory_bytes: int) -> None:
+        self.dut, self.build = dut, build
+        self.card = SparseMemory()
+        self.packets: list[tuple[bytes, bool]] = []
+        self.interrupts = 0
+        for name in INPUTS:
+            getattr(dut, name).value = 0
+        dut.credits.value, dut.msix_enable.value, dut.limit.value = MOST_CREDITS, 1, READ_SIZE
+        ports = ("rq", "rc", "cq", "cc")
+        self.model = HostModel(dut, *ports, bars=[(BAR, BAR_BYTES)])
+        getLogger("cocotb.regression").setLevel(INFO)  # the model silences all of cocotb's logs
+        self.host, base = self.model.memory(bytes(memory_bytes))
+        if base:
+            raise ValueError(f"host memory begins at {base:#x}")
+        self.window: Any = None
+
+    async def start(self) -> None:
+        """Let the host find the card, with memory behind its port and a consumer of its rows."""
+        fixed = self.build.fixed
+        if fixed["to_memory"]:
+            start_soon(serve_writes(self.dut, "m_axi", self.card))
+        if fixed["card_idxs"]:
+            start_soon(serve_reads(self.dut, "m_axi", self.card))
+        if fixed["to_stream"]:
+            start_soon(self.consume())
+        start_soon(self.answer_interrupts())
+        self.window = (await self.model.begin(READ_SIZE)).bar_window[BAR]
+
+    async def answer_interrupts(self) -> None:
+        """Say of each interrupt, some cycles later, that the block has sent it."""
+        while True:
+            await RisingEdge(self.dut.msix_send)
+            self.interrupts += 1
+            await ClockCycles(self.dut.clk, INTERRUPT_CYCLES)
+            self.dut.msix_sent.value = 1
+            await RisingEdge(self.dut.clk)
+            self.dut.msix_sent.value = 0
+
+    async def consume(self) -> None:
+        """Take all rows of the stream."""
+        dut, row = self.dut, b""
+        dut.m_axis_tready.value = 1
+        size = len(dut.m_axis_tkeep)
+        while True:
+            await RisingEdge(dut.clk)
+            if dut.rst.value or not dut.m_axis_tvalid.value:
+                continue
+            kept = int(dut.m_axis_tkeep.value).bit_count()
+            row += int(dut.m_axis_tdata.value).to_bytes(size, "little")[:kept]
+            if dut.m_axis_tlast.value:
+                self.packets.append((row, bool(dut.m_axis_tuser.value)))
+                row = b""
+
+    @resume
+    async def read(self, address: int) -> int:
+        """Return a register."""
+        return int.from_bytes(await self.window.read(address, 4), "little")
+
+    @resume
+    async def write(self, address: int, word: int) -> None:
+        """Write a register."""
+        await self.window.write(address, word.to_bytes(4, "little"))
+
+    @resume
+    async def pause(self) -> None:
+        """Let clock cycles pass."""
+        await ClockCycles(self.dut.clk, PAUSE_CYCLES)
+
+    def wait_interrupt(self, seconds: float) -> bool:
+        """Wait for an interrupt, also one since the last wait; return whether one has come."""
+        end = time.monotonic() + seconds
+        while not self.interrupts and time.monotonic() < end:
+            self.pause()
+        came, self.interrupts = bool(self.interrupts), 0
+        return came
+
+    def read_memory(self, address: int, size: int) -> bytes:
+        """Return bytes of host memory."""
+        return bytes(self.host.mem[address : address + size])
+
+    def write_memory(self, address: int, data: bytes) -> None:
+        """Write bytes of host memory."""
+        self.host.mem[address : address + len(data)] = data
+
+    def read_card(self, address: int, size: int) -> bytes:
+        """Return bytes of device memory."""
+        return self.card.read(address, size)
+
+    def write_card(self, address: int, data: bytes) -> None:
+        """Write bytes of device memory, as something else on the card may."""
+        self.card.write(address, data)

@@ -1,0 +1,232 @@
+"""The host software of a gather engine on a stand-in for a card: what it writes and refuses."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gen.designs.catalogue import find_design
+from gen.guides.gather_engine import guide
+from gen.software.emitted.device import DeviceError
+from gen.software.emitted.gather.build import Build
+from gen.software.emitted.gather.gather_engine import Engine, GatherFailed
+from gen.software.emitted.gather.request import Request, Table
+from gen.software.gather_engine import software
+from hdl.gather.engine_params import Outcome
+from hdl.pcie.descriptors import Cause
+from tests.gen.guides import gather_engine_from_the_guide as independent
+from tests.gen.guides.snic_from_the_guide import Registers
+from tests.gen.software.fake_card import FakeCard
+
+DESIGN = find_design("gather-engine")
+SMALL = DESIGN.params_of("small")
+TABLE = Table(address=0x4000, rows=50, row_bytes=8, stride=12)
+REQUEST = Request(
+    table=TABLE, idx_address=0x1000, count=3, completion=0x2000, destination=64, tag=9
+)
+
+
+class Card(FakeCard):
+    """A card with an engine whose requests end as ``ends`` says, then as DONE."""
+
+    def __init__(self, params=SMALL):
+        super().__init__(software(params), submit=self.take)
+        self.ends, self.taken, self.waits = [], [], 0
+
+    def take(self):
+        completion = self.heard_wide("completion")
+        self.taken.append(completion)
+        end = self.ends.pop(0) if self.ends else (Outcome.DONE.value, 0, 0, 0)
+        if end:
+            octets = independent.completion(self.heard("tag"), *end)
+            self.write_memory(completion, octets)
+
+    def wait_interrupt(self, seconds):
+        """Let the last request end with the second interrupt."""
+        self.waits += 1
+        if self.waits == 2:
+            self.write_memory(self.taken[-1], independent.completion(9, Outcome.DONE.value))
+        return True
+
+    def read_card(self, address, size):
+        """Return bytes that tell their addresses."""
+        return bytes(at % 256 for at in range(address, address + size))
+
+    def attach(self):
+        return Engine(self, self.registers(), Build(**self.software.build))
+
+
+@pytest.fixture
+def card():
+    return Card()
+
+
+@pytest.fixture
+def engine(card):
+    return card.attach()
+
+
+def test_a_request_is_written_as_the_guide_says(card, engine):
+    card.write_memory(0x2000, bytes([0xFF]) * 16)
+    engine.submit(REQUEST)
+    told = independent.Request(
+        idx_address=0x1000,
+        count=3,
+        base=0x4000,
+        rows=50,
+        row_bytes=8,
+        stride=12,
+        completion=0x2000,
+        destination=64,
+        tag=9,
+    )
+    registers = Registers(guide(SMALL))
+    independent.submit_writes(registers, told)
+    written = {at: word for at, word in registers.words.items() if at != 0x1C}  # memory_timeout
+    assert {at: card.words.get(at, 0) for at in written} == written
+    assert card.log == ["submit"]
+    assert engine.wait(REQUEST).outcome == "DONE"
+
+
+def test_every_field_of_a_request(card):
+    params = DESIGN.params_of("small", outputs="both", card_idxs=True)
+    card = Card(params)
+    some = {"idx_bytes": 8, "order": "NAIVE", "coalesce": True, "on_card": True, "streamed": True}
+    card.attach().submit(replace(REQUEST, **some, idx_address=8, destination=2))
+    names = ("wide", "order", "coalesce", "on_card", "streamed")
+    assert [card.heard(name) for name in names] == [1, 2, 1, 1, 1]
+    assert card.heard_wide("destination") == 0
+
+
+def test_idxs_are_packed(card, engine):
+    assert engine.put_idxs([1, 2**32 - 1], 0x1000) == 2
+    assert card.read_memory(0x1000, 8).hex() == "01000000ffffffff"
+    assert engine.put_idxs(np.array([2**64 - 1], np.uint64), 0x1000, 8) == 1
+    assert card.read_memory(0x1000, 8).hex() == "ff" * 8
+    assert engine.put_idxs([], 0x1000) == 0
+
+
+@pytest.mark.parametrize(
+    ("idxs", "size", "text"),
+    [
+        ([0.5], 4, "idxs must be a list of integers"),
+        ([[1]], 4, "idxs must be a list of integers"),
+        ([-1], 4, "idxs must be from 0 to 4294967295"),
+        ([1 << 32], 4, "idxs must be from 0 to 4294967295"),
+        ([1], 2, "idx_bytes must be 4 or 8: 2"),
+    ],
+)
+def test_idxs_that_cannot_be(card, engine, idxs, size, text):
+    with pytest.raises(ValueError, match=text):
+        engine.put_idxs(idxs, 0, size)
+    assert not card.memory.pages
+
+
+@pytest.mark.parametrize(
+    ("how", "text"),
+    [
+        ({"idx_address": 2}, "idx_address must be a multiple of 4: 2"),
+        ({"idx_address": 4, "idx_bytes": 8}, "idx_address must be a multiple of 8: 4"),
+        ({"idx_bytes": 2}, "idx_bytes must be 4 or 8: 2"),
+        ({"order": "SORTED"}, "order must be one of MERGED, ALIGNED, NAIVE: SORTED"),
+        ({"completion": 8}, "completion must be a multiple of 16: 8"),
+        ({"count": 1 << 32}, "count must be from 0 to 4294967295"),
+        ({"tag": 1 << 16}, "tag must be from 0 to 65535"),
+        ({"destination": 2}, "destination must be a multiple of 4: 2"),
+        ({"destination": (1 << 28) - 20}, "the end of the rows must be from 0 to 268435456"),
+        ({"on_card": True}, "takes no idxs from device memory"),
+        ({"streamed": True}, "rows of this build cannot go to the stream"),
+        ({"idx_address": (1 << 64) - 8}, "the end of the idxs must be"),
+        ({"table": replace(TABLE, address=2)}, "the table's address must be a multiple of 4: 2"),
+        ({"table": replace(TABLE, row_bytes=4100)}, "row_bytes must be from 4 to 4096: 4100"),
+        ({"table": replace(TABLE, rows=0)}, "rows must be from 1 to 4294967295: 0"),
+        ({"table": replace(TABLE, stride=1 << 16)}, "stride must be from 0 to 65535: 65536"),
+    ],
+)
+def test_a_request_that_cannot_be(card, engine, how, text):
+    with pytest.raises(ValueError, match=text):
+        engine.submit(replace(REQUEST, **how))
+    assert not card.taken
+    assert not card.memory.pages
+
+
+@pytest.mark.parametrize(
+    ("end", "text"),
+    [
+        (
+            (Outcome.ROWS.value, Cause.TIMEOUT.value, 0, 2),
+            "as ROWS, some rows could not be read; .*; TIMEOUT, not everything came in time",
+        ),
+        ((Outcome.STOPPED.value, 0, 0, 0), "as STOPPED, the host has stopped it"),
+    ],
+)
+def test_what_failed_is_told(card, engine, end, text):
+    card.ends = [end]
+    engine.submit(REQUEST)
+    with pytest.raises(GatherFailed, match=text) as failed:
+        engine.wait(REQUEST)
+    assert failed.value.completion == engine.completion(REQUEST)
+    assert failed.value.completion.failed == end[3]
+
+
+def test_an_interrupt_may_be_of_another_request(card, engine):
+    card.ends = [None]
+    engine.submit(REQUEST)
+    assert engine.completion(REQUEST) is None
+    assert engine.wait(REQUEST, interrupt=True).outcome == "DONE"
+    assert card.waits == 2
+
+
+def test_waits_are_bounded(card, engine):
+    engine.seconds, card.ends = 0.01, [None]
+    engine.submit(REQUEST)
+    with pytest.raises(DeviceError, match=r"the gather has not ended within 0\.01 s"):
+        engine.wait(REQUEST)
+    card.waits = 2
+    with pytest.raises(DeviceError, match=r"the gather has not ended within 0\.01 s"):
+        engine.wait(REQUEST, interrupt=True)
+    card.say(queue_full=1, stopping=1, busy=1, device_owes=1)
+    for action, what in (
+        (lambda: engine.submit(REQUEST), "the queue"),
+        (engine.stop, "the stop"),
+        (lambda: engine.limit_reads(1), "the last request"),
+        (engine.revive, "what device memory owes"),
+    ):
+        with pytest.raises(DeviceError, match=f"{what} has not ended"):
+            action()
+
+
+def test_a_refusal_and_the_end_of_another_request(card, engine):
+    engine.submit(REQUEST)
+    with pytest.raises(DeviceError, match="request 9 ended, and 8 was waited for"):
+        engine.wait(replace(REQUEST, tag=8))
+    card.say(refused=1)
+    with pytest.raises(DeviceError, match="refused a request, as its queue was full"):
+        engine.submit(REQUEST)
+
+
+def test_rows_commands_and_counters(card, engine):
+    assert engine.rows(REQUEST).tolist() == [[*range(at, at + 8)] for at in (64, 72, 80)]
+    engine.stop()
+    engine.revive()
+    engine.clear_counters()
+    assert card.log == ["stop", "revive_buses", "clear_counters"]
+    engine.limit_reads(5)
+    assert card.heard("most_reads") == 5
+    card.say(engine_count=1 << 40)
+    assert engine.counters()["reads"] == 1 << 40
+
+
+def test_a_card_that_shows_no_memory_and_gives_no_interrupts():
+    card = FakeCard(software(SMALL))
+    engine = Engine(card, card.registers(), Build(**card.software.build))
+    with pytest.raises(DeviceError, match="does not see this card's memory"):
+        engine.rows(REQUEST)
+    with pytest.raises(DeviceError, match="gives no interrupts"):
+        engine.wait(REQUEST, interrupt=True)
+
+
+def test_another_design_is_refused(card):
+    card.say(idx_bits=7)
+    with pytest.raises(DeviceError, match="another design: idx_bits is 7, not 32"):
+        card.attach()
