@@ -1,16 +1,9 @@
 """Holds what each register, field and number of a gather engine is for, for its guide."""
 
+from gen.guides.guide import halves
 from hdl.gather.engine_params import Outcome
 from hdl.gather.params import ReadOrder
 from hdl.pcie.descriptors import Cause
-
-LOW, HIGH = "bits 0 to 31", "bits 32 to 63"
-
-
-def halves(name: str, what: str) -> dict[str, str]:
-    """Return the uses of the two registers of a number of 64 bits."""
-    return {f"{name}_low": f"{LOW} of {what}", f"{name}_high": f"{HIGH} of it"}
-
 
 SETTINGS = {
     "memory_timeout": "cycles without a movement, up to twice as many, after which host memory,"

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from hdl.common.registers import RegisterMap
 
 HERE = Path(__file__).parent
+LOW, HIGH = "bits 0 to 31", "bits 32 to 63"
 
 
 def filled(template: str, values: Mapping[str, Any]) -> str:
@@ -45,6 +46,11 @@ def rows(map: RegisterMap, uses: Mapping[str, str]) -> Iterator[dict[str, str]]:
                     "bits": span(offset, offset + field.bits - 1),
                     "use": uses[field.name],
                 }
+
+
+def halves(name: str, what: str) -> dict[str, str]:
+    """Return the uses of the two registers of a number of more than 32 bits."""
+    return {f"{name}_low": f"{LOW} of {what}", f"{name}_high": f"{HIGH} of it"}
 
 
 def resets(map: RegisterMap) -> str:

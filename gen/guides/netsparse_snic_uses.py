@@ -1,17 +1,10 @@
 """Holds what each register, field and number of a NetSparse SNIC is for, for its guide."""
 
+from gen.guides.guide import halves
 from hdl.netsparse.concat.deconcatenator_params import Drop
 from hdl.netsparse.protocol import DO_NOT_FRAGMENT, IP_OFFSET, UDP_OFFSET
 from hdl.netsparse.queue.params import INDEX_BITS, NO_UNIT, Fault
 from hdl.netsparse.rig.params import Cause
-
-LOW, HIGH = "bits 0 to 31", "bits 32 to 63"
-
-
-def halves(name: str, what: str) -> dict[str, str]:
-    """Return the uses of the two registers of a number of more than 32 bits."""
-    return {f"{name}_low": f"{LOW} of {what}", f"{name}_high": f"{HIGH} of it"}
-
 
 #: settings of the node, which hold still while any unit works
 NODE = {

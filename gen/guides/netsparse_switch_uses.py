@@ -1,7 +1,7 @@
 """Holds what each register, field and number of a NetSparse switch is for, for its guide."""
 
+from gen.guides.guide import halves
 from gen.guides.netsparse_snic_uses import DROPS as SNIC_DROPS
-from gen.guides.netsparse_snic_uses import halves
 from hdl.netsparse.concat.deconcatenator_params import Drop
 
 ROUTES = {

@@ -1,6 +1,6 @@
 """Holds what each register, field and number of SwitchGNN's endpoint is for, for its guide."""
 
-from gen.guides.netsparse_snic_uses import halves
+from gen.guides.guide import halves
 from gen.guides.p4sgd_switch_uses import address
 from hdl.switchgnn.endpoint.bundles import Cause, State
 

@@ -55,6 +55,13 @@ def wait_until(
         device.pause()
 
 
+def write_wide(registers: Any, **numbers: int) -> None:
+    """Write numbers that two registers hold, by their names without ``_low`` and ``_high``."""
+    for name, number in numbers.items():
+        halves = {f"{name}_low": number & 0xFFFF_FFFF, f"{name}_high": number >> 32}
+        registers.write(**halves)
+
+
 def check_design(registers: Any, fixed: Mapping[str, int]) -> None:
     """Raise :class:`DeviceError` unless fields read as ``fixed`` has them, by name."""
     for name, value in fixed.items():

@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gen.software.emitted.device import Device, DeviceError, check_design, wait_until
+from gen.software.emitted.device import Device, DeviceError, check_design, wait_until, write_wide
 from gen.software.emitted.gather.build import Build
 from gen.software.emitted.gather.request import (
     COMPLETION_BYTES,
@@ -85,7 +85,8 @@ class Engine:
         self._wait(lambda: not self.registers.read("queue_full"), "the queue")
         table = request.table
         self.device.write_memory(request.completion, bytes(COMPLETION_BYTES))
-        self._write_wide(
+        write_wide(
+            self.registers,
             idx_address=request.idx_address,
             base=table.address,
             destination=0 if request.streamed else request.destination,
@@ -180,9 +181,3 @@ class Engine:
 
     def _wait(self, condition: Any, what: str) -> None:
         wait_until(self.device, condition, what, self.seconds)
-
-    def _write_wide(self, **numbers: int) -> None:
-        """Write numbers that two registers hold."""
-        for name, number in numbers.items():
-            halves = {f"{name}_low": number & 0xFFFF_FFFF, f"{name}_high": number >> 32}
-            self.registers.write(**halves)

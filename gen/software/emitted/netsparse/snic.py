@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gen.software.emitted.device import Device, DeviceError, check_design, wait_until
+from gen.software.emitted.device import Device, DeviceError, check_design, wait_until, write_wide
 from gen.software.emitted.netsparse.build import Build
 
 SECONDS = 60.0  #: the longest wait for the hardware unless told otherwise
@@ -91,15 +91,17 @@ class Snic:
         if filter_address % 64:
             raise ValueError(f"filter_address must be a multiple of 64: {filter_address}")
         self.registers.write(node=node, ip_base=ip_base)
-        self._write_wide(mac_base=mac_base, filter_address=filter_address)
-        self._write_wide(first=boundaries[node], end=boundaries[node + 1], columns=boundaries[-1])
+        write_wide(self.registers, mac_base=mac_base, filter_address=filter_address)
+        write_wide(
+            self.registers, first=boundaries[node], end=boundaries[node + 1], columns=boundaries[-1]
+        )
         for other in range(fixed["nodes"]):
-            self._write_wide(boundary=boundaries[min(other, nodes)])
+            write_wide(self.registers, boundary=boundaries[min(other, nodes)])
             self.registers.write(boundary_node=other)
             self.registers.write(write_boundary=1)
         self.registers.write(server_units=sum(1 << unit for unit in set(servers)))
         if served is not None:
-            self._write_wide(served_address=served.address)
+            write_wide(self.registers, served_address=served.address)
             self.registers.write(served_bytes=served.row_bytes)
             if self.registers.read("served_illegal"):
                 raise ValueError("the hardware cannot serve rows at this address, or so long ones")
@@ -201,7 +203,7 @@ class Snic:
         """Carry out a request for each unit, of an address and a count; return how each ended."""
         for unit, (address, count) in requests.items():
             self.registers.write(request_unit=unit, request_tag=unit, idx_wide=int(wide))
-            self._write_wide(idx_address=address, property_address=table.address)
+            write_wide(self.registers, idx_address=address, property_address=table.address)
             self.registers.write(idx_count=count, property_bytes=table.row_bytes, watchdog=watchdog)
             self.registers.write(submit=1)
             if self.registers.read("refused"):
@@ -219,9 +221,3 @@ class Snic:
 
     def _wait(self, condition: Any, what: str) -> None:
         wait_until(self.device, condition, what, self.seconds)
-
-    def _write_wide(self, **numbers: int) -> None:
-        """Write numbers that two registers hold."""
-        for name, number in numbers.items():
-            halves = {f"{name}_low": number & 0xFFFF_FFFF, f"{name}_high": number >> 32}
-            self.registers.write(**halves)
