@@ -17,7 +17,7 @@ from sim.surroundings.pcie.host import PcieHost
 from sim.surroundings.pcie.params import COUNTS, PcieHostParams, pcie_host_settings
 from tests.hdl.pcie.rq_monitor import beats_of
 
-RESET = ("in_process", "done", "master", "late")
+RESET = ("function", "late")
 HOST = ("settings", "counts", "access", "accessed")
 PORTS = (
     "requests",
@@ -74,10 +74,9 @@ class RequesterOnHost(Component):
             connect(m, flipped(getattr(self, name)), getattr(requester, name))
         connect(m, requester.beats, flipped(self.beats))
         m.submodules.reset = reset = FunctionReset()
-        for name in ("in_process", "master", "tick"):
-            m.d.comb += getattr(reset, name).eq(getattr(self, name))
+        connect(m, flipped(self.function), reset.function)
         m.d.comb += [
-            self.done.eq(reset.done),
+            reset.tick.eq(self.tick),
             self.late.eq(reset.late),
             reset.idle.eq(requester.idle),
             reset.owes.eq(requester.writes_owe),
@@ -108,9 +107,9 @@ class Card:
     def __init__(self, dut, stall=never, **settings):
         self.dut, self.params = dut, params_in_simulator(RequesterOnHostParams)
         self.reads = self.params.requester.reads
-        for name in ("stop", "tick", "in_process", "index", "share"):
+        for name in ("stop", "tick", "function_in_process", "index", "share"):
             getattr(dut, name).value = 0
-        dut.master.value = 1
+        dut.function_master.value = 1
         self.memory = HostMemory(dut, self.params.host)
         self.writes, self.data = Source(dut, "writes"), Source(dut, "data")
         limits = Requester(self.params.requester).limits.shape()

@@ -18,14 +18,14 @@ async def cycles(dut, count):
 
 
 async def begin(dut, idle=1, owes=0):
-    for name, value in (("in_process", 0), ("master", 1), ("tick", 0)):
+    for name, value in (("function_in_process", 0), ("function_master", 1), ("tick", 0)):
         getattr(dut, name).value = value
     dut.idle.value, dut.owes.value = idle, owes
     await start(dut)
     assert dut.stop.value, "a reset begins stopped"
     await cycles(dut, 3)
     assert not dut.stop.value
-    dut.in_process.value = 1
+    dut.function_in_process.value = 1
     await cycles(dut, 1 + FunctionReset.latency)
     assert dut.stop.value
 
@@ -39,15 +39,15 @@ async def tick(dut):
 
 async def end(dut, late):
     """The block hears that it is done; nothing goes before the host lets it."""
-    assert (dut.done.value, dut.late.value, dut.clear.value) == (1, late, 0)
+    assert (dut.function_done.value, dut.late.value, dut.clear.value) == (1, late, 0)
     await cycles(dut, 20)
-    assert dut.done.value
+    assert dut.function_done.value
     assert dut.stop.value
-    dut.in_process.value = dut.master.value = 0
+    dut.function_in_process.value = dut.function_master.value = 0
     await cycles(dut, 20)
-    assert not dut.done.value
+    assert not dut.function_done.value
     assert dut.stop.value
-    dut.master.value = 1
+    dut.function_master.value = 1
     await cycles(dut, 2)
     assert not dut.stop.value
 
@@ -61,11 +61,11 @@ async def it_waits_for_the_requester(dut):
         await cycles(dut, 1)
     dut.idle.value = 0
     await cycles(dut, 50)
-    assert not dut.done.value
+    assert not dut.function_done.value
     dut.idle.value = 1
     await cycles(dut, 10)
     assert dut.clear.value
-    assert not dut.done.value
+    assert not dut.function_done.value
     dut.owes.value = 0
     await cycles(dut, 3)
     await end(dut, late=0)
@@ -76,11 +76,42 @@ async def it_waits_for_the_requester(dut):
 async def it_waits_for_two_ticks_at_most(dut, idle, owes):
     await begin(dut, idle, owes)
     await cycles(dut, 20)
-    assert dut.done.value == (idle and not owes)
+    assert dut.function_done.value == (idle and not owes)
     await tick(dut)
-    assert dut.done.value == (idle and not owes)
+    assert dut.function_done.value == (idle and not owes)
     await tick(dut)
     await end(dut, late=not idle)
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+@cocotb.parametrize(resets=[False, True])
+async def what_is_no_master_any_more_is_cleared(dut, resets):
+    """As by a reset, and once; the block hears nothing unless it asks, even in the middle."""
+    await begin(dut)
+    await cycles(dut, 20)
+    await end(dut, late=0)
+    dut.idle.value, dut.owes.value, begun = 0, 1, 0
+    dut.function_master.value = 0
+    for k in range(40):
+        await cycles(dut, 1)
+        begun += int(dut.begins.value)
+        assert dut.stop.value == (k > 0)
+        if k == 10:
+            assert not dut.clear.value
+            dut.idle.value = 1
+            dut.function_in_process.value = resets
+        if k == 20:
+            assert dut.clear.value
+            dut.owes.value = 0
+        assert not dut.function_done.value or (resets and k > 20)
+    assert begun == 1
+    assert not dut.clear.value
+    assert dut.function_done.value == resets
+    dut.function_in_process.value = 0
+    dut.function_master.value = 1
+    await cycles(dut, 6)
+    assert not dut.stop.value
+    assert not dut.function_done.value
 
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
@@ -90,5 +121,5 @@ async def once_more(dut):
     for _ in range(2):
         await cycles(dut, 20)
         await end(dut, late=0)
-        dut.in_process.value = 1
+        dut.function_in_process.value = 1
         await cycles(dut, 1)

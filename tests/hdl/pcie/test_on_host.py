@@ -187,15 +187,15 @@ async def stopped_in_the_middle(dut, by):
         before = card.counts()
         await card.cycles(300)
         if by == "host":
-            assert dut.done.value
-            dut.master.value = 0
+            assert dut.function_done.value
+            dut.function_master.value = 0
         stop.value = 0
         if by == "host":
             await card.cycles(100)
-            assert not dut.done.value
+            assert not dut.function_done.value
             after = card.counts()
             assert (after["reads"], after["writes"]) == (before["reads"], before["writes"])
-            dut.master.value = 1
+            dut.function_master.value = 1
     await card.come(sum(size for _, size in card.asked))
     for _ in range(3000):
         if dut.idle.value and not dut.owes.value:
