@@ -19,6 +19,7 @@ from hdl.gather.work_control import WorkControl
 from hdl.pcie.axis import PcieStreamSignature, cc_user, cq_user, rc_user, rq_user
 from hdl.pcie.completer import Completer
 from hdl.pcie.descriptors import Cause
+from hdl.pcie.function_reset import FUNCTION, FunctionReset
 from hdl.pcie.interrupt_sender import BLOCK_VECTORS, InterruptSender, InterruptSenderParams
 from hdl.pcie.read_requester import ReadRequester
 from hdl.pcie.request_merger import RequestMerger
@@ -40,9 +41,10 @@ class GatherEngine(Component):
     ``pcie_rq_seq_num0`` and ``1``; what is written is less than any largest payload. The ports
     ``msix`` are those of an :class:`hdl.pcie.interrupt_sender.InterruptSender`.
 
-    ``function_reset``, ``cfg_flr_in_process`` of the function, forgets all work requests and gives
-    up what they have under way; ``reset_done``, for ``cfg_flr_done``, is high for a cycle when
-    nothing of them is left, and the engine can be used as before.
+    ``function`` is what the block says of its function (:data:`hdl.pcie.function_reset.FUNCTION`).
+    Its reset, or that it is no master of the bus any more, forgets all work requests and gives up
+    what they have under way; ``done`` says that nothing of them is left. What is submitted before
+    the host has made the function a master again is forgotten, too; then all is as before.
 
     Work requests are carried out one at a time. Throughput: an idx, a read and a beat of rows a
     cycle. Latency: :attr:`request_latency` from an idx to its first read on ``rq``,
@@ -78,8 +80,7 @@ class GatherEngine(Component):
                 "msix_send": Out(1),
                 "msix_sent": In(1),
                 "msix_failed": In(1),
-                "function_reset": In(1),
-                "reset_done": Out(1),
+                "function": In(FUNCTION),
                 **{name: Out(end) for name, end in params.ends.items()},
             },
         )
@@ -90,6 +91,7 @@ class GatherEngine(Component):
         m.submodules.registers = registers = RegisterBlock(self.registers)
         m.submodules.completer = completer = Completer(params.completer)
         m.submodules.requester = Requester(params.requester)
+        m.submodules.reset = FunctionReset()
         m.submodules.output = RowOutput(params)
         m.submodules.control = control = WorkControl(params)
         add_with_reset(m, "fetcher", RowFetcher(params), control.halt)
@@ -98,6 +100,7 @@ class GatherEngine(Component):
         connect(m, completer.cc, flipped(self.cc))
         connect(m, completer.axil, registers.axil)
         self.reach_host(m)
+        self.obey_reset(m)
         self.move_rows(m)
         self.interrupt(m)
         self.settle(m, registers)
@@ -118,17 +121,27 @@ class GatherEngine(Component):
         connect(m, control.writes, requester.writes)
         connect(m, control.data, requester.data)
         m.d.comb += [
-            control.sent.eq(requester.sent.valid),
             control.visible.eq(requester.visible.valid),
             control.failure.eq(Mux(beats.valid & beats.ready, beats.payload.cause, Cause.NONE)),
             control.idle.eq(requester.idle & ~self.read_card(m)),
-            control.writes_owe.eq(requester.writes_owe),
-            requester.clear_writes.eq(control.clear_writes),
-            requester.stop.eq(control.halt),
+            requester.stop.eq(control.halt | parts.reset.stop),
             requester.forget.eq(control.halt),
             requester.numbers.eq(self.numbers),
             requester.limits.read.eq(fetcher.read_limit),
             requester.credits.eq(self.credits),
+        ]
+
+    def obey_reset(self, m: Module) -> None:
+        """Let a reset of the function end all work requests, and wait for that."""
+        parts = m.submodules
+        reset, requester, control = parts.reset, parts.requester, parts.control
+        connect(m, flipped(self.function), reset.function)
+        m.d.comb += [
+            control.reset.eq(reset.stop),
+            control.cleared.eq(reset.clear),
+            requester.clear_writes.eq(reset.clear),
+            reset.idle.eq(requester.idle),
+            reset.owes.eq(requester.writes_owe | ~control.empty),
         ]
 
     def read_card(self, m: Module) -> Value:
@@ -181,11 +194,12 @@ class GatherEngine(Component):
 
     def interrupt(self, m: Module) -> None:
         """Ask for an interrupt with each completion."""
-        sender = InterruptSender(InterruptSenderParams())
-        add_with_reset(m, "interrupts", sender, self.function_reset)
+        m.submodules.interrupts = sender = InterruptSender(InterruptSenderParams())
+        stop = m.submodules.reset.stop
         m.d.comb += [
             sender.asks.eq(m.submodules.control.told),
-            sender.enable.eq(self.msix_enable),
+            sender.enable.eq(self.msix_enable & ~stop),
+            sender.clear.eq(stop),
             self.msix_vector.eq(sender.vector),
             self.msix_send.eq(sender.send),
             sender.sent.eq(self.msix_sent),
@@ -207,11 +221,10 @@ class GatherEngine(Component):
             control.work.valid.eq(given.submit),
             parts.fetcher.most.eq(given.most_reads),
             control.stop.eq(given.stop),
-            control.reset.eq(self.function_reset),
-            self.reset_done.eq(control.reset_done),
             timer.limit.eq(given.memory_timeout),
             parts.requester.share.eq(given.share),
             parts.requester.tick.eq(timer.tick),
+            parts.reset.tick.eq(timer.tick),
             parts.completer.tick.eq(timer.tick),
             status.stream_silent.eq(parts.output.silent),
             status.busy.eq(control.busy),
@@ -224,8 +237,11 @@ class GatherEngine(Component):
             *(status[name].eq(value) for name, value in constants(self.params).items()),
         ]
         with m.If(given.submit):
-            m.d.sync += [status.refused.eq(~control.work.ready), status.was_reset.eq(0)]
-        with m.If(self.function_reset):
+            m.d.sync += [
+                status.refused.eq(~control.work.ready),
+                status.was_reset.eq(status.was_reset & parts.reset.stop),
+            ]
+        with m.If(parts.reset.begins | control.forgotten):
             m.d.sync += status.was_reset.eq(1)
 
     def report(self, m: Module, registers: RegisterBlock, completer: Completer) -> None:

@@ -60,7 +60,7 @@ CONTROL_REGISTERS = (
             ro("queue_full", 1, "tells that the queue takes no work request now"),
             ro("refused", 1, "tells that the last submit failed, as the queue was full"),
             ro("stopping", 1, "tells that work requests are being stopped: submit none"),
-            ro("was_reset", 1, "tells that the function was reset since the last submit"),
+            ro("was_reset", 1, "tells that work was forgotten: a reset, or no bus master"),
             ro("reads_owed", 1, "tells that the host has still to answer reads"),
             ro("stream_silent", 1, "tells that the stream's consumer did not take rows in time"),
             ro("registers_silent", 1, "tells that a register has not answered the completer"),

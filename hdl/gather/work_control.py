@@ -33,10 +33,10 @@ class WorkControl(Component):
 
     ``stop``, for a cycle, ends all requests that have been taken, and the host is told of each;
     ``stopping`` shows it. The one that runs has ``halt`` high until what it had begun is given up,
-    as ``idle`` says, and ``written``. While the function is in ``reset`` all end in this way, too,
-    but nothing is sent to the host: each is ``forgotten`` for a cycle. ``clear_writes`` forgets
-    what it owes of completions that have been ``sent``; ``reset_done`` is high for a cycle when all
-    is quiet.
+    as ``idle`` says, and ``written``. All that are there while the function is in ``reset`` end in
+    this way, too, but nothing is sent to the host: each is ``forgotten`` for a cycle; one whose
+    completion was on its way is, when that has been ``cleared`` (both are of a
+    :class:`hdl.pcie.function_reset.FunctionReset`). ``empty``: no request is there.
     """
 
     def __init__(self, params: GatherEngineParams) -> None:
@@ -58,7 +58,6 @@ class WorkControl(Component):
                 "write_failed": In(1),
                 "writes": Out(stream.Signature(writes.cutter.request)),
                 "data": Out(stream.Signature(params.data_bits)),
-                "sent": In(1),
                 "visible": In(1),
                 "told": Out(1),
                 "stop": In(1),
@@ -66,10 +65,9 @@ class WorkControl(Component):
                 "halt": Out(1),
                 "idle": In(1),
                 "reset": In(1),
+                "cleared": In(1),
                 "forgotten": Out(1),
-                "clear_writes": Out(1),
-                "writes_owe": In(1),
-                "reset_done": Out(1),
+                "empty": Out(1),
             },
         )
 
@@ -81,6 +79,7 @@ class WorkControl(Component):
         m.submodules.judge = judge = WorkJudge(self.params)
         work = Signal(WORK, reset_less=True)
         stopped = Signal()  # the request that is carried out
+        forgets = Signal()  # requests: the host that has made them is not to be told
         m.d.comb += [
             queue.i.payload.eq(self.work.payload),
             queue.i.valid.eq(self.work.valid),
@@ -88,17 +87,31 @@ class WorkControl(Component):
             judge.work.eq(work),
         ]
         self.lay_out(m, work)
-        fsm = self.step(m, queue, work, judge, stopped)
-        m.d.comb += self.busy.eq(~fsm.ongoing("IDLE"))
-        self.empty(m, fsm.ongoing("IDLE"), queue.o.valid)
+        fsm = self.step(m, queue, work, judge, stopped, forgets)
+        m.d.comb += [
+            self.busy.eq(~fsm.ongoing("IDLE")),
+            self.empty.eq(fsm.ongoing("IDLE") & ~queue.o.valid),
+        ]
+        with m.If(self.stop | self.reset):
+            m.d.sync += [self.stopping.eq(1), forgets.eq(forgets | self.reset)]
+        with m.Elif(self.empty):
+            m.d.sync += [self.stopping.eq(0), forgets.eq(0)]
         self.tell(m, work, judge, stopped, fsm.ongoing("JUDGE"))
         return m
 
-    def step(self, m: Module, queue: Fifo, work: Any, judge: WorkJudge, stopped: Signal) -> Any:
+    def step(
+        self,
+        m: Module,
+        queue: Fifo,
+        work: Any,
+        judge: WorkJudge,
+        stopped: Signal,
+        forgets: Signal,
+    ) -> Any:
         """Carry out a request from step to step; return what tells where it is."""
         judged = Signal(range(WorkJudge.latency + 1))
-        empty, gone = Signal(), Signal()
-        m.d.sync += [empty.eq(~work.count.any()), gone.eq(gone | self.sent)]
+        no_idxs = Signal()
+        m.d.sync += no_idxs.eq(~work.count.any())
         with m.FSM() as fsm:
             with m.State("IDLE"):
                 m.d.comb += queue.o.ready.eq(1)
@@ -109,7 +122,7 @@ class WorkControl(Component):
                 m.d.sync += judged.eq(judged + 1)
                 with m.If(judged == WorkJudge.latency):
                     m.next = "BEGIN"
-                    with m.If(judge.illegal | empty):
+                    with m.If(judge.illegal | no_idxs):
                         m.next = "TELL"
             with m.State("BEGIN"):
                 m.d.comb += [
@@ -134,11 +147,10 @@ class WorkControl(Component):
                 m.next = "TELL"
             with m.State("TELL"):
                 m.d.comb += [
-                    self.writes.valid.eq(~self.forgotten),
-                    self.forgotten.eq(self.reset),
+                    self.writes.valid.eq(~forgets),
+                    self.forgotten.eq(forgets),
                 ]
-                m.d.sync += gone.eq(0)
-                with m.If(self.forgotten):
+                with m.If(forgets):
                     m.next = "IDLE"
                 with m.Elif(self.writes.ready):
                     m.next = "GIVE"
@@ -150,26 +162,10 @@ class WorkControl(Component):
                 with m.If(self.visible):
                     m.d.comb += self.told.eq(1)
                     m.next = "IDLE"
-                with m.Elif(self.reset & gone):
+                with m.Elif(self.cleared):
                     m.d.comb += self.forgotten.eq(1)
                     m.next = "IDLE"
         return fsm
-
-    def empty(self, m: Module, idle: Value, waits: Value) -> None:
-        """Let requests be stopped until none is left, and say when a reset has ended them all."""
-        quiet, done = Signal(), Signal()
-        m.d.comb += [
-            self.clear_writes.eq(self.reset & idle),
-            quiet.eq(idle & ~waits & ~self.writes_owe),
-        ]
-        m.d.sync += [
-            done.eq(self.reset & (quiet | done)),
-            self.reset_done.eq(quiet & ~done & self.reset),
-        ]
-        with m.If(self.stop | self.reset):
-            m.d.sync += self.stopping.eq(1)
-        with m.Elif(idle & ~waits):
-            m.d.sync += self.stopping.eq(0)
 
     def lay_out(self, m: Module, work: Any) -> None:
         """Give the parts what they need of the request."""

@@ -52,6 +52,9 @@ class CagesBoard(Board):
             for number, name in enumerate(self.streams):
                 self.take(m, mac, number, getattr(core, f"s_{name}")[k])
         connect_bus(m, self.link.registers[0], core.s_axil)
+        if isinstance(self.link, PcieStreams):
+            function = self.link.function
+            m.d.comb += function.done.eq(function.in_process)  # a switch sends the host nothing
         self.connect_memory(m, core)
         self.add_status(m, macs)
         return m

@@ -48,6 +48,7 @@ class GatherBoard(Board):
             connect(m, getattr(link, name), getattr(core, name))
         for name in ("rq", "cc"):
             connect(m, getattr(core, name), getattr(link, name))
+        connect(m, link.function, core.function)
         m.d.comb += [core.limit.eq(link.limits.read)]
         for name in ("credits", "numbers", *(n for n in link.signature.members if "msix" in n)):
             inside, outside = getattr(core, name), getattr(link, name)

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.bus_watch import BusTimer, BusTimerParams
 from hdl.pcie.completer import Completer
 from hdl.pcie.completer_params import CompleterParams
+from hdl.pcie.function_reset import FUNCTION
 from hdl.pcie.interrupt_sender import BLOCK_VECTORS, InterruptSender, InterruptSenderParams
 from hdl.pcie.requester import LIMITS
 from hdl.pcie.write_fence import NUMBERS
@@ -19,7 +20,9 @@ from hdl.u280.pcie_block_ip import (
     BLOCK,
     DATA_BITS,
     FUNCTIONS,
+    MASTER,
     READY_BITS,
+    STATUS_BITS,
     STREAMS,
     TIED,
     TO_BLOCK,
@@ -35,8 +38,10 @@ class PcieBlock(Link):
     """Gives the block's streams RQ, RC, CQ and CC as they are, its words, and its interrupts.
 
     ``limits``, ``credits`` and ``numbers`` are those of a
-    :class:`hdl.pcie.requester.Requester`, the ports ``msix`` those of an
-    :class:`hdl.pcie.interrupt_sender.InterruptSender`.
+    :class:`hdl.pcie.requester.Requester`, ``function`` of a
+    :class:`hdl.pcie.function_reset.FunctionReset`, the ports ``msix`` those of an
+    :class:`hdl.pcie.interrupt_sender.InterruptSender`. The host can reset the function, and waits
+    for ``function.done``.
     """
 
     vendor_ips = (BLOCK,)
@@ -54,11 +59,12 @@ class PcieBlock(Link):
             "msix_sent": Out(1),
             "msix_failed": Out(1),
         }
-        super().__init__(params, streams | WORDS | msix)
+        super().__init__(params, streams | WORDS | msix | {"function": Out(FUNCTION)})
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        enabled = Signal(FUNCTIONS)
+        enabled, in_process, done = Signal(FUNCTIONS), Signal(FUNCTIONS), Signal(FUNCTIONS)
+        status, function = Signal(STATUS_BITS), self.function
         m.submodules.ip = BLOCK.place(
             **self.place_reference(m),
             **self.lanes(),
@@ -71,6 +77,9 @@ class PcieBlock(Link):
             cfg_max_payload=self.limits.payload,
             **{f"pcie_rq_seq_num{k}": said.number for k, said in enumerate(self.numbers)},
             **{f"pcie_rq_seq_num_vld{k}": said.valid for k, said in enumerate(self.numbers)},
+            cfg_flr_in_process=in_process,
+            cfg_flr_done=done,
+            cfg_function_status=status,
             cfg_interrupt_msi_int=self.msix_vector,
             cfg_interrupt_msix_int=self.msix_send,
             cfg_interrupt_msi_sent=self.msix_sent,
@@ -78,7 +87,12 @@ class PcieBlock(Link):
             cfg_interrupt_msix_enable=enabled,
             **{name: Const(value, bits) for name, (bits, value) in TIED.items()},
         )
-        m.d.comb += self.msix_enable.eq(enabled[0])
+        m.d.comb += [
+            self.msix_enable.eq(enabled[0]),
+            function.in_process.eq(in_process[0]),
+            function.master.eq(status[MASTER]),
+            done.eq(function.done),
+        ]
         return m
 
     def stream_wires(self, m: Module) -> dict[str, Any]:
@@ -98,15 +112,17 @@ class PcieStreams(RegisterLink):
     """Offers registers (:class:`RegisterLink`), and RQ and RC of the block for a requester.
 
     Registers lie behind BAR 0, interrupts are MSI-X vector 0. ``limits``, ``credits`` and
-    ``numbers`` are those of a :class:`hdl.pcie.requester.Requester`; a design without one lets
-    ``rq`` be silent.
+    ``numbers`` are those of a :class:`hdl.pcie.requester.Requester`, ``function`` of a
+    :class:`hdl.pcie.function_reset.FunctionReset`; a design without a requester lets ``rq`` be
+    silent, and a reset be done at once. A reset forgets an interrupt that has not been sent.
     """
 
     domains = ("sync",)
     clock = f"block/{PcieBlock.clock}"
 
     def __init__(self, params: PcieParams) -> None:
-        super().__init__(params, {"rq": In(STREAMS["rq"]), "rc": Out(STREAMS["rc"]), **WORDS})
+        streams = {"rq": In(STREAMS["rq"]), "rc": Out(STREAMS["rc"])}
+        super().__init__(params, streams | WORDS | {"function": Out(FUNCTION)})
         self.vendor_ips = (*PcieBlock.vendor_ips, self.decoder)
 
     def elaborate(self, platform) -> Module:
@@ -122,6 +138,7 @@ class PcieStreams(RegisterLink):
         ]
         connect(m, flipped(self.rq), block.rq)
         connect(m, block.rc, flipped(self.rc))
+        connect(m, block.function, flipped(self.function))
         self.answer(m, block)
         self.interrupt(m, block)
         return m
@@ -142,12 +159,13 @@ class PcieStreams(RegisterLink):
     def interrupt(self, m: Module, block: PcieBlock) -> None:
         """Send an interrupt for each request of the core's."""
         m.submodules.interrupts = sender = InterruptSender(InterruptSenderParams())
-        before = Signal()
+        before, function = Signal(), block.function
         m.d.sync += before.eq(self.irq)
         m.d.comb += [
             sender.asks.eq(self.irq & ~before),
-            self.irq_ack.eq(sender.sent),
-            sender.enable.eq(block.msix_enable),
+            self.irq_ack.eq(sender.sent | sender.clear),
+            sender.enable.eq(block.msix_enable & function.master),
+            sender.clear.eq(function.in_process),
             block.msix_vector.eq(sender.vector),
             block.msix_send.eq(sender.send),
             sender.sent.eq(block.msix_sent),

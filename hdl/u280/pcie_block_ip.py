@@ -13,6 +13,8 @@ DATA_BITS = 512
 BAR_MEGABYTES = 1  #: of BAR 0, where registers are
 BAR_BITS = 20 + exact_log2(BAR_MEGABYTES)
 FUNCTIONS = 4  #: that the block tells of, of which the first is ours
+STATUS_BITS = 16  #: of what the block says of all functions
+MASTER = 2  #: the bit of them by which the host lets our function send requests
 READY_BITS = 4  #: of ``tready`` of RQ and CC, each of which says the same
 
 #: Maps the block's streams to their signatures, as they are at the user's end.
@@ -41,7 +43,6 @@ TIED = {
     "cfg_power_state_change_ack": (1, 1),
     "cfg_err_cor_in": (1, 0),
     "cfg_err_uncor_in": (1, 0),
-    "cfg_flr_done": (FUNCTIONS, 0),  # the function has no reset of its own
     "cfg_vf_flr_func_num": (8, 0),
     "cfg_vf_flr_done": (1, 0),
     "cfg_link_training_enable": (1, 1),
@@ -105,6 +106,7 @@ BLOCK = VendorIp(
         ("AXISTEN_IF_EXT_512_CC_STRADDLE", "false"),
         ("axisten_if_enable_client_tag", "true"),
         ("extended_tag_field", "true"),
+        ("PF0_DEV_CAP_FUNCTION_LEVEL_RESET_CAPABLE", "true"),
         ("pf0_dev_cap_max_payload", "1024_bytes"),
         ("PF0_DEVICE_ID", BRIDGE_ID),
         # By default the card says that it is a serial port.
@@ -147,6 +149,9 @@ BLOCK = VendorIp(
         port("cfg_max_payload", "output", 2),
         *(port(f"pcie_rq_seq_num{k}", "output", 6) for k in range(2)),
         *(port(f"pcie_rq_seq_num_vld{k}", "output") for k in range(2)),
+        port("cfg_flr_in_process", "output", FUNCTIONS),
+        port("cfg_flr_done", "input", FUNCTIONS),
+        port("cfg_function_status", "output", STATUS_BITS),
         port("cfg_interrupt_msi_int", "input", BLOCK_VECTORS),
         port("cfg_interrupt_msix_int", "input"),
         port("cfg_interrupt_msi_sent", "output"),

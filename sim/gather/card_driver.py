@@ -44,7 +44,8 @@ class CardDriver:
         dut.credits.value = MOST_CREDITS
         dut.msix_enable.value = 1
         dut.msix_sent.value = dut.msix_failed.value = 0
-        dut.settings.value = dut.access.value = dut.function_reset.value = 0
+        dut.settings.value = dut.access.value = 0
+        dut.function_in_process.value = dut.function_master.value = 0
         self.model = HostModel(
             dut,
             *("rq", "rc", "cq", "cc"),
@@ -68,6 +69,7 @@ class CardDriver:
         """Let the host find the card; sizes are codes of the largest: 128 bytes << code."""
         self.dut.limit.value = read_size
         found = await self.model.begin(read_size, payload)
+        self.dut.function_master.value = 1
         self.registers = RegisterDriver(
             self.dut, BarMaster(found.bar_window[BAR]), engine_registers(self.engine)
         )

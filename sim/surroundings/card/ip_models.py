@@ -335,7 +335,7 @@ BLOCK_TIED = [
         (0, 1, "cfg_pm_aspm_tx_l0s_entry_disable cfg_interrupt_msi_tph_present"),
         (0, 2, "cfg_interrupt_msi_tph_type cfg_interrupt_msix_vec_pending"),
         (0, 3, "cfg_msg_transmit_type cfg_fc_sel cfg_interrupt_msi_attr"),
-        (0, 4, "cfg_mgmt_byte_enable cfg_flr_done cfg_interrupt_int cfg_interrupt_pending"),
+        (0, 4, "cfg_mgmt_byte_enable cfg_interrupt_int cfg_interrupt_pending"),
         (0, 5, "cfg_ds_device_number"),
         (0, 8, "cfg_mgmt_function_number cfg_vf_flr_func_num cfg_ds_port_number"),
         (0, 8, "cfg_ds_bus_number cfg_interrupt_msi_function_number cfg_interrupt_msi_tph_st_tag"),
@@ -394,8 +394,11 @@ def block(ip: VendorIp) -> str:
                 ("pcie_tfc_nph_av", 4),
                 ("cfg_max_payload", 2),
                 ("cfg_max_read_req", 3),
+                ("cfg_function_status", 16),
+                ("cfg_flr_in_process", 4),
             )
         ),
+        IpPort(name="cfg_flr_done", output=False, bits=4, host=True),
     ]
     wrong = " || ".join(f"{port.name} != {value}" for port, value in BLOCK_TIED)
     check = f"""  always @(posedge user_clk)

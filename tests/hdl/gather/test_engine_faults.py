@@ -224,6 +224,19 @@ async def stop_under_traffic(dut, stalls):
     await bench.gather(*many_rows(bench, 1))
 
 
+async def reset(dut):
+    """Reset the function as a host does: the engine says when that has been done."""
+    dut.function_in_process.value = 1
+    for _ in range(1500):
+        await RisingEdge(dut.clk)
+        if dut.function_done.value:
+            break
+    assert dut.function_done.value
+    dut.function_in_process.value = dut.function_master.value = 0
+    await ClockCycles(dut.clk, 200)
+    assert not dut.function_done.value
+
+
 @cocotb.test(timeout_time=1000, timeout_unit="us")
 async def the_function_is_reset_under_traffic(dut):
     """Nothing is written to the host any more; all requests are forgotten, new ones as always."""
@@ -234,35 +247,55 @@ async def the_function_is_reset_under_traffic(dut):
     for wait in [0, 80, 200, random.randrange(300), random.randrange(1500)]:
         before = np.frombuffer(await card.device(0, DEVICE_BYTES), np.uint8)
         asked = many_rows(bench, 2)
-        ended = [await card.submit(request) for request in asked]
+        for request in asked:
+            await card.submit(request)
         await ClockCycles(dut.clk, wait)
         host, interrupts = card.host(), card.interrupts
-        dut.function_reset.value = 1
-        ended, done = [], Event()
-
-        async def wait_for_end(ended=ended, done=done):
-            while not done.is_set():
-                await RisingEdge(dut.clk)
-                if dut.reset_done.value:
-                    ended.append(True)
-
-        cocotb.start_soon(wait_for_end())
-        await ClockCycles(dut.clk, 1500)
-        dut.function_reset.value = 0
-        await ClockCycles(dut.clk, 200)
-        done.set()
-        assert len(ended) == 1
+        await reset(dut)
         gone = not np.array_equal(host, card.host())  # a completion that was on its way
         assert card.interrupts - interrupts <= gone
         assert await card.registers.read("was_reset")
         assert not await card.registers.read("busy")
         forgotten += len(asked)
         await ended_early(bench, before, asked)
+        dut.function_master.value = 1
         await bench.gather(*many_rows(bench, 2))
         assert not await card.registers.read("was_reset")
     found = await card.counters()
     assert forgotten - 2 <= found["work_forgotten"] <= forgotten
     assert found["work_requests"] + found["work_forgotten"] == 4 * 5
+
+
+@cocotb.test(timeout_time=1000, timeout_unit="us")
+@cocotb.parametrize(resets=[False, True])
+async def nothing_is_sent_by_what_is_no_master(dut, resets):
+    """After a reset, or when the host lets the function send no more, until it lets it again."""
+    bench = Bench(dut)
+    card = bench.card
+    await bench.begin()
+    for wait in [200, random.randrange(1500)]:
+        for request in many_rows(bench, 2):
+            await card.submit(request)
+        await ClockCycles(dut.clk, wait)
+        dut.function_master.value = 0
+        if resets:
+            await reset(dut)
+        await ClockCycles(dut.clk, 1500)
+        assert not await card.registers.read("busy")
+        assert await card.registers.read("was_reset")
+        (late,) = many_rows(bench, 1)
+        before = await card.counters()
+        await card.submit(late)
+        for _ in range(500):
+            await RisingEdge(dut.clk)
+            assert not dut.rq_tvalid.value
+            assert not dut.msix_send.value
+        after = await card.counters()
+        assert after["reads"] == before["reads"]
+        assert after["work_forgotten"] == before["work_forgotten"] + 1
+        dut.function_master.value = 1
+        await bench.gather(*many_rows(bench, 2))
+        assert not await card.registers.read("was_reset")
 
 
 @cocotb.test(timeout_time=1000, timeout_unit="us")

@@ -36,8 +36,9 @@ def test_wires(tmp_path):
                 name: f"pcie.{name}"
                 for name in ("credits", "numbers", "msix_enable", "msix_sent", "msix_failed")
             },
+            **{name: f"pcie.{name}" for name in ("function_in_process", "function_master")},
         },
-        pcie={name: f"core.{name}" for name in ("msix_vector", "msix_send")},
+        pcie={name: f"core.{name}" for name in ("msix_vector", "msix_send", "function_done")},
     )
     table.bus("core.rq", "pcie.rq")
     table.bus("core.cc", "pcie.cc")

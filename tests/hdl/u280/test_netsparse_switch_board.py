@@ -28,6 +28,7 @@ def test_wires(tmp_path):
     table = board_table(NetSparseSwitchBoard(replace(TOR, ports=2, pipes=1)), ways)
     table.bus("pcie.rq", "nobody")
     table.bus("pcie.rc", "nobody")
+    table.wire(pcie={"function_done": "pcie.function_in_process"})
     table.wire(board_status={"request": 0})
     table.check(tmp_path)
 

@@ -16,6 +16,7 @@ def test_wires_of_the_bare_block(tmp_path):
             "pci_exp_rxn": "pins.rx_n",
             "cfg_interrupt_msi_int": "pins.msix_vector",
             "cfg_interrupt_msix_int": "pins.msix_send",
+            "cfg_flr_done": "pins.function_done",
             **{name: value for name, (_, value) in TIED.items()},
         },
         pins={
@@ -32,6 +33,8 @@ def test_wires_of_the_bare_block(tmp_path):
             "msix_enable": "ip.cfg_interrupt_msix_enable",
             "msix_sent": "ip.cfg_interrupt_msi_sent",
             "msix_failed": "ip.cfg_interrupt_msi_fail",
+            "function_in_process": "ip.cfg_flr_in_process",
+            "function_master": "ip.cfg_function_status >> 2",
         },
     )
     table.bus("pins.rq", "ip.s_axis_rq")
@@ -52,14 +55,17 @@ def test_wires_of_streams_beside_registers(tmp_path):
             **{name: f"pins.{name}" for name in pins},
             "msix_vector": "interrupts.vector",
             "msix_send": "interrupts.send",
+            "function_done": "pins.function_done",
         },
         pins={
             **{name: f"block.{name}" for name in shown},
-            "irq_ack": "block.msix_sent",
+            **{f"function_{name}": f"block.function_{name}" for name in ("in_process", "master")},
+            "irq_ack": "block.msix_sent | block.function_in_process",
         },
         interrupts={
             "asks": f"pins.irq & ~{table.later('pins.irq')}",
-            "enable": "block.msix_enable",
+            "enable": "block.msix_enable & block.function_master",
+            "clear": "block.function_in_process",
             "sent": "block.msix_sent",
             "failed": "block.msix_failed",
         },

@@ -72,3 +72,31 @@ async def the_host_finds_the_card_and_rows_come(dut):
     assert not len(different), f"HBM differs from byte {different[0]:#x} on"
     assert card.pcie.messages == len(asked)
     assert not int(card.hbm.lateral.value)
+
+
+@cocotb.test(timeout_time=150, timeout_unit="us")
+async def the_host_resets_the_function_in_the_middle(dut):
+    """By its control register: the request is forgotten, and the next is carried out exactly."""
+    host = bytearray(np.random.default_rng(3).bytes(HOST_BYTES))
+    lost, asked = requests(host)
+    card = CardGather(dut.card_0, ENGINE, bytes(host))
+    await switch_on(dut, card)
+    before = card.pcie.messages
+    await card.submit(lost)
+    while not await card.registers.read("busy"):
+        pass
+    await card.pcie.reset(timeout_us=10)
+    assert await card.registers.read("was_reset")
+    assert not await card.registers.read("busy")
+    assert card.pcie.messages == before
+    place = lost.completion_address
+    assert not any(card.memory.mem[place : place + COMPLETION_BYTES])
+    await card.submit(asked)
+    told = await card.completed(asked)
+    wanted = np.zeros(DEVICE_BYTES, np.uint8)
+    golden = carry_out(card.host(), wanted, asked, ENGINE.idx_bits)
+    assert (int(told["outcome"].value), told["tag"]) == (golden.outcome, asked.tag)
+    await card.pcie.interrupt(before, 5)
+    start, end = asked.destination, asked.destination + asked.count * asked.table.row_bytes
+    assert await card.device(start, end - start) == wanted[start:end].tobytes()
+    assert (await card.counters())["work_forgotten"] == 1
