@@ -55,7 +55,7 @@ def host_ports(params: SnicParams) -> dict[str, Any]:
         bits = params.rig.address_bits
         return {"m_axi_host": Out(Axi4Signature(address_bits=bits, data_bits=8 * BEAT_BYTES))}
     ports = PcieWay(params.host).signature.members
-    return {name: ports[name] for name in BLOCK_PORTS}
+    return {name: ports[name] for name in (*BLOCK_PORTS, "function")}
 
 
 class Snic(Component):
@@ -257,6 +257,7 @@ class Snic(Component):
         m.submodules.way = way = PcieWay(self.params.host)
         connect(m, way.rq, flipped(self.rq))
         connect(m, flipped(self.rc), way.rc)
+        connect(m, flipped(self.function), way.function)
         m.d.comb += [
             getattr(way, name).eq(getattr(self, name)) for name in ("limits", "credits", "numbers")
         ]

@@ -78,4 +78,5 @@ class SnicBoard(Board):
             return
         connect(m, core.rq, link.rq)
         connect(m, link.rc, core.rc)
+        connect(m, link.function, core.function)
         m.d.comb += [getattr(core, name).eq(getattr(link, name)) for name in WORDS]

@@ -87,10 +87,9 @@ class HostParams:
     def requester(self) -> RequesterParams:
         """Return the sizes of a requester of PCI Express, with as many reads under way."""
         tags = 1 << min(self.outstanding, MOST_TAGS).bit_length() - 1
-        user = max(1, self.unit_bits)
         return RequesterParams(
-            reads=ReadRequesterParams(tags=tags, user_bits=user),
-            writes=WriteRequesterParams(user_bits=user),
+            reads=ReadRequesterParams(tags=tags, user_bits=max(1, self.unit_bits)),
+            writes=WriteRequesterParams(user_bits=1),  # a writer knows the order
         )
 
     @property

@@ -1,16 +1,21 @@
 """Reads properties from host memory over PCI Express, for all units."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
+from hdl.common.packets import BEAT_BYTES
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from hdl.netsparse.host.params import EVENTS, HostParams
+from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
 from hdl.pcie.beat_packer import BeatPacker, BeatPackerParams
 from hdl.pcie.descriptors import Cause
 from hdl.pcie.read_requester import EVENTS as READS
+
+MOST_BEATS = MOST_PROPERTY_BYTES // BEAT_BYTES  #: of a property
 
 
 class PcieReader(Component):
@@ -19,8 +24,9 @@ class PcieReader(Component):
     To units it is what a :class:`hdl.netsparse.host.host_reader.HostReader` is. ``asks``,
     ``parts``, ``reads`` and ``owes`` are for a :class:`hdl.pcie.requester.Requester`, which cuts a
     property only where the host's largest read ends. A property of which a read fails has
-    ``failed``; other properties never notice, so ``bus`` is never broken. It is ``silent`` from the
-    first read on for which nothing came, until it is revived.
+    ``failed``; other properties never notice. ``bus`` is ``silent`` from the first read on for
+    which nothing came, until it is revived. From a ``reset`` on it is ``broken`` until it is
+    revived: what is asked then fails at once, when all that was asked before has ended.
 
     Throughput: a property a cycle, and a beat, or two cycles for a property whose end fills two
     beats. Latency: :attr:`request_latency` from a property to ``asks`` (one more if another unit
@@ -41,6 +47,7 @@ class PcieReader(Component):
                 "parts": In(stream.Signature(reads.beat)),
                 "reads": In(READS),
                 "owes": In(1),
+                "reset": In(1),
                 "watch": In(WATCH),
                 "bus": Out(BUS),
                 "events": Out(EVENTS),
@@ -65,21 +72,49 @@ class PcieReader(Component):
             self.asks.payload.address.eq(given.address),
             self.asks.payload.bytes.eq(given.bytes),
             self.asks.payload.user.eq(chosen.index),
-            self.asks.valid.eq(arbiter.o.valid),
-            arbiter.o.ready.eq(self.asks.ready),
+            self.asks.valid.eq(arbiter.o.valid & ~self.bus.broken),
         ]
         m.d.sync += [
-            self.events.property.eq(arbiter.o.valid & arbiter.o.ready),
+            self.events.property.eq(self.asks.valid & self.asks.ready),
             self.events.request.eq(self.reads.sent),
             self.bus.dropped.eq(self.reads.stranger),
         ]
-        with m.If(self.reads.abandoned):
+        with m.If(self.reads.abandoned & ~self.bus.broken):
             m.d.sync += self.bus.silent.eq(1)
         with m.Elif(self.watch.revive):
             m.d.sync += self.bus.silent.eq(0)
         m.d.comb += self.bus.owes.eq(self.owes)
         self.receive(m)
+        self.refuse(m, arbiter, given.bytes)
         return m
+
+    def refuse(self, m: Module, arbiter: StreamArbiter, size: Value) -> None:
+        """Let all beats of a property that is asked of a broken bus fail, in its turn."""
+        under_way = Signal(range(2 * self.params.requester.reads.tags))  # asked, not ended
+        asked, ended = Signal(), Signal()
+        beat = Signal(range(MOST_BEATS))  # of the property that is refused
+        refuses, final = Signal(), Signal()
+        packed, lowest = m.submodules.packer.beats, exact_log2(BEAT_BYTES)
+        m.d.comb += [
+            asked.eq(self.asks.valid & self.asks.ready),
+            ended.eq(packed.valid & packed.payload.last),
+            refuses.eq(self.bus.broken & arbiter.o.valid & (under_way == 0)),
+            final.eq(beat == (size - 1)[lowest : lowest + len(beat)]),
+            arbiter.o.ready.eq(Mux(self.bus.broken, refuses & final, self.asks.ready)),
+        ]
+        m.d.sync += under_way.eq(under_way + asked - ended)
+        with m.If(refuses):
+            m.d.sync += [
+                beat.eq(Mux(final, 0, beat + 1)),
+                self.beats.valid.eq(1),
+                self.beats.unit.eq(arbiter.o.payload.index),
+                self.beats.last.eq(final),
+                self.beats.failed.eq(1),
+            ]
+        with m.If(self.reset):
+            m.d.sync += self.bus.broken.eq(1)
+        with m.Elif(self.watch.revive & ~refuses):
+            m.d.sync += self.bus.broken.eq(0)
 
     def receive(self, m: Module) -> None:
         """Give parts to the unit that asked for them."""

@@ -9,6 +9,7 @@ from hdl.common.component import Component
 from hdl.netsparse.host.params import EVENTS, HostParams
 from hdl.netsparse.host.pcie_reader import PcieReader
 from hdl.netsparse.host.pcie_writer import PcieWriter
+from hdl.pcie.function_reset import FUNCTION, FunctionReset
 from hdl.pcie.requester import Requester
 
 #: Ports that a requester has to the block, of the same names here.
@@ -20,8 +21,14 @@ class PcieWay(Component):
 
     ``requests`` and ``beats`` are those of a :class:`PcieReader`, ``properties`` and ``done`` those
     of a :class:`PcieWriter`; ``rq``, ``rc``, ``limits``, ``credits`` and ``numbers`` of a
-    :class:`Requester`. Of ``read`` and ``write`` each, ``bus`` says how it is and ``events`` what
-    happens. A tick of ``watch`` is to come more rarely than the block gives a read up.
+    :class:`Requester`, ``function`` of a :class:`FunctionReset`. Of ``read`` and ``write`` each,
+    ``bus`` says how it is and ``events`` what happens. A tick of ``watch`` is to come more rarely
+    than the block gives a read up.
+
+    A reset of the function, or that it is no master of the bus any more, ends what is under way:
+    reads have ``failed``, but for one or two that have not been sent and go when the host has made
+    the function a master again; so have writes that are not known to be at the host. Both buses are
+    ``broken`` from then on until they are revived.
 
     Throughput: a property a cycle each way. Latency: :attr:`request_latency` from a unit's ask to
     RQ, :attr:`beat_latency` from a read's last completion to the unit.
@@ -43,6 +50,7 @@ class PcieWay(Component):
                 **{f"{way}_bus": Out(BUS) for way in ("read", "write")},
                 **{f"{way}_events": Out(EVENTS) for way in ("read", "write")},
                 **{name: block[name] for name in BLOCK_PORTS},
+                "function": In(FUNCTION),
             },
         )
 
@@ -79,4 +87,22 @@ class PcieWay(Component):
             self.read_events.eq(reader.events),
             self.write_events.eq(writer.events),
         ]
+        self.obey_reset(m)
         return m
+
+    def obey_reset(self, m: Module) -> None:
+        """Let a reset of the function end all that is under way, and wait for that."""
+        parts = m.submodules
+        requester, reader, writer = parts.requester, parts.reader, parts.writer
+        m.submodules.reset = reset = FunctionReset()
+        connect(m, flipped(self.function), reset.function)
+        m.d.comb += [
+            reset.tick.eq(self.watch.tick),
+            reset.idle.eq(requester.idle),
+            reset.owes.eq(requester.writes_owe | writer.pending),
+            requester.stop.eq(reset.stop),
+            requester.clear_writes.eq(reset.clear),
+            reader.reset.eq(reset.begins),
+            writer.reset.eq(reset.begins),
+            writer.cleared.eq(reset.clear),
+        ]

@@ -1,6 +1,6 @@
 """Writes properties to host memory over PCI Express, for all units."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -12,6 +12,7 @@ from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from hdl.netsparse.host.params import EVENTS, HostParams
 
 AHEAD = 16  #: beats of properties that wait for their packets
+WRITES = 128  #: properties whose end is awaited: twice as many as the block has packets of
 
 
 class PcieWriter(Component):
@@ -20,8 +21,11 @@ class PcieWriter(Component):
     To units it is what a :class:`hdl.netsparse.host.host_writer.HostWriter` is. ``writes``,
     ``data``, ``begun``, ``visible`` and ``owes`` are for a :class:`hdl.pcie.requester.Requester`.
     ``done`` comes when whatever the host is told later finds the property (``visible``). Nobody
-    answers a write, so none fails, and ``bus`` is never broken. It is ``silent`` from a time-out on
-    in which no write has got on, until it is revived.
+    answers a write, so none fails but by a ``reset``: while its writes are ``cleared``, those that
+    are not visible are lost and fail, and from its beginning on ``bus`` is ``broken`` until it is
+    revived: what is to be written fails at once, in its turn. ``pending``: a write is neither
+    visible nor lost. ``bus`` is ``silent`` from a time-out on in which no write has got on, until
+    it is revived.
 
     Throughput: a beat of a property a cycle. Latency: :attr:`request_latency` from a property's
     first beat to ``writes`` (one more if another unit was last), :attr:`done_latency` from
@@ -43,6 +47,9 @@ class PcieWriter(Component):
                 "begun": In(1),
                 "visible": In(writes.fence.told),
                 "owes": In(1),
+                "reset": In(1),
+                "cleared": In(1),
+                "pending": Out(1),
                 "watch": In(WATCH),
                 "bus": Out(BUS),
                 "events": Out(EVENTS),
@@ -68,28 +75,58 @@ class PcieWriter(Component):
         )
         connect(m, waiting.o, flipped(self.data))
         chosen, beat = arbiter.o.payload, Signal(body)
+        m.submodules.order = order = Fifo(
+            FifoParams(width=self.params.unit_bits + 1, depth=WRITES, style="distributed")
+        )
         first, moves = Signal(init=1), Signal()
+        refuses, refused = Signal(), Signal()  # the property
         m.d.comb += [
             beat.eq(chosen.payload),
+            refuses.eq(Mux(first, self.bus.broken, refused)),
             self.writes.payload.address.eq(beat.address),
             self.writes.payload.bytes.eq(beat.bytes),
-            self.writes.payload.user.eq(chosen.index),
-            self.writes.valid.eq(arbiter.o.valid & first & waiting.i.ready),
-            arbiter.o.ready.eq(waiting.i.ready & (self.writes.ready | ~first)),
+            self.writes.valid.eq(
+                arbiter.o.valid & first & ~refuses & waiting.i.ready & order.i.ready
+            ),
+            arbiter.o.ready.eq(
+                Mux(
+                    refuses,
+                    order.i.ready,
+                    waiting.i.ready & (~first | (self.writes.ready & order.i.ready)),
+                )
+            ),
             moves.eq(arbiter.o.valid & arbiter.o.ready),
             waiting.i.payload.eq(beat.data),
-            waiting.i.valid.eq(moves),
+            waiting.i.valid.eq(moves & ~refuses),
+            order.i.payload.eq(Cat(refuses, chosen.index)),
+            order.i.valid.eq(moves & Mux(refuses, beat.last, first)),
         ]
         with m.If(moves):
-            m.d.sync += first.eq(beat.last)
+            m.d.sync += [first.eq(beat.last), refused.eq(refuses)]
         m.d.sync += [
-            self.events.property.eq(moves & beat.last),
+            self.events.property.eq(moves & beat.last & ~refuses),
             self.events.request.eq(self.begun),
-            self.done.valid.eq(self.visible.valid),
-            self.done.unit.eq(self.visible.user),
         ]
-        self.look(m, arbiter.o.valid)
+        self.end(m, order)
+        self.look(m, arbiter.o.valid & ~refuses)
         return m
+
+    def end(self, m: Module, order: Fifo) -> None:
+        """Tell what has become of each property."""
+        refused, unit = order.o.payload[0], order.o.payload[1:]
+        m.d.comb += [
+            order.o.ready.eq(refused | self.cleared | self.visible.valid),
+            self.pending.eq(order.o.valid & ~refused),
+        ]
+        m.d.sync += [
+            self.done.valid.eq(order.o.valid & order.o.ready),
+            self.done.unit.eq(unit),
+            self.done.failed.eq(refused | self.cleared),
+        ]
+        with m.If(self.reset):
+            m.d.sync += self.bus.broken.eq(1)
+        with m.Elif(self.watch.revive):
+            m.d.sync += self.bus.broken.eq(0)
 
     def look(self, m: Module, waits: Signal) -> None:
         """Tell whether writes stand still."""

@@ -117,6 +117,7 @@ class Node(Component):
             snic.limits.payload.eq(self.host.payload[:2]),
             snic.credits.eq(host.credits),
             snic.numbers.eq(host.numbers),
+            snic.function.master.eq(1),
             host.index.eq(self.index),
             host.settings.eq(self.host),
             host.dump.eq(self.dump),

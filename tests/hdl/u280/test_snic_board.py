@@ -49,7 +49,11 @@ def test_wires_over_the_bare_block(tmp_path):
     table.bus("pcie.rc", "core.rc")
     table.wire(
         board_status={"request": "core.irq"},
-        core={name: f"pcie.{name}" for name in ("limits", "credits", "numbers")},
+        core={
+            name: f"pcie.{name}"
+            for name in ("limits", "credits", "numbers", "function_in_process", "function_master")
+        },
+        pcie={"function_done": "core.function_done"},
     )
     table.check(tmp_path)
 

@@ -13,6 +13,7 @@ from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.netsparse.host.params import EVENTS, HostParams
 from hdl.netsparse.host.pcie_way import PcieWay
+from hdl.pcie.function_reset import FUNCTION
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import Source, cycle, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
@@ -58,6 +59,7 @@ class WayBench(Component):
                 "properties": In(stream.Signature(host.property_beat)).array(host.units),
                 "done": Out(host.done),
                 "watch": In(WATCH),
+                "function": In(FUNCTION),
                 "deaf": In(1),  # the block takes no packet and tells no number
                 **{f"{way}_bus": Out(BUS) for way in ("read", "write")},
                 **{f"{way}_events": Out(EVENTS) for way in ("read", "write")},
@@ -80,6 +82,7 @@ class WayBench(Component):
             connect(m, flipped(self.requests[k]), way.requests[k])
             connect(m, flipped(self.properties[k]), way.properties[k])
         connect(m, memory.rc, way.rc)
+        connect(m, flipped(self.function), way.function)
         for name in ("tdata", "tkeep", "tlast", "tuser"):
             m.d.comb += getattr(memory.rq, name).eq(getattr(way.rq, name))
         m.d.comb += [
@@ -125,8 +128,9 @@ class Bench:
     def __init__(self, dut, stall=never, stalled=0, **settings):
         self.dut, self.params = dut, params_in_simulator(BenchParams)
         self.host = self.params.host
-        for name in ("watch", "deaf", "index", "dump"):
+        for name in ("watch", "deaf", "index", "dump", "function_in_process"):
             getattr(dut, name).value = 0
+        dut.function_master.value = 1
         settings = {"latency": 50, "stall": stalled, "seed": random.getrandbits(32)} | settings
         dut.settings.value = pack(
             self.params.memory.settings, pcie_host_settings(self.params.memory, **settings)
@@ -137,6 +141,7 @@ class Bench:
         self.memory = HostMemory(dut, self.params.memory)
         self.found = [[] for _ in units]  # of each unit: bytes, whether they have failed
         self.done = [0 for _ in units]
+        self.lost = [[] for _ in units]  # of each unit: numbers of its writes that have failed
         self.moments = {name: [] for name in ("asked", "answered", "beats", "done")}
         self.events = {f"{way}_{name}": 0 for way in ("read", "write") for name in EVENTS.members}
         cocotb.start_soon(self.watch())
@@ -157,7 +162,8 @@ class Bench:
                     parts[beat["unit"]] = b""
             done = unpack(self.host.done, int(dut.done.value))
             if done["valid"]:
-                assert not done["failed"]
+                if done["failed"]:
+                    self.lost[done["unit"]].append(self.done[done["unit"]])
                 self.moments["done"].append(cycle())
                 self.done[done["unit"]] += 1
             for way in ("read", "write"):
@@ -187,13 +193,16 @@ class Bench:
             await RisingEdge(self.dut.clk)
         raise AssertionError("it has not come")
 
-    async def tick(self):
-        """Let a time-out pass, while nothing moves."""
-        self.dut.watch.value = pack(WATCH, {"tick": 1, "revive": 0})
+    async def cycles(self, count):
+        for _ in range(count):
+            await RisingEdge(self.dut.clk)
+
+    async def say(self, name):
+        """Let a time-out pass while nothing moves (``tick``), or ``revive`` the buses."""
+        self.dut.watch.value = pack(WATCH, {"tick": 0, "revive": 0} | {name: 1})
         await RisingEdge(self.dut.clk)
         self.dut.watch.value = 0
-        for _ in range(5):
-            await RisingEdge(self.dut.clk)
+        await self.cycles(5)
 
     def bus(self, way):
         return unpack(BUS, int(getattr(self.dut, f"{way}_bus").value))
@@ -239,6 +248,7 @@ async def every_unit_has_its_bytes(dut, stall, settings):
         lambda: all(len(a) == len(b) for a, b in zip(bench.found, reads, strict=True))
     )
     await bench.until(lambda: sum(bench.done) == len(writes))
+    assert not any(bench.lost)
     for found, wanted in zip(bench.found, reads, strict=True):
         for (octets, failed), (address, size) in zip(found, wanted, strict=True):
             assert not failed
@@ -303,21 +313,17 @@ async def a_block_that_stands_still_is_silent(dut):
         await RisingEdge(dut.clk)
     assert not bench.bus("write")["silent"]
     for _ in range(3):
-        await bench.tick()
+        await bench.say("tick")
     assert bench.bus("write")["silent"]
     dut.deaf.value = 0
     await bench.until(lambda: bench.done[0] == 1)
-    dut.watch.value = pack(WATCH, {"tick": 0, "revive": 1})
-    await RisingEdge(dut.clk)
-    dut.watch.value = 0
-    for _ in range(3):
-        await RisingEdge(dut.clk)
+    await bench.say("revive")
     assert not any(bench.bus("write").values())
     before = len(bench.moments["asked"])
     bench.read(2, 0, 64)
     await bench.until(lambda: len(bench.moments["asked"]) > before)
     for _ in range(4):  # before the host has answered, whose latency is longer
-        await bench.tick()
+        await bench.say("tick")
     await bench.until(lambda: bench.found[2])
     assert bench.found[2][0][1]
     assert bench.bus("read")["silent"]
@@ -325,3 +331,116 @@ async def a_block_that_stands_still_is_silent(dut):
     bench.read(2, 0, 64)
     await bench.until(lambda: len(bench.found[2]) == 2)
     assert bench.found[2][1] == (await bench.memory.read(0, 64), 0)
+
+
+PLACE = 128  #: bytes of a place that is written once
+WRITES = 100  #: that all units make at most before a reset
+AHEAD = 8  #: reads, and writes, of a unit that have not ended, at most
+
+
+class Storm:
+    """All units read a quarter of host memory, and write places of their own in the rest."""
+
+    def __init__(self, bench):
+        self.bench, self.runs, self.places = bench, False, 0
+        self.reads = [[] for _ in bench.readers]
+        self.writes = [[] for _ in bench.writers]
+
+    def read(self, unit):
+        address, size = some_place()
+        address = address // 4 & ~3
+        size = min(size, 600, SIZE // 4 - address)
+        self.reads[unit].append((address, size))
+        self.bench.read(unit, address, size)
+
+    def write(self, unit):
+        address = SIZE // 4 + PLACE * self.places
+        self.places += 1
+        octets = random.randbytes(4 * random.choice([1, 16, random.randint(1, PLACE // 4)]))
+        self.writes[unit].append((address, octets))
+        self.bench.write(unit, address, octets)
+
+    async def run(self):
+        """Ask more than can be done, as long as it ``runs``."""
+        self.runs, most, unit = True, self.places + WRITES, 0
+        while self.runs:
+            if len(self.reads[unit]) < len(self.bench.found[unit]) + AHEAD:
+                self.read(unit)
+            if len(self.writes[unit]) < self.bench.done[unit] + AHEAD and self.places < most:
+                self.write(unit)
+            unit = (unit + 1) % len(self.reads)
+            await self.bench.cycles(2)
+
+    async def over(self):
+        """Wait until everything that was asked has ended; return how much of it failed."""
+        self.runs, bench = False, self.bench
+        await bench.cycles(3)
+        await bench.until(lambda: [len(one) for one in bench.found] == list(map(len, self.reads)))
+        await bench.until(lambda: bench.done == list(map(len, self.writes)))
+        failed = 0
+        for found, wanted in zip(bench.found, self.reads, strict=True):
+            for (octets, bad), (address, size) in zip(found, wanted, strict=True):
+                assert len(octets) == size + -size % BEAT
+                assert bad or octets[:size] == await bench.memory.read(address, size)
+                failed += bad
+        for lost, written in zip(bench.lost, self.writes, strict=True):
+            for number, (address, octets) in enumerate(written):
+                if number not in lost:
+                    assert await bench.memory.read(address, len(octets)) == octets
+        return failed, sum(map(len, bench.lost))
+
+
+async def reset(bench):
+    """Reset the function as a host does: nothing is sent before it is a master again."""
+    dut = bench.dut
+    dut.function_in_process.value = 1
+    await bench.until(lambda: dut.function_done.value)
+    dut.function_in_process.value = dut.function_master.value = 0
+    await bench.cycles(5)
+    assert not dut.function_done.value
+    await keeps_still(bench)
+
+
+async def lose_master(bench):
+    bench.dut.function_master.value = 0
+    await bench.cycles(1500)
+    await keeps_still(bench)
+
+
+async def keeps_still(bench):
+    sent = len(bench.moments["asked"])
+    await bench.cycles(300)
+    assert len(bench.moments["asked"]) == sent
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(stop=[reset, lose_master])
+async def the_function_is_reset_under_traffic(dut, stop):
+    """What was asked ends, right or failed; all fails until the buses are revived; then none."""
+    bench = Bench(dut, window=8)
+    await start(dut)
+    storm, units, before = Storm(bench), bench.host.units, (0, 0)
+
+    async def one_each():
+        for unit in range(units):
+            storm.read(unit)
+            storm.write(unit)
+        return await storm.over()
+
+    for wait in [150, random.randrange(60, 190), random.randrange(60, 190)]:
+        cocotb.start_soon(storm.run())
+        await bench.cycles(wait)
+        await stop(bench)
+        for way in ("read", "write"):
+            state = bench.bus(way)
+            assert (state["broken"], state["silent"]) == (1, 0)
+        dut.function_master.value = 1
+        failed = await storm.over()
+        assert failed[0] > before[0]
+        assert failed[1] > before[1]
+        before = tuple(count + units for count in failed)
+        assert await one_each() == before
+        await bench.say("revive")
+        for way in ("read", "write"):
+            assert not any(bench.bus(way).values())
+        assert await one_each() == before
