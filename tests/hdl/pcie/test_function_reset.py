@@ -30,11 +30,11 @@ async def begin(dut, idle=1, owes=0):
     assert dut.stop.value
 
 
-async def tick(dut):
+async def tick(dut, gap):
     dut.tick.value = 1
     await cycles(dut, 1)
     dut.tick.value = 0
-    await cycles(dut, 5)
+    await cycles(dut, gap)
 
 
 async def end(dut, late):
@@ -72,14 +72,24 @@ async def it_waits_for_the_requester(dut):
 
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
-@cocotb.parametrize(idle=[0, 1], owes=[0, 1])
-async def it_waits_for_two_ticks_at_most(dut, idle, owes):
+async def idle_counts_when_it_has_heard_of_the_stop(dut):
+    """HEARD cycles of stop have to pass before, and no more."""
+    await begin(dut, owes=1)
+    for _ in range(HEARD + 1):
+        assert not dut.clear.value
+        await cycles(dut, 1)
+    assert dut.clear.value
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+@cocotb.parametrize(idle=[0, 1], owes=[0, 1], gap=[5, 6])
+async def it_waits_for_two_ticks_at_most(dut, idle, owes, gap):
     await begin(dut, idle, owes)
     await cycles(dut, 20)
     assert dut.function_done.value == (idle and not owes)
-    await tick(dut)
+    await tick(dut, gap)
     assert dut.function_done.value == (idle and not owes)
-    await tick(dut)
+    await tick(dut, gap)
     await end(dut, late=not idle)
 
 
