@@ -33,7 +33,8 @@ def program(device: Device) -> None:
     rng = np.random.default_rng(SEED)
     table = rng.integers(0, 256, (ROWS, STRIDE), dtype=np.uint8)
     device.write_memory(TABLE.address, table.tobytes())
-    idxs = rng.integers(0, ROWS + 1, (len(DESTINATIONS), COUNT))  # ROWS is in no table
+    idxs = rng.integers(0, ROWS, (len(DESTINATIONS), COUNT))
+    idxs[:, COUNT // 2] = ROWS  # which is not in the table
     engine = attach(device)
     engine.clear_counters()
     requests = [
