@@ -80,10 +80,10 @@ def sweep(
         plan = Plan(read) if search is None else SearchPlan(read)
     target = output or Path("build", f"{spec.stem}.sqlite")
     where = sweeping.Where(jobs=jobs, scheduler=scheduler)
-    if search is None:
-        failed = sweeping.sweep(plan, parsed, target, where, console, retry_failed)
-    else:
+    if search is not None and isinstance(plan, SearchPlan):
         failed = sweeping.search(plan, parsed, target, where, console, search, retry_failed)
+    else:
+        failed = sweeping.sweep(plan, parsed, target, where, console, retry_failed)
     if failed:
         raise typer.Exit(1)
 
