@@ -40,7 +40,7 @@ def test_gathers_rows_of_a_file(ingather, tmp_path):
     ("arguments", "reason"),
     [
         (["--table", "none.npy"], "none.npy: no such file"),
-        (["--idx", "text.npy"], "text.npy: is no .npy file of numbers"),
+        (["--idx", "text.npy"], "text.npy: is no .npy file, as numpy.save writes one"),
         (["--graph", "nowhere"], "'nowhere' is no family"),
         (["--row-bytes", "6"], "row_bytes must be a multiple of 4: 6"),
         (["--fan-outs", "a"], "fan_outs must be numbers"),
