@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -17,13 +18,15 @@ ENGINE = ("generate", "p4sgd-engine", "--preset", "tiny")
 
 
 def ingather(*arguments, cwd=None, python=(), module="gen", env=None):
+    kept = {"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin"}
+    kept["SOURCE_DATE_EPOCH"] = os.environ["SOURCE_DATE_EPOCH"]  # pages of all tests are of one day
     return subprocess.run(
         [sys.executable, *python, "-m", module, *map(str, arguments)],
         capture_output=True,
         text=True,
         check=False,
         cwd=cwd,
-        env={"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin", **(env or {})},
+        env={**kept, **(env or {})},
         timeout=300,
     )
 

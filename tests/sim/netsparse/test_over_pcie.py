@@ -74,7 +74,7 @@ def test_two_nodes(tmp_path, rng, name, size):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["stokes", "queen", "uk", "arabic"])
-@pytest.mark.parametrize("size", [4, 64, 4096])
+@pytest.mark.parametrize("size", [4, 64, 512])
 def test_eight_units(tmp_path, rng, name, size):
     run_gather(gather_of(rng, name, size, 4, 4), replace(EIGHT, host_bus="pcie"), tmp_path, rng)
 
