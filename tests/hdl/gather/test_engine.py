@@ -260,23 +260,23 @@ async def reads_are_limited(dut):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 @cocotb.parametrize(share=[20, 45])
 async def reads_keep_to_a_share(dut, share):
-    """In the middle of a work request its data comes as fast as that, within 2 percent."""
+    """In the middle of a request its data comes as fast as that, within 2 percent and a read."""
     bench = Bench(dut)
     await bench.begin()
     card, beat_bytes = bench.card, bench.params.engine.beat_bytes
     table = some_table(256)
-    count = int(bytes_of_share(share, 4500, beat_bytes)) // 256
+    count = int(bytes_of_share(share, 5000, beat_bytes)) // 256
     request = bench.request(table, [random.randrange(table.rows) for _ in range(count)])
     await card.registers.write(share=share, engine_counter=number_of("read_bytes"))
     await card.submit(request)
     seen = []
     for _ in range(2):
-        await ClockCycles(dut.clk, 500 + 2500 * len(seen))
+        await ClockCycles(dut.clk, 500 + 3500 * len(seen))
         seen.append((cycle(), await card.registers.read("engine_count")))
     (begin, before), (end, after) = seen
-    had = (after - before) / bytes_of_share(share, end - begin, beat_bytes)
-    dut._log.info("%.4f of what the share allows", had)
-    assert abs(had - 1) < 0.02
+    had, allowed = after - before, bytes_of_share(share, end - begin, beat_bytes)
+    dut._log.info("%.4f of what the share allows", had / allowed)
+    assert abs(had - allowed) < 0.02 * allowed + 256
     assert (await card.completed(request))["outcome"] == Outcome.DONE
 
 

@@ -175,7 +175,8 @@ async def stopped_in_the_middle(dut, by):
             written[user] = MEMORY // 2 + 500 * user, payload
             card.write(*written[user], user)
         await card.cycles(random.randrange(30, 250))
-        stop, answer = (dut.in_process, dut.done) if by == "host" else (dut.stop, dut.idle)
+        host = dut.function_in_process, dut.function_done
+        stop, answer = host if by == "host" else (dut.stop, dut.idle)
         stop.value = 1
         await card.cycles(5)
         for _ in range(3000):
