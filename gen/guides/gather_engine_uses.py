@@ -9,6 +9,7 @@ SETTINGS = {
     "memory_timeout": "cycles without a movement, up to twice as many, after which host memory,"
     " device memory or the stream's consumer is given up; 0: never",
     "most_reads": "the most fetches under way; 0: as many as there is room for",
+    "share": "the data that reads bring a cycle, at most, in 256ths of a beat of `rc`; 0: no limit",
 }
 #: of the work request that ``submit`` takes
 REQUEST = {

@@ -282,9 +282,9 @@ async def a_full_queue_a_stop_and_a_reset(dut):
     assert np.array_equal(device[first:], before[first:])
     await host.submit(asked[0])
     await ClockCycles(dut.clk, 200)
-    dut.function_reset.value = 1
+    dut.function_in_process.value = 1
     await ClockCycles(dut.clk, 1500)
-    dut.function_reset.value = 0
+    dut.function_in_process.value = 0
     await ClockCycles(dut.clk, 200)
     assert await host.read("was_reset")
     assert not await host.read("busy")

@@ -18,7 +18,7 @@ READ_SIZE = 2  #: code of the largest read that the host allows: 512 bytes
 MOST_CREDITS = 15
 PAUSE_CYCLES = 64
 INTERRUPT_CYCLES = 4  #: until the block says that it has sent one
-INPUTS = ("msix_sent", "msix_failed", "function_reset")
+INPUTS = ("msix_sent", "msix_failed", "function_in_process")
 
 
 class SimulatedEngine:
@@ -35,6 +35,7 @@ class SimulatedEngine:
         for name in INPUTS:
             getattr(dut, name).value = 0
         dut.credits.value, dut.msix_enable.value, dut.limit.value = MOST_CREDITS, 1, READ_SIZE
+        dut.function_master.value = 1
         ports = ("rq", "rc", "cq", "cc")
         self.model = HostModel(dut, *ports, bars=[(BAR, BAR_BYTES)])
         getLogger("cocotb.regression").setLevel(INFO)  # the model silences all of cocotb's logs
