@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import Distribution, PackageMetadata, PackageNotFoundError, distribution
 
 OURS = "ingather"
 DEVELOPMENT = "dev"  #: extra of what only developers of ingather install
@@ -18,12 +18,14 @@ class Licence:
     version: str
     licence: str  #: as the package's metadata has it; empty if they have none
     texts: tuple[str, ...]  #: files of its text, below the folder of packages
+    home: str = ""  #: address of the project; empty if the metadata have none
 
     @property
     def line(self) -> str:
         """Return the licence as a line for the console."""
         name = self.licence or "unknown"
-        return f"{self.package:26} {self.version:14} {name:34} {' '.join(self.texts)}".rstrip()
+        missing = f"the package has no text; see {self.home or 'its source code'}"
+        return f"{self.package:26} {self.version:14} {name:34} {' '.join(self.texts) or missing}"
 
 
 def licences(*, development: bool = False) -> list[Licence]:
@@ -79,4 +81,13 @@ def licence_of(package: Distribution) -> Licence:
     expression, free = (about.get_all(name) or [""] for name in ("License-Expression", "License"))
     stated = expression[0] or "; ".join(classified) or free[0].strip().partition("\n")[0]
     texts = tuple(sorted(str(file) for file in package.files or () if TEXT.search(str(file))))
-    return Licence(about["Name"], package.version, stated, texts)
+    return Licence(about["Name"], package.version, stated, texts, home_of(about))
+
+
+def home_of(about: PackageMetadata) -> str:
+    """Return the address of a project that a package's metadata have, empty if they have none."""
+    links = (text.partition(", ") for text in about.get_all("Project-URL") or ())
+    known = {label.lower(): address for label, _, address in links}
+    return (about.get_all("Home-page") or [""])[0] or next(
+        (known[label] for label in ("source code", "repository", "homepage") if label in known), ""
+    )

@@ -1,31 +1,43 @@
-"""Says in files what made them: licence and version in code, version, day and clock on pages."""
+"""Says in files what made them: licence and version, and the day and the clocks on pages."""
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import PurePath
 
+HTML_FOLDER = "registers_html"  #: pages of the registers, which PeakRDL-html makes
 LICENCE = "Apache-2.0"  #: of ingather, by its SPDX identifier
-#: how a comment of one line begins, by the end of a file's name, or by its whole name
+#: a comment of one line, by the end of a file's name, or by its whole name
 COMMENTS = {
-    **dict.fromkeys((".v", ".sv", ".h", ".rdl"), "//"),
-    **dict.fromkeys((".py", ".tcl", ".xdc", "Makefile"), "#"),
+    **dict.fromkeys((".v", ".sv", ".h", ".rdl"), "// {}"),
+    **dict.fromkeys((".py", ".tcl", ".xdc", "Makefile"), "# {}"),
+    **dict.fromkeys((".md", ".html", ".xml"), "<!-- {} -->"),
 }
+#: what has to stay a file's first line
+DECLARATION = re.compile(r"(?:<!DOCTYPE|<\?xml)[^>]*>\n", re.IGNORECASE)
 
 
 def with_heads(files: Mapping[str, str | bytes]) -> dict[str, str | bytes]:
-    """Return files by name, those of Verilog, Tcl, constraints, C and Python with a head."""
+    """Return files by name, each whose kind has comments with a line of licence and version.
+
+    File lists and JSON have none: scripts read every word of them. The pages that PeakRDL-html
+    makes stay as they are.
+    """
     return {name: with_head(name, text) for name, text in files.items()}
 
 
 def with_head(name: str, text: str | bytes) -> str | bytes:
-    """Return a file's text with the head in front, unchanged if it is of another kind."""
+    """Return a file's text with the line in front, unchanged if it is of another kind."""
     path = PurePath(name)
     comment = COMMENTS.get(path.suffix or path.name)
-    if comment is None or not isinstance(text, str):
+    if comment is None or not isinstance(text, str) or HTML_FOLDER in path.parts:
         return text
-    return f"{comment} SPDX-License-Identifier: {LICENCE}; made by ingather {own_version()}\n{text}"
+    head = comment.format(f"SPDX-License-Identifier: {LICENCE}; made by ingather {own_version()}")
+    first = DECLARATION.match(text)
+    begin = first.end() if first else 0
+    return f"{text[:begin]}{head}\n{text[begin:]}"
 
 
 def made_line(clocks_mhz: Iterable[float] = ()) -> str:

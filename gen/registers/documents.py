@@ -2,13 +2,12 @@
 
 import json
 
+from gen.output.heads import HTML_FOLDER
 from gen.registers.header import c_header
 from gen.registers.html import html
 from gen.registers.python_driver import python_driver
 from gen.registers.system_rdl import compiled, system_rdl
 from hdl.common.registers import RegisterMap
-
-HTML_FOLDER = "registers_html"
 
 
 def register_documents(map: RegisterMap) -> dict[str, str | bytes]:

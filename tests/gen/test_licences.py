@@ -29,6 +29,12 @@ def test_what_is_installed_fits_the_licence(development):
     assert unfit == BESIDE
 
 
+def test_each_line_tells_where_the_text_is():
+    for one in licences(development=True):
+        assert ("the package has no text; see " in one.line) == (not one.texts)
+        assert all(text in one.line for text in one.texts)
+
+
 @pytest.mark.parametrize("name", sorted(BESIDE))
 def test_nothing_that_is_given_away_imports(name):
     files = [path for folder in ("gen", "hdl", "sim") for path in (ROOT / folder).rglob("*.py")]

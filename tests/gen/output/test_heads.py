@@ -19,7 +19,20 @@ def test_number_signs(name):
     assert with_heads({name: "text\n"}) == {name: f"# {HEAD}\ntext\n"}
 
 
-@pytest.mark.parametrize("name", ["filelist.f", "registers.json", "datasheet.html", "README.md"])
+@pytest.mark.parametrize("name", ["GUIDE.md", "README.md"])
+def test_marks(name):
+    assert with_heads({name: "text\n"}) == {name: f"<!-- {HEAD} -->\ntext\n"}
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [("component.xml", '<?xml version="1.0" encoding="UTF-8"?>'), ("core.html", "<!DOCTYPE html>")],
+)
+def test_what_declares_the_language_stays_first(name, first):
+    assert with_heads({name: f"{first}\n<a>\n"}) == {name: f"{first}\n<!-- {HEAD} -->\n<a>\n"}
+
+
+@pytest.mark.parametrize("name", ["filelist.f", "registers.json", "registers_html/index.html"])
 def test_others_are_as_they_were(name):
     assert with_heads({name: "text\n", "a.v": b"text"}) == {name: "text\n", "a.v": b"text"}
 
