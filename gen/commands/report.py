@@ -23,10 +23,10 @@ Output = Annotated[Path, typer.Option("-o", "--output", help="Write the page int
 
 
 def report(places: Places = None, output: Output = DEFAULT_OUTPUT) -> None:
-    """Put sweeps, regressions, coverage, estimates and training runs on one page of HTML.
+    """Put sweeps, regressions, coverage, estimates and runs of designs on one page of HTML.
 
     The page needs no network and no other file. It shows what `ingather sweep`, `verify`,
-    `synth -o`, `train` and `spmm` have left in the folders.
+    `synth -o`, `train`, `spmm`, `gcn` and `gather` have left in the folders.
     """
     if output.is_dir():
         raise UserError(f"{output} is a folder; the page is a file, such as {output}/report.html")
