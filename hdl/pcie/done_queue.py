@@ -36,13 +36,13 @@ class DoneQueue(Component):
         m.submodules.queue = queue = Fifo(
             FifoParams(width=entry.size, depth=tags, style="distributed", refuses=False)
         )
-        new, awaited, gone = Signal(entry), Signal(tags), Signal(params.ends)
+        entering, awaited, gone = Signal(entry), Signal(tags), Signal(params.ends)
         self.give_up(m, awaited)
         m.d.comb += gone.eq(self.ends)
         with m.If(self.abandoned.valid):
             m.d.comb += [gone[0].valid.eq(1), gone[0].tag.eq(self.abandoned.tag)]
-        m.d.sync += [new.given_up.eq(self.abandoned.valid), new.stopped.eq(self.stop)]
-        for end, told in zip(gone, new.ends, strict=True):
+        m.d.sync += [entering.given_up.eq(self.abandoned.valid), entering.stopped.eq(self.stop)]
+        for end, told in zip(gone, entering.ends, strict=True):
             m.d.sync += [
                 told.valid.eq(end.valid & Array(awaited)[end.tag]),
                 told.tag.eq(end.tag),
@@ -50,10 +50,10 @@ class DoneQueue(Component):
         given = bit(self.order.payload.tag, self.order.valid, tags)
         went = [bit(end.tag, end.valid, tags) for end in gone]
         m.d.sync += awaited.eq((awaited & ~went[0] & ~went[1]) | given)
-        comes = new.ends[0].valid | new.ends[1].valid
+        comes = entering.ends[0].valid | entering.ends[1].valid
         m.d.comb += [
             queue.i.valid.eq(comes),
-            queue.i.payload.eq(new),
+            queue.i.payload.eq(entering),
             self.order.ready.eq(1),
             self.busy.eq(awaited.any() | comes | queue.level.any() | self.turns.valid),
         ]

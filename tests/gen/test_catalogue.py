@@ -1,5 +1,6 @@
 """Every design and preset: it emits, lints, and has the ports that were reviewed."""
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -69,6 +70,19 @@ def test_slang_would_complain(tmp_path):
     module = emission.modules["leaf_4"]
     module.verilog = module.verilog.replace("input [3:0] a;", "")
     assert slang_findings(emission, tmp_path) - ACCEPTED
+
+
+@of_presets
+def test_no_signal_has_a_name_of_cpp(design, preset):
+    """Verilator cannot show a signal to C++ (``--public-flat-rw``) that is named by a keyword."""
+    keywords = "new|delete|class|this|union|struct|template|private|public|friend|int|char|bool"
+    declared = re.compile(rf"^ *(?:input|output|reg|wire)\b.*?\\?\b({keywords}) ?;", re.M)
+    found = {
+        (name, *declared.findall(module.verilog))
+        for name, module in emission_of(design.name, preset).modules.items()
+        if declared.search(module.verilog)
+    }
+    assert not found
 
 
 @of_presets

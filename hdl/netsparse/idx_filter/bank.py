@@ -178,7 +178,7 @@ class FilterBank(Component):
         # What the last step does in the next cycle: its word may be newer than the memory's.
         one_ahead = Signal()
         two_ahead = Signal()
-        new = Signal(WORD_BITS)
+        updated = Signal(WORD_BITS)
         newest = Signal(WORD_BITS, reset_less=True)
         newer = Signal(WORD_BITS, reset_less=True)
         word = Signal(WORD_BITS)
@@ -186,14 +186,14 @@ class FilterBank(Component):
         m.d.sync += [
             one_ahead.eq(kept & (rows[1] == rows[2])),
             two_ahead.eq(past_kept & (rows[1] == past)),
-            newest.eq(new),
+            newest.eq(updated),
             newer.eq(newest),
         ]
         m.d.comb += word.eq(Mux(one_ahead, newest, Mux(two_ahead, newer, words.read_data)))
         mask = Signal(WORD_BITS, reset_less=True)
         m.d.sync += mask.eq(1 << steps[1].request.request.idx[:WORD_INDEX_BITS])
-        m.d.comb += new.eq(word | (last.set.replicate(WORD_BITS) & mask))
-        blocks = [new[first:][:BLOCK_IDXS] for first in range(0, WORD_BITS, BLOCK_IDXS)]
+        m.d.comb += updated.eq(word | (last.set.replicate(WORD_BITS) & mask))
+        blocks = [updated[first:][:BLOCK_IDXS] for first in range(0, WORD_BITS, BLOCK_IDXS)]
         answer = Signal(params.bank_answer, reset_less=True)
         m.d.sync += [
             answer.unit.eq(steps[2].request.unit),
@@ -211,7 +211,7 @@ class FilterBank(Component):
             words.read_address.eq(rows[0]),
             words.write.eq(kept & last.set),
             words.write_address.eq(rows[2]),
-            words.write_data.eq(new),
+            words.write_data.eq(updated),
             exchange.read_data.eq(words.read_data),
             answered.i.valid.eq(valids[3]),
             answered.i.payload.eq(answer),

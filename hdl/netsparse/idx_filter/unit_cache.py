@@ -134,7 +134,7 @@ class UnitCache(Component):
         filling = Signal()
         block = Signal(params.idx_bits - BLOCK_IDX_BITS, reset_less=True)
         ones = Signal(BLOCK_IDXS, reset_less=True)
-        new = Signal(self.entry)
+        entering = Signal(self.entry)
         place, tag = self.split(block)
         m.d.sync += [
             filling.eq(self.far_answers.valid & ~answer.answer.failed & answer.block.any()),
@@ -146,12 +146,12 @@ class UnitCache(Component):
             write.addr.eq(self.requests.payload.slot),
             write.data.eq(self.requests.payload.idx[BLOCK_IDX_BITS:]),
             read.addr.eq(answer.answer.slot),
-            new.ones.eq(ones),
-            new.tag.eq(tag),
-            new.holds.eq(~self.forget),
+            entering.ones.eq(ones),
+            entering.tag.eq(tag),
+            entering.holds.eq(~self.forget),
             entries.write.eq(filling | self.forget),
             entries.write_address.eq(place),
-            entries.write_data.eq(new),
+            entries.write_data.eq(entering),
         ]
         with m.If(self.forget):
             m.d.comb += entries.write_address.eq(self.forget_at)

@@ -66,27 +66,27 @@ class SendWindow(Component):
         following = Signal(32, reset_less=True)  # the next that is ordered for the first time
         moved = Signal()  # the base
         free = Signal()  # for an order
-        new = Signal()
+        fresh = Signal()
         m.d.comb += free.eq(~self.orders.valid | self.orders.ready)
         self.take_ack(m, base, arrived, following, moved)
-        again, seq = self.repeat(m, base, arrived, free & ~new, moved)
+        again, seq = self.repeat(m, base, arrived, free & ~fresh, moved)
         room = (following - base)[: bits_for(2 * self.params.window)] < self.params.window
         waits = Signal()
         m.d.comb += [
             waits.eq(self.active & (following != count)),
-            new.eq(waits & room & free),
+            fresh.eq(waits & room & free),
             self.full.eq(waits & ~room),
         ]
         with m.If(free):
             m.d.sync += [
-                self.orders.valid.eq(new | again),
-                self.orders.payload.seq.eq(Mux(new, following, seq)),
-                self.orders.payload.again.eq(~new),
+                self.orders.valid.eq(fresh | again),
+                self.orders.payload.seq.eq(Mux(fresh, following, seq)),
+                self.orders.payload.again.eq(~fresh),
             ]
-        with m.If(new):
+        with m.If(fresh):
             m.d.sync += following.eq(following + 1)
         under_way = Signal(bits_for(4 * self.params.window + 4 * UNDER_WAY))  # and have not left
-        ordered = delay(m, new | again, 1, "ordered", reset_less=False)
+        ordered = delay(m, fresh | again, 1, "ordered", reset_less=False)
         m.d.sync += [
             under_way.eq(under_way + ordered - self.left),
             self.acknowledged.eq(self.active & ~self.begin & (base == count)),

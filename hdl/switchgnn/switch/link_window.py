@@ -60,27 +60,27 @@ class LinkWindow(Component):
         sent = Signal(bits)  # so many have been ordered
         moved = Signal()  # the base
         free = Signal()  # for an order
-        new = Signal()
+        fresh = Signal()
         m.d.comb += [
             free.eq(~self.orders.valid | self.orders.ready),
             self.unsent.eq(sent != self.following),
-            new.eq(self.unsent & free),
+            fresh.eq(self.unsent & free),
             self.used.eq((self.following - base)[: len(self.used)]),
         ]
         self.take_ack(m, base, arrived, sent, moved)
-        again, cursor = self.repeat(m, base, arrived, sent, free & ~new, moved)
+        again, cursor = self.repeat(m, base, arrived, sent, free & ~fresh, moved)
         with m.If(free):
             m.d.sync += [
-                self.orders.valid.eq(new | again),
-                self.orders.payload.slot.eq(Mux(new, sent, cursor)[:slot_bits]),
-                self.orders.payload.again.eq(~new),
+                self.orders.valid.eq(fresh | again),
+                self.orders.payload.slot.eq(Mux(fresh, sent, cursor)[:slot_bits]),
+                self.orders.payload.again.eq(~fresh),
             ]
         with m.If(self.clear):
             m.d.sync += [base.eq(0), arrived.eq(0), sent.eq(0), self.following.eq(0)]
             with m.If(free):
                 m.d.sync += self.orders.valid.eq(0)
         with m.Else():
-            m.d.sync += [sent.eq(sent + new), self.following.eq(self.following + self.add)]
+            m.d.sync += [sent.eq(sent + fresh), self.following.eq(self.following + self.add)]
         expect(
             m,
             self,

@@ -71,13 +71,13 @@ class PortWindow(Component):
         m.d.sync += [far.eq((self.seq - base - step)[: SEQ_BITS + 1]), turn.eq(self.turn)]
         behind, at = far[-1], far[: len(far) - 1]
         inside = Signal()
-        new = Signal()
+        fresh = Signal()
         repeated = Signal()
         m.d.comb += inside.eq(~behind & ~(at >> window.bit_length() - 1).any())
         place = at[: window.bit_length() - 1]
         seen = (Mux(turn, windows[1], windows[0]) >> place)[0]
         m.d.comb += [
-            new.eq(self.admit & inside & ~seen),
+            fresh.eq(self.admit & inside & ~seen),
             repeated.eq(self.admit & (behind | (inside & seen))),
         ]
         m.d.sync += [
@@ -95,7 +95,7 @@ class PortWindow(Component):
             with m.Else():
                 moved = Mux(step[3], marked >> 8, Mux(step[0], marked >> 1, marked))
                 m.d.sync += [arrived.eq(moved), base.eq((base + step)[:SEQ_BITS])]
-            self.acknowledge(m, k, new & mine, repeated & mine)
+            self.acknowledge(m, k, fresh & mine, repeated & mine)
             m.d.comb += [
                 self.acks[k].turn.eq(self.turns[k]),
                 self.acks[k].base.eq(base),
@@ -110,7 +110,7 @@ class PortWindow(Component):
         m.d.comb += step.eq(Mux(eight, 8, arrived[0]))
         return step
 
-    def acknowledge(self, m: Module, k: int, new, repeated) -> None:
+    def acknowledge(self, m: Module, k: int, fresh, repeated) -> None:
         """Decide when an ACK of a turn is wanted."""
         count = Signal(8, name=f"count_{k}")  # new frames since the last ACK
         age = Signal(DELAY_BITS, name=f"age_{k}")  # cycles since the first of them
@@ -118,7 +118,7 @@ class PortWindow(Component):
         came = Signal(name=f"came_{k}")
         again = Signal(name=f"again_{k}")
         m.d.comb += self.acks[k].wanted.eq(wanted)
-        m.d.sync += [came.eq(new), again.eq(repeated)]
+        m.d.sync += [came.eq(fresh), again.eq(repeated)]
         due = (count >= self.settings.every) | (age >= self.settings.delay)
         m.d.sync += age.eq(Mux(count.any(), age + ~age.all(), 0)[:DELAY_BITS])
         with m.If(self.clear[k] | self.acked[k]):
