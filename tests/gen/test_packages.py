@@ -7,6 +7,7 @@ import pytest
 
 from gen.cli import main
 from gen.packages import EXTRAS
+from tests.gen.console import without_progress
 
 TINY = ("--preset", "tiny", "-o", "out")
 SWEEP = 'design = "p4sgd-engine"\nmetrics = ["features_per_cycle"]\ngrid = {banks = [4, 8]}\n'
@@ -72,7 +73,7 @@ def test_a_command_names_what_it_lacks(modules, arguments, says, tmp_path, monke
     with pytest.raises(SystemExit) as end:
         main()
     assert end.value.code == 2
-    assert capsys.readouterr().err == f"ingather: {says}\n"
+    assert without_progress(capsys.readouterr().err) == f"ingather: {says}\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file.svm", "grid.toml"]
 
 

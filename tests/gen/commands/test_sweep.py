@@ -16,6 +16,7 @@ from gen.sweep.search import SearchPlan
 from gen.sweep.spec import read_spec
 from gen.sweep.store import Store
 from sim.harness.cache import CHECKOUT as ROOT
+from tests.gen.console import without_progress
 
 FORMULA = """
 design = "p4sgd-engine"
@@ -80,7 +81,7 @@ def test_mistakes_are_told(text, options, words, tmp_path, monkeypatch):
 def test_a_mistake_is_one_line(tmp_path):
     (tmp_path / "a.toml").write_text("design =")
     result = ingather("sweep", "a.toml", cwd=tmp_path)
-    assert (result.returncode, result.stdout) == (2, "")
+    assert (result.returncode, without_progress(result.stdout)) == (2, "")
     assert result.stderr.startswith("ingather: a.toml is not TOML: ")
     assert result.stderr.count("\n") == 1
 
