@@ -1,9 +1,9 @@
-"""Declares the AXI4-Streams of AMD's block for PCI Express, and what goes beside their data.
+"""Declares the AXI4-Streams of AMD's block for PCI Express, and their sideband signals (tuser).
 
-After PG213, "Requester Request Interface", "Requester Completion Interface", "Completer Request
-Interface", "Completer Completion Interface" and those of 512 bits: the tables of
-``s_axis_rq_tuser``, ``m_axis_rc_tuser``, ``m_axis_cq_tuser`` and ``s_axis_cc_tuser``. Without
-address alignment and parity checks.
+The source is PG213: "Requester Request Interface", "Requester Completion Interface", "Completer
+Request Interface", "Completer Completion Interface" and those of 512 bits: the tables of
+``s_axis_rq_tuser``, ``m_axis_rc_tuser``, ``m_axis_cq_tuser`` and ``s_axis_cc_tuser``. Data is not
+address-aligned, and parity is not checked.
 """
 
 from typing import Any
@@ -17,11 +17,11 @@ from hdl.common.axi import BusSignature
 from hdl.pcie.descriptors import DWORD_BITS
 
 DATA_BITS = (256, 512)  #: widths of the block's interfaces that are supported
-SEGMENT_DWORDS = 4  #: a packet begins at a multiple of it
+SEGMENT_DWORDS = 4  #: a packet begins at a multiple of this many dwords
 
 
 def rq_user(data_bits: int) -> data.StructLayout:
-    """Return what goes beside the data of requests."""
+    """Return the ``tuser`` of RQ, beside the data of requests."""
     if data_bits == 256:
         return data.StructLayout(
             {
@@ -53,10 +53,11 @@ def rq_user(data_bits: int) -> data.StructLayout:
 
 
 def rc_user(data_bits: int) -> data.StructLayout:
-    """Return what goes beside the data of completions.
+    """Return the ``tuser`` of RC, beside the data of completions.
 
-    Up to four packets of 512 bits, two of 256, lie in a beat (straddling). ``starts`` and ``ends``
-    are filled from bit 0 on, in the order of the packets; an end may be of one from before.
+    A beat of 512 bits holds up to four packets, one of 256 bits up to two (straddling). ``starts``
+    and ``ends`` are filled from bit 0 on, in the order of the packets; the first end may belong to
+    a packet that began in an earlier beat.
     """
     if data_bits == 256:
         end = data.StructLayout({"valid": 1, "dword": 3})
@@ -83,7 +84,7 @@ def rc_user(data_bits: int) -> data.StructLayout:
 
 
 def cq_user(data_bits: int) -> data.StructLayout:
-    """Return what goes beside the data of the host's requests."""
+    """Return the ``tuser`` of CQ, beside the data of the host's requests."""
     if data_bits == 256:
         return data.StructLayout(
             {
@@ -114,7 +115,7 @@ def cq_user(data_bits: int) -> data.StructLayout:
 
 
 def cc_user(data_bits: int) -> data.StructLayout:
-    """Return what goes beside the data of answers to the host."""
+    """Return the ``tuser`` of CC, beside the data of completions to the host."""
     if data_bits == 256:
         return data.StructLayout({"discontinue": 1, "parity": 32})
     return data.StructLayout(
@@ -130,7 +131,7 @@ def cc_user(data_bits: int) -> data.StructLayout:
 
 
 class PcieStreamSignature(BusSignature):
-    """Describes a stream to the block, or from it if flipped; a bit of ``tkeep`` is a dword."""
+    """Describes a stream to the block, or from it if flipped; a ``tkeep`` bit covers a dword."""
 
     def __init__(self, *, data_bits: int, user: Any) -> None:
         check_data_bits(data_bits)
@@ -155,10 +156,11 @@ def say_request(
     enables: tuple[ValueLike, ValueLike],
     number: ValueLike = 0,
 ) -> list[Any]:
-    """Return what ``rq`` says beside the data of a beat with one packet, from the lowest dword on.
+    """Return the ``tuser`` of RQ for a beat with one packet, which begins in the lowest dword.
 
-    ``enables`` are those of the bytes of the packet's first and last dword. If it ends here, it
-    ends with ``end_dword``. ``number`` is what the block tells when the packet has got on.
+    ``enables`` are the byte enables of the packet's first and last dword. A packet that ends in
+    this beat ends with dword ``end_dword``. ``number`` is the sequence number that the block
+    reports when it has sent the packet so far that no completion or interrupt can pass it.
     """
     user = rq_user(len(rq.tdata))(rq.tuser)
     goes_on = ~Value.cast(ends)[0]
@@ -183,16 +185,16 @@ def say_request(
 
 
 def check_data_bits(data_bits: int) -> None:
-    """Raise ValueError for a width that the block's interfaces do not have here."""
+    """Raise ValueError for a width of the block's interfaces that is not supported."""
     if data_bits not in DATA_BITS:
         raise ValueError(f"data_bits must be 256 or 512: {data_bits!r}")
 
 
 def beat_layout(data_bits: int) -> data.StructLayout:
-    """Return a beat of completions of whatever width: where up to so many packets begin and end.
+    """Return the layout of a beat of RC, of either width, and of what begins and ends in it.
 
-    Bit k of ``starts`` says that a k-th packet begins, in segment ``start_segment[k]``; of
-    ``ends``, that a k-th one ends, with dword ``end_dword[k]``.
+    Bit k of ``starts`` says that a k-th packet begins, in segment ``start_segment[k]``; bit k of
+    ``ends`` says that a k-th packet ends, with dword ``end_dword[k]``.
     """
     dwords = data_bits // DWORD_BITS
     count = dwords // SEGMENT_DWORDS

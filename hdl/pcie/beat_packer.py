@@ -1,4 +1,4 @@
-"""Packs what comes of reads, in parts of any length, into beats that are full."""
+"""Packs the data of reads, which comes in parts of any length, into full beats."""
 
 from dataclasses import dataclass
 
@@ -13,15 +13,15 @@ from hdl.common.component import Component
 from hdl.pcie.axis import check_data_bits
 from hdl.pcie.descriptors import DWORD_BITS, Cause
 
-SKIP_BITS = 3  #: width of a number of dwords at a part's begin that nobody wants
+SKIP_BITS = 3  #: width of the number of dwords to be skipped at a part's begin
 
 
 @dataclass(frozen=True, kw_only=True)
 class BeatPackerParams:
-    """Sets the width of a beat, and of what goes along."""
+    """Sets the width of a beat, and of the user's bits that go with it."""
 
     data_bits: int = 512  #: 256 or 512
-    user_bits: int = 8  #: width of what goes along with data that ends together, 1..32
+    user_bits: int = 8  #: width of the user's bits, given with the last part, 1..32
 
     def __post_init__(self) -> None:
         check_data_bits(self.data_bits)
@@ -44,7 +44,7 @@ class BeatPackerParams:
 
     @property
     def part(self) -> data.StructLayout:
-        """Describe ``count`` dwords from dword ``skip`` on; with ``ends`` the last of some data."""
+        """Describe a part: ``count`` dwords from ``skip`` on; ``ends`` marks a block's last."""
         return data.StructLayout(
             {
                 "data": self.data_bits,
@@ -58,7 +58,7 @@ class BeatPackerParams:
 
     @property
     def beat(self) -> data.StructLayout:
-        """Describe a beat: ``bytes`` of it count, from the lowest on."""
+        """Describe a beat, of which the lowest ``bytes`` bytes are valid."""
         return data.StructLayout(
             {
                 "data": self.data_bits,
@@ -71,13 +71,14 @@ class BeatPackerParams:
 
 
 class BeatPacker(Component):
-    """The dwords of ``parts`` leave as ``beats`` without a gap, up to the part that ``ends``.
+    """Joins the dwords of ``parts`` into ``beats`` without a gap, up to the part that ``ends``.
 
-    What comes behind such a part begins in dword ``first`` of a beat, which may change when nothing
-    is inside. All beats but the last one are full; dwords below ``first`` count, and mean nothing.
-    ``cause`` is that of the first part that has one, from the beat on that this part completes.
+    The part after it begins a new beat, in dword ``first``, which may change while no part is
+    inside. All beats but the last one are full; ``bytes`` includes the dwords below ``first``,
+    whose contents are undefined. If a part has a ``cause``, the beat that it completes and all
+    later ones up to ``last`` have the cause of the first such part.
 
-    Throughput: a part a cycle, or in two where it ends and fills two beats. Latency:
+    Throughput: a part a cycle; a part that ends and fills two beats takes two. Latency:
     :attr:`latency`. Stalls: ``parts`` wait for ``beats``.
     """
 
@@ -99,11 +100,11 @@ class BeatPacker(Component):
         part, beat = self.parts.payload, data_register(m, self.beats.payload)
         free, second = Signal(), Signal()
         inside = Signal()  # a beat has begun
-        fill = Signal(bits)  # dwords that wait for more
-        rest = Signal(lanes * DWORD_BITS, reset_less=True)  # with them
-        failed = Signal(Cause)  # why earlier parts have, of what ends together
+        fill = Signal(bits)  # dwords that wait for the beat to fill
+        rest = Signal(lanes * DWORD_BITS, reset_less=True)  # their data
+        failed = Signal(Cause)  # cause of earlier parts since the last end
         total = fill + part.count
-        # What ends here fills two beats.
+        # The last part does not fit the beat that was begun, so it fills two.
         over = looked_up(lambda fill, count: fill + count > lanes, fill, part.count)
         ends = part.ends & (~over | second)
         turned = rotated(part.data, (fill - part.skip)[:bits], DWORD_BITS)

@@ -1,4 +1,4 @@
-"""Answers the host's reads and writes of registers, and whatever else it asks for."""
+"""Answers the host's reads and writes of registers, and every other request that it sends."""
 
 from typing import Any
 
@@ -15,30 +15,32 @@ from hdl.pcie.descriptors import ANSWER, COMPLETION_DWORDS, REQUEST_DWORDS, Requ
 from hdl.pcie.register_master import RegisterMaster
 from hdl.pcie.request_intake import RequestIntake
 
-#: What is told, for a cycle each, of requests, to be counted. ``unsupported``: not a read or write
-#: of one or two dwords behind the BAR; ``malformed``: one whose data is not there; ``refused``: by
-#: a register, or because nothing came from it.
+#: Lists the events of requests to be counted; each is a pulse of one cycle. ``taken``: a request
+#: was dealt with; ``unsupported``: it was not a read or write of one or two dwords behind the BAR;
+#: ``malformed``: some of its data was missing; ``refused``: a register refused it or did not
+#: answer.
 EVENTS = data.StructLayout({"taken": 1, "unsupported": 1, "malformed": 1, "refused": 1})
 
-ERROR_DWORDS = 5  #: behind the descriptor of an answer to an error
+ERROR_DWORDS = 5  #: dwords behind the descriptor of a completion with an error
 
-#: What is found of a request. ``bytes`` and ``address`` are those of its answer.
+#: Describes what was found out about a request; ``bytes`` and ``address`` go into its answer.
 VERDICT = data.StructLayout(
     {"posted": 1, "unsupported": 1, "malformed": 1, "good": 1, "bytes": 13, "address": 7}
 )
 
 
 class Completer(Component):
-    """Reads and writes of one or two dwords behind a BAR become accesses to ``axil``, in order.
+    """Turns reads and writes of one or two dwords behind a BAR into accesses to ``axil``, in order.
 
-    Bytes that are not enabled are not written; a dword without any is not accessed, so a read of
-    no byte, which a host sends to flush its writes, disturbs no register. A read that a register
-    refuses is answered with CA, a write of that kind is lost and counted. Everything else is
-    answered with UR if somebody waits for an answer, and dropped if not. An answer to an error has
-    the request with it, for the block's log (PG213, "Completions with Error Status (UR and CA)").
+    Bytes that are not enabled are not written. A dword without an enabled byte is not accessed, so
+    a read of no byte, which a host sends to flush its writes, disturbs no register. A read that a
+    register refuses is answered with status CA (completer abort); a write that is refused is lost
+    and counted. Every other request is answered with UR (unsupported request) if it is non-posted,
+    and dropped if it is posted. The answer to an error carries the request's header, for the
+    block's log (PG213, "Completions with Error Status (UR and CA)").
 
-    A request is done before the next one begins. Throughput: one in some cycles, as ``axil`` lets
-    it. Stalls: ``cq`` waits; nothing waits longer than ``cc`` and twice ``tick`` for each register.
+    A request is finished before the next one begins, so the throughput is that of ``axil``. Stalls:
+    ``cq`` waits, for ``cc`` and at most two ``tick`` for each register.
     """
 
     def __init__(self, params: CompleterParams) -> None:
@@ -64,7 +66,7 @@ class Completer(Component):
         m.d.comb += [master.tick.eq(self.tick), self.broken.eq(master.broken)]
         packet = intake.packets.payload
         verdict = self.judge(m, packet)
-        at = Signal()  # dword whose turn it is
+        at = Signal()  # dword of the request that is accessed now
         failed = Signal()
         found = Signal(data.ArrayLayout(32, 2), reset_less=True)
         enables = half(packet.enables, at)
@@ -116,7 +118,7 @@ class Completer(Component):
         return m
 
     def accessed(self, access: Any, packet: Any, at: Value) -> list[Any]:
-        """Return what ``access`` has of dword ``at`` of a request."""
+        """Return the assignments to ``access`` for dword ``at`` of a request."""
         address = Cat(Const(0, 2), packet.request.address + at)
         return [
             access.writes.eq(packet.request.kind == RequestType.MEMORY_WRITE),
@@ -126,7 +128,7 @@ class Completer(Component):
         ]
 
     def judge(self, m: Module, packet: Any) -> Any:
-        """Return what is found of ``packet``, a cycle later."""
+        """Return what is found out about the request in ``packet``, a cycle later."""
         verdict = Signal(VERDICT, reset_less=True)
         request, first = packet.request, packet.enables[0]
         one = request.dwords == 1
@@ -139,7 +141,7 @@ class Completer(Component):
         )
         keep = Cat(Const(-1, REQUEST_DWORDS), writes, writes & ~one)
         complete = ~packet.discontinued & (packet.keep == keep)
-        # Bytes of the outer dwords that lie outside those that are asked for.
+        # Bytes of the first and last dword that are outside the bytes asked for.
         before = looked_up(lowest, first, bits=2)
         behind = looked_up(above, Mux(one, first, packet.enables[1]), bits=2)
         gaps = looked_up(lambda before, behind: before + behind, before, behind, bits=3)
@@ -154,7 +156,7 @@ class Completer(Component):
         return verdict
 
     def answer(self, m: Module, packet: Any, verdict: Any, failed: Value, found: Any) -> None:
-        """Let ``cc`` say what is answered: with the dwords read, or with the request itself."""
+        """Drive ``cc`` with the completion: dwords read, or the request's header after an error."""
         request, cc, said = packet.request, self.cc, Signal(ANSWER)
         good = verdict.good & ~failed
         count = Mux(good, request.dwords[:2], ERROR_DWORDS)
@@ -187,10 +189,10 @@ class Completer(Component):
 
 
 def lowest(enables: int) -> int:
-    """Return the place of the first byte that is enabled, 0 if there is none."""
+    """Return the number of the first byte that is enabled, 0 if none is."""
     return (enables & -enables).bit_length() - 1 if enables else 0
 
 
 def above(enables: int) -> int:
-    """Return how many bytes are above the last one that is enabled; one counts if there is none."""
+    """Return how many bytes are above the last enabled one; byte 0 is taken if none is."""
     return 4 - enables.bit_length() if enables else 3

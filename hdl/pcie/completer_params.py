@@ -8,9 +8,9 @@ from hdl.common.checks import check_range
 from hdl.pcie.axis import check_data_bits
 from hdl.pcie.descriptors import DWORD_BITS, HOST_REQUEST
 
-MOST_DWORDS = 2  #: of registers that a request may read or write
+MOST_DWORDS = 2  #: dwords of registers that a request may read or write
 
-#: Describes an access to a register, and what became of it.
+#: Describes the result of an access to a register.
 ACCESS_ANSWER = data.StructLayout({"valid": 1, "data": DWORD_BITS, "failed": 1})
 
 
@@ -20,7 +20,7 @@ class CompleterParams:
 
     data_bits: int = 512  #: width of the block's interfaces, 256 or 512
     address_bits: int = 12  #: width of a register's byte address, 3..32
-    bar: int = 0  #: number of the BAR that is answered for, 0..5
+    bar: int = 0  #: number of the BAR behind which the registers are, 0..5
 
     def __post_init__(self) -> None:
         check_data_bits(self.data_bits)
@@ -34,7 +34,7 @@ class CompleterParams:
 
     @property
     def access(self) -> data.StructLayout:
-        """Describe an access to a register: what is written, if it is, in which bytes."""
+        """Describe an access to a register: a read, or a write of the bytes in ``strobes``."""
         return data.StructLayout(
             {
                 "writes": 1,
@@ -46,10 +46,10 @@ class CompleterParams:
 
     @property
     def packet(self) -> data.StructLayout:
-        """Describe a request of the host, with as many dwords of its data as are of use.
+        """Describe a request of the host, with as many dwords of its data as registers can take.
 
-        ``keep``: a bit for each dword of its first beat, all ones if there was another beat;
-        ``discontinued``: the block lost some of its data.
+        ``keep`` has a bit for each dword of the packet's first beat, and is all ones if there was
+        another beat; ``discontinued`` says that the block lost some of the packet's data.
         """
         return data.StructLayout(
             {

@@ -1,4 +1,4 @@
-"""Finds what each completion is of, where its data belongs, and whether it is what is to come."""
+"""Finds the read that each completion is for, where its data belongs, and if it is due next."""
 
 from typing import Any
 
@@ -13,16 +13,16 @@ from hdl.pcie.params import ReadRequesterParams
 
 
 class CompletionJudge(Component):
-    """Adds to ``steps`` what is known of the reads that their completions are of.
+    """Adds to each of ``steps`` where in its read the data belongs, and whether it is due next.
 
-    ``given`` enters a read as it is sent. The completions of a read come in the order of addresses,
-    so the next one must begin behind those before, by address and by the bytes that remain: a
-    counter of dwords for each tag says where that is. ``expects`` is the tags of which the block
-    has not announced the last completion (``params.tags`` bits); a completion of another tag, or
-    whose tag the block did not know, is not ``known``, changes nothing, and is shown for a cycle
-    as ``stranger``.
+    ``given`` enters ``read`` into a table when it is sent. The completions of a read come in
+    ascending order of addresses, so the address and the remaining bytes of the next one follow from
+    the dwords that have come; a counter for each tag holds their number. ``expects`` has a bit for
+    each tag whose last completion has not come. A completion for any other tag, or one that the
+    block itself marks with an invalid tag, is not ``known``: it changes nothing, and ``stranger``
+    pulses for a cycle.
 
-    ``ready`` is low for ``params.tags`` cycles behind a reset, until the counters are cleared.
+    ``ready`` is low for ``params.tags`` cycles after a reset, while the counters are cleared.
     Throughput: a step a cycle. Latency: :attr:`latency`. Stalls: a step waits.
     """
 
@@ -50,7 +50,7 @@ class CompletionJudge(Component):
         judged = data_register(m, self.judged.payload)
         tag = found.tag[: params.tag_bits]
         goes = Signal()
-        known = Signal()  # the head is of a read
+        known = Signal()  # the head's completion is for a read that is under way
         offset, fits = self.look_up(m, tag, goes & known)
         tail_offset = Signal(params.offset_bits, reset_less=True)
         tail_bank = Signal(reset_less=True)
@@ -89,9 +89,10 @@ class CompletionJudge(Component):
         return m
 
     def look_up(self, m: Module, tag: Value, counts: Value) -> tuple[Value, tuple[Value, Value]]:
-        """Return the dwords that have come of a read; whether address and size are the next ones.
+        """Return the dwords that have come of a read, and whether address and size are as expected.
 
-        Counts those of the head if ``counts`` is high, or begins anew behind the last.
+        While ``counts`` is high, the counter of the read adds the head's dwords, or returns to 0
+        with the last completion.
         """
         params = self.params
         found = self.steps.payload.head.descriptor
@@ -126,7 +127,7 @@ class CompletionJudge(Component):
         )
 
     def memory(self, m: Module, name: str, layout: Any, tag: Value) -> tuple[Any, Any]:
-        """Return the entry of ``tag`` of a memory with one for each tag, and its write port."""
+        """Add a memory with an entry a tag; return the entry of ``tag``, and the write port."""
         m.submodules[name] = words = memory.Memory(
             shape=layout, depth=self.params.tags, init=[], attrs={"ram_style": "distributed"}
         )
@@ -135,10 +136,10 @@ class CompletionJudge(Component):
         return read.data, write
 
     def apart(self, tail_offset: Value, offset: Value, one_bank: Value) -> Value:
-        """Return whether tail and head cannot be taken in one cycle."""
+        """Return whether tail and head collide, so that they take a cycle each."""
         tail, head = self.steps.payload.tail, self.steps.payload.head
         bits = self.params.lane_bits
-        ahead = (offset - tail_offset)[:bits]  # lanes from the tail's first to the head's
+        ahead = (offset - tail_offset)[:bits]  # lanes from the tail's first to the head's first
         behind = (tail_offset - offset)[:bits]
         meet = (ahead < tail.count) | (behind < head.count)
         both = tail.count.any() & head.count.any()

@@ -1,4 +1,4 @@
-"""Tells each lane of the buffer what to take of a beat of completions, and what became of reads."""
+"""Writes each dword of a beat of completions to its lane of the buffer, and ends or fails reads."""
 
 from typing import Any
 
@@ -13,16 +13,16 @@ from hdl.pcie.params import ReadRequesterParams
 
 
 class CompletionPlacer(Component):
-    """Dword k of a read goes to lane k of its bank, modulo lanes, and behind the last a line on.
+    """Puts dword k of a read into lane k modulo ``lanes`` of its bank, in line k // ``lanes``.
 
-    A completion's begin decides about all of it: the data of a read whose ``open`` bit is low, or
-    of a completion with an error, is not written. The first error of a read is shown as
-    ``failure``, and its ``open`` bit must be low from the next cycle on. When the last completion
-    of a read, by the block's word, has come to its end, one of ``ends`` shows its tag for a cycle;
-    with ``rests`` if the block has given it up, so that data may still come. The last data is
-    ``placed`` in that cycle.
+    The head of a completion decides about all of it: nothing is written for a read whose ``open``
+    bit is low, or of a completion with an error. ``failure`` reports the first error of a read,
+    whose ``open`` bit must be low from the next cycle on. At the end of the completion that the
+    block marks as a read's last, one of ``ends`` has its tag for a cycle, and the last data is
+    ``placed`` in that cycle. ``rests`` says that the block has timed the read out, so that data may
+    still come.
 
-    Throughput: a step a cycle, or in two where tail and head are to be taken apart. Latency:
+    Throughput: a step a cycle; a step whose tail and head collide (``apart``) takes two. Latency:
     :attr:`latency` to ``placed``, ``failure`` and ``ends``. Stalls: never.
     """
 
@@ -46,14 +46,14 @@ class CompletionPlacer(Component):
         step, head = judged.step, judged.step.head
         tail_goes, head_goes = self.take_apart(m)
         end = params.ends.elem_shape
-        own = Signal(end)  # what the end of the head's completion says
-        kept = Signal(end)  # the same of the completion that goes on
-        writes = Signal()  # the head's data is its read's
+        own = Signal(end)  # what to report when the head's completion ends
+        kept = Signal(end)  # the same for the completion that goes on in the tail
+        writes = Signal()  # the head's data is written
         kept_writes = Signal()
         cause = self.cause_of_head(m)
         tag = head.descriptor.tag[: params.tag_bits]
         failed = self.failure.valid & (self.failure.tag == tag)  # in the step before
-        takes = judged.known & Array(self.open)[tag] & ~failed  # somebody waits for it
+        takes = judged.known & Array(self.open)[tag] & ~failed  # its user still waits for it
         spoilt = step.corrupt & tail_goes & step.tail.ends & kept_writes
         m.d.comb += [
             own.valid.eq(judged.known & head.descriptor.completed),
@@ -75,7 +75,7 @@ class CompletionPlacer(Component):
         return m
 
     def take_apart(self, m: Module) -> tuple[Signal, Signal]:
-        """Return whether the tail, and whether the head is taken in this cycle."""
+        """Return whether the tail is taken in this cycle, and whether the head is."""
         judged, second = self.judged.payload, Signal()  # the tail has been taken
         tail_goes, head_goes = Signal(), Signal()
         m.d.comb += [
@@ -88,7 +88,7 @@ class CompletionPlacer(Component):
         return tail_goes, head_goes
 
     def cause_of_head(self, m: Module) -> Any:
-        """Return what is wrong with the completion that begins."""
+        """Return the cause of failure of the completion that begins, or none."""
         judged, cause = self.judged.payload, Signal(Cause)
         found = judged.step.head.descriptor
         with m.Switch(found.code):
@@ -112,7 +112,7 @@ class CompletionPlacer(Component):
         return cause
 
     def place(self, m: Module, tail: Value, tail_tag: Value, head: Value, head_tag: Value) -> None:
-        """Let each lane take the dword that belongs to it, of the tail, of the head, or none."""
+        """Let each lane take its dword of the tail or of the head, if there is one."""
         params, judged = self.params, self.judged.payload
         bits, step = params.lane_bits, judged.step
         first = Signal(bits)  # dword of the beat with which the head's data begins
@@ -120,7 +120,7 @@ class CompletionPlacer(Component):
         placed = data_register(m, self.placed)
         m.d.sync += placed.data.eq(step.data)
         for k in range(params.lanes):
-            behind_tail = lanes_to(k, judged.tail_offset[:bits])  # from the tail's first
+            behind_tail = lanes_to(k, judged.tail_offset[:bits])  # lanes behind the tail's first
             behind_head = lanes_to(k, judged.head_offset[:bits])
             of_tail = tail & (behind_tail < step.tail.count)
             of_head = head & (behind_head < step.head.count)
@@ -136,17 +136,17 @@ class CompletionPlacer(Component):
 
 
 def lanes_to(lane: int, first: Value) -> Value:
-    """Return how many lanes ``lane`` is behind ``first``, around the end."""
+    """Return how many lanes ``lane`` is behind ``first``, modulo the number of lanes."""
     return looked_up(lambda first: lane - first, first, bits=len(first))
 
 
 def line_of(lane: int, line: Value, first: Value) -> Value:
-    """Return the line in ``lane`` of data that begins in ``line``, in lane ``first``."""
-    before = looked_up(lambda first: lane < first, first)  # a lane before the first: one line on
+    """Return the line to write in ``lane``, for data that begins in ``line``, in lane ``first``."""
+    before = looked_up(lambda first: lane < first, first)  # lanes below: the next line
     return looked_up(lambda line, before: line + before, line, before, bits=len(line))
 
 
-#: causes of what the block has found
+#: cause of failure for each error code of the block
 CAUSES = {
     ErrorCode.POISONED: Cause.POISONED,
     ErrorCode.LENGTH: Cause.LENGTH,

@@ -1,4 +1,4 @@
-"""Takes beats of completions apart, of which several begin and end in one."""
+"""Splits beats of RC, in each of which several completions may begin and end."""
 
 from typing import Any
 
@@ -15,10 +15,11 @@ from hdl.pcie.params import ReadRequesterParams
 
 
 class CompletionSplitter(Component):
-    """Each of ``steps`` is the rest of a completion, and the begin of one, of a beat of ``rc``.
+    """Splits beats of ``rc`` into ``steps``: the rest of one completion, the begin of the next.
 
-    A beat in which several begin takes a step for each. A completion of 10 dwords or more fills a
-    beat of 512 bits with its descriptor, so of those at most one begins in a beat.
+    A beat in which several completions begin takes a step for each. A completion of 10 dwords or
+    more takes, with its descriptor, at least the four segments of a beat of 512 bits, so at most
+    one of those begins in a beat.
 
     Throughput: a step a cycle. Latency: :attr:`latency`. Stalls: ``rc`` waits; ``rc.tready`` is a
     register.
@@ -39,11 +40,11 @@ class CompletionSplitter(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params, count = self.params, self.params.packets
-        inside = Signal()  # a completion goes on from the beat before
+        inside = Signal()  # a completion goes on from the previous beat
         index = Signal(range(count))  # which of those that begin is next
         valid, beat, ready = self.take(m, inside)
         step, steps = Signal(params.step), data_register(m, self.steps.payload)
-        # The end of the head, if it ends, behind that of the tail, if it goes on up to there.
+        # If a tail ends in this beat, entry 0 of ``ends`` is its end, and the heads' ends follow.
         head_ends = Mux(inside, Array([*list(beat.ends)[1:], 0])[index], Array(beat.ends)[index])
         head_end = Mux(
             inside,
@@ -88,7 +89,7 @@ class CompletionSplitter(Component):
         return m
 
     def take(self, m: Module, inside: Value) -> tuple[Value, Any, Signal]:
-        """Return whether a beat is there, the beat in the form of both widths, and its ready."""
+        """Return whether a beat is there, the beat in the layout of both widths, and its ready."""
         data_bits = self.params.data_bits
         rc, layout = self.rc, rc_user(data_bits)
         width = data_bits + layout.size

@@ -1,15 +1,15 @@
-"""Declares what AMD's block for PCI Express calls descriptors, and codes in them.
+"""Declares the descriptors of AMD's block for PCI Express, and the codes in them.
 
-After PG213, "Requester Request Descriptor Formats", "Requester Completion Descriptor Format",
-"Completer Request Descriptor Formats" and "Completer Completion Descriptor Format". The lowest
-bits are those of the first dword.
+The source is PG213: "Requester Request Descriptor Formats", "Requester Completion Descriptor
+Format", "Completer Request Descriptor Formats" and "Completer Completion Descriptor Format". The
+first dword is in the lowest bits.
 """
 
 from amaranth.lib import data, enum
 
 DWORD_BITS = 32
-REQUEST_DWORDS = 4  #: of the descriptor of a request, in front of its data
-COMPLETION_DWORDS = 3  #: of the descriptor of a completion
+REQUEST_DWORDS = 4  #: dwords of a request's descriptor, in front of its data
+COMPLETION_DWORDS = 3  #: dwords of a completion's descriptor
 
 
 class RequestType(enum.Enum, shape=4):
@@ -21,7 +21,7 @@ class RequestType(enum.Enum, shape=4):
 
 
 class ErrorCode(enum.Enum, shape=4):
-    """Names what the block has found of a completion."""
+    """Names the errors that the block reports of a completion."""
 
     GOOD = 0
     POISONED = 1
@@ -35,7 +35,7 @@ class ErrorCode(enum.Enum, shape=4):
 
 
 class Status(enum.Enum, shape=3):
-    """Names how a completer answers."""
+    """Names the status of a completion."""
 
     SUCCESS = 0
     UNSUPPORTED = 1
@@ -50,7 +50,7 @@ class Cause(enum.Enum, shape=4):
     ADDRESS, TIMEOUT, RESET, CORRUPT, STOPPED = range(6, 11)
 
 
-#: Describes a read or write of memory on RQ, with an address that is not translated.
+#: Describes a read or write of memory on RQ, with an untranslated address.
 REQUEST = data.StructLayout(
     {
         "address_type": 2,
@@ -58,7 +58,7 @@ REQUEST = data.StructLayout(
         "dwords": 11,
         "kind": RequestType,
         "poisoned": 1,
-        "requester": 16,  # function, which the block completes by its bus
+        "requester": 16,  # function number, to which the block adds its bus number
         "tag": 8,
         "completer": 16,
         "requester_enable": 1,  # ``requester`` is taken as it is
@@ -71,11 +71,11 @@ REQUEST = data.StructLayout(
 #: Describes a completion on RC.
 COMPLETION = data.StructLayout(
     {
-        "address": 12,  # lowest bits of that of the first byte
+        "address": 12,  # lowest bits of the first byte's address
         "code": ErrorCode,
-        "remaining": 13,  # bytes that are to come, those of this completion included
+        "remaining": 13,  # bytes that are to come, with those of this completion
         "locked": 1,
-        "completed": 1,  # the block expects no more for the request
+        "completed": 1,  # it is the last completion of the request
         "reserved_1": 1,
         "dwords": 11,
         "status": Status,
@@ -97,13 +97,13 @@ HOST_REQUEST = data.StructLayout(
         "address_type": 2,
         "address": 62,  # of a dword
         "dwords": 11,
-        "kind": 4,  # of RequestType, or one that has no name
+        "kind": 4,  # a RequestType, or a code without a name
         "reserved_1": 1,
         "requester": 16,
         "tag": 8,
         "function": 8,
         "bar": 3,
-        "aperture": 6,  # bits of the address that the BAR leaves to the function
+        "aperture": 6,  # address bits that select a byte within the BAR
         "traffic_class": 3,
         "attributes": 3,
         "reserved_2": 1,
@@ -113,7 +113,7 @@ HOST_REQUEST = data.StructLayout(
 #: Describes an answer to the host on CC.
 ANSWER = data.StructLayout(
     {
-        "address": 7,  # lowest bits of that of the first byte
+        "address": 7,  # lowest bits of the first byte's address
         "reserved_1": 1,
         "address_type": 2,
         "reserved_2": 6,
@@ -126,7 +126,7 @@ ANSWER = data.StructLayout(
         "reserved_4": 1,
         "requester": 16,
         "tag": 8,
-        "function": 8,  # with the bus, which the block completes
+        "function": 8,  # function number; the block adds its bus number
         "bus": 8,
         "completer_enable": 1,
         "traffic_class": 3,

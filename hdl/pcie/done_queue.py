@@ -1,4 +1,4 @@
-"""Lets reads be handed on as they complete, in whatever order."""
+"""Decides whose data is handed on next: reads go in the order in which they complete."""
 
 from typing import Any
 
@@ -13,15 +13,16 @@ from hdl.pcie.read_queue import overdue, queue_ports
 
 
 class DoneQueue(Component):
-    """``turns`` are the reads of ``order`` in the order in which they are among ``ends``.
+    """Emits the reads of ``order`` as ``turns``, in the order in which ``ends`` reports their ends.
 
-    Of two that end in a cycle the first one is first. A read is given up, as ``abandoned`` shows
-    for a cycle, when two ticks have passed since it was sent, which ``epoch`` counts, or while
-    ``stop`` is high: a tag is looked at in every cycle, two cycles long if it is late. What ends
-    later is not handed on. ``busy``: reads wait.
+    If two reads end in a cycle, entry 0 of ``ends`` goes first. A read times out when two ticks
+    have passed since it was sent (``epoch`` counts ticks), and ``stop`` ends all reads in the same
+    way: ``abandoned`` then has the read's tag for a cycle. One tag is checked in every cycle; a tag
+    that is late is checked for a second cycle. A read that ends after it was abandoned is not
+    handed on again. ``busy`` is high while reads wait.
 
-    Throughput: a read a cycle. Latency: :attr:`latency` from ``ends``. Stalls: reads wait, as many
-    as there are tags. ``done`` is not looked at.
+    Throughput: a read a cycle. Latency: :attr:`latency` from ``ends``. Stalls: reads wait; there is
+    room for one of each tag. The input ``done`` is not used.
     """
 
     latency = 3
@@ -61,7 +62,7 @@ class DoneQueue(Component):
         return m
 
     def give_up(self, m: Module, awaited: Signal) -> None:
-        """Look at a tag after the other; give one up that is late for two cycles, if none ends."""
+        """Check one tag after the other; abandon one that is late for two cycles, if none ends."""
         at = Signal(self.params.tag_bits)
         late, was_late = Signal(), Signal()
         ends = self.ends[0].valid | self.ends[1].valid
@@ -71,15 +72,15 @@ class DoneQueue(Component):
             self.abandoned.valid.eq(was_late & ~ends),
             self.abandoned.tag.eq(at),
         ]
-        m.d.sync += was_late.eq(late & ~was_late & ~ends)  # so what ended before is not awaited
+        m.d.sync += was_late.eq(late & ~was_late & ~ends)  # so no ended read is abandoned
         with m.If(~late | self.abandoned.valid):
             m.d.sync += at.eq(at + 1)
 
     def take(self, m: Module, queue: Fifo, entry: data.StructLayout) -> None:
-        """Let the one or two reads of an entry have their turns."""
+        """Emit the one or two reads of an entry, one after the other."""
         turn = data_register(m, self.turns.payload)
         oldest = entry(queue.o.payload)
-        second = Signal()  # the first one of two has gone
+        second = Signal()  # the first of two reads has gone
         head_alone = second | ~oldest.ends[0].valid
         tag = Mux(head_alone, oldest.ends[1].tag, oldest.ends[0].tag)
         read = self.look_up(m, "read", tag)
@@ -98,7 +99,7 @@ class DoneQueue(Component):
             ]
 
     def look_up(self, m: Module, field: str, tag: Value) -> Any:
-        """Return a field of the entry of ``order`` that the read of ``tag`` has had."""
+        """Return a field of the entry that ``order`` had for the read of ``tag``."""
         sent = self.order.payload
         m.submodules[field] = words = memory.Memory(
             shape=self.params.waiting[field].shape,
@@ -117,5 +118,5 @@ class DoneQueue(Component):
 
 
 def bit(tag: Value, valid: Value, tags: int) -> Value:
-    """Return the bit of a tag, or none."""
+    """Return the one-hot code of a tag, or 0 if it is not ``valid``."""
     return Mux(valid, Const(1, tags) << tag, 0)[:tags]

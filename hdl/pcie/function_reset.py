@@ -1,36 +1,38 @@
-"""Carries out a reset of the function that the host asks for, in the middle of traffic."""
+"""Carries out a function-level reset (FLR) that the host requests in the middle of traffic."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out, Signature
 
 from hdl.common.component import Component
 
-HEARD = 4  #: cycles of ``stop`` until ``idle`` tells of all that was begun before
-TICKS = 2  #: after which a reset does not wait any longer
+HEARD = 4  #: cycles of ``stop`` after which ``idle`` covers all that was begun before
+TICKS = 2  #: ticks after which a reset waits no longer
 
-#: What AMD's block says of its function, and is told (PG213, "Configuration Control Interface" and
-#: "Configuration Status Interface"). ``in_process``, ``cfg_flr_in_process``: the host resets the
-#: function, until ``done``, ``cfg_flr_done``. ``master``, bit 2 of ``cfg_function_status``: the
-#: host lets it send requests (PCI Express 3.1, 7.5.1.1); a reset clears that.
+#: Describes the handshake of AMD's block for a reset of the function (PG213, "Configuration Control
+#: Interface" and "Configuration Status Interface"). ``in_process`` is ``cfg_flr_in_process``: the
+#: host resets the function, until ``done``, which is ``cfg_flr_done``. ``master`` is bit 2 of
+#: ``cfg_function_status``, Bus Master Enable: the host lets the function send requests (PCI Express
+#: 3.1, 7.5.1.1); a reset clears it.
 FUNCTION = Signature({"in_process": Out(1), "done": In(1), "master": Out(1)})
 
 
 class FunctionReset(Component):
-    """``stop`` and ``clear`` what is under way of a requester, then say that it is ``done``.
+    """Stops and clears what a requester has under way, then answers the block with ``done``.
 
     The block raises ``function.in_process`` when the host sets the bit that resets the function
-    (FLR), and holds it until ``function.done`` is high. Meanwhile nothing may be sent. The block
-    ends the function's reads by a completion with an error code of its own, or they are given up.
+    (FLR), and holds it until ``function.done`` is high. Nothing may be sent meanwhile. The block
+    ends each read of the function by a completion with an error code of its own; a read without one
+    is abandoned.
 
-    ``stop`` goes to a requester, until it is ``idle``: its users have their data, or a cause. Then
-    ``clear`` goes to its writes, until it does not ``owe`` any, and to interrupts, and ``done``
-    stays high until ``in_process`` falls. A user that does not take its data is not waited for
-    longer than two ticks; ``late`` says so, and it finds its requester stopped no longer.
+    ``stop`` goes to the requester, which becomes ``idle`` when each user has its data or the cause
+    of the failure. Then ``clear`` goes to its writes and to the interrupts, until ``owes`` is low.
+    Then ``done`` is high until ``in_process`` falls. If a user does not take its data, the reset
+    goes on after two ticks all the same, and ``late`` is set.
 
-    ``stop`` stays high until the host has made the function a ``master`` of the bus again, because
-    it sends nothing before (PCI Express 3.1, 6.6.2). A function that is no master any more, without
-    a reset, is stopped and cleared in the same way. ``begins`` is high for a cycle at the beginning
-    of either, and not when the function becomes a master for the first time.
+    ``stop`` stays high until the host has made the function a bus ``master`` again, because a
+    function may send nothing before (PCI Express 3.1, 6.6.2). If ``master`` falls without a reset,
+    the requester is stopped and cleared in the same way. ``begins`` pulses for a cycle at the
+    beginning of either; it does not when the function becomes a bus master for the first time.
     Latency: a cycle from ``in_process`` or ``master`` to ``stop``, and to ``begins``.
     """
 
@@ -55,7 +57,7 @@ class FunctionReset(Component):
         m = Module()
         function = self.function
         ticks, over, runs = Signal(range(TICKS + 1)), Signal(), Signal()
-        stopped = Signal(HEARD)  # a bit for each cycle, as far as it was in a row
+        stopped = Signal(HEARD)  # shift register: cycles in a row with ``stop`` high
         heard, ends = stopped.all(), Signal()
         m.d.comb += [
             over.eq(ticks == TICKS),

@@ -1,4 +1,4 @@
-"""Asks the block for MSI-X interrupts, one at a time."""
+"""Requests MSI-X interrupts from the block, one at a time."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.round_robin import choose_in_turn
 
-BLOCK_VECTORS = 8  #: that the block's own table has for a function
+BLOCK_VECTORS = 8  #: vectors in the block's own table for a function
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,19 +28,19 @@ class InterruptSenderParams:
 
 
 class InterruptSender(Component):
-    """A cycle with a bit of ``asks`` becomes an interrupt of that vector, by the block's own table.
+    """Sends an interrupt for each pulse of a bit of ``asks``, by the block's own vector table.
 
-    Table and pending bits are the block's, with eight vectors (PG213, "MSI-X Interrupt Internal
-    Interface"). ``vector`` is ``cfg_interrupt_msi_int``, ``send`` ``cfg_interrupt_msix_int``; both
-    are high for a cycle, and the next interrupt is not asked for before ``sent`` or ``failed``
-    (``cfg_interrupt_msi_sent``, ``_fail``). One that has failed is asked for again, in its turn. A
-    mask is the block's affair; while the host has MSI-X switched off (``enable``), vectors wait.
-    ``clear`` forgets those that wait.
+    The block holds the table and the pending bits of eight vectors (PG213, "MSI-X Interrupt
+    Internal Interface"). ``vector`` is ``cfg_interrupt_msi_int`` and ``send`` is
+    ``cfg_interrupt_msix_int``; both are high for a cycle, and the next request waits for ``sent``
+    or ``failed`` (``cfg_interrupt_msi_sent``, ``_fail``). A vector that has failed is requested
+    again. The block applies the mask of each vector; while the host has MSI-X switched off
+    (``enable`` is low), vectors wait. ``clear`` drops those that wait.
 
-    Vectors that wait are asked for in turn; a vector that is asked for again while it waits is one
-    interrupt. Latency: :attr:`latency` to ``send``. An interrupt may pass writes of RQ inside the
-    block: whoever asks for one because of a write waits until that is visible
-    (:class:`hdl.pcie.write_fence.WriteFence`).
+    Waiting vectors are requested in round-robin order; several pulses of a vector while it waits
+    give one interrupt. Latency: :attr:`latency` to ``send``. An interrupt may pass writes of RQ
+    inside the block, so whoever announces a write by an interrupt first waits until the write is
+    visible (:class:`hdl.pcie.write_fence.WriteFence`).
     """
 
     latency = 2
@@ -62,7 +62,7 @@ class InterruptSender(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         waiting = Signal(self.params.vectors)
-        asked = Signal(self.params.vectors)  # of the block, which has not answered
+        asked = Signal(self.params.vectors)  # the block has a request, and has not answered
         chosen = Signal(self.params.vectors)
         goes = self.enable & ~asked.any()
         again = asked & self.failed.replicate(len(asked))

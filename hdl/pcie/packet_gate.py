@@ -1,4 +1,4 @@
-"""Lets packets go that are there as a whole, so that there is no gap within one."""
+"""Holds each packet back until all of it is there, so that it leaves without a gap."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ class PacketGateParams:
 
     width: int  #: bits of a beat
     packet_beats: int  #: beats of the longest packet, 1..33
-    last_bit: int  #: bit of a beat: it ends a packet
+    last_bit: int  #: number of the bit of a beat that marks a packet's last beat
 
     def __post_init__(self) -> None:
         if not 0 <= self.last_bit < self.width:
@@ -31,16 +31,16 @@ class PacketGateParams:
 
     @property
     def fifo(self) -> FifoParams:
-        """Return the size of the queue, in LUTs: a packet of the longest leaves, the next comes."""
+        """Return the FIFO, in LUTs: a packet of the longest leaves while the next one comes."""
         return FifoParams(width=self.width, depth=32 if self.packet_beats <= 16 else 64)
 
 
 class PacketGate(Component):
-    """The beats of ``i`` leave ``o`` in their order, and those of a packet in cycles in a row.
+    """Passes packets from ``i`` to ``o`` in order; the beats of one leave in consecutive cycles.
 
-    A packet begins to leave when its last beat has come; only ``o.ready`` makes it wait then.
-    AMD's block nullifies a request in whose middle ``tvalid`` goes low (PG213, "Requester Memory
-    Write Operation").
+    A packet begins to leave when its last beat has come; from then on only ``o.ready`` makes it
+    wait. AMD's block nullifies a request if ``tvalid`` goes low in its middle (PG213, "Requester
+    Memory Write Operation").
 
     Throughput: a beat a cycle. Latency: :attr:`latency` from a packet's last beat to its first one
     at ``o``. Full: ``i`` waits; a packet of at most ``params.packet_beats`` always has room.
@@ -62,7 +62,7 @@ class PacketGate(Component):
         fifo, last = self.params.fifo, self.params.last_bit
         m.submodules.beats = beats = Fifo(fifo)
         whole = Signal(range(fifo.depth + 1))  # packets whose last beat is inside
-        ready = Signal()  # there are any
+        ready = Signal()  # ``whole`` is not 0
         comes = beats.i.valid & beats.i.ready & beats.i.payload[last]
         leaves = self.o.valid & self.o.ready & self.o.payload[last]
         m.d.comb += [

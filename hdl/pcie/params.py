@@ -11,9 +11,9 @@ from hdl.pcie.axis import SEGMENT_DWORDS, check_data_bits
 from hdl.pcie.descriptors import COMPLETION, DWORD_BITS, Cause
 from hdl.pcie.request_cutter import SIZES, CutterParams
 
-EPOCH = unsigned(2)  #: counts ticks
+EPOCH = unsigned(2)  #: a number of ticks, modulo 4
 PLACE_BITS = 12  #: width of the number of a byte of a request
-BANKS = 2  #: of the buffer: of even and of odd tags, so that two reads in a row are never in one
+BANKS = 2  #: banks of the buffer, for even and odd tags: reads in a row never share one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +23,8 @@ class ReadRequesterParams:
     data_bits: int = 512  #: width of the block's interfaces and of a beat, 256 or 512
     tags: int = 256  #: reads under way, a power of two, 4..256
     max_read: int = 512  #: bytes of the largest read, 128, 256, ... 4096
-    user_bits: int = 8  #: width of what the user wants back with a request's data, 1..32
-    in_order: bool = True  #: data comes in the order of requests; else reads as they complete
+    user_bits: int = 8  #: width of the user's bits that come back with a request's data, 1..32
+    in_order: bool = True  #: data comes in the order of requests; else in that of completion
 
     def __post_init__(self) -> None:
         check_data_bits(self.data_bits)
@@ -36,7 +36,7 @@ class ReadRequesterParams:
 
     @property
     def suffix(self) -> str:
-        """Return the end of the module's name: all sizes, and the order if it is not requests'."""
+        """Return the end of the module's name: all sizes, and ``_any`` without ``in_order``."""
         order = "" if self.in_order else "_any"
         return f"{self.data_bits}_{self.tags}x{self.max_read}_u{self.user_bits}{order}"
 
@@ -82,10 +82,11 @@ class ReadRequesterParams:
 
     @property
     def beat(self) -> data.StructLayout:
-        """Describe a beat of a request's data: ``bytes`` of it count, from the lowest on.
+        """Describe a beat of a request's data, whose lowest ``bytes`` bytes are valid.
 
-        In the order of requests ``last`` ends a request. Else it ends a read, one of those into
-        which a request was cut, and the beat begins ``place`` bytes behind the request's first.
+        With ``in_order``, ``last`` ends a request. Without it, ``last`` ends one of the reads into
+        which a request was cut, and the beat begins ``place`` bytes behind the request's first
+        byte.
         """
         return data.StructLayout(
             {
@@ -100,16 +101,16 @@ class ReadRequesterParams:
 
     @property
     def placed_in_request(self) -> dict[str, int]:
-        """Return the field that tells where in its request data belongs, if order does not."""
+        """Return the field with a beat's place in its request; with ``in_order`` there is none."""
         return {} if self.in_order else {"place": PLACE_BITS}
 
     @property
     def step(self) -> data.StructLayout:
-        """Describe what is done with a beat of completions at a time.
+        """Describe a step: what is done in a cycle with a beat of completions.
 
-        ``tail``: its first ``count`` dwords go on with the completion that has begun before;
-        ``head``: a completion begins in ``segment``, with ``count`` dwords of data in this beat, of
-        ``remaining`` ones that the read still wants.
+        ``tail``: the beat's first ``count`` dwords belong to a completion that began in an earlier
+        beat. ``head``: a completion begins in ``segment``, with ``count`` dwords of data in this
+        beat; its read lacks ``remaining`` dwords, those included.
         """
         count = bits_for(self.lanes)
         return data.StructLayout(
@@ -132,10 +133,10 @@ class ReadRequesterParams:
 
     @property
     def judged(self) -> data.StructLayout:
-        """Describe a step of which is known where its dwords belong, and whether they fit.
+        """Describe a step with the place of its dwords in their reads, and whether they fit.
 
-        ``apart``: tail and head want the same lane of the same bank, or both may have failed, and
-        take a cycle each.
+        ``apart``: tail and head need the same lane of the same bank, or both may have failed, so
+        they take a cycle each.
         """
         return data.StructLayout(
             {
@@ -151,7 +152,7 @@ class ReadRequesterParams:
 
     @property
     def placed(self) -> data.StructLayout:
-        """Describe a beat, and for each lane of each bank which dword of it goes where."""
+        """Describe a beat, and which of its dwords goes to which line, for each lane and bank."""
         lane = {"write": 1, "dword": self.lane_bits, "at": self.tag_bits - 1 + self.line_bits}
         bank = data.ArrayLayout(data.StructLayout(lane), self.lanes)
         return data.StructLayout(
@@ -168,9 +169,9 @@ class ReadRequesterParams:
 
     @property
     def ends(self) -> data.ArrayLayout:
-        """Describe up to two tags for which the block expects no more, of a tail and of a head.
+        """Describe up to two tags whose last completion has ended, one in a tail, one in a head.
 
-        ``rests``: late data may come.
+        ``rests``: the block has timed the read out, and late data may come.
         """
         end = data.StructLayout({"valid": 1, "tag": self.tag_bits, "rests": 1})
         return data.ArrayLayout(end, 2)
@@ -182,7 +183,7 @@ class ReadRequesterParams:
 
     @property
     def read(self) -> data.StructLayout:
-        """Describe a read for who hands its data on, up to the byte number ``top``."""
+        """Describe a read as its data is handed on: ``top`` is the number of its last byte."""
         return data.StructLayout(
             {
                 "top": self.size_bits - 1,
@@ -194,14 +195,14 @@ class ReadRequesterParams:
 
     @property
     def waiting(self) -> data.StructLayout:
-        """Describe a read that has been sent, and when, by the number of ticks."""
+        """Describe a read that has been sent; ``epoch`` is the number of ticks at that time."""
         return data.StructLayout({"tag": self.tag_bits, "epoch": EPOCH, "read": self.read})
 
     @property
     def turn(self) -> data.StructLayout:
         """Describe a read whose data is to be handed on.
 
-        ``given_up``: it has not come, and nobody waits any more; because of a ``stop``, or late.
+        ``given_up``: its data has not come in time, or, with ``stopped``, a ``stop`` has ended it.
         """
         return data.StructLayout(
             {"tag": self.tag_bits, "read": self.read, "given_up": 1, "stopped": 1}

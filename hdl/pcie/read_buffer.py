@@ -1,4 +1,4 @@
-"""Holds the data of reads until it is their turn, in lanes of dwords, of two banks."""
+"""Holds the data of reads until it is their turn, in two banks of dword-wide lanes."""
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -10,14 +10,14 @@ from hdl.pcie.params import BANKS, ReadRequesterParams
 
 
 class ReadBuffer(Component):
-    """Each lane of ``placed.banks`` takes a dword of ``placed.data``, all in the same cycle.
+    """Writes dwords of ``placed.data`` into all lanes of ``placed.banks`` in the same cycle.
 
-    ``data`` is the line of ``at``, :attr:`latency` cycles later; ``at`` is a tag and, in its lower
-    bits, a line of it. The tag's lowest bit is the number of its bank. Lanes are block RAM. What is
-    ``placed`` can be read two cycles later: ``written``.
+    ``data`` is the line at the address ``at``, :attr:`latency` cycles later; ``at`` is a tag and,
+    in its lower bits, the number of one of its lines. The tag's lowest bit is the number of its
+    bank. Lanes are block RAM. Data that is ``placed`` can be read :attr:`written` cycles later.
     """
 
-    written = 2  #: cycles from ``placed`` to an ``at`` that finds it
+    written = 2  #: cycles from ``placed`` to an ``at`` that reads it
 
     def __init__(self, params: ReadRequesterParams) -> None:
         depth = params.tags // BANKS << params.line_bits

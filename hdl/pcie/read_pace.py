@@ -1,4 +1,4 @@
-"""Keeps reads to a share of what the bus to the block carries."""
+"""Limits reads to a share of the bandwidth of the bus to the block (a token bucket)."""
 
 from amaranth.hdl import Cat, Const, Module, Signal, signed
 from amaranth.lib.wiring import In, Out
@@ -8,17 +8,17 @@ from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.pcie.params import ReadRequesterParams
 
-SHARE_BITS = 8  #: width of a share, of which all is one more than the most
+SHARE_BITS = 8  #: width of a share; a share is a number of 256ths
 
 
 class ReadPace(Component):
-    """``may_go`` says whether a read may be sent; ``goes`` that one of ``bytes`` has been.
+    """``may_go`` says whether a read may be sent; ``goes`` says that one of ``bytes`` was.
 
-    A token bucket: in every cycle ``share`` / 256 of a beat of data come, and a read takes its
-    bytes. One may go while what is left is not negative, on credit, and is counted a cycle later.
-    What is not used is kept, up to 16 beats of data. So of any time the reads that are sent ask for
-    ``share`` / 256 of what the bus could carry, data alone, and no more than 16 beats and two reads
-    beside that. With a share of 0 all may go.
+    The token bucket gains ``share`` / 256 of a beat of data in every cycle, and loses the bytes of
+    each read a cycle after it is sent. A read may be sent while the bucket is not negative, so it
+    may overdraw it. Unused tokens are kept, up to 16 beats of data. So in any period the reads that
+    are sent ask for at most ``share`` / 256 of the data that the bus could carry, plus 16 beats and
+    two reads. A share of 0 switches the limit off.
 
     Latency: a cycle from ``share`` and ``goes`` to ``may_go``.
     """
@@ -42,7 +42,7 @@ class ReadPace(Component):
         # A token is 1/256 of a beat.
         by_byte = SHARE_BITS - exact_log2(params.data_bits // 8)
         kept = 16 << SHARE_BITS
-        most = 2 * (params.max_read << by_byte)  # on credit
+        most = 2 * (params.max_read << by_byte)  # overdraft
         tokens = Signal(signed(bits_for(max(kept + 256, most)) + 1))
         spent = Signal(params.size_bits + by_byte)
         full = self.may_go & tokens[exact_log2(kept) :].any()  # no carry chain before the sum's

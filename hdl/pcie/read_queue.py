@@ -1,4 +1,4 @@
-"""Lets reads be handed on in the order of requests."""
+"""Decides whose data is handed on next: reads go in the order of requests."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from hdl.pcie.params import EPOCH, ReadRequesterParams
 
 
 def queue_ports(params: ReadRequesterParams) -> dict[str, Any]:
-    """Return the ports of a queue of reads, whichever order it has."""
+    """Return the ports of a queue of reads, which are the same for both orders."""
     return {
         "stop": In(1),
         "epoch": In(EPOCH),
@@ -26,14 +26,14 @@ def queue_ports(params: ReadRequesterParams) -> dict[str, Any]:
 
 
 class ReadQueue(Component):
-    """``turns`` are the reads of ``order``, in that order, each as soon as it is ``done``.
+    """Emits the reads of ``order`` as ``turns``, in that order, each as soon as it is ``done``.
 
-    Or when it is given up: if it is not done when it is its turn and either two ticks have passed
-    since it was sent, which ``epoch`` counts, or ``stop`` is high. Then ``abandoned`` shows its tag
-    for a cycle. ``busy``: reads wait.
+    A read that is not done when its turn has come is abandoned when two ticks have passed since it
+    was sent (``epoch`` counts ticks), or while ``stop`` is high; ``abandoned`` then has its tag for
+    a cycle. ``busy`` is high while reads wait.
 
-    Throughput: a read a cycle. Latency: :attr:`latency` from ``ends``, which are heard a cycle
-    before ``done``. Stalls: reads wait, as many as there are tags.
+    Throughput: a read a cycle. Latency: :attr:`latency` from ``ends``, which report an end a cycle
+    before ``done``. Stalls: reads wait; there is room for one of each tag.
     """
 
     latency = 1
@@ -49,7 +49,7 @@ class ReadQueue(Component):
                 width=params.waiting.size,
                 depth=params.tags,
                 output_register=params.tags > DISTRIBUTED_WORDS,
-                refuses=False,  # tags are not given twice
+                refuses=False,  # a read for each tag, so it is never full
             )
         )
         next_one = params.waiting(waiting.o.payload)
@@ -90,5 +90,5 @@ class ReadQueue(Component):
 
 
 def overdue(now: Value, sent: Value) -> Value:
-    """Return whether two ticks have passed, or three, by epochs."""
+    """Return whether the epochs differ by two ticks or three."""
     return now[1] ^ sent[1] ^ (~now[0] & sent[0])

@@ -20,50 +20,51 @@ from hdl.pcie.read_sender import ReadSender
 from hdl.pcie.request_cutter import RequestCutter
 from hdl.pcie.tag_table import TagTable
 
-#: What is told, for a cycle each, of completions and reads, to be counted. ``stranger``: a
-#: completion of no read came. ``failed``: a read has had its first error. ``abandoned``: a read
-#: was given up here, because nothing came or it was stopped.
+#: Lists the events of reads to be counted; each is a pulse of one cycle. ``sent``: a read was sent.
+#: ``stranger``: a completion came for no read under way. ``failed``: a read has had its first
+#: error. ``abandoned``: a read was given up here, because it timed out or was stopped.
 EVENTS = data.StructLayout({"sent": 1, "stranger": 1, "failed": 1, "abandoned": 1})
 
 
 class ReadRequester(Component):
-    """``beats`` are the data of ``requests``; many are under way at a time.
+    """Reads host memory: ``beats`` are the data of ``requests``, of which many are under way.
 
-    A request is of 1 to 4,096 bytes from a dword on. It is cut where an address is a multiple of
-    the largest read (``limit``: ``cfg_max_read_req``, at most ``params.max_read``), and each piece
-    begins a beat, so the last beat of a piece may be short: ``beats.bytes``. Tags are managed here
-    (AXISTEN_IF_ENABLE_CLIENT_TAG); more than 32 need extended tags. ``rc`` straddles up to four
-    completions in 512 bits, two in 256.
+    A request is for 1 to 4,096 bytes, and begins at a dword. It is cut into reads where an address
+    is a multiple of the largest read (``limit``: ``cfg_max_read_req``, at most
+    ``params.max_read``). Each read begins a beat, so its last beat may be short: ``beats.bytes``
+    says how many bytes are valid. Tags are managed here (AXISTEN_IF_ENABLE_CLIENT_TAG); more than
+    32 need extended tags. ``rc`` straddles up to four completions in 512 bits, two in 256.
 
     Data comes in the order of requests, and ``beats.last`` ends a request. Without
-    ``params.in_order`` each read is handed on as it completes, in whatever order, so that none
-    waits for another: its beats are in a row, the last with ``beats.last``, and ``beats.place``
-    says where in its request they belong. A request that was cut has several such reads, and has
-    ended when all its bytes have come.
+    ``params.in_order`` each read is handed on when it completes, so that none waits for another:
+    its beats are consecutive, the last one has ``beats.last``, and ``beats.place`` says where in
+    its request they belong. A request that was cut is complete when the bytes of all its reads have
+    come.
 
-    A read that fails has all its beats too, whose ``beats.cause`` says why, and their data is of no
-    use. In the order of requests so have those that follow of its request; other requests never
-    notice. The tag of a read is given again when the block has said that its last completion was
-    this one, and, if the block has given the read up, a time-out later. A read for which nothing
-    comes, nor the block's word, is given up when two ticks have passed: ``tick`` is to come more
-    rarely than the block gives up, 50 ms or as the host has set. Its tag stays taken until the
-    block's word or a reset.
+    A read that fails has all its beats, too; ``beats.cause`` says why it failed, and their data is
+    invalid. With ``params.in_order`` the later beats of the same request have the cause as well;
+    other requests are not affected. The tag of a read is free again after the completion that the
+    block marks as the last one; if the block reports a time-out of the read, a further time-out
+    later. A read for which the block reports neither data nor an error is abandoned when two ticks
+    have passed, so the period of ``tick`` must be longer than the block's completion time-out, 50
+    ms or as the host has set. The tag of an abandoned read stays taken until the block reports the
+    read's end, or a reset.
 
-    ``share`` keeps reads to so many 256ths of what the data bus of ``rc`` could carry, data alone
-    (:class:`hdl.pcie.read_pace.ReadPace`); 0: to all of it.
+    ``share`` limits reads to so many 256ths of the data that ``rc`` could carry; 0 is no limit
+    (:class:`hdl.pcie.read_pace.ReadPace`).
 
-    ``stop`` sends nothing more and gives all up that is under way; what was sent is still awaited.
-    Hold it until ``idle``, and everything begins anew as soon as it is low, with the tags that are
-    free. Requests that have not been sent go then; with ``forget``, beside ``stop``, those that
-    were taken are forgotten, and the beats of one that was sent in part have no last one. ``owes``:
-    the block has completions to come.
+    While ``stop`` is high no read is sent and all that are under way are abandoned; their late
+    completions are still accepted, and dropped. Hold it until ``idle``. When it falls, work goes on
+    with the tags that are free, and with the requests that were taken but not sent. ``forget``,
+    high together with ``stop``, drops these; a request that was sent in part then has no last beat.
+    ``owes`` says that completions are still to come from the block.
 
-    Throughput: a read, a completion and a beat a cycle. Two completions of which the one ends and
-    the other begins in a beat of ``rc`` take a cycle each if their data is for the same lanes and
-    their tags are both even or both odd; those of reads in a row never are.
-    Latency: :attr:`request_latency` from a request to RQ, :attr:`latency` from a read's last
-    completion on ``rc`` to its first beat. Stalls: ``rc`` never waits for ``beats``. After a reset
-    no read is sent for as many cycles as there are tags.
+    Throughput: a read, a completion and a beat a cycle. If one completion ends and another begins
+    in a beat of ``rc``, they take a cycle each if their data is for the same lanes and both tags
+    are even or both odd. Consecutive tags avoid that. Latency: :attr:`request_latency` from a
+    request to RQ, :attr:`latency` from a read's last completion on ``rc`` to its first beat.
+    Stalls: ``rc`` never waits for ``beats``. After a reset no read is sent for as many cycles as
+    there are tags.
     """
 
     request_latency = RequestCutter.latency + ReadSender.latency

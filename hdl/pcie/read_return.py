@@ -1,4 +1,4 @@
-"""Hands the data of reads on, in the order of requests or as they complete."""
+"""Hands the data of reads on, in the order of requests or of completion."""
 
 from typing import Any
 
@@ -19,17 +19,18 @@ QUEUE = 8  #: beats on their way out of the buffer, or waiting
 
 
 class ReadReturn(Component):
-    """For each entry of ``order``, ``beats`` has its read's data, one read after the other.
+    """Emits the data of each read of ``order`` as ``beats``, one read after the other.
 
-    Whose turn it is, and who is given up, a :class:`ReadQueue` decides, or a :class:`DoneQueue`
-    without ``params.in_order``. ``left`` shows a tag in the cycle of its last beat's reading. A
-    read has all its beats in any case. From the first beat of one that has failed to the next
-    ``beats.last``, or to ``forget``, ``beats.cause`` says why the first of them has, and their data
-    is of no use. A failure comes by ``failure``, and clears the bit of ``open``.
+    A :class:`ReadQueue` decides which read is next and which ones are abandoned; without
+    ``params.in_order`` a :class:`DoneQueue` does. ``left`` has a tag in the cycle in which the last
+    beat of its read is read from the buffer. A read that fails has all its beats, too. From its
+    first beat to the next ``beats.last``, or to ``forget``, ``beats.cause`` is the cause of the
+    first failure, and the data is invalid. ``failure`` reports a read that has failed, and clears
+    its bit of ``open``.
 
     Throughput: a beat a cycle, from read to read. Latency: :attr:`latency` from ``ends``. Stalls:
-    up to :data:`QUEUE` beats wait here. ``at`` is an address of a :class:`ReadBuffer`, of which
-    ``data`` is the line.
+    up to :data:`QUEUE` beats wait here. ``at`` is the read address of a :class:`ReadBuffer`, which
+    answers with ``data``.
     """
 
     def __init__(self, params: ReadRequesterParams) -> None:
@@ -63,7 +64,7 @@ class ReadReturn(Component):
             ReservedFifoParams(width=params.beat.size, depth=QUEUE, passes=True)
         )
         line = Signal(params.line_bits)
-        final, reads = Signal(), Signal()  # its last line; a line is read
+        final, reads = Signal(), Signal()  # the read's last line; a line is read now
         shift = params.lane_bits + 2
         m.d.comb += [
             final.eq(line == turn.read.top[shift:]),
@@ -95,7 +96,7 @@ class ReadReturn(Component):
         return m
 
     def looked(self) -> data.StructLayout:
-        """Describe a line that is being read, and what was known of its read before."""
+        """Describe a line that is being read, and the state of its read at that time."""
         params = self.params
         return data.StructLayout(
             {
@@ -112,9 +113,7 @@ class ReadReturn(Component):
         )
 
     def wait(self, m: Module) -> tuple[Any, Value, Signal, Value]:
-        """Return the read whose turn it is, whether there is one, what is to be high when it
-        leaves, and whether any read waits.
-        """
+        """Return the next read, if there is one, the signal to raise when it leaves, and busy."""
         m.submodules.turns = turns = self.turns(self.params)
         connect(m, flipped(self.order), turns.order)
         m.d.comb += [

@@ -14,10 +14,10 @@ from hdl.pcie.params import EPOCH, PLACE_BITS, ReadRequesterParams
 
 
 class ReadSender(Component):
-    """Each of ``pieces`` becomes a beat of ``rq``, and an entry of ``order``, which has room.
+    """Turns each of ``pieces`` into a beat of ``rq`` and an entry of ``order``, which has room.
 
-    It takes one of ``tags``, which are free, and ``given`` shows it in the cycle in which the piece
-    is taken. ``hold``: no piece is taken.
+    Each piece takes one of the free ``tags``, which ``given`` has in the cycle in which the piece
+    is taken. No piece is taken while ``hold`` is high.
 
     Throughput: a read a cycle. Latency: :attr:`latency` from a piece to RQ. Stalls: pieces wait
     for a free tag, or for the block.
@@ -75,8 +75,8 @@ class ReadSender(Component):
         m.submodules.register = register = StreamRegister(StreamRegisterParams(width=layout.size))
         read, sent = layout(register.i.payload), layout(register.o.payload)
         one = piece.bytes <= DWORD_BITS // 8
-        rest = piece.bytes[:2]  # bytes of the last dword, 0 if all
-        enables = Signal(4)  # of the last dword
+        rest = piece.bytes[:2]  # bytes of the last dword; 0 means all four
+        enables = Signal(4)  # byte enables of the last dword
         m.d.comb += [
             enables.eq(Cat((rest == 0) | (rest > k) for k in range(4))),
             read.address.eq(piece.address),

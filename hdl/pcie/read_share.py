@@ -1,4 +1,4 @@
-"""Lets several users read host memory by one requester."""
+"""Lets several users share one requester of reads."""
 
 from dataclasses import dataclass, replace
 
@@ -20,14 +20,14 @@ COUNT_BITS = 10  #: width of a number of requests under way
 class ReadShareParams:
     """Sets how many users there are, and what each of them sees of the requester."""
 
-    user: ReadRequesterParams  #: requester that each of them seems to have
+    user: ReadRequesterParams  #: sizes of the requester that each user sees
     users: int = 2  #: 2..8
 
     def __post_init__(self) -> None:
         check_range("users", self.users, 2, 8)
         if not self.user.in_order:
             raise ValueError("users share a requester whose data comes in the order of requests")
-        _ = self.shared  # judges
+        _ = self.shared  # raises ValueError for sizes that do not fit
 
     @property
     def suffix(self) -> str:
@@ -36,21 +36,21 @@ class ReadShareParams:
 
     @property
     def shared(self) -> ReadRequesterParams:
-        """Return the sizes of the one requester: it gives back whose a request is, too."""
+        """Return the sizes of the shared requester; its ``user`` bits include the user's number."""
         return replace(self.user, user_bits=self.user.user_bits + ceil_log2(self.users))
 
 
 class ReadShare(Component):
-    """``requests[k]`` of each user become ``asked``; ``answers`` to them become ``beats[k]``.
+    """Merges ``requests[k]`` of users k into ``asked``, and routes ``answers`` to ``beats[k]``.
 
     ``asked`` and ``answers`` are the ``requests`` and ``beats`` of a
-    :class:`hdl.pcie.read_requester.ReadRequester`. Users take turns by request. All answers come
-    in the order of ``asked``, so a user that does not take its beats holds up those of others: one
-    of whose beats another user waits asks only for what it has room for.
+    :class:`hdl.pcie.read_requester.ReadRequester`. Requests are arbitrated in round-robin order.
+    All answers come in the order of ``asked``, so a user that does not take its beats blocks the
+    others (head-of-line blocking): a user may request only what it has room for.
 
-    At most ``most`` requests are under way, from ``asked`` to the cycle behind their last beat; 0:
-    as many as the requester takes. ``most`` counts from when none is. ``under_way`` tells how many
-    are.
+    At most ``most`` requests are under way, each from ``asked`` to the cycle after its last beat; 0
+    is no limit. A new value of ``most`` takes effect when no request is under way. ``under_way`` is
+    the number of those that are.
 
     Throughput: a request and a beat a cycle. Latency: :attr:`latency` from a request to ``asked``,
     none from ``answers`` to ``beats``.
@@ -73,7 +73,7 @@ class ReadShare(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        room = Signal(COUNT_BITS)  # requests that may still go, if there is a limit
+        room = Signal(COUNT_BITS)  # requests that may still be sent, if there is a limit
         self.ask(m, ~room.any() & self.most.any())
         given, bits = self.answers.payload, self.params.user.user_bits
         whose = given.user[bits:]
@@ -101,7 +101,7 @@ class ReadShare(Component):
         return m
 
     def ask(self, m: Module, full: Value) -> None:
-        """Let requests go in turn, each with the number of its user."""
+        """Arbitrate the users' requests, and add the user's number to each."""
         layout = self.params.user.cutter.request
         m.submodules.arbiter = arbiter = StreamArbiter(
             StreamArbiterParams(width=layout.size, count=self.params.users)

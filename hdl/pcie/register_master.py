@@ -1,4 +1,4 @@
-"""Reads and writes registers by AXI4-Lite, one at a time, and never waits for ever."""
+"""Reads and writes registers over AXI4-Lite, one at a time, with a time-out."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream
@@ -11,11 +11,12 @@ from hdl.pcie.completer_params import ACCESS_ANSWER, CompleterParams
 
 
 class RegisterMaster(Component):
-    """Each of ``accesses`` is carried out on ``axil``, and ``answer`` is valid for a cycle then.
+    """Carries out each of ``accesses`` on ``axil``; then ``answer`` is valid for a cycle.
 
-    ``failed``: the slave refused it, or has not answered between two of ``tick``. AXI forbids to
-    withdraw, so after that the slave still owes its answer, which is not looked at; until it has
-    come, accesses fail at once (``broken``), and then all is as before.
+    ``answer.failed``: the slave refused the access, or a whole period between two ``tick`` passed
+    without an answer. AXI does not allow a master to withdraw an access, so after a time-out the
+    slave still owes its answer. Until that has come, and is dropped, ``broken`` is high and all
+    accesses fail at once.
 
     Throughput: one access at a time. Latency: :attr:`latency` from an access to its address, and
     none from R or B to ``answer``.

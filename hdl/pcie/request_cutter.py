@@ -1,4 +1,4 @@
-"""Cuts requests into packets that the link carries: none crosses a multiple of the largest one."""
+"""Cuts requests into packets for the link: none crosses a multiple of the largest packet size."""
 
 from dataclasses import dataclass
 
@@ -42,9 +42,9 @@ class CutterParams:
 
     @property
     def piece(self) -> data.StructLayout:
-        """Describe a piece: ``address`` is of a dword, from which ``bytes`` are counted.
+        """Describe a piece: ``bytes`` bytes from the dword ``address`` on.
 
-        ``skip`` of them, before the request's first byte, are not the request's.
+        The first ``skip`` of them lie before the request's first byte.
         """
         return data.StructLayout(
             {
@@ -58,11 +58,12 @@ class CutterParams:
 
 
 class RequestCutter(Component):
-    """``pieces`` bring each byte of ``requests``, in their order, the last with ``last``.
+    """Cuts ``requests`` into ``pieces``, in order; the last piece of a request has ``last``.
 
-    A piece ends where its address is a multiple of the largest one: 128 << ``limit`` bytes, the
-    block's ``cfg_max_read_req`` or ``cfg_max_payload``, or ``params.most`` if that is less. So none
-    crosses 4 KB, and all completions but a request's outer ones can be of the largest payload.
+    A piece ends where the address is a multiple of the largest piece: 128 << ``limit`` bytes, or
+    ``params.most`` if that is less. ``limit`` is the block's ``cfg_max_read_req`` or
+    ``cfg_max_payload``. So no piece crosses 4 KB, and all completions but the first and last of a
+    request can have the largest payload.
 
     Throughput: a piece a cycle. Latency: :attr:`latency`. ``limit`` may change when no request is
     inside.
@@ -85,12 +86,12 @@ class RequestCutter(Component):
         request, bits = self.requests.payload, self.params.offset_bits
         piece = data_register(m, self.pieces.payload)
         held = Signal()  # something is left of a request
-        address = Signal(62, reset_less=True)  # of the first dword that is left
+        address = Signal(62, reset_less=True)  # first dword that is left
         skip = Signal(2, reset_less=True)
-        left = Signal(len(request.bytes), reset_less=True)  # bytes from there on, less one
+        left = Signal(len(request.bytes), reset_less=True)  # bytes that are left, less one
         user = Signal(self.params.user_bits, reset_less=True)
-        room = Signal(bits)  # dwords up to the border, less one
-        beyond = Signal()  # there is more than that
+        room = Signal(bits)  # dwords up to the next cut, less one
+        beyond = Signal()  # more than that is left
         mask = self.mask(m)
         free = ~self.pieces.valid | self.pieces.ready
         m.d.comb += [
@@ -107,9 +108,9 @@ class RequestCutter(Component):
                 piece.last.eq(~beyond),
                 piece.user.eq(user),
             ]
-        # Of skip less one: one sum in place of two.
+        # ``skip`` - 1, looked up, so that ``left`` needs one sum instead of two.
         before = looked_up(lambda skipped: skipped - 1, request.address[:2], bits=3)
-        # What is left behind a piece: less room and one, in one sum.
+        # -(room + 1), so that what is left after a piece needs one sum.
         less = Cat(~room, Const(-1, len(left) - 2 - bits))
         with m.If(self.requests.ready):
             m.d.sync += [
@@ -135,7 +136,7 @@ class RequestCutter(Component):
         return m
 
     def mask(self, m: Module) -> Signal:
-        """Return the bits of a dword's number in the largest piece that the host allows."""
+        """Return the mask of a dword's number in the largest piece that the host allows."""
         mask = Signal(self.params.offset_bits)
         with m.Switch(self.limit):
             for k, size in enumerate(SIZES):

@@ -12,13 +12,13 @@ from hdl.pcie.descriptors import HOST_REQUEST, REQUEST_DWORDS
 
 
 class RequestIntake(Component):
-    """Each packet of ``cq``, of whatever length, becomes one of ``packets``.
+    """Turns each packet of ``cq``, of any length, into one entry of ``packets``.
 
-    Straddling is off on CQ, so a packet begins a beat. Of its data only what may be for registers
-    is kept.
+    Straddling is off on CQ, so each packet begins a beat. Only the dwords of data that registers
+    can take are kept.
 
     Throughput: a packet of one beat in two cycles. Latency: :attr:`latency` from a packet's last
-    beat. Stalls: ``cq`` waits until a packet has been taken; ``cq.tready`` is a register's.
+    beat. Stalls: ``cq`` waits until a packet has been taken; ``cq.tready`` is a register.
     """
 
     latency = 1
@@ -35,7 +35,7 @@ class RequestIntake(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        cq, inside = self.cq, Signal()  # a packet goes on
+        cq, inside = self.cq, Signal()  # a packet goes on from the previous beat
         packet = data_register(m, self.packets.payload)
         user = cq_user(self.params.data_bits)(cq.tuser)
         wide = self.params.data_bits == 512

@@ -30,16 +30,16 @@ class RequestMergerParams:
 
 
 class RequestMerger(Component):
-    """The packets of ``reads`` and ``writes``, each whole, leave ``rq``; both take turns.
+    """Arbitrates whole packets of ``reads`` and ``writes`` to ``rq``, in round-robin order.
 
-    The block holds back a read for which the host has no room, and all that is behind it. So none
-    is begun for which it may have none: ``credits`` is ``pcie_tfc_nph_av``, reads that the host
-    takes, 15 if more. It counts a read two cycles after the block has taken it (PG213, "Avoiding
-    Head-of-Line Blocking for Posted Requests"); those that it does not count yet are counted here.
-    Writes go on meanwhile.
+    The block holds back a read for which the host has no flow-control credit, and everything behind
+    it. So a read is sent only if it surely has a credit: ``credits`` is ``pcie_tfc_nph_av``, the
+    number of non-posted requests that the host can take, at most 15. It counts a read two cycles
+    after the block has taken it (PG213, "Avoiding Head-of-Line Blocking for Posted Requests"), so
+    reads of the last cycles are counted here. Writes pass a read that waits for credit.
 
-    Throughput: a beat a cycle. Latency: :attr:`latency`. Stalls: a packet that has begun on
-    ``reads`` or ``writes`` comes without a gap, and so leaves without one.
+    Throughput: a beat a cycle. Latency: :attr:`latency`. A packet on ``reads`` or ``writes`` must
+    come without a gap, and leaves without one.
     """
 
     latency = StreamArbiter.latency
@@ -63,7 +63,7 @@ class RequestMerger(Component):
                 arbiter.i[k].valid.eq(i.tvalid),
                 i.tready.eq(arbiter.i[k].ready),
             ]
-        taken = Signal()  # a read has gone
+        taken = Signal()  # a read has left
         under_way = Signal(3)  # reads that ``credits`` does not count yet
         m.d.comb += [
             beat.eq(arbiter.o.payload.payload),

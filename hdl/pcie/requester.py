@@ -1,4 +1,4 @@
-"""Reads and writes host memory by one stream of requests."""
+"""Reads and writes host memory over one stream of requests (RQ)."""
 
 from dataclasses import dataclass, field
 
@@ -16,13 +16,13 @@ from hdl.pcie.write_fence import NUMBERS
 from hdl.pcie.write_params import WriteRequesterParams
 from hdl.pcie.write_requester import WriteRequester
 
-#: What the block tells of the host: codes of its largest reads and payloads, 128 bytes << code.
+#: Describes the limits that the host has set: the largest read and payload, 128 bytes << code.
 LIMITS = data.StructLayout({"read": 3, "payload": 2})
 
 
 @dataclass(frozen=True, kw_only=True)
 class RequesterParams:
-    """Sets the sizes of both parts, which are of one width."""
+    """Sets the sizes of the reader and the writer, which have the same width."""
 
     reads: ReadRequesterParams = field(default_factory=ReadRequesterParams)
     writes: WriteRequesterParams = field(default_factory=WriteRequesterParams)
@@ -41,17 +41,17 @@ class RequesterParams:
 
 
 class Requester(Component):
-    """Has the ports of a :class:`ReadRequester` and of a :class:`WriteRequester`, which share RQ.
+    """Connects a :class:`ReadRequester` and a :class:`WriteRequester`, which share RQ.
 
-    ``requests``, ``beats``, ``tick``, ``share``, ``forget``, ``owes`` and ``events`` are the
-    reader's; ``writes``, its requests, with ``data``, ``sent``, ``begun``, ``numbers``,
-    ``visible``, ``clear_writes``, ``writes_owe`` and ``writes_lost`` the writer's. ``stop`` stops
-    both, and ``idle`` says that nothing is under way of either, nor on its way to ``rq``. ``rq``
-    takes a packet of each in turn, as :class:`RequestMerger` says, which looks at ``credits``. A
-    read that is asked for after the ``sent`` of a write brings what was written.
+    The reader has the ports ``requests``, ``beats``, ``tick``, ``share``, ``forget``, ``owes`` and
+    ``events``. The writer has ``writes`` (its requests), ``data``, ``sent``, ``begun``,
+    ``numbers``, ``visible``, ``clear_writes``, ``writes_owe`` and ``writes_lost``. ``stop`` stops
+    both, and ``idle`` says that both are idle and nothing waits for ``rq``. A
+    :class:`RequestMerger`, which checks ``credits``, arbitrates packets to ``rq``. A read that is
+    requested after the ``sent`` of a write returns what was written.
 
     Latency: :attr:`request_latency` from a request to RQ, :attr:`write_latency` from a write of one
-    beat, if nobody else goes first; :attr:`latency` from a read's last completion to its data.
+    beat, if ``rq`` is free; :attr:`latency` from a read's last completion to its data.
     """
 
     def __init__(self, params: RequesterParams) -> None:

@@ -1,4 +1,4 @@
-"""Keeps what is known of each tag: who waits for it, and whether it may be given again."""
+"""Keeps the state of each tag: whether its read is under way, done or failed, and if it is free."""
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -9,19 +9,18 @@ from hdl.pcie.params import ReadRequesterParams
 
 
 class TagTable(Component):
-    """Has bits for each tag, which change a cycle after what they are told.
+    """Keeps status bits of each tag, which change a cycle after the event that they report.
 
-    ``taken``: from ``given`` on until the block expects no completion for the tag any more
-    (``ends``). If it has given the read up (``rests``), a completion may still be on its way
-    and would be taken for that of a later read; so the tag is taken until a whole time-out from
-    ``tick`` to ``tick`` has passed. ``done``: the read has ended. ``open``: it has not failed
-    (``failed``), and nobody has given it up (``abandoned``). Those of a tag that is not taken, and
-    not the user's, mean nothing.
+    ``taken`` is set from ``given`` until the last completion of the tag (``ends``). If the block
+    has timed the read out (``rests``), a completion may still be on its way and would be mistaken
+    for one of a later read; so the tag stays taken until a whole time-out, from one ``tick`` to the
+    next, has passed. ``done``: the read has ended. ``open``: it has neither failed (``failed``) nor
+    been given up (``abandoned``). ``done`` and ``open`` of a free tag are undefined.
 
-    ``freed`` shows, once, each tag that may be given again: nobody has taken it, and its data has
-    been handed on (``left``). That is in the cycle behind ``left``, or, if the block still expects
-    something then, when it is that tag's turn to be looked at, one in every cycle without ``left``.
-    So after a reset all tags are shown in as many cycles.
+    ``freed`` has each tag once when it may be used again: it is not ``taken``, and its data has
+    been handed on (``left``). That is in the cycle after ``left``; if the tag is still taken then,
+    it is found later by a scan, which checks one tag in every cycle without ``left``. So after a
+    reset all tags are freed in as many cycles as there are tags.
     """
 
     latency = 1
@@ -50,8 +49,8 @@ class TagTable(Component):
         ended = [self.bit(one) for one in self.ends]
         resting_now = [Mux(one.rests, bit, 0) for one, bit in zip(self.ends, ended, strict=True)]
         m.d.comb += [end.eq(ended[0] | ended[1]), rests.eq(resting_now[0] | resting_now[1])]
-        resting = Signal(self.params.tags)  # the block has given their reads up
-        rested = Signal(self.params.tags)  # since before the last tick
+        resting = Signal(self.params.tags)  # the block has timed their reads out
+        rested = Signal(self.params.tags)  # of these, those since before the last tick
         over = Mux(self.tick, rested, 0)
         m.d.sync += [
             self.taken.eq((self.taken | given) & ~(end & ~rests) & ~over),
@@ -71,10 +70,8 @@ class TagTable(Component):
         return m
 
     def free(self, m: Module) -> Signal:
-        """Show tags that may be given again; return those whose data is nobody's any more, and
-        which have not been shown.
-        """
-        at = Signal(self.params.tag_bits)  # the tag that is looked at
+        """Report tags that are free again; return those that were handed on, but not reported."""
+        at = Signal(self.params.tag_bits)  # the tag that the scan checks
         away = Signal(self.params.tags, init=-1)
         owed, straight, found = Signal(), Signal(), Signal()
         m.d.comb += [
@@ -93,5 +90,5 @@ class TagTable(Component):
         return away
 
     def bit(self, happens: Value) -> Value:
-        """Return the bit of the tag of what happens, or none."""
+        """Return the one-hot code of the tag of an event, 0 if there is none."""
         return Mux(happens.valid, Const(1, self.params.tags) << happens.tag, 0)

@@ -1,4 +1,4 @@
-"""Lays the data of writes behind their descriptors."""
+"""Aligns the data of writes with their descriptors."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream
@@ -11,7 +11,7 @@ from hdl.pcie.write_params import WriteRequesterParams
 
 
 class WriteAligner(Component):
-    """Each of ``plans`` becomes one of ``beats``, of the data that it says and of what was left.
+    """Builds a beat for each of ``plans``, of new data and of data left from the beat before.
 
     Throughput: a beat a cycle. Latency: :attr:`latency`. Stalls: a plan that takes data waits for
     it; ``plans.ready`` and ``data.ready`` follow ``beats.ready``.
@@ -34,7 +34,7 @@ class WriteAligner(Component):
         params, plan, beat = self.params, self.plans.payload, self.beats.payload
         left = Signal(params.data_bits, reset_less=True)  # the beat of data taken last
         mixed = Signal(params.data_bits, reset_less=True)  # bytes of the beat, not yet turned
-        planned = Signal(params.plan, reset_less=True)  # what is said of that
+        planned = Signal(params.plan, reset_less=True)  # the plan of that beat
         free = Signal()
         m.d.comb += [
             free.eq(~self.beats.valid | self.beats.ready),

@@ -1,4 +1,4 @@
-"""Tells when what goes to the host another way cannot pass a write any more."""
+"""Tells when no completion or interrupt to the host can overtake a write any more."""
 
 from dataclasses import dataclass
 
@@ -11,20 +11,20 @@ from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 
-NUMBER_BITS = 6  #: of a packet's number, in RQ and in the block's word
-LAST = (1 << NUMBER_BITS) - 1  #: packets of writes have 1 to this in turn; others have 0
-PLACES = 64  #: for packets whose numbers the block owes
-MOST = LAST - 3  #: such packets, before there is no room
+NUMBER_BITS = 6  #: width of a packet's sequence number
+LAST = (1 << NUMBER_BITS) - 1  #: writes have numbers 1 to this, cyclically; others have 0
+PLACES = 64  #: places for packets whose numbers the block has not reported
+MOST = LAST - 3  #: most such packets; then there is no room
 
-#: What the block says: a packet of this number has got so far. Up to two are told at a time.
+#: Describes up to two sequence numbers that the block reports in a cycle.
 NUMBERS = data.ArrayLayout(data.StructLayout({"valid": 1, "number": NUMBER_BITS}), 2)
 
 
 @dataclass(frozen=True, kw_only=True)
 class WriteFenceParams:
-    """Sets what is told of a write."""
+    """Sets the width of the user's bits of a write."""
 
-    user_bits: int = 8  #: width of it, 1..32
+    user_bits: int = 8  #: width of the user's bits, 1..32
 
     def __post_init__(self) -> None:
         check_range("user_bits", self.user_bits, 1, 32)
@@ -36,31 +36,33 @@ class WriteFenceParams:
 
     @property
     def packet(self) -> data.StructLayout:
-        """Describe a packet: whether it is its write's last, and whose the write is."""
+        """Describe a packet: ``final`` marks its write's last; ``user`` are the write's bits."""
         return data.StructLayout({"final": 1, "user": self.user_bits})
 
     @property
     def told(self) -> data.StructLayout:
-        """Describe that a write cannot be passed any more, and whose it is."""
+        """Describe the report that a write cannot be overtaken any more, with its ``user`` bits."""
         return data.StructLayout({"valid": 1, "user": self.user_bits})
 
 
 class WriteFence(Component):
-    """Numbers packets of writes; ``visible`` shows the ``user`` of a write that none can pass.
+    """Numbers packets of writes, and reports in ``visible`` each write that none can overtake.
 
-    Answers to the host (CC) and interrupts may pass a write inside the block, until it has told the
-    write's number: ``numbers``, of ``pcie_rq_seq_num0`` and ``1`` with their ``vld`` (PG213,
-    "Transmit Transaction Ordering"). Whoever tells a host by those ways that something was written
-    waits for ``visible``. What goes to RQ itself passes nothing, and need not wait.
+    Completions to the host (CC) and interrupts may overtake a write inside the block, until it has
+    reported the write's number: ``numbers`` are ``pcie_rq_seq_num0`` and ``1`` with their ``vld``
+    (PG213, "Transmit Transaction Ordering"). Whoever announces a write to the host by CC or an
+    interrupt must wait for ``visible``. Requests on RQ itself do not overtake a write, and need not
+    wait.
 
-    ``packet`` with ``taken`` is one whose first beat RQ takes, with ``number``; it is not offered
-    without ``room``. The block tells numbers in the order of the packets. One that is not the next
-    is not counted: it is of before a ``clear``, or of a packet that is no write (number 0).
-    ``clear`` forgets all that is under way: hold it until the block ``owes`` nothing, and let
-    nothing be sent meanwhile.
+    ``taken`` says that RQ takes the first beat of ``packet``, with ``number``; a packet is not
+    offered without ``room``. The block reports numbers in the order of the packets. A number that
+    is not the next one is ignored: it is from before a ``clear``, or of a packet that is no write
+    (number 0). ``clear`` drops all packets under way: hold it until ``owes`` is low, and send
+    nothing meanwhile.
 
     Throughput: a packet a cycle. Latency: :attr:`latency` from a write's last number to
-    ``visible``. Full: no ``room`` while the block owes the numbers of 60 packets.
+    ``visible``. Full: there is no ``room`` while the block has not reported the numbers of 60
+    packets.
     """
 
     latency = 3
@@ -86,8 +88,8 @@ class WriteFence(Component):
             FifoParams(width=self.params.packet.size, depth=PLACES, style="distributed")
         )
         issued = Signal(NUMBER_BITS, init=1)  # the next packet's number
-        owed = Signal(range(PLACES))  # packets inside
-        passed = Signal(range(PLACES))  # of them, those whose number was told
+        owed = Signal(range(PLACES))  # packets whose number the block owes
+        passed = Signal(range(PLACES))  # of these, packets whose number was reported
         oldest, tells, leaves = Signal(self.params.packet), Signal(), Signal()
         m.d.comb += [
             self.number.eq(issued),
@@ -128,5 +130,5 @@ class WriteFence(Component):
 
 
 def following(number: Value, steps: int = 1) -> Value:
-    """Return the number of the packet so many behind that with ``number``."""
+    """Return the number of the packet that comes ``steps`` after that with ``number``."""
     return looked_up(lambda k: (k - 1 + steps) % LAST + 1, number, bits=NUMBER_BITS)

@@ -21,7 +21,7 @@ class WriteRequesterParams:
 
     data_bits: int = 512  #: width of the block's interfaces and of a beat, 256 or 512
     max_payload: int = 512  #: bytes of the largest payload, 128, 256, 512 or 1024
-    user_bits: int = 8  #: width of what the user is told when a request has gone, 1..32
+    user_bits: int = 8  #: width of the user's bits, given back when a request was sent, 1..32
 
     def __post_init__(self) -> None:
         check_data_bits(self.data_bits)
@@ -56,23 +56,23 @@ class WriteRequesterParams:
 
     @property
     def gate(self) -> PacketGateParams:
-        """Return the sizes of the queue from which packets leave."""
+        """Return the sizes of the FIFO that holds each packet until it is whole."""
         beats = -(-(self.max_payload // 4 + REQUEST_DWORDS) // self.lanes)
         return PacketGateParams(width=self.beat.size, packet_beats=beats, last_bit=0)
 
     @property
     def fence(self) -> WriteFenceParams:
-        """Return the sizes of the part that hears from the block how far writes are."""
+        """Return the sizes of the part that follows writes through the block."""
         return WriteFenceParams(user_bits=self.user_bits)
 
     @property
     def sent(self) -> data.StructLayout:
-        """Describe that a request has gone, and whose it was."""
+        """Describe the report that a request was sent, with its user's bits."""
         return data.StructLayout({"valid": 1, "user": self.user_bits})
 
     @property
     def head(self) -> data.StructLayout:
-        """Describe what a packet's descriptor says; ``address`` is of a dword."""
+        """Describe the fields of a packet's descriptor; ``address`` counts dwords."""
         return data.StructLayout(
             {
                 "address": 62,
@@ -86,8 +86,9 @@ class WriteRequesterParams:
     def plan(self) -> data.StructLayout:
         """Describe what a beat of a packet is made of.
 
-        ``takes``: it needs the next beat of data, beside what is left of the one before. Byte b of
-        data is at ``turn`` + b, modulo the bytes of a beat, also in beats that follow it.
+        ``takes``: it needs the next beat of data, besides what is left of the one before. Byte b of
+        a beat of data goes to byte (``turn`` + b) modulo the beat's size, in this beat of the
+        packet or in the next.
         """
         return data.StructLayout(
             {
@@ -104,7 +105,7 @@ class WriteRequesterParams:
 
     @property
     def beat(self) -> data.StructLayout:
-        """Describe a beat of a packet, its descriptor in place; ``final``: of a request's last."""
+        """Describe a beat of a packet with its descriptor; ``final``: it is its request's last."""
         return data.StructLayout(
             {
                 "ends": 1,

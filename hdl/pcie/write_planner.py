@@ -16,11 +16,12 @@ DESCRIPTOR_BYTES = REQUEST_DWORDS * DWORD_BITS // 8
 
 
 class WritePlanner(Component):
-    """Each of ``pieces`` becomes a packet: its ``plans`` say what each of its beats is made of.
+    """Plans a packet for each of ``pieces``: ``plans`` say what each of its beats is made of.
 
-    A packet's data lies behind its descriptor, from the dword of its first byte on. Data of a
-    request comes packed, from byte 0 of a beat on; so of what a beat of data has, a beat of a
-    packet may leave some to the next one, of the same packet or of the request's next packet.
+    The data of a packet follows its descriptor, and begins with the dword of the first byte. The
+    data of a request comes packed, from byte 0 of a beat on. So a beat of a packet may use only
+    some bytes of a beat of data, and leave the rest to the next beat of the packet, or to the
+    request's next packet.
 
     Throughput: a beat a cycle, also from piece to piece. Latency: :attr:`latency`.
     """
@@ -46,9 +47,9 @@ class WritePlanner(Component):
         last_beat = packet.top[bits:]
         count = Signal(len(last_beat))  # beats of the packet before this one
         fresh = Signal(init=1)  # the packet is its request's first
-        left = Signal(bits)  # bytes of the beat of data taken last that are not used yet
-        # Where in this beat a new beat of data begins: behind the descriptor, and behind the bytes
-        # that are skipped or left.
+        left = Signal(bits)  # unused bytes of the latest beat of data
+        # A new beat of data begins here in the packet's beat: after the descriptor, and after the
+        # bytes that are skipped or left.
         first = Mux(fresh, packet.skip, left)
         place = Signal(bits + 1)
         top = Mux(ends, packet.top[:bits], size - 1)  # place of the last byte of this beat
@@ -93,7 +94,7 @@ class WritePlanner(Component):
         packet = Signal(self.packet(top_bits), reset_less=True)
         held = Signal()
         one = ~over(piece.bytes, 4)
-        ending = piece.bytes[:2]  # bytes of the last dword, 0 if all
+        ending = piece.bytes[:2]  # bytes of the last dword; 0 means all four
         dwords = piece.bytes[2:] + ending.any()
         begun = looked_up(lambda skip: 0xF << skip, piece.skip, bits=4)
         ended = looked_up(lambda ending: (1 << (ending or 4)) - 1, ending, bits=4)
@@ -113,7 +114,7 @@ class WritePlanner(Component):
         return packet, held
 
     def packet(self, top_bits: int) -> data.StructLayout:
-        """Describe a packet: ``top`` is the place of its last byte, its descriptor's included."""
+        """Describe a packet: ``top`` is the number of its last byte, the descriptor included."""
         params = self.params
         return data.StructLayout(
             {

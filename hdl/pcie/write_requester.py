@@ -16,32 +16,33 @@ from hdl.pcie.write_fence import NUMBERS, WriteFence
 from hdl.pcie.write_params import WriteRequesterParams
 from hdl.pcie.write_planner import WritePlanner
 
-COUNT_BITS = 8  #: width of a number of writes under way: at most those whose packets fit the gate
+COUNT_BITS = 8  #: width of the number of writes under way, which the gate's size limits
 
 
 class WriteRequester(Component):
-    """The bytes of ``data`` go to the addresses of ``requests``, in order, as posted writes.
+    """Sends ``data`` to the addresses of ``requests``, in order, as posted writes.
 
-    A request is of 1 to 4,096 bytes from any byte on. Its data comes packed: byte 0 is the lowest
-    of its first beat of ``data``, and what its last beat has too much is not looked at. It is cut
-    where an address is a multiple of the largest payload (``limit``: ``cfg_max_payload``, at most
-    ``params.max_payload``). Bytes beside it in its first and last dword are not enabled.
+    A request is for 1 to 4,096 bytes from any byte address on. Its data comes packed: byte 0 is the
+    lowest byte of its first beat of ``data``, and surplus bytes of its last beat are ignored. It is
+    cut where an address is a multiple of the largest payload (``limit``: ``cfg_max_payload``, at
+    most ``params.max_payload``). Byte enables mask the bytes of its first and last dword that are
+    not the request's.
 
-    Nobody answers a posted write. ``sent`` shows, for a cycle, the ``user`` of a request whose last
-    beat ``rq`` has taken: what goes to the same RQ later, a read or a write, finds its bytes at the
-    host (PCI Express 3.1, 2.4.1: neither passes a posted write). ``visible`` shows it when answers
-    to the host and interrupts find them too (:class:`WriteFence`, with ``numbers`` and ``clear``).
-    ``begun`` tells of each packet, to be counted.
+    A posted write has no completion. ``sent`` has, for a cycle, the ``user`` of a request whose
+    last beat ``rq`` has taken: a later read or write on the same RQ finds its bytes at the host
+    (PCI Express 3.1, 2.4.1: neither passes a posted write). ``visible`` has it when no completion
+    to the host and no interrupt can overtake the write (:class:`WriteFence`, with ``numbers`` and
+    ``clear``). ``begun`` pulses for each packet, to be counted.
 
-    While ``stop`` is high requests wait, and no packet is begun. Writes that are under way are
-    thrown away, ``lost`` tells of each packet, and a write of which a part is lost is not ``sent``.
-    Hold it until ``idle``: nothing is under way, for which all data has to come.
+    While ``stop`` is high requests wait, and no packet is begun. Packets of writes under way are
+    dropped, ``lost`` pulses for each, and a write of which a packet is dropped is never ``sent``.
+    Hold ``stop`` until ``idle``; all data of the writes under way must come before.
 
     Throughput: a beat of ``rq`` a cycle, of data and descriptors. Latency: :attr:`latency` from a
     request and its data to a packet of one beat; a longer one leaves when all of it is there, and
-    then without a gap. Stalls: requests and data wait for each other, and both for ``rq`` and for
-    the block's word on 60 packets. A request whose data does not come holds up only those behind
-    it.
+    then without a gap. Stalls: requests and data wait for each other, for ``rq``, and while the
+    block has not reported the numbers of 60 packets. A request whose data does not come blocks only
+    those behind it.
     """
 
     latency = (
@@ -118,13 +119,13 @@ class WriteRequester(Component):
         return m
 
     def drop(self, m: Module, out: Any) -> Signal:
-        """Return whether a beat is thrown away: not those of a packet that ``rq`` has been shown.
+        """Return whether a beat is dropped; beats of a packet already offered to ``rq`` are not.
 
-        Counts the writes that are under way, too.
+        This also counts the writes under way.
         """
         beat, shown, dropping, drops = out.payload, Signal(), Signal(), Signal()
         under_way = Signal(COUNT_BITS)
-        came = Signal()  # a request, in the cycle before
+        came = Signal()  # a request was taken in the previous cycle
         ends = out.valid & out.ready & beat.final & beat.ends
         m.d.comb += drops.eq(Mux(beat.begins, self.stop & ~shown, dropping))
         m.d.sync += [
