@@ -1,4 +1,4 @@
-"""Reads idxs that are in device memory."""
+"""Reads arrays of idxs from device memory."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream
@@ -12,15 +12,16 @@ from hdl.pcie.descriptors import Cause
 
 
 class CardReader(Component):
-    """``beats`` are what is in device memory where ``requests`` say, in their order.
+    """Reads device memory at the addresses of ``requests``; ``beats`` are the data, in order.
 
-    A request is of dwords between two multiples of 512 bytes. Its beats are those of the bus, so
-    the first one may begin before the request does, and ``bytes`` count from the beat's begin. A
-    beat that device memory refuses, or does not give, has the cause ABORTED. Nobody can hold up
-    ``beats``: whoever asks has room for them.
+    A request is for whole dwords, and does not cross a multiple of 512 bytes. Its beats are those
+    of the bus, so the first one may begin before the request does, and ``bytes`` counts from the
+    beat's begin. A beat for which device memory answers with an error, or not at all, has the cause
+    ABORTED. ``beats`` has no back-pressure: a user must have room for what it requests.
 
     Throughput: a request and a beat a cycle. Latency: :attr:`latency` from a request to ``m_axi``.
-    ``busy``: beats are to come. ``watch`` and ``bus`` are those of an :class:`AxiReadPort`.
+    ``busy`` is high while beats are to come. ``watch`` and ``bus`` are those of an
+    :class:`AxiReadPort`.
     """
 
     latency = AxiReadPort.latency
@@ -44,9 +45,9 @@ class CardReader(Component):
         m.submodules.port = port = AxiReadPort(params.read_port)
         connect(m, port.axi, flipped(self.m_axi))
         lane_bits, burst = params.reads.lane_bits, port.bursts.payload
-        place = request.address[2 : CHUNK.bit_length() - 1]  # of a dword, in 512 bytes
-        end = Signal(len(place))  # place of the last one
-        owed = Signal(range(params.read_port.outstanding + 2))  # bursts
+        place = request.address[2 : CHUNK.bit_length() - 1]  # first dword, modulo 512 bytes
+        end = Signal(len(place))  # number of the last dword
+        owed = Signal(range(params.read_port.outstanding + 2))  # bursts whose beats are to come
         goes, ends = Signal(), Signal()
         m.d.comb += [
             end.eq((place + request.bytes[2:] - 1)[: len(end)]),

@@ -15,23 +15,24 @@ from hdl.gather.row_finder import RowFinder
 from hdl.gather.row_keeper import RowKeeper
 from hdl.gather.row_packer import RowPacker
 
-ORDER = 512  #: rows under way, at most, where rows are kept
+ORDER = 512  #: most rows under way, in a build that keeps rows
 
 
 class GatherDatapath(Component):
-    """``rows`` are the rows ``table[idx]`` of ``idxs``, in their order, each from a new beat on.
+    """Gathers the rows ``table[idx]`` of ``idxs``, in order; each row begins a new beat.
 
-    The paper's zero-copy access (3.2.1), with its orders of reads and one of ours
-    (``table.order``). A row of which a read has failed has all its beats, and says why, from the
-    first beat that is of no use on; so has one whose idx is not in the table, for which row 0 is
-    read, as ``beyond`` says. Bytes that are of no use are zero. ``table`` may change when nothing
-    is under way. Rows and strides are of whole dwords, a row of 4 to 4,096 bytes.
+    This is the paper's zero-copy access (3.2.1), with the paper's orders of reads and one more,
+    :attr:`ReadOrder.MERGED` (``table.order``). A row always has all its beats. If one of its reads
+    fails, ``cause`` says why, from the first invalid beat on. For an idx that is not in the table,
+    row 0 is read and ``beyond`` is set. All invalid bytes are zero. ``table`` may change when
+    nothing is under way. Rows and strides are whole dwords; a row has 4 to 4,096 bytes.
 
     ``requests`` and ``parts`` are those of a :class:`hdl.pcie.read_requester.ReadRequester`, which
-    is to cut requests at ``read_limit``: at ``limit`` where rows are merged, else at lines.
-    With ``params.kept_parts`` a row whose idx has come a short while ago is given again, without a
-    read, if ``table.coalesce`` (:class:`RepeatFinder`); ``clear`` forgets all rows, when nothing is
-    under way. ``joined``, ``first`` and ``read`` are those of a :class:`RowPacker`.
+    must cut requests at ``read_limit``: this is ``limit`` for merged rows, and a line for the other
+    orders. With ``params.kept_parts`` and ``table.coalesce``, a row whose idx came a short while
+    ago is repeated without a read (:class:`RepeatFinder`); ``clear`` drops all kept rows, and is
+    allowed when nothing is under way. ``joined``, ``first`` and ``read`` are those of a
+    :class:`RowPacker`.
 
     Throughput: an idx, a read and a beat a cycle. Latency: :attr:`request_latency` from an idx to
     its first request, :attr:`latency` from a row's part to its first beat if it has but one.
@@ -78,12 +79,12 @@ class GatherDatapath(Component):
             packer.joined.eq(self.joined),
             packer.first.eq(self.first),
             self.read.eq(packer.read),
-            self.read_limit.eq(self.limit & merged.replicate(3)),  # else a line, of code 0
+            self.read_limit.eq(self.limit & merged.replicate(3)),  # code 0: a line
         ]
         return m
 
     def coalesce(self, m: Module, finder: RowFinder, cutter: RowCutter, packer: RowPacker) -> None:
-        """Let rows that have been fetched a short while ago be given again."""
+        """Connect the parts that repeat rows which were fetched a short while ago."""
         params = self.params
         m.submodules.repeats = repeats = RepeatFinder(params)
         m.submodules.keeper = keeper = RowKeeper(params)
@@ -117,7 +118,7 @@ class GatherDatapath(Component):
 
 
 def pass_on(m: Module, idxs: Any, found: Any) -> None:
-    """Give idxs on none of which is known whether it repeats."""
+    """Pass idxs on, in a build that keeps no rows: none of them repeats."""
     m.d.comb += [
         found.payload.idx.eq(idxs.payload.idx),
         found.payload.final.eq(idxs.payload.final),

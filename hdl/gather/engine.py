@@ -1,4 +1,4 @@
-"""Connects a gather engine: host memory over PCI Express here, device memory there."""
+"""Connects a gather engine between host memory (PCI Express) and device memory."""
 
 from typing import Any
 
@@ -28,23 +28,25 @@ from hdl.pcie.write_fence import NUMBERS
 
 
 class GatherEngine(Component):
-    """Brings ``table[idx]`` of an array of idxs from host memory into device memory, by itself.
+    """Copies the rows ``table[idx]`` of an array of idxs from host memory into device memory.
 
-    The accelerator's side of "Large Graph Convolutional Network Training with GPU-Oriented Data
-    Communication Architecture" (3.2, 4.4): no processor gathers the rows before. The host writes a
-    work request to the registers (:mod:`hdl.gather.registers`) and submits it; the engine reads the
-    idxs and their rows, writes the rows to device memory one behind the other, then writes a
-    completion to host memory and asks for interrupt 0. A row whose idx is not in the table is zero.
+    It is the accelerator's side of "Large Graph Convolutional Network Training with GPU-Oriented
+    Data Communication Architecture" (3.2, 4.4): no processor has to gather the rows first. The host
+    writes a work request to the registers (:mod:`hdl.gather.registers`) and submits it. The engine
+    reads the idxs and their rows, writes the rows to consecutive addresses of device memory, then
+    writes a completion to host memory and requests interrupt 0. A row whose idx is not in the table
+    is zero.
 
     ``cq``, ``cc``, ``rq`` and ``rc`` are the streams of AMD's block for PCI Express; ``limit`` is
     its ``cfg_max_read_req``, ``credits`` its ``pcie_tfc_nph_av``, ``numbers`` its
-    ``pcie_rq_seq_num0`` and ``1``; what is written is less than any largest payload. The ports
-    ``msix`` are those of an :class:`hdl.pcie.interrupt_sender.InterruptSender`.
+    ``pcie_rq_seq_num0`` and ``1``; completions are shorter than the smallest limit of a payload, so
+    that limit is not needed. The ports ``msix`` are those of an
+    :class:`hdl.pcie.interrupt_sender.InterruptSender`.
 
-    ``function`` is what the block says of its function (:data:`hdl.pcie.function_reset.FUNCTION`).
-    Its reset, or that it is no master of the bus any more, forgets all work requests and gives up
-    what they have under way; ``done`` says that nothing of them is left. What is submitted before
-    the host has made the function a master again is forgotten, too; then all is as before.
+    ``function`` is the block's handshake for a reset (:data:`hdl.pcie.function_reset.FUNCTION`). A
+    reset of the function, or the loss of bus mastership, drops all work requests and abandons what
+    they have under way; ``done`` says that nothing of them is left. Work requests that are
+    submitted before the host has made the function a bus master again are dropped, too.
 
     Work requests are carried out one at a time. Throughput: an idx, a read and a beat of rows a
     cycle. Latency: :attr:`request_latency` from an idx to its first read on ``rq``,
@@ -108,7 +110,7 @@ class GatherEngine(Component):
         return m
 
     def reach_host(self, m: Module) -> None:
-        """Let rows and idxs be read from host memory, and completions be written."""
+        """Connect the requester, which reads rows and idxs and writes completions."""
         parts = m.submodules
         requester, fetcher, control = parts.requester, parts.fetcher, parts.control
         beats = requester.beats
@@ -117,7 +119,7 @@ class GatherEngine(Component):
         connect(m, fetcher.asked, requester.requests)
         connect(m, beats, fetcher.answers)
         with m.If(control.halt):
-            m.d.comb += beats.ready.eq(1)  # nobody wants them
+            m.d.comb += beats.ready.eq(1)  # beats of a stopped request are dropped
         connect(m, control.writes, requester.writes)
         connect(m, control.data, requester.data)
         m.d.comb += [
@@ -132,7 +134,7 @@ class GatherEngine(Component):
         ]
 
     def obey_reset(self, m: Module) -> None:
-        """Let a reset of the function end all work requests, and wait for that."""
+        """Connect the reset of the function, which ends all work requests."""
         parts = m.submodules
         reset, requester, control = parts.reset, parts.requester, parts.control
         connect(m, flipped(self.function), reset.function)
@@ -145,7 +147,7 @@ class GatherEngine(Component):
         ]
 
     def read_card(self, m: Module) -> Value:
-        """Let idxs be read from device memory, if any can be there; return whether some are."""
+        """Add the reader of idxs in device memory, if the build has one; return its ``busy``."""
         if not self.params.card_idxs:
             return Const(0)
         m.submodules.card_reader = reader = CardReader(self.params)
@@ -156,7 +158,7 @@ class GatherEngine(Component):
         return reader.busy
 
     def watch(self, m: Module, given: Any) -> tuple[BusTimer, Any]:
-        """Let the buses of device memory be given up; return the timer, and how they are."""
+        """Add the time-out of the buses to device memory; return the timer and the state."""
         m.submodules.timer = timer = BusTimer(BusTimerParams())
         parts, bus = m.submodules, Signal(BUS)
         users = [parts.output, *([parts.card_reader] if self.params.card_idxs else [])]
@@ -166,7 +168,7 @@ class GatherEngine(Component):
         return timer, bus
 
     def move_rows(self, m: Module) -> None:
-        """Connect what a work request passes through, from its idxs to device memory."""
+        """Connect the path of the rows, from idxs to device memory or the stream."""
         parts = m.submodules
         control, fetcher, output = parts.control, parts.fetcher, parts.output
         connect(m, control.arrays, fetcher.arrays)
@@ -193,7 +195,7 @@ class GatherEngine(Component):
         ]
 
     def interrupt(self, m: Module) -> None:
-        """Ask for an interrupt with each completion."""
+        """Request an interrupt for each completion."""
         m.submodules.interrupts = sender = InterruptSender(InterruptSenderParams())
         stop = m.submodules.reset.stop
         m.d.comb += [
@@ -207,7 +209,7 @@ class GatherEngine(Component):
         ]
 
     def settle(self, m: Module, registers: RegisterBlock) -> None:
-        """Give what the host has set to the parts concerned."""
+        """Connect the registers' fields to the parts that they set or show."""
         parts, given, status = m.submodules, registers.control, registers.status
         control = parts.control
         timer, bus = self.watch(m, given)
@@ -245,7 +247,7 @@ class GatherEngine(Component):
             m.d.sync += status.was_reset.eq(1)
 
     def report(self, m: Module, registers: RegisterBlock, completer: Completer) -> None:
-        """Count what happens."""
+        """Connect the counters to the events that they count."""
         parts, given = m.submodules, registers.control
         counters, requester, fetcher = parts.counters, parts.requester, parts.fetcher
         beats, starts = requester.beats, rc_user(self.params.data_bits)(self.rc.tuser).starts

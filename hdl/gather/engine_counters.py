@@ -1,4 +1,4 @@
-"""Counts in a gather engine what crosses the link and device memory, and what went wrong."""
+"""Counts a gather engine's traffic on the link and on device memory, and its errors."""
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
@@ -18,25 +18,25 @@ ENGINE_COUNTERS = CountersParams(
     name="gather",
     counters=(
         ("cycles", 1),  # with a work request under way
-        ("work_requests", 1),  # that have ended, and of which the host was told
-        ("work_forgotten", 1),  # of which it was not, as the function was reset
+        ("work_requests", 1),  # ended, with a completion sent to the host
+        ("work_forgotten", 1),  # dropped without a completion, because the function was reset
         ("rows", 1),
-        ("rows_beyond", 1),  # whose idx is not in the table, or could not be read
-        ("rows_failed", 1),  # of which not everything could be read
-        ("reads", 1),  # packets to the host
-        ("completions", 3),  # packets from it
-        ("read_bytes", 7),  # data of them, of idxs and of more than rows included
-        ("under_way", COUNT_BITS),  # requests of reads, added up each cycle
-        ("idx_waits", 1),  # cycles in which a row could be asked for and there is no idx
+        ("rows_beyond", 1),  # rows whose idx is not in the table, or could not be read
+        ("rows_failed", 1),  # rows that could not be read completely
+        ("reads", 1),  # read requests sent to the host
+        ("completions", 3),  # completions from the host
+        ("read_bytes", 7),  # bytes in them, idxs and surplus dwords included
+        ("under_way", COUNT_BITS),  # sum over cycles of the read requests under way
+        ("idx_waits", 1),  # cycles in which a row could be requested but no idx is there
         ("write_bursts", 1),
         ("write_beats", 1),
         ("write_errors", 1),
         ("stream_beats", 1),
-        ("write_dropped", 1),  # answers that came unasked, or late
-        ("strangers", 1),  # completions of no read
+        ("write_dropped", 1),  # answers of device memory that came unasked, or too late
+        ("strangers", 1),  # completions for no read under way
         ("reads_failed", 1),
-        ("reads_abandoned", 1),  # as nothing came
-        ("accesses", 1),  # of the host
+        ("reads_abandoned", 1),  # reads that timed out or were stopped
+        ("accesses", 1),  # register accesses of the host
         ("accesses_unsupported", 1),
         ("accesses_malformed", 1),
         ("accesses_refused", 1),
@@ -48,7 +48,8 @@ class EngineCounters(Component):
     """Counts what happens in an engine; ``value`` is the counter number ``select``.
 
     See :class:`hdl.common.counter_bank.CounterBank`; :data:`ENGINE_COUNTERS` has names and order.
-    ``starts`` are those of a beat that RC has moved, ``bytes`` those of a beat of what was read.
+    ``starts`` has a bit for each completion that begins in a beat of RC, ``bytes`` the number of
+    bytes of a beat of read data; both are 0 in a cycle without a transfer.
     """
 
     def __init__(self, params: GatherEngineParams) -> None:

@@ -22,31 +22,31 @@ from hdl.pcie.read_share import ReadShareParams
 from hdl.pcie.requester import RequesterParams
 from hdl.pcie.write_params import WriteRequesterParams
 
-TAG_BITS, COUNT_BITS = 16, 32  #: widths of the host's name for a request, and of a number of idxs
-READS = ROWS, IDXS = range(2)  #: who reads host memory
-CHUNK = 512  #: bytes of idxs that are read at once, at most
-BURST_BEATS = 8  #: beats of the largest burst to device memory: 512 bytes of 512 bits, as HBM takes
-OUTSTANDING = 64  #: bursts that device memory may have under way
+TAG_BITS, COUNT_BITS = 16, 32  #: widths of the host's tag of a request, and of a number of idxs
+READS = ROWS, IDXS = range(2)  #: users of the requester
+CHUNK = 512  #: most bytes of idxs in a read
+BURST_BEATS = 8  #: beats of the largest burst to device memory: HBM's 512 bytes, at 512 bits
+OUTSTANDING = 64  #: most bursts under way in device memory
 REGISTER_ADDRESS_BITS = 12
 OUTPUTS = ("axi", "stream", "both")  #: where rows of a build can go
 
 
 class Outcome(enum.Enum, shape=4):
-    """Names how a work request ends; of several reasons the first one here counts."""
+    """Names how a work request ends; if several apply, the first one in this list is given."""
 
     DONE = 0  #: everything was written
     ILLEGAL = 1  #: the request cannot be carried out, and nothing was written
-    STOPPED = 5  #: the host has stopped it; some of the first bytes of its rows were written
-    WRITE = 2  #: device memory refused some of it, or did not answer
+    STOPPED = 5  #: the host has stopped it; its rows were written up to some byte
+    WRITE = 2  #: device memory refused some of the writes, or did not answer
     IDXS = 3  #: some idxs could not be read; their rows are zero
-    ROWS = 4  #: some rows could not be read; what is missing of them is zero
+    ROWS = 4  #: some rows could not be read; their missing bytes are zero
 
 
 #: Describes a work request as the host writes it: which rows of which table go where. ``wide``: an
-#: idx has 8 bytes, else 4; ``on_card``: the idxs are in device memory, else in the host's;
-#: ``coalesce``: rows of equal idxs that follow soon are read once;
-#: ``streamed``: rows go to the stream, else to device memory; ``destination``: of the first row
-#: there; ``completion``: where the host finds what became of it.
+#: idx has 8 bytes, else 4; ``on_card``: the idxs are in device memory, else in host memory;
+#: ``coalesce``: the row of an idx that comes again soon is read once; ``streamed``: rows go to the
+#: stream, else to device memory; ``destination``: address of the first row in device memory;
+#: ``completion``: address of the completion in host memory.
 WORK = data.StructLayout(
     {
         "tag": TAG_BITS,
@@ -66,17 +66,17 @@ WORK = data.StructLayout(
     }
 )
 
-#: Lays out what becomes of a work request, in host memory, little-endian, in 16 bytes.
+#: Lays out the completion of a work request in host memory: 16 bytes, little-endian.
 COMPLETION = data.StructLayout(
     {
         "tag": TAG_BITS,
         "outcome": Outcome,
-        "cause": Cause,  # why the first read has failed that did
+        "cause": Cause,  # cause of the first read that failed
         "reserved": 8,
-        "beyond": COUNT_BITS,  # rows that are zero as their idx is not in the table, or unreadable
-        "failed": COUNT_BITS,  # rows of which not everything could be read
+        "beyond": COUNT_BITS,  # rows that are zero: their idx is not in the table, or unreadable
+        "failed": COUNT_BITS,  # rows that could not be read completely
         "zero": 31,
-        "done": 1,  # the request has ended: the host clears this bit before it submits one
+        "done": 1,  # set when the request has ended; the host clears it before it submits
     }
 )
 COMPLETION_BYTES = COMPLETION.size // 8
@@ -90,13 +90,13 @@ class GatherEngineParams:
     tags: int = 256  #: reads under way, a power of two, 4..256
     max_read: int = 512  #: bytes of the largest read, 128, 256, ... 4096
     idx_bits: int = 32  #: width of an idx, 8..32
-    stride_bits: int = 16  #: width of the bytes from row to row, 8..17
+    stride_bits: int = 16  #: width of the stride in bytes, 8..17
     address_bits: int = 33  #: width of a byte address in device memory, 16..64
     idx_chunks: int = 8  #: chunks of 512 bytes of idxs that are read ahead, a power of two, 2..32
-    requests: int = 8  #: work requests that wait, 2..64
+    requests: int = 8  #: places for work requests that wait, 2..64
     outputs: str = "axi"  #: where rows can go: axi (device memory), stream, or both
-    kept_parts: int = 0  #: parts of rows kept for equal idxs, as of GatherParams
-    card_idxs: bool = False  #: idxs can be in device memory, too
+    kept_parts: int = 0  #: parts of rows kept to be repeated, see GatherParams
+    card_idxs: bool = False  #: whether idxs can be in device memory, too
 
     def __post_init__(self) -> None:
         check_range("address_bits", self.address_bits, 16, 64)
@@ -106,7 +106,7 @@ class GatherEngineParams:
             raise ValueError(f"idx_chunks must be a power of two: {self.idx_chunks}")
         if self.outputs not in OUTPUTS:
             raise ValueError(f"outputs must be one of {', '.join(OUTPUTS)}: {self.outputs!r}")
-        _ = self.gather, self.requester  # judge
+        _ = self.gather, self.requester  # raise ValueError for sizes that do not fit
 
     @property
     def suffix(self) -> str:
@@ -125,7 +125,7 @@ class GatherEngineParams:
 
     @property
     def reads(self) -> ReadRequesterParams:
-        """Return what a user of the requester sees of it."""
+        """Return the sizes of the requester as each of its users sees it."""
         return ReadRequesterParams(
             data_bits=self.data_bits,
             tags=self.tags,
@@ -145,7 +145,7 @@ class GatherEngineParams:
 
     @property
     def share(self) -> ReadShareParams:
-        """Return the sizes of the part that rows and idxs share."""
+        """Return the sizes of the arbiter through which rows and idxs share the requester."""
         return ReadShareParams(user=self.reads, users=len(READS))
 
     @property
@@ -203,7 +203,7 @@ class GatherEngineParams:
 
     @property
     def axi(self) -> Axi4Signature | AxiReadSignature | AxiWriteSignature:
-        """Return the bus to device memory, with what is used of it."""
+        """Return the bus to device memory, with the channels that the build uses."""
         if self.to_memory and self.card_idxs:
             return Axi4Signature(address_bits=self.address_bits, data_bits=self.data_bits)
         return self.axi_writes if self.to_memory else self.axi_reads
@@ -230,12 +230,12 @@ class GatherEngineParams:
 
     @property
     def chunk_beats(self) -> int:
-        """Return the most beats of a chunk of idxs, however it is cut: each at 128 bytes."""
+        """Return the most beats of a chunk of idxs, which reads of 128 bytes may cut."""
         return CHUNK // self.beat_bytes
 
     @property
     def idx_beat(self) -> data.StructLayout:
-        """Describe a beat of idxs that waits."""
+        """Describe a beat of idxs in the queue."""
         return data.StructLayout(
             {
                 "data": self.data_bits,

@@ -10,23 +10,24 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.gather.engine_params import CHUNK, COUNT_BITS, GatherEngineParams
 
-IDX_BITS = 32  #: of the shorter idxs in host memory
+IDX_BITS = 32  #: width of the shorter idxs in host memory
 CHUNK_DWORDS = CHUNK // 4
 PLACE_BITS = CHUNK_DWORDS.bit_length() - 1  #: width of a dword's place in a chunk
 
 
 class IdxReader(Component):
-    """``idxs`` are those of ``arrays``, in their order, the last of each with ``final``.
+    """Reads the ``idxs`` of ``arrays``, in order; the last one of an array has ``final``.
 
-    An idx that has bits above ``params.idx_bits``, or could not be read, becomes the largest one,
-    which is in no table; ``failed`` tells, for a cycle, of one that could not be read. An array is
-    aligned to its elements, and has at least one.
+    An idx that has bits above ``params.idx_bits``, or could not be read, is replaced by the largest
+    idx, which is in no table; ``failed`` pulses for one that could not be read. An array is aligned
+    to its elements, and has at least one.
 
-    Beats of an array ``on_card`` begin where the bus's do, so its first idx may be anywhere in the
-    first one; those of another begin with a request.
+    Beats of an array ``on_card`` are aligned to the bus, so the first idx may be anywhere in the
+    first beat. In an array in host memory the first idx of each request is in dword 0 of a beat.
 
-    ``requests`` ask for at most 512 bytes each, up to a multiple of 512; ``beats`` of them always
-    find room. An array is taken when all of the one before have left.
+    Each of ``requests`` is for at most 512 bytes, and ends at a multiple of 512 or with the array;
+    there is always room for its ``beats``. An array is taken when all idxs of the previous one have
+    left.
 
     Throughput: an idx a cycle, while ``params.idx_chunks`` chunks cover the latency of host memory.
     Latency: :attr:`request_latency` from an array to its first request, :attr:`latency` from a beat
@@ -66,20 +67,20 @@ class IdxReader(Component):
             self.beats.ready.eq(waiting.i.ready),
         ]
         wide = Signal(reset_less=True)
-        left = Signal(COUNT_BITS)  # idxs that have not left
+        left = Signal(COUNT_BITS)  # idxs of the array that have not left
         chunk_left = self.give(m, waiting, wide, left)
         self.ask(m, wide, left, chunk_left)
         return m
 
     def ask(self, m: Module, wide: Signal, left: Signal, chunk_left: Signal) -> None:
-        """Take an array, and ask for it, a chunk when there is room for one."""
+        """Take an array, and request its chunks, each when there is room for it."""
         array, request = self.arrays.payload, self.requests.payload
-        at = Signal(62, reset_less=True)  # the next dword
-        unasked = Signal(COUNT_BITS + 1)  # dwords from there on
-        size = Signal(bits_for(CHUNK_DWORDS), reset_less=True)  # of the next chunk
+        at = Signal(62, reset_less=True)  # the next dword to request
+        unasked = Signal(COUNT_BITS + 1)  # dwords that are left to request
+        size = Signal(bits_for(CHUNK_DWORDS), reset_less=True)  # dwords of the next chunk
         sized = Signal()
-        chunks = Signal(range(self.params.idx_chunks + 1))  # that were asked for, and wait
-        room = Signal.like(size)  # dwords from at up to a multiple of 512 bytes
+        chunks = Signal(range(self.params.idx_chunks + 1))  # chunks requested that have not left
+        room = Signal.like(size)  # dwords from ``at`` to the next multiple of 512 bytes
         goes = self.requests.valid & self.requests.ready
         m.d.comb += [
             self.arrays.ready.eq(~left.any() & ~self.idxs.valid),
@@ -88,7 +89,7 @@ class IdxReader(Component):
             request.bytes.eq(size << 2),
         ]
         more = unasked[len(size) :].any() | (unasked[: len(size)] > room)
-        freed = Signal()  # a place for a chunk is, a cycle after its last idx has left
+        freed = Signal()  # a place for a chunk is free, a cycle after its last idx left
         m.d.sync += [
             freed.eq(chunk_left),
             chunks.eq(chunks + goes - freed),
@@ -96,7 +97,7 @@ class IdxReader(Component):
             sized.eq(unasked.any() & ~goes),
         ]
         with m.If(goes):
-            m.d.sync += [  # the rest begins at such a multiple, if there is any
+            m.d.sync += [  # the next chunk begins at a multiple of 512 bytes
                 at.eq(Cat(Const(0, PLACE_BITS), at[PLACE_BITS:] + 1)[: len(at)]),
                 room.eq(CHUNK_DWORDS),
                 unasked.eq(unasked - size),
@@ -114,10 +115,10 @@ class IdxReader(Component):
             ]
 
     def give(self, m: Module, waiting: Fifo, wide: Signal, left: Signal) -> Signal:
-        """Let idxs leave; return whether the last one of a chunk does."""
+        """Emit idxs; return whether the last one of a chunk leaves."""
         lanes, bits = self.params.reads.lanes, self.params.idx_bits
         beat = self.params.idx_beat(waiting.o.payload)
-        place = Signal(range(lanes))  # of the next idx in the beat
+        place = Signal(range(lanes))  # dword of the next idx in the beat
         free, moves, ends, chunk_left = Signal(), Signal(), Signal(), Signal()
         dwords = [beat.data.word_select(k, IDX_BITS) for k in range(lanes)]
         low = Value.cast(Array(dwords)[place])

@@ -9,11 +9,11 @@ from hdl.common.checks import check_range
 from hdl.pcie.descriptors import Cause
 from hdl.pcie.params import ReadRequesterParams
 
-MOST_ROW = 4096  #: bytes
-LINE, SECTOR = 128, 32  #: bytes of a GPU's cache line, and of what it reads of one
-SLOT_BITS = 8  #: width of the number of a place for a row that is kept
-SLOTS = 1 << SLOT_BITS  #: at most
-SKIP_BITS = 3  #: width of a number of dwords of a sector that are not of a row
+MOST_ROW = 4096  #: bytes of the largest row
+LINE, SECTOR = 128, 32  #: bytes of a GPU's cache line, and of a sector, its smallest read
+SLOT_BITS = 8  #: width of the number of a slot, a place for a row that is kept
+SLOTS = 1 << SLOT_BITS  #: most slots
+SKIP_BITS = 3  #: width of the number of a sector's dwords that do not belong to a row
 
 
 class ReadOrder(enum.Enum, shape=2):
@@ -22,26 +22,27 @@ class ReadOrder(enum.Enum, shape=2):
     MERGED, ALIGNED, NAIVE = range(3)
 
 
-#: What a read requester gives back with a request's data. ``skip`` dwords before the row's first
-#: and ``drop`` behind its last have been read because whole sectors are; ``last``: the request is
-#: the row's last; ``beyond``: its idx is not in the table; ``final``: the row is its array's last.
+#: Describes the ``user`` bits that a read requester returns with a request's data. ``skip`` dwords
+#: before the row's first one and ``drop`` dwords behind its last one were read because reads cover
+#: whole sectors; ``last``: the request is the row's last; ``beyond``: its idx is not in the table;
+#: ``final``: the row is its array's last.
 SHARE = data.StructLayout(
     {"skip": SKIP_BITS, "drop": SKIP_BITS, "last": 1, "beyond": 1, "final": 1}
 )
 
-#: What is told, for a cycle, of a row that has been read: ``beyond``, its idx is not in the table;
-#: ``failed``, or some of it could not be read.
+#: Describes the report of a row that was read, a pulse of one cycle. ``beyond``: its idx is not in
+#: the table; ``failed``: some of it could not be read.
 ROW_READ = data.StructLayout({"valid": 1, "beyond": 1, "failed": 1})
 
 
 @dataclass(frozen=True, kw_only=True)
 class GatherParams:
-    """Sets how idxs and strides are wide, and how rows are read."""
+    """Sets the widths of idxs and strides, and how rows are read."""
 
     idx_bits: int = 32  #: width of an idx, 8..32
-    stride_bits: int = 16  #: width of the bytes from row to row, 8..17
-    #: parts of rows, of a beat at most, kept for equal idxs: a power of two, 64..8192; 0: none,
-    #: and each idx has its reads
+    stride_bits: int = 16  #: width of the stride in bytes, 8..17
+    #: parts of rows (a part is at most a beat) that are kept, to be repeated for equal idxs: a
+    #: power of two, 64..8192, or 0 for none: each idx then has its own reads
     kept_parts: int = 0
     reads: ReadRequesterParams = field(
         default_factory=lambda: ReadRequesterParams(user_bits=SHARE.size)
@@ -84,26 +85,26 @@ class GatherParams:
 
     @property
     def found(self) -> data.StructLayout:
-        """Describe an idx, and where its row is kept; ``repeats``: it is there already."""
+        """Describe an idx and the slot of its row; ``repeats``: the row is in the slot already."""
         return data.StructLayout(
             {"idx": self.idx_bits, "final": 1, "repeats": 1, "slot": SLOT_BITS}
         )
 
     @property
     def ordered(self) -> data.StructLayout:
-        """Describe a row in the order of idxs: fetched, or repeated, and where it is kept."""
+        """Describe a row in the order of idxs: its slot, and whether it repeats or is fetched."""
         return data.StructLayout({"final": 1, "repeats": 1, "slot": SLOT_BITS})
 
     def most_parts(self, row_bytes: int) -> int:
         """Return how many parts a row may come in, in any order of reads.
 
-        At most each beat of its sectors is one, and one more where a read begins or ends.
+        Each beat of its sectors is at most one part, and each begin or end of a read adds one more.
         """
         lines = row_bytes // LINE + 2
         return -(-row_bytes // (self.reads.data_bits // 8)) + 1 + 2 * lines
 
     def row_limits(self) -> list[int]:
-        """Return for each size of slots, from one part on, the most bytes of a row that fits."""
+        """Return the most bytes of a row that fits a slot, for slots of 1, 2, 4, ... parts."""
         sizes = range(4, MOST_ROW + 1, 4)
         return [
             max((size for size in sizes if self.most_parts(size) <= 1 << bits), default=0)
@@ -112,18 +113,18 @@ class GatherParams:
 
     @property
     def row(self) -> data.StructLayout:
-        """Describe where a row is: the number of its first dword in host memory."""
+        """Describe a row by the number of its first dword in host memory."""
         return data.StructLayout(
             {"address": 62, "beyond": 1, "final": 1, "repeats": 1, "slot": SLOT_BITS}
         )
 
     @property
     def beat(self) -> data.StructLayout:
-        """Describe a beat of a row, or of rows that are joined: ``bytes`` of it count, from the
-        lowest on; all but the last are full.
+        """Describe a beat of a row, or of joined rows, whose lowest ``bytes`` bytes are valid.
 
-        ``cause``: why they have failed up to here; ``beyond``: the idx of the beat's last row is
-        not in the table; ``final``, with ``last``: it is the last of its array.
+        All beats but the last are full. ``cause``: the first failure of a read up to this beat;
+        ``beyond``: the idx of the beat's last row is not in the table; ``final``, with ``last``:
+        the row is the last of its array.
         """
         return data.StructLayout(
             {

@@ -21,9 +21,9 @@ from hdl.gather.params import ReadOrder
 from hdl.pcie.read_pace import SHARE_BITS
 from hdl.pcie.read_share import COUNT_BITS as UNDER_WAY_BITS
 
-IDENTITY = 0x47544852  #: "GTHR"
+IDENTITY = 0x47544852  #: the letters GTHR
 VERSION = 1
-BUSES = ("device",)  #: buses of memories
+BUSES = ("device",)  #: names of the buses to memories
 
 IDENTITY_REGISTERS = (
     *identity_registers(

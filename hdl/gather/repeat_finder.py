@@ -1,4 +1,4 @@
-"""Finds idxs whose row has been asked for a short while ago."""
+"""Finds idxs whose row was requested a short while ago."""
 
 from amaranth.hdl import Array, Module, Signal, Value
 from amaranth.lib import data, memory, stream
@@ -9,17 +9,17 @@ from hdl.gather.params import SLOT_BITS, SLOTS, GatherParams
 
 
 class RepeatFinder(Component):
-    """``found`` has each of ``idxs``, and the ``slot`` in which its row is kept.
+    """Adds to each of ``idxs`` the ``slot`` in which its row is kept, and whether it ``repeats``.
 
-    Slots are given in turn to rows that are fetched. An idx ``repeats`` if the row of a slot is its
-    own, and then takes that slot; else it gets the next one. So it is found again while fewer rows
-    than there are slots have been fetched since, if no idx of the same hash came between; one that
-    is equal to one of the two before it may be fetched again, as those are still being looked up.
-    ``slots`` is the number of slots, less one, of which there is a power of two; without
-    ``coalesce`` no idx repeats. ``clear`` forgets all, when no idx is inside.
+    Rows that are fetched get the slots in cyclic order. An idx ``repeats`` if a slot holds its row,
+    and then has that slot; else it gets the next one. So a row is found again until as many rows as
+    there are slots have been fetched after it, unless an idx of the same hash has come meanwhile.
+    An idx equal to one of the two before it may be fetched again, because those are still in the
+    pipeline. ``slots`` is the number of slots, a power of two, less one. Without ``coalesce`` no
+    idx repeats. ``clear`` empties all slots, and is allowed when no idx is inside.
 
-    A Pending PR Table (NetSparse, 5.2) has no use here: it drops what is equal, since one property
-    in the host's memory serves all; here each row is to come, in its place.
+    A Pending PR Table (NetSparse, 5.2) would not do here: it drops requests for an equal idx, since
+    one property in the host's memory serves all of them. Here each row must come, in its place.
 
     Throughput: an idx a cycle. Latency: :attr:`latency`. Stalls: all wait.
     """
@@ -44,7 +44,7 @@ class RepeatFinder(Component):
         looked = data.StructLayout({"idx": self.params.idx, "slot": SLOT_BITS})
         named, owned = Signal(looked, reset_less=True), Signal(looked, reset_less=True)
         owner, known = Signal(self.params.idx_bits, reset_less=True), Signal(reset_less=True)
-        valid = Signal(2)  # of both
+        valid = Signal(2)  # of the two pipeline stages, ``named`` and ``owned``
         next_slot, placed = Signal(SLOT_BITS), Signal()
         repeats, places = Signal(), Signal()
         given = self.idxs.payload
@@ -55,7 +55,7 @@ class RepeatFinder(Component):
                 self.coalesce
                 & known
                 & (owner == owned.idx.idx)
-                & ~(placed & (owned.slot == found.slot))  # it was looked up too early
+                & ~(placed & (owned.slot == found.slot))  # overwritten after the look-up
             ),
             places.eq(goes & valid[1] & ~repeats),
         ]
@@ -85,7 +85,7 @@ class RepeatFinder(Component):
         return m
 
     def held(self, m: Module, slot: Signal, places: Signal) -> Signal:
-        """Return which slots have rows of this array."""
+        """Return which slots hold rows of this array."""
         held = Signal(SLOTS)
         with m.If(self.clear):
             m.d.sync += held.eq(0)
@@ -94,7 +94,7 @@ class RepeatFinder(Component):
         return held
 
     def remember(self, m: Module, idx: Signal, slot: Signal, places: Signal):
-        """Keep the slot of a hash, and the idx of a slot; return where both are read."""
+        """Add memories for the slot of a hash and the idx of a slot; return their read ports."""
         reads = []
         for name, shape, at, what in (
             ("slots_of", SLOT_BITS, hashed(idx), slot),

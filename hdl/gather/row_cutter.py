@@ -1,4 +1,4 @@
-"""Asks for rows: as they are, or as a GPU does, in whole sectors of its cache lines."""
+"""Requests rows: exactly their bytes, or as a GPU does, whole sectors of its cache lines."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream
@@ -12,13 +12,13 @@ LINE_DWORDS = LINE // 4
 
 
 class RowCutter(Component):
-    """Each of ``rows`` becomes ``requests``, one behind the other, which bring all of it.
+    """Turns each of ``rows`` into consecutive ``requests`` that cover all of it.
 
-    Merged: one request of the row's bytes. Else from the begin of the row's first sector to the end
-    of its last one: aligned, cut at lines; naive, cut every 128 bytes behind the row's first byte,
-    rounded up to sectors. What is asked for more than the row is told in ``user``
-    (:data:`hdl.gather.params.SHARE`). Naive requests cross lines; the requester cuts them there, if
-    the largest read that it is allowed is a line.
+    In the merged order a row is one request for its bytes. In the other orders the requests go from
+    the begin of the row's first sector to the end of its last one: aligned requests are cut at
+    lines; naive ones are cut every 128 bytes after the row's first byte, rounded up to sectors.
+    ``user`` says which dwords do not belong to the row (:data:`hdl.gather.params.SHARE`). Naive
+    requests cross lines; the requester cuts them there, if its largest read is a line.
 
     Throughput: a request a cycle. Latency: :attr:`latency`.
     """
@@ -40,8 +40,8 @@ class RowCutter(Component):
         row, request = self.rows.payload, data_register(m, self.requests.payload)
         share, held = Signal(SHARE), Signal()
         at = Signal(62, reset_less=True)  # dword with which the next request begins
-        left = Signal(11, reset_less=True)  # dwords of the row's requests from there on
-        step = Signal(11, reset_less=True)  # those of the next request, if there are so many
+        left = Signal(11, reset_less=True)  # dwords of the row's requests that are left
+        step = Signal(11, reset_less=True)  # dwords of the next request, unless fewer are left
         skip, drop = Signal(SKIP_BITS, reset_less=True), Signal(SKIP_BITS, reset_less=True)
         beyond, final = Signal(reset_less=True), Signal(reset_less=True)
         free = ~self.requests.valid | self.requests.ready
@@ -78,10 +78,10 @@ class RowCutter(Component):
         return m
 
     def begin(self, m: Module, at: Signal, left: Signal, step: Signal, *beside: Signal) -> None:
-        """Set what a row's first request has, and what ``beside`` it is skipped and dropped."""
+        """Set a row's first request, and ``beside``: the dwords to be skipped and dropped."""
         skip, drop = beside
         place, dwords = self.rows.payload.address, self.table.row_bytes[2:]
-        off = place[:SKIP_BITS]  # dwords from the sector's begin to the row's
+        off = place[:SKIP_BITS]  # dwords from the sector's begin to the row's begin
         sectors = dwords + looked_up(lambda off: off + 7, off, bits=SKIP_BITS + 1)
         with m.If(self.table.order == ReadOrder.MERGED):
             m.d.sync += [left.eq(dwords), step.eq(MOST_ROW // 4), skip.eq(0), drop.eq(0)]

@@ -1,4 +1,4 @@
-"""Fetches the rows that arrays of idxs name."""
+"""Fetches the rows of arrays of idxs."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream
@@ -14,13 +14,13 @@ from hdl.pcie.read_share import COUNT_BITS, ReadShare
 
 
 class RowFetcher(Component):
-    """``rows`` are the rows of ``table`` whose idxs are in ``arrays``, in their order.
+    """Fetches the rows of ``table`` whose idxs are in ``arrays``, in the order of the idxs.
 
     ``arrays`` and ``idx_failed`` are those of an :class:`IdxReader`; ``table``, ``joined``,
     ``first``, ``limit``, ``read_limit``, ``rows`` and ``read`` those of a :class:`GatherDatapath`;
-    ``asked``, ``answers``, ``most`` and ``under_way`` those of a :class:`ReadShare`.
-    ``card_asked`` and ``card_beats`` ask device memory for idxs, if ``params.card_idxs``.
-    ``idx_waits``: a row could be asked for, and there is no idx.
+    ``asked``, ``answers``, ``most`` and ``under_way`` those of a :class:`ReadShare`. With
+    ``params.card_idxs``, ``card_asked`` and ``card_beats`` read idxs from device memory.
+    ``idx_waits``: a row could be requested, but no idx is there.
 
     Throughput: an idx, a read and a beat of rows a cycle. Latency: :attr:`request_latency` from an
     idx to ``asked``, :attr:`latency` from a row's last answer to its last beat.
@@ -82,7 +82,7 @@ class RowFetcher(Component):
         return m
 
     def choose(self, m: Module, reader: IdxReader, share: ReadShare) -> None:
-        """Let idxs come from the host, or from device memory if that is where they are."""
+        """Route requests of idxs, and their beats, to host memory or to device memory."""
         if not self.params.card_idxs:
             connect(m, reader.requests, share.requests[IDXS])
             connect(m, share.beats[IDXS], reader.beats)

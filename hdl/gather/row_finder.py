@@ -1,4 +1,4 @@
-"""Finds where rows of a table are."""
+"""Computes the addresses of a table's rows."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
@@ -7,14 +7,14 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.component import Component
 from hdl.gather.params import GatherParams
 
-STAGES = 3  #: registers of a DSP slice around and in its multiplier
+STAGES = 3  #: pipeline registers of the multiplier in DSP slices
 
 
 class RowFinder(Component):
-    """``rows`` has for each of ``idxs`` where its row is: ``base`` + idx * ``stride``.
+    """Computes the address of the row of each of ``idxs``: ``base`` + idx * ``stride``.
 
-    An idx that is not less than the table's rows is ``beyond`` it, and becomes 0. ``table`` may
-    change when no idx is inside.
+    An idx that is not less than the number of the table's rows is marked ``beyond``, and row 0
+    takes its place. ``table`` may change when no idx is inside.
 
     Throughput: an idx a cycle. Latency: :attr:`latency`. Stalls: all wait.
     """
@@ -38,7 +38,7 @@ class RowFinder(Component):
         valid, beyond = Signal(STAGES), Signal(STAGES)
         ordered = Signal(data.ArrayLayout(params.ordered, STAGES), reset_less=True)
         idx = Signal(params.idx_bits, reset_less=True)
-        stride = Signal(params.stride_bits - 2, reset_less=True)  # dwords
+        stride = Signal(params.stride_bits - 2, reset_less=True)  # in dwords
         product = Signal(params.idx_bits + len(stride), reset_less=True)
         place = Signal(len(product), reset_less=True)
         given = self.idxs.payload

@@ -1,4 +1,4 @@
-"""Keeps rows that have come, and gives them again."""
+"""Keeps rows that were fetched, and repeats them."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import memory, stream
@@ -10,15 +10,15 @@ from hdl.common.memory import DualPortMemory, MemoryParams
 from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
 from hdl.gather.params import SHARE, SLOTS, GatherParams
 
-QUEUE = 8  #: parts on their way, or waiting
+QUEUE = 8  #: parts in the pipeline, or waiting
 
 
 class RowKeeper(Component):
-    """For each row of ``order``, in turn, ``parts`` has what was read of it.
+    """Emits the ``parts`` of each row of ``order``, in that order.
 
-    A row that does not repeat takes its parts from ``fetched``, up to its last, and they are kept
-    in its ``slot``; a row that repeats has those that are kept there. All parts of a row say
-    whether it is ``final``, as ``order`` does. A slot has room for 2 ** ``slot_bits`` parts.
+    A row that does not repeat takes its parts from ``fetched``, and they are kept in its ``slot``;
+    a row that repeats takes the parts that are kept there. All parts of a row have the ``final`` of
+    ``order``. A slot has room for 2 ** ``slot_bits`` parts.
 
     Throughput: a part a cycle. Latency: :attr:`latency`. Stalls: up to :data:`QUEUE` parts wait.
     """
@@ -43,7 +43,7 @@ class RowKeeper(Component):
         m.submodules.kept = kept = DualPortMemory(sizes)
         m.submodules.queue = queue = ReservedFifo(ReservedFifoParams(width=beat.size, depth=QUEUE))
         given, step, ends = self.fetched.payload, Signal(), Signal()
-        number = Signal(sizes.address_bits)  # of the part in its row
+        number = Signal(sizes.address_bits)  # number of the part in its row
         top = self.count(m, row.slot, number, step & ends & ~row.repeats)
         at = ((row.slot << self.slot_bits) + number)[: sizes.address_bits]
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""Brings rows where a work request wants them: into device memory, or to a consumer."""
+"""Routes rows to device memory or to a consumer on the card, as the work request says."""
 
 from amaranth.hdl import Module
 from amaranth.lib import data, stream
@@ -11,17 +11,17 @@ from hdl.gather.row_stream import RowStream
 from hdl.gather.row_writer import EVENTS as WRITES
 from hdl.gather.row_writer import RowWriter
 
-#: What is told, for a cycle each, to be counted: of device memory, and a beat of the stream.
+#: Lists the events to be counted: those of device memory, and a pulse for each beat streamed.
 EVENTS = data.StructLayout({"writes": WRITES, "streamed": 1})
 
 
 class RowOutput(Component):
-    """``rows`` go to ``m_axi`` by a :class:`RowWriter`, or, if ``streamed``, to ``m_axis``.
+    """Sends ``rows`` to ``m_axi`` through a :class:`RowWriter`, or, if ``streamed``, to ``m_axis``.
 
-    There are those of both that ``params.outputs`` names. ``address``, ``watch`` and ``bus`` are
-    the writer's, ``silent`` is that of the :class:`RowStream`, and ``begin``, ``halt``, ``done``
-    and ``failed`` are of the one that is meant. ``streamed`` holds still from ``begin`` to
-    ``done``.
+    ``params.outputs`` says which of the two outputs the build has. ``address``, ``watch`` and
+    ``bus`` are the writer's, and ``silent`` is that of the :class:`RowStream`; ``begin``, ``halt``,
+    ``done`` and ``failed`` are those of the output that ``streamed`` selects. ``streamed`` must be
+    stable from ``begin`` to ``done``.
     """
 
     latency = RowWriter.latency
@@ -72,7 +72,7 @@ class RowOutput(Component):
         return m
 
     def use(self, m: Module, part: RowWriter | RowStream, meant) -> None:
-        """Give rows to ``part`` where it is ``meant``."""
+        """Connect ``part`` to rows and control, which it takes while ``meant`` selects it."""
         m.d.comb += part.rows.payload.eq(self.rows.payload)
         with m.If(meant):
             m.d.comb += [

@@ -1,4 +1,4 @@
-"""Packs what has been read of rows into beats that are full."""
+"""Packs the data that was read of rows into full beats."""
 
 from typing import Any
 
@@ -14,16 +14,16 @@ from hdl.pcie.descriptors import Cause
 
 
 class RowPacker(Component):
-    """The dwords of ``parts`` that are a row's leave as ``beats``, each row from a beat's begin on.
+    """Packs the dwords of ``parts`` that belong to a row into ``beats``; each row begins a beat.
 
-    ``parts`` are those of a :class:`hdl.pcie.read_requester.ReadRequester`, whose beats may be
-    short where a read ends, with what :data:`hdl.gather.params.SHARE` says. Dwords that could not
-    be read are zero, and so is a row whose idx is not in the table. ``read`` tells of each row.
+    ``parts`` are the beats of a :class:`hdl.pcie.read_requester.ReadRequester`, which may be short
+    where a read ends; their ``user`` bits are a :data:`hdl.gather.params.SHARE`. Dwords that could
+    not be read are zero, and so is a row whose idx is not in the table. ``read`` reports each row.
 
-    ``joined``: rows follow each other without a gap, from dword ``first`` of a beat on up to the
-    row that is ``final``; both may change when nothing is inside.
+    With ``joined``, rows follow each other without a gap, from dword ``first`` of a beat up to the
+    end of the row that is ``final``. Both inputs may change when nothing is inside.
 
-    Throughput: a part a cycle, or in two where a row ends with it and fills two beats. Latency:
+    Throughput: a part a cycle; a part that ends a row and fills two beats takes two. Latency:
     :attr:`latency`. Stalls: all wait.
     """
 
@@ -60,11 +60,11 @@ class RowPacker(Component):
         return m
 
     def take(self, m: Module, parts: Any) -> None:
-        """Give ``parts``, from a register, which dwords of a beat are the row's."""
+        """Drive ``parts``, through a register, with the dwords of a beat that belong to the row."""
         given, part = self.parts.payload, data_register(m, parts.payload)
         share = SHARE(given.user)
-        begins = Signal(init=1)  # a request
-        lost = Signal()  # some of the row
+        begins = Signal(init=1)  # the part begins a request
+        lost = Signal()  # an earlier part of the row could not be read
         fails = share.beyond | (given.cause != Cause.NONE)
         row_ends = given.last & share.last
         skip = Mux(begins, share.skip, 0)

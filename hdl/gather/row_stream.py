@@ -1,4 +1,4 @@
-"""Hands rows to a consumer on the card."""
+"""Streams rows to a consumer on the card."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream
@@ -12,19 +12,19 @@ from hdl.pcie.descriptors import Cause
 
 
 class RowStream(Component):
-    """Each of ``rows`` becomes a packet of ``m_axis``, from byte 0 of a beat on.
+    """Sends each of ``rows`` as a packet on ``m_axis``, which begins with byte 0 of a beat.
 
-    ``tuser`` is high with the last beat of a row that is not in the table, or of which not
-    everything could be read. ``done``, for a cycle: the consumer has taken the last row of an array
-    of idxs.
+    ``tuser`` is high with the last beat of a row that is not in the table, or could not be read
+    completely. ``done`` pulses when the consumer has taken the last row of an array of idxs.
 
-    A consumer that takes nothing for two ticks makes it ``silent``: all rows are thrown away then,
-    those of later arrays too, and each array is ``done`` at its last row; ``failed`` says so, until
-    the next ``begin``. What waits at ``m_axis`` stays. When the consumer has taken it, the array
-    that begins next is given as always.
+    If the consumer takes nothing from one tick to the next, ``silent`` becomes high: from then on
+    all rows are dropped, also those of later arrays, and each array is ``done`` at its last row.
+    ``failed`` says that rows of the array were dropped. The beat that waits at ``m_axis`` stays
+    valid; once the consumer has taken it, the array that begins next is sent as usual.
 
-    ``halt``, held until ``done``, ends what has begun: no more of ``rows`` are taken. A row that is
-    not whole, then or when it is thrown away, ends with a beat of no byte and ``tuser``.
+    ``halt``, held until ``done``, ends the array early: no more of ``rows`` are taken. If a packet
+    was begun when rows are halted or dropped, it ends with a beat without valid bytes, and with
+    ``tuser``.
 
     Throughput: a beat a cycle. Latency: :attr:`latency`. Stalls: ``rows`` wait.
     """
@@ -50,8 +50,8 @@ class RowStream(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         axis, row = self.m_axis, self.rows.payload
-        inside = Signal()  # the row that was begun has not ended
-        final = Signal()  # the beat at m_axis is the array's last
+        inside = Signal()  # a packet was begun, and has not ended
+        final = Signal()  # the beat at ``m_axis`` is the array's last
         free, taken, cut, comes = Signal(), Signal(), Signal(), Signal()
         lost = row.beyond | (row.cause != Cause.NONE)
         m.d.comb += [

@@ -13,26 +13,27 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.gather.engine_params import BURST_BEATS, OUTSTANDING, GatherEngineParams
 
-DEPTH = 4 * BURST_BEATS  #: beats that can wait, at least those of a burst
+DEPTH = 4 * BURST_BEATS  #: beats that can wait; at least those of a burst
 
-#: What is told, for a cycle each, to be counted.
+#: Lists the events to be counted; each is a pulse of one cycle.
 EVENTS = data.StructLayout({"burst": 1, "beat": 1, "failed": 1})
 
 
 class RowWriter(Component):
-    """Joined ``rows`` go to device memory, from the dword ``address`` on, after each ``begin``.
+    """Writes joined ``rows`` to device memory, from the dword ``address`` on, after each ``begin``.
 
     The first beat's dwords below that address are not written. A burst ends where its address is a
-    multiple of 8 beats, and is asked for when all of it is there. ``done``, for a cycle: all rows
-    up to a ``last`` beat have been written and answered; ``failed``, until the next ``begin``:
-    device memory has refused some of them. ``address`` holds still from ``begin`` to ``done``.
+    multiple of 8 beats, and is requested when all of it is there. ``done`` pulses when all rows up
+    to a ``last`` beat have been written and acknowledged. ``failed`` says, until the next
+    ``begin``, that device memory has refused some of them. ``address`` must be stable from
+    ``begin`` to ``done``.
 
-    ``halt``, held until ``done``, ends what has begun: no more of ``rows`` are taken, and a burst
-    of which some beats have come ends with one of which no byte is written.
+    ``halt``, held until ``done``, ends the array early: no more of ``rows`` are taken, and a burst
+    that was begun ends with a beat of which no byte is written.
 
     Throughput: a beat a cycle. Latency: :attr:`latency` from a burst's last beat to ``m_axi``.
-    Stalls: ``rows`` wait while 32 beats wait, or 64 bursts have no answer. ``watch`` and ``bus``
-    are those of an :class:`hdl.common.axi_write_port.AxiWritePort`.
+    Stalls: ``rows`` wait while 32 beats wait, or 64 bursts are not acknowledged. ``watch`` and
+    ``bus`` are those of an :class:`hdl.common.axi_write_port.AxiWritePort`.
     """
 
     latency = 1 + AxiWritePort.latency
@@ -58,11 +59,11 @@ class RowWriter(Component):
         m = Module()
         m.submodules.port = port = AxiWritePort(self.params.port)
         connect(m, port.axi, flipped(self.m_axi))
-        room = Signal()  # for a beat
+        room = Signal()  # there is room for a beat
         bursts, moves, closes, fresh = self.cut(m, port, room)
         self.hold(m, port, moves, closes, room)
-        ended = Signal()  # the last burst is under way
-        open_bursts = Signal(range(OUTSTANDING + 2))  # without an answer
+        ended = Signal()  # the last burst was requested
+        open_bursts = Signal(range(OUTSTANDING + 2))  # bursts without an answer
         goes = bursts.valid & bursts.ready
         m.d.comb += [
             port.watch.eq(self.watch),
@@ -84,12 +85,10 @@ class RowWriter(Component):
         return m
 
     def cut(self, m: Module, port: AxiWritePort, room: Signal) -> tuple[Any, Value, Value, Value]:
-        """Ask for bursts; return them, whether a beat moves, whether a burst ends with it, and
-        whether none has begun.
-        """
+        """Request bursts; return them, and whether a beat moves, ends a burst, and begins one."""
         index_bits = self.params.address_bits - self.params.beat_bits
-        index = Signal(index_bits, reset_less=True)  # of the next beat in memory
-        start = Signal(index_bits, reset_less=True)  # of the burst's first one
+        index = Signal(index_bits, reset_less=True)  # number of the next beat in memory
+        start = Signal(index_bits, reset_less=True)  # number of the burst's first beat
         fresh = Signal(init=1)  # no beat of the burst has come
         burst = Signal(self.params.port.burst, reset_less=True)
         place_bits = exact_log2(BURST_BEATS)
@@ -118,11 +117,11 @@ class RowWriter(Component):
     def hold(
         self, m: Module, port: AxiWritePort, moves: Value, closes: Value, room: Signal
     ) -> None:
-        """Let beats wait until their burst has been asked for."""
+        """Hold beats back until their burst is requested."""
         lanes, row = self.params.reads.lanes, self.rows.payload
         layout = data.StructLayout({"data": self.params.data_bits, "strobes": lanes, "last": 1})
         m.submodules.beats = beats = Fifo(FifoParams(width=layout.size, depth=DEPTH, style="block"))
-        begins = Signal()  # the next beat is the first
+        begins = Signal()  # the next beat is the array's first
         skip = self.address[2 : self.params.beat_bits]
         given, beat = Signal(layout), layout(beats.o.payload)
         free = ~port.bursts.valid | port.bursts.ready

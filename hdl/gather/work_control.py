@@ -21,22 +21,23 @@ from hdl.pcie.descriptors import Cause
 
 
 class WorkControl(Component):
-    """Takes ``work`` into a queue, and carries it out in its order (:data:`WORK`).
+    """Queues work requests (``work``, :data:`WORK`), and carries them out in order.
 
-    A request that is legal gives ``table``, ``destination`` and ``streamed``, which hold still
-    until it has ended, and begins with ``arrays``, whose idxs are to be read; ``begin`` is high for
-    that cycle. It ends when all rows are written (``written``, with ``write_failed``). What came of
-    it (:data:`COMPLETION`) goes to the host by ``writes`` and ``data``, those of a
-    :class:`hdl.pcie.requester.Requester`; when it is ``visible``, ``told`` is high for a cycle, and
-    the next request begins. ``read`` tells of each row, ``idx_failed`` of an idx that could not be
-    read, ``failure`` why a read has failed. One without idxs ends at once.
+    A legal request sets ``table``, ``destination`` and ``streamed``, which are stable until it has
+    ended. It begins when ``arrays`` has taken its array of idxs; ``begin`` pulses in that cycle. It
+    ends when all rows are written (``written``, with ``write_failed``); a request without idxs ends
+    at once. Its completion (:data:`COMPLETION`) goes to the host through ``writes`` and ``data`` of
+    a :class:`hdl.pcie.requester.Requester`. When the completion is ``visible``, ``told`` pulses,
+    and the next request begins. ``read`` reports each row, ``idx_failed`` an idx that could not be
+    read, ``failure`` the cause of a read that has failed.
 
-    ``stop``, for a cycle, ends all requests that have been taken, and the host is told of each;
-    ``stopping`` shows it. The one that runs has ``halt`` high until what it had begun is given up,
-    as ``idle`` says, and ``written``. All that are there while the function is in ``reset`` end in
-    this way, too, but nothing is sent to the host: each is ``forgotten`` for a cycle; one whose
-    completion was on its way is, when that has been ``cleared`` (both are of a
-    :class:`hdl.pcie.function_reset.FunctionReset`). ``empty``: no request is there.
+    A pulse of ``stop`` ends all requests that were taken, and sends a completion for each;
+    ``stopping`` is high meanwhile. For the running request, ``halt`` is high until its reads are
+    abandoned (``idle``) and its writes have ended (``written``). ``reset`` of the function ends all
+    requests in the same way, but no completion is sent: ``forgotten`` pulses for each. If the
+    completion of a request is on its way then, ``forgotten`` pulses when the writes are
+    ``cleared``. (``reset`` and ``cleared`` come from a
+    :class:`hdl.pcie.function_reset.FunctionReset`.) ``empty`` says that there is no request.
     """
 
     def __init__(self, params: GatherEngineParams) -> None:
@@ -78,8 +79,8 @@ class WorkControl(Component):
         )
         m.submodules.judge = judge = WorkJudge(self.params)
         work = Signal(WORK, reset_less=True)
-        stopped = Signal()  # the request that is carried out
-        forgets = Signal()  # requests: the host that has made them is not to be told
+        stopped = Signal()  # the running request was stopped
+        forgets = Signal()  # requests end without a completion
         m.d.comb += [
             queue.i.payload.eq(self.work.payload),
             queue.i.valid.eq(self.work.valid),
@@ -108,7 +109,7 @@ class WorkControl(Component):
         stopped: Signal,
         forgets: Signal,
     ) -> Any:
-        """Carry out a request from step to step; return what tells where it is."""
+        """Add the state machine that carries out a request; return it."""
         judged = Signal(range(WorkJudge.latency + 1))
         no_idxs = Signal()
         m.d.sync += no_idxs.eq(~work.count.any())
@@ -168,7 +169,7 @@ class WorkControl(Component):
         return fsm
 
     def lay_out(self, m: Module, work: Any) -> None:
-        """Give the parts what they need of the request."""
+        """Connect the fields of the request to the outputs."""
         m.d.comb += [
             *(
                 self.table[name].eq(work[name])
@@ -187,11 +188,11 @@ class WorkControl(Component):
         ]
 
     def tell(self, m: Module, work: Any, judge: WorkJudge, stopped: Value, clear: Value) -> None:
-        """Count rows that are not what the host wanted, and say how the request has ended."""
+        """Count rows that are zero or incomplete, and build the completion."""
         found, read = Signal(COMPLETION), self.read
         beyond, failed = Signal.like(found.beyond), Signal.like(found.failed)
-        unread = Signal()  # an idx
-        cause = Signal(Cause)  # of the first failure
+        unread = Signal()  # an idx could not be read
+        cause = Signal(Cause)  # cause of the first read that failed
         m.d.sync += [
             cause.eq(Mux(cause == Cause.NONE, self.failure, cause)),
             beyond.eq(beyond + (read.valid & read.beyond)),

@@ -1,4 +1,4 @@
-"""Judges whether a work request can be carried out."""
+"""Checks whether a work request is legal."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -10,12 +10,13 @@ from hdl.gather.params import MOST_ROW, ReadOrder
 
 
 class WorkJudge(Component):
-    """``illegal``: ``work`` cannot be carried out (:mod:`sim.gather.golden.engine`).
+    """Says in ``illegal`` that ``work`` cannot be carried out (:mod:`sim.gather.golden.engine`).
 
-    Addresses and sizes are of whole dwords, those of idxs of whole idxs; a row has 4 to 4,096
-    bytes; the table has a row, and not so many that the largest idx is in it; all rows are inside
-    device memory, unless they are ``streamed``, and so are idxs that are ``on_card``. What the
-    build cannot do is illegal. Latency: :attr:`latency` from ``work``.
+    A legal request has addresses and sizes of whole dwords, and an array that is aligned to its
+    idxs; the completion is aligned to 16 bytes. A row has 4 to 4,096 bytes. The table has at least
+    one row, and fewer than 2 ** ``params.idx_bits``. All rows lie inside device memory, unless they
+    are ``streamed``, and so do idxs that are ``on_card``. The build must have the output and the
+    source of idxs that the request names. Latency: :attr:`latency` from ``work``.
     """
 
     latency = 5
@@ -28,7 +29,7 @@ class WorkJudge(Component):
         work, params = self.work, self.params
         bits = params.address_bits
         size = Signal(len(work.count) + len(work.row_bytes), reset_less=True)  # bytes of all rows
-        end = Signal(max(bits, len(size)) + 1, reset_less=True)  # of them in device memory
+        end = Signal(max(bits, len(size)) + 1, reset_less=True)  # end of the rows in device memory
         m.d.sync += [
             size.eq(work.count * work.row_bytes),
             end.eq(work.destination[:bits] + delay(m, size, 1, "size")),
@@ -60,7 +61,7 @@ class WorkJudge(Component):
         return m
 
     def beyond(self, m: Module) -> Value:
-        """Return whether idxs that are to be in device memory are not."""
+        """Return whether the array of idxs is not inside device memory."""
         work, bits = self.work, self.params.address_bits
         if not self.params.card_idxs:
             return Const(1)
