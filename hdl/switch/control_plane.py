@@ -1,4 +1,4 @@
-"""Takes all commands to a switch of tenants: frames at its ports, and a host's registers."""
+"""Merges the commands to a switch of tenants: frames at its ports, and the host's registers."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
@@ -16,17 +16,17 @@ from hdl.switch.tenancy_head import TenancyHead
 
 
 class ControlPlane(Component):
-    """Brings the commands of all ports and of the host to the tenants, and each answer back.
+    """Arbitrates the commands of all ports and of the host, and routes each answer back.
 
     ``comes``, ``heads`` and ``open`` are those of each port's :class:`ControlPort`, which stands
     between its ``packets`` and its ``axis``; ``start``, ``command``, ``busy``, ``ignored`` and
-    ``told`` are those of :class:`HostCommand`. They take turns at ``commands``, so that a command
-    waits for at most one of every other source, behind the two that have had their turn before.
-    ``value`` is counter ``select`` of port ``part``
+    ``told`` are those of :class:`HostCommand`. All sources share ``commands`` in round-robin order,
+    so a command waits for at most one of every other source, and for the two that were granted
+    before it. ``value`` is counter ``select`` of port ``part``
     (:class:`hdl.common.counter_banks.CounterBanks`).
 
-    Only a port that the host has opened takes commands: whoever is behind it may end the grants of
-    all jobs, and workers are not trusted.
+    A port takes commands only if the host has opened it, because whoever sends commands can end the
+    grants of all jobs, and workers are not trusted.
     """
 
     def __init__(self, params: PacketSwitchParams) -> None:
@@ -78,7 +78,7 @@ class ControlPlane(Component):
                 counters.events[k].eq(port.events),
             ]
             ports.append(port)
-        whose = Signal.like(turns.o.payload.index)  # the command that is not answered yet
+        whose = Signal.like(turns.o.payload.index)  # source of the command that is not answered yet
         with m.If(self.commands.valid & self.commands.ready):
             m.d.sync += whose.eq(turns.o.payload.index)
         for k, source in enumerate([*ports, host]):

@@ -16,32 +16,31 @@ from hdl.switch.tenancy_head import TENANCY_FRAMES, TenancyHead
 CONTROL_COUNTERS = CountersParams(
     name="control",
     counters=(
-        ("commands", 1),  # commands that were taken: each is answered once
-        ("lost_commands", 1),  # commands lost as the one before was not answered yet
-        ("closed_commands", 1),  # commands lost as the host has not opened the port
+        ("commands", 1),  # commands that were taken; each has one answer
+        ("lost_commands", 1),  # commands lost because the previous one was not answered yet
+        ("closed_commands", 1),  # commands lost because the host has not opened the port
     ),
     bits=32,
 )
 
-#: Keeps of a command what :class:`TenantControl` reads and what the answer repeats.
+#: Describes the fields of a command that :class:`TenantControl` reads or the answer repeats.
 KEPT = data.StructLayout(
     {"source": 48, "switch": 32, **{name: field.shape for name, field in TENANT_COMMAND}}
 )
 
 
 class ControlPort(Component):
-    """Passes a command on, and sends its answer back to where it came from.
+    """Passes a port's commands on, and sends each answer back to the command's source.
 
-    ``comes`` says for a cycle that there is a command with this ``head``. If the port is ``open``
-    the command leaves by ``commands``; the ``answer`` comes later, in a cycle with ``answered``,
-    and leaves by ``axis`` as a frame from ``address`` to the command's source, with its switch, job
-    and epoch. Until then the port takes no other command: one that comes meanwhile is lost, as is
-    one that comes while the port is closed. ``events`` count all three.
+    ``comes`` pulses for a command with the header ``head``. If the port is ``open`` the command is
+    passed to ``commands``. Its ``answer`` comes later, in a cycle with ``answered``, and is sent on
+    ``axis`` as a frame from ``address`` to the command's source, with the switch, job and epoch of
+    the command. A command that comes before that, or while the port is closed, is lost. ``events``
+    count the commands taken, and both kinds of lost ones.
 
-    ``packets``, one beat each, pass through to ``axis`` in the same cycle; an answer takes the
-    place of one beat, so that it holds up packets for a cycle, and waits for no packet but the one
-    that is being sent. Latency: one cycle from a command to ``commands``, two from its answer to
-    ``axis``.
+    ``packets``, of one beat each, pass through to ``axis`` in the same cycle. An answer takes the
+    place of one beat, so it delays packets by a cycle, and waits only for the packet that is being
+    sent. Latency: one cycle from a command to ``commands``, two from its answer to ``axis``.
     """
 
     def __init__(self, params: None = None) -> None:
@@ -67,7 +66,7 @@ class ControlPort(Component):
         answer = Signal(TENANT_ANSWER, reset_less=True)
         busy = Signal()  # a command is not answered yet
         asks = Signal()  # the command waits at ``commands``
-        tells = Signal()  # the answer is here and has not been sent
+        tells = Signal()  # the answer has come and has not been sent
         shows = Signal()  # the answer is being sent
         taken = Signal()
         m.d.comb += [
@@ -87,7 +86,7 @@ class ControlPort(Component):
         with m.If(shows & self.axis.tready):
             m.d.sync += [shows.eq(0), tells.eq(0), busy.eq(0)]
         with m.Elif(tells & (~self.packets.tvalid | self.axis.tready)):
-            m.d.sync += shows.eq(1)  # no packet's beat is left waiting
+            m.d.sync += shows.eq(1)  # no packet's beat waits at ``axis``, so none is withdrawn
         self.send(m, head, answer, shows)
         return m
 

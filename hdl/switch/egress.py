@@ -11,17 +11,18 @@ from hdl.switch.params import PacketSwitchParams
 
 
 def parent_ports(params: PacketSwitchParams) -> dict[str, Any]:
-    """Return the ports that say how to address a parent; none where tenants have no parents."""
+    """Return the ports with a parent's address; there are none if tenants have no parents."""
     return {"above": In(48), "place": In(32)} if params.parents else {}
 
 
 class EgressPort(Component):
-    """Sends each answer that comes with ``answered`` as one frame.
+    """Sends each ``answer`` that comes with ``answered`` as one frame.
 
-    Frames go from ``source`` to ``destination`` and have the answer's fields; all others are zero.
-    Throughput: one a cycle. Latency: :attr:`latency`. Full: the answer is lost and ``dropped`` is
-    high in that cycle; ``sent`` is high for a cycle when a frame has left. An answer that is ``up``
-    goes to the parent at address ``above``, which knows the switch by the bit ``place``.
+    Frames go from ``source`` to ``destination`` and have the answer's fields; all other fields are
+    zero. An answer that is ``up`` goes to the parent at the address ``above``, with the bit
+    ``place``, by which the parent knows the switch. ``sent`` pulses when a frame has left.
+    Throughput: an answer a cycle. Latency: :attr:`latency`. Full: the answer is lost, and
+    ``dropped`` is high in that cycle.
     """
 
     def __init__(self, params: PacketSwitchParams) -> None:
@@ -64,9 +65,9 @@ class EgressPort(Component):
 class SwitchEgress(Component):
     """Sends every answer to the ports of its ``bm``, each of which has a queue of its own.
 
-    Throughput: one answer a cycle to all ports. A port that takes nothing loses its answers and
-    holds up no other. ``sent`` and ``dropped`` have a bit for each port (:class:`EgressPort`).
-    An answer that is ``up`` also goes to the port in ``parent``, which is none of ``bm``.
+    Throughput: one answer a cycle to all ports. A port that is stalled loses its answers, and does
+    not block the others. ``sent`` and ``dropped`` have a bit for each port (:class:`EgressPort`).
+    An answer that is ``up`` also goes to the port in ``parent``, which is not in ``bm``.
     """
 
     def __init__(self, params: PacketSwitchParams) -> None:

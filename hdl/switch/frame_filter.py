@@ -1,4 +1,4 @@
-"""Judges frames of a format as they come from the MAC, as far as a frame alone can tell."""
+"""Checks frames of a format as they come from the MAC: length, fixed fields, checksum."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, enum
@@ -23,21 +23,21 @@ def word_layout(params: FrameFormat) -> data.StructLayout:
 
 
 class FrameFilter(Component):
-    """Takes every beat of ``axis`` and reports every packet once: ``valid`` is high for a cycle.
+    """Checks every packet on ``axis`` and reports it once: ``valid`` is high for a cycle.
 
-    ``frame`` is the packet's first beat, and ``quality`` the verdict. A packet longer than the
-    format's frames is malformed, or foreign where its first beat is; all are reported with their
-    last beat. ``address`` is the destination of the frames to be taken. A packet shorter than its
-    header is malformed, and so is one whose last beat has no byte, or which lacks bytes before its
-    end. A reset may come in the middle of a packet that goes on behind it: what is left of it
-    counts as its end, never as a packet of its own, and if it does not go on, the next packet is
-    malformed.
+    ``frame`` is the packet's first beat, and ``quality`` the verdict. A packet is reported with its
+    last beat. ``address`` is the switch's own; a packet to another destination is foreign. A packet
+    that is longer than the format's frames is malformed, unless its first beat makes it foreign. A
+    packet shorter than its header is malformed, and so is one whose last beat has no byte, or which
+    lacks bytes before its end. If a reset comes in the middle of a packet, the rest of that packet
+    is reported as malformed; if no rest comes, the next packet is.
 
-    Where frames may have several beats, each leaves as ``word`` with ``write``, the last of them
-    in the cycle of ``valid``, as a :class:`hdl.common.packet_buffer.PacketBuffer` takes them. Of a
-    packet that is too long only as many leave as the longest frame has.
+    If frames may have several beats, each beat is passed on as ``word`` with ``write``, the last
+    one in the cycle of ``valid``, for a :class:`hdl.common.packet_buffer.PacketBuffer`. Of a packet
+    that is too long, only as many beats are passed on as the longest frame has.
 
-    Where frames may have ``more_bytes``, ``longer`` says that a frame has them, in ``more``.
+    If frames may have ``more_bytes``, ``longer`` says that a frame has them, and ``more`` has their
+    values.
 
     Throughput: a beat a cycle, ``axis.tready`` is always high, as a MAC cannot wait. Latency:
     :attr:`latency`.
@@ -107,7 +107,7 @@ class FrameFilter(Component):
         return m
 
     def look_for_more(self, m: Module) -> Value:
-        """Take the further bytes of a frame; return what is high if its length is another."""
+        """Register the further bytes of a frame; return whether its length is any other."""
         axis, params = self.axis, self.params
         begin, end = 8 * params.most_bytes, 8 * params.longest_bytes
         long = axis.tkeep == params.longest_keep
@@ -118,12 +118,12 @@ class FrameFilter(Component):
     def measure(self, m: Module, inside: Signal, wrong: Value) -> Value:
         """Return whether a packet that ends with this beat is malformed.
 
-        ``wrong`` says whether a first beat is; that is kept until the packet's end.
+        ``wrong`` says so of a first beat, and is kept until the packet's end.
         """
         axis, params = self.axis, self.params
         keep, beats = axis.tkeep, params.beats
         before = Signal(range(beats + 1), reset_less=True)  # beats so far, at most ``beats``
-        broken_before = Signal(init=1)  # so that what follows a packet cut by a reset is malformed
+        broken_before = Signal(init=1)  # the rest of a packet cut by a reset is malformed
         broken = Signal()
         m.d.comb += broken.eq(
             Mux(inside, broken_before, wrong | ~keep[params.least_bytes - 1])

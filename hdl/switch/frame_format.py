@@ -1,4 +1,4 @@
-"""Describes the frames of a protocol, once for all parts that take, judge and send them."""
+"""Describes the frames of a protocol, once for all parts that receive, check and send them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ class FrameFormat:
     """Describes the fields of a protocol's frames, and which lengths and values are legal.
 
     All fields are in a frame's first beat, which begins with the ``destination``, the ``source``
-    and what tells the protocol's frames from foreign ones. Other bytes of a frame are not judged.
+    and the fields that identify the protocol. The other bytes of a frame are not checked.
     """
 
-    name: str = ""  #: completes names of modules, where a design has several formats
+    name: str = ""  #: part of modules' names, in a design with several formats
     first: type[data.Struct]  #: the fields: destination and source, 48 bits each, before all others
     constants: tuple[tuple[str, int], ...]  #: fields that have this value, or the frame is foreign
     zero: tuple[str, ...] = ()  #: fields that must be zero, or the frame is malformed
-    least_bytes: int = LEAST_BYTES  #: bytes of the shortest frame, no checksum; at most a beat
+    least_bytes: int = LEAST_BYTES  #: bytes of the shortest frame without checksum; at most a beat
     most_bytes: int = LEAST_BYTES  #: bytes of the longest frame
-    more_bytes: int = 0  #: bytes that a frame of one beat may have beyond most_bytes, all or none
+    more_bytes: int = 0  #: optional bytes after most_bytes, in a frame of one beat
     data_bits: int = AXIS.data_bits  #: width of a beat
 
     def __post_init__(self) -> None:
@@ -51,7 +51,7 @@ class FrameFormat:
 
     @property
     def axis(self) -> AxiStreamSignature:
-        """Describe the bus by which frames come and leave."""
+        """Describe the AXI4-Stream of frames."""
         return AxiStreamSignature(data_bits=self.data_bits)
 
     @property
@@ -71,7 +71,7 @@ class FrameFormat:
 
     @property
     def header_bytes(self) -> int:
-        """Return the least number of bytes by which a packet can be told to be ours or foreign."""
+        """Return the number of bytes that decide whether a packet is foreign."""
         shape = self.first.as_shape()
         ends = [shape[name].offset + shape[name].width for name, _ in self.constants]
         return -(-max(shape["destination"].width, *ends) // 8)
@@ -93,7 +93,7 @@ class FrameFormat:
     def write(self, m: Module, axis: Any, answer: Any, frame: Any, parent: Any = None) -> None:
         """Put ``answer`` on ``axis`` as ``frame``, which has all fields but the answer's.
 
-        An answer that goes up is a child's to its ``parent``, if there may be such answers.
+        If an answer may go up, ``parent`` has the ports with the parent's address.
         """
         m.d.comb += [
             *copied(frame, answer),

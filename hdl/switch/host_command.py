@@ -1,4 +1,4 @@
-"""Takes a host's commands to a switch of tenants from registers."""
+"""Takes the host's commands to a switch of tenants from its registers."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
@@ -11,9 +11,10 @@ from hdl.switch.tenancy import TENANT_ANSWER, TENANT_COMMAND
 class HostCommand(Component):
     """Passes on a command that a host has written, and keeps its answer for the host to read.
 
-    In a cycle with ``start`` the ``command`` is taken, if none is ``busy``; else ``ignored`` says
-    so, until the next one is taken. It leaves ``commands`` a cycle later. ``told`` is the answer to
-    the last command that was answered.
+    In a cycle with ``start`` the ``command`` is taken, and passed to ``commands`` a cycle later.
+    While a command is ``busy`` none is taken; ``ignored`` says that one was refused for that
+    reason, until the next one is taken. ``told`` is the answer to the last command that was
+    answered.
     """
 
     def __init__(self, params: None = None) -> None:

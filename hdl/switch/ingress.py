@@ -11,16 +11,16 @@ from hdl.switch.tenancy_head import TenancyHead
 
 
 class SwitchIngress(Component):
-    """Takes the packets of all ports in turn, round robin, one a cycle.
+    """Takes the packets of all ports in round-robin order, one a cycle.
 
-    ``packet`` came by the port in ``sender`` and is there in cycles with ``valid``; it cannot be
-    stalled. With ``hold`` no packet follows a cycle later; ``waiting`` says that one would have.
-    ``overflows`` are high for a cycle where a port lost a packet. Where jobs are tenants,
-    ``commands`` are high for a cycle where a command came in at a port, with its head in ``heads``.
-    ``place`` means what it does for :class:`IngressPort`.
+    ``packet`` is valid in cycles with ``valid``, and cannot be stalled; ``sender`` is the one-hot
+    number of its port. While ``hold`` is high no packet is taken, so none follows a cycle later;
+    ``waiting`` says that a port has one. Bits of ``overflows`` pulse when a port loses a packet. If
+    jobs are tenants, bits of ``commands`` pulse when a command has come at a port, with its header
+    in ``heads``. ``place`` is that of :class:`IngressPort`.
 
-    Throughput: no cycle is idle while any port has a packet. Latency: :attr:`latency`, with no
-    other port's packet ahead.
+    Throughput: no cycle is idle while any port has a packet. Latency: :attr:`latency`, if no other
+    port's packet is ahead.
     """
 
     def __init__(self, params: PacketSwitchParams) -> None:

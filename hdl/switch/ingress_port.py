@@ -1,4 +1,4 @@
-"""Takes the frames of one port, judges them, and queues them until their turn."""
+"""Receives the frames of one port, checks them, and queues them until their turn."""
 
 from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib import stream
@@ -13,17 +13,17 @@ from hdl.switch.tenancy_head import TENANCY_FRAMES, TenancyHead, is_command
 
 
 class IngressPort(Component):
-    """Turns every frame of ``axis`` into one of ``packets``, broken ones included.
+    """Turns every frame of ``axis``, broken ones included, into an entry of ``packets``.
 
-    ``address`` is the switch's own, ``bit`` the one that workers behind this port must send, and
-    ``place`` the bit that the switch's parents know it by, if it may have parents. Of a
-    frame those fields are kept that a packet has. Throughput: a beat a cycle; ``axis.tready`` is
-    always high, as a MAC cannot wait. Latency: :attr:`latency`. Full: the packet is lost and
-    ``overflow`` is high for a cycle.
+    ``address`` is the switch's own. ``bit`` is the worker bit that frames at this port must have,
+    and ``place`` the bit by which the switch's parents know it, if it may have parents. Only the
+    fields of ``params.packet`` are kept of a frame. Throughput: a beat a cycle; ``axis.tready`` is
+    always high, as a MAC cannot wait. Latency: :attr:`latency`. Full: the packet is lost, and
+    ``overflow`` pulses.
 
-    Where jobs are tenants, a command is no packet: ``command`` is high for a cycle, with its
-    ``head``, one cycle behind its frame. All else goes on as a packet, so that a control frame that
-    is no command to this switch is counted with what is malformed or foreign.
+    If jobs are tenants, a command does not become a packet: ``command`` pulses with the ``head``, a
+    cycle after the frame. Any other control frame becomes a packet, so that it is counted as
+    malformed or foreign.
     """
 
     def __init__(self, params: PacketSwitchParams) -> None:
@@ -48,7 +48,7 @@ class IngressPort(Component):
         connect(m, flipped(self.axis), judge.axis)
         frame, packet = self.params.frames.read(m, judge), self.params.packet
         entering = packet(fifo.i.payload)
-        # No worker sends what only a switch may say.
+        # Fields that only a switch's answers have must be zero in a worker's frame.
         said = Cat(frame[name] for name in self.params.only_answers).any()
         answer = (judge.quality == Quality.GOOD) & said
         packet_comes = judge.valid & ~self.command if self.params.tenants else judge.valid
@@ -72,7 +72,7 @@ class IngressPort(Component):
         return m
 
     def tell_commands(self, m: Module) -> None:
-        """Tell commands from packets, by a second filter with the format of commands."""
+        """Separate commands from packets, with a second filter for the format of commands."""
         m.submodules.commands = commands = FrameFilter(TENANCY_FRAMES)
         seen = ("tvalid", "tdata", "tkeep", "tlast", "tuser")
         m.d.comb += [getattr(commands.axis, name).eq(getattr(self.axis, name)) for name in seen]

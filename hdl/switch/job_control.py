@@ -15,24 +15,24 @@ class State(enum.Enum, shape=2):
     IDLE = 0
     CHECK = 1  #: the job is compared with the other jobs, one a cycle
     DECIDE = 2
-    PREPARE = 3  #: the job's slots are cleared, or whatever else the rule keeps of it
+    PREPARE = 3  #: the job's slots, or other state that the rule keeps for it, are cleared
 
 
 class JobControl(Component):
     """Keeps the ``table`` of jobs and carries out a host's ``command``.
 
-    A start that is not refused makes the job inactive, prepares its rule's state and makes it
-    active again; a stop makes it inactive. ``reason`` is that of the last command; ``busy`` means a
-    start under way, in which other commands are refused and the command's operands must hold still:
-    from the cycle of the command on, as their sum is registered.
-    A job may be started anew with ports and slots that it has itself.
+    A start that is not refused makes the job inactive, clears the state that the rule keeps for it,
+    and makes it active again; a stop makes it inactive. ``reason`` is that of the last command.
+    ``busy`` says that a start is under way; other commands are refused meanwhile, and the command's
+    operands must be stable, from the cycle of ``start`` on, since their sum is registered. A job
+    may be started again with ports and slots that it already has.
 
-    Latency: a start is decided at most ``params.jobs + 2`` cycles after its command, as every job
-    is looked at. Where packets name no slot, the rule prepares itself: ``preparing`` is high until
-    ``prepared``. Else slots are cleared: for each one ``hold`` takes a cycle from the ports, one in
-    which none has a packet ``waiting``, but at least every fourth, so that a start ends under any
-    load. In the cycle after it, which has no packet, ``clear`` is high with the slot and the job's
-    ports.
+    Latency: a start is decided at most ``params.jobs + 2`` cycles after its command, since all jobs
+    are compared. If packets name no slot, the rule clears its own state: ``preparing`` is high
+    until ``prepared``. Otherwise the slots are cleared one by one: for each, ``hold`` keeps the
+    ports from sending a packet for a cycle. That is a cycle in which no packet is ``waiting``, or
+    at least every fourth cycle, so that a start ends under any load. In the cycle after ``hold``,
+    which has no packet, ``clear`` is high with the slot and the job's ports.
     """
 
     def __init__(self, params: PacketSwitchParams) -> None:
@@ -58,7 +58,7 @@ class JobControl(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         command, state = self.command, Signal(State)
-        end = Signal(18, reset_less=True)  # compared from a register: no sum before it
+        end = Signal(18, reset_less=True)  # registered, so that no path has a sum and a comparison
         index = command.job[: self.params.job_bits]
         active = Array(self.table[k].active for k in range(self.params.jobs))
         scan = Signal(self.params.job_bits)
@@ -134,7 +134,7 @@ class JobControl(Component):
         return refusal
 
     def enter(self, m: Module, index, end: Signal) -> None:
-        """Write the job into its entry, not active yet."""
+        """Write the job into its entry, which is not active yet."""
         for k in range(self.params.jobs):
             with m.If(index == k):
                 m.d.sync += [

@@ -19,7 +19,7 @@ JOB_PORTS = single(
 
 
 def state_register(*more: Field) -> Register:
-    """Make the register that tells what became of a command, with ``more`` fields at its end."""
+    """Return the register with the result of a command, with ``more`` fields at its end."""
     return Register(
         "state",
         "Tells what became of the last command.",
@@ -43,7 +43,7 @@ def state_register(*more: Field) -> Register:
 
 
 def job_register(doc: str) -> Register:
-    """Make the register that names the job of a command, with the text ``doc``."""
+    """Return the register with the number of a command's job, described by ``doc``."""
     return Register(
         "job",
         doc,
@@ -55,7 +55,7 @@ def job_register(doc: str) -> Register:
 
 
 def report_jobs(m: Module, status: Any, jobs: Any) -> None:
-    """Show the host what a :class:`hdl.switch.job_table.JobTable` says of commands and jobs."""
+    """Connect the state of a :class:`hdl.switch.job_table.JobTable` to the registers."""
     m.d.comb += [
         status.busy.eq(jobs.busy),
         status.refused.eq(jobs.reason.as_value() != 0),

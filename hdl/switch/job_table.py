@@ -1,4 +1,4 @@
-"""Decides which packets belong to a job of the switch; all others go no further."""
+"""Decides which packets belong to a job of the switch, and refuses all others."""
 
 from typing import Any
 
@@ -17,27 +17,29 @@ from hdl.switch.tenant_control import TenantControl
 
 
 class JobTable(Component):
-    """Judges a packet a cycle, by the last of :data:`hdl.switch.params.REFUSALS` that applies.
+    """Checks a packet a cycle; of :data:`hdl.switch.params.REFUSALS`, the last that applies counts.
 
-    ``packet`` came by ``sender``. Packets of an active job of that port, of its run and its slots
-    leave as ``request`` with ``valid``; for all others ``refused`` says why. ``slot`` is the
-    address of what leaves :attr:`latency` cycles later, so that its state can be read meanwhile,
-    and ``ahead`` the header of what leaves a cycle later, so that the rule can begin with it.
+    ``packet`` came at the port ``sender``. If it belongs to an active job of that port, and has the
+    job's epoch and one of its slots, it leaves as ``request`` with ``valid``; otherwise ``refused``
+    says why not. ``slot`` is the slot of the request that leaves :attr:`latency` cycles later, so
+    that the slot's state can be read meanwhile, and ``ahead`` is the header of the request that
+    leaves a cycle later, so that the rule can begin with it.
 
-    A job that starts clears its slots through the same stages (:class:`JobControl`): ``clear`` in
-    place of ``valid``, with ``request.everyone`` and no other field. Every packet is thus judged
-    by the job as it was when the slot was read. Commands, ``busy``, ``reason``, ``waiting`` and
-    ``hold`` are those of :class:`JobControl`; ``active`` has a bit for each job.
+    A job that starts clears its slots through the same pipeline (:class:`JobControl`): ``clear`` is
+    then high in place of ``valid``, and ``request.everyone`` is the only field that is valid. So
+    every packet is checked against the job as it was when the slot was read. Commands, ``busy``,
+    ``reason``, ``waiting`` and ``hold`` are those of :class:`JobControl`; ``active`` has a bit for
+    each job.
 
-    Tenants have a :class:`TenantControl` in its place, with its ``commands``, ``answered``,
-    ``answer``, ``sharing``, ``progress`` and ``unfinished``, its ``refused`` as ``refused_jobs``,
-    and the ``table`` to show. Of a job that drains a request is ``draining``, and what is
-    ``refused`` or not names its job in ``of``, a bit each: none if it names no job.
-    Where they may have parents, packets of the parent's port are let through as well; ``longer``
-    says that the packet of ``of`` has further bytes.
+    If jobs are tenants, there is a :class:`TenantControl` in place of the :class:`JobControl`, with
+    its ``commands``, ``answered``, ``answer``, ``sharing``, ``progress`` and ``unfinished``, with
+    its ``refused`` as ``refused_jobs``, and with the ``table`` for others to read.
+    ``request.draining`` says that the job drains. Each packet, refused or not, sets the bit of its
+    job in ``of``, unless it names no job. If tenants may have parents, packets of the parent's port
+    are let through as well; ``longer`` says that the packet of ``of`` has further bytes.
 
-    Where packets name no slot there is neither ``slot`` nor ``clear``; then ``preparing`` and
-    ``prepared`` are those of :class:`JobControl`, and ``table`` shows the jobs to the rule.
+    If packets name no slot there is neither ``slot`` nor ``clear``; ``preparing`` and ``prepared``
+    are those of :class:`JobControl`, and the rule reads the jobs from ``table``.
     """
 
     latency = 2
@@ -98,7 +100,7 @@ class JobTable(Component):
                 self.reason.eq(control.reason),
             ]
         m.d.comb += [self.active[k].eq(control.table[k].active) for k in jobs]
-        # The job that the packet names, or the one that is being started.
+        # The job that the packet names, or the job that is being started.
         job = Signal(params.job, reset_less=True)
         judged_packet = Signal(params.packet, reset_less=True)
         judged_sender = Signal(params.ports, reset_less=True)
@@ -144,7 +146,7 @@ class JobTable(Component):
         return m
 
     def clear_slots(self, m: Module, control: Any, job) -> None:
-        """Let slots that are cleared pass through the stages of packets."""
+        """Send slots that are to be cleared through the pipeline of packets."""
         asked = self.packet.header[self.params.slot_field]
         clearing = Signal()
         m.d.comb += [
@@ -164,7 +166,7 @@ class JobTable(Component):
         )
 
     def command_tenants(self, m: Module, control: TenantControl) -> None:
-        """Connect :class:`TenantControl`: commands and answers, and which uses began and ended."""
+        """Connect the :class:`TenantControl`: commands, answers, and the progress of uses."""
         connect(m, flipped(self.commands), control.commands)
         m.d.comb += [
             self.answered.eq(control.answered),
@@ -177,7 +179,7 @@ class JobTable(Component):
         ]
 
     def tell_tenants(self, m: Module, job, judging, packet, sender, request) -> None:
-        """Register whose a packet is (``of``), and whether its job drains."""
+        """Register the job of a packet (``of``), and whether it drains."""
         named = judging & (packet.quality == Quality.GOOD) & packet.known
         m.d.sync += [
             request.draining.eq(job.draining),
@@ -192,7 +194,7 @@ class JobTable(Component):
             ]
 
     def operands_hold_still(self, m: Module) -> Value:
-        """State that what a job is started with stays from ``start`` on, and while ``busy``."""
+        """Return whether a job's operands are stable from ``start`` on, and while ``busy``."""
         operands = self.command.as_value()[COMMAND["job"].offset :]
         started = delay(m, self.busy | self.command.start, 1, "started", reset_less=False)
         return ~(self.busy & started) | (operands == delay(m, operands, 1, "operands"))
@@ -202,7 +204,7 @@ class JobTable(Component):
         return job.registered if self.params.tenants else job.active
 
     def judge(self, m: Module, packet, sender: Signal, job):
-        """Return what is wrong with ``packet``: the last of REFUSALS that applies, or NONE."""
+        """Return why ``packet`` is refused: the last of REFUSALS that applies, or NONE."""
         header, kinds = packet.header, self.params.verdict
         verdict = Signal(kinds)
         with m.If(packet.quality == Quality.CORRUPT):

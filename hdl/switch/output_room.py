@@ -1,4 +1,4 @@
-"""Tracks how much of each port's output queue is free, and who may still be let in."""
+"""Tracks the free beats of each port's output queue (credits), and who may use them."""
 
 from dataclasses import dataclass
 
@@ -12,11 +12,11 @@ from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 
-LATENCY = 4  #: cycles from what is taken or given to ``open`` and ``open_items``
-AHEAD = 1  #: cycles from ``open`` to the packet that comes because of it
+LATENCY = 4  #: cycles until a claim or a return shows in ``open`` and ``open_items``
+AHEAD = 1  #: cycles from ``open`` to the packet that relies on it
 SETTLING = LATENCY - 1  #: cycles after a packet in which ``open`` does not reflect it yet
-UNSEEN_ITEMS = LATENCY + AHEAD  #: most items that neither reflects yet, the same cycle's included
-UNSEEN_PACKETS = (LATENCY + AHEAD) // 2  #: most packets likewise: never two in a row
+UNSEEN_ITEMS = LATENCY + AHEAD  #: most items that ``open`` and ``open_items`` do not reflect yet
+UNSEEN_PACKETS = (LATENCY + AHEAD) // 2  #: most such packets; two never come in a row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,9 +25,9 @@ class OutputRoomParams:
 
     ports: int  #: number of ports, 1..64
     beats: int  #: beats that the output queue of a port holds
-    packet: int  #: most beats that a packet becomes
-    item: int = 0  #: most beats that an item becomes; 0: there are only packets
-    gives: int = 1  #: number of inputs by which beats are given back, 1..8
+    packet: int  #: most beats that a packet turns into
+    item: int = 0  #: most beats that an item turns into; 0: there are only packets
+    gives: int = 1  #: number of inputs that return beats, 1..8
 
     def __post_init__(self) -> None:
         check_range("ports", self.ports, 1, 64)
@@ -48,17 +48,17 @@ class OutputRoomParams:
 
     @property
     def packets_from(self) -> int:
-        """Return the number of free beats that let a packet in, if none was let in just before."""
+        """Return the free beats that a packet needs, if none was let in just before."""
         return self.packet + UNSEEN_ITEMS * self.item
 
     @property
     def any_packets_from(self) -> int:
-        """Return the number of free beats that let packets in right after each other."""
+        """Return the free beats that packets need which are let in right after each other."""
         return self.packets_from + UNSEEN_PACKETS * self.packet
 
     @property
     def items_from(self) -> int:
-        """Return the number of free beats that let an item in: it leaves room for a packet."""
+        """Return the free beats that an item needs, so that room for a packet is left."""
         return self.packets_from + (SETTLING + 1) * self.packet
 
     @property
@@ -75,21 +75,21 @@ class OutputRoomParams:
 
 
 class OutputRoom(Component):
-    """Counts, for each port, the beats of its output queue that nobody has claimed.
+    """Counts, for each port, the beats of its output queue that are not claimed.
 
-    Whatever is let in takes room for the most beats that it can become. Parts of that are given
-    back when less turns out to be enough (``gives``), and the rest as beats leave the queue
-    (``left``, a bit for each port). So a queue never refuses a beat, and a port that is blocked
-    holds up no other.
+    A packet or an item that is let in claims the most beats that it can turn into. Some are
+    returned when it turns out to need fewer (``gives``), the others as beats leave the queue
+    (``left``, a bit for each port). So a queue never overflows, and a blocked port does not block
+    the others.
 
-    A bit of ``packets`` says that a packet is let in for that port, and takes ``params.packet``
-    beats; it may come only if the port's bit of ``open`` was high in the cycle before, and no other
-    packet came then. With ample room ``open`` always is; with less it is low for :data:`SETTLING`
-    cycles behind a packet. ``item`` takes what it says, one every cycle, while its port's bit of
-    ``open_items`` is high. Items leave room for a packet: packets never wait for items.
+    A bit of ``packets`` says that a packet is let in for that port, and claims ``params.packet``
+    beats; it may be high only if the port's bit of ``open`` was high in the cycle before, and no
+    packet was let in then. With ample room ``open`` stays high; with less it is low for
+    :data:`SETTLING` cycles after a packet. ``item`` claims ``item.beats`` of a port, at most once a
+    cycle, and only while the port's bit of ``open_items`` is high. Items leave room for a packet,
+    so packets never wait for items.
 
-    Every change shows in ``open`` and ``open_items``, which are registers, :attr:`latency` cycles
-    later.
+    Every change shows in the registers ``open`` and ``open_items`` :attr:`latency` cycles later.
     """
 
     latency = LATENCY
@@ -144,5 +144,5 @@ class OutputRoom(Component):
 
 
 def before(m: Module, value: Signal, name: str) -> Signal:
-    """Return a register with the last cycle's ``value``."""
+    """Return a register with the ``value`` of the previous cycle."""
     return delay(m, value, 1, name, reset_less=False)

@@ -1,4 +1,4 @@
-"""Takes frames of several beats from a port: good ones whole, others not at all."""
+"""Receives frames of several beats from a port, and passes on whole good frames only."""
 
 from dataclasses import dataclass
 
@@ -50,18 +50,18 @@ class PacketPortParams:
 class PacketPort(Component):
     """Passes the beats of good frames from ``axis`` to ``packets``, and drops all other frames.
 
-    ``judged`` is high for a cycle for every packet that has come, with its ``quality``, and
-    ``lost`` with it where a good one found no room: all others of GOOD quality leave, in order.
-    ``address`` is the destination that is ours; ``used`` is how many beats wait. Beats are those of
+    ``judged`` pulses for every packet that has come, with its ``quality``; ``lost`` is high with it
+    if a good packet found no room. All other packets of GOOD quality leave, in order. ``address``
+    is the switch's own; ``used`` is the number of beats that wait. Beats are those of
     :func:`hdl.switch.frame_filter.word_layout`.
 
-    With ``params.ahead`` all beats but the last leave before their frame is judged, and ``undone``
-    says that the beats that have left of a frame, one in this cycle included, are to be ignored.
+    With ``params.ahead`` all beats but the last leave before their frame is judged; ``undone`` says
+    that the beats of the current frame that have left, up to this cycle, must be ignored.
 
     Throughput: a beat a cycle; ``axis.tready`` is always high, as a MAC cannot wait. Latency:
     :attr:`latency` from a frame's last beat to its first at ``packets``, or with ``params.ahead``
-    from a beat to the same beat. Full: a frame is lost, as is one that begins within two cycles of
-    a reset.
+    from a beat to the same beat. Full: the frame is lost. A frame that begins within two cycles
+    after a reset is lost, too.
     """
 
     latency = FrameFilter.latency + PacketBuffer.latency

@@ -1,4 +1,4 @@
-"""Describes what every switch of packets has: ports with queues, and jobs."""
+"""Describes the sizes and layouts of every switch of packets: ports with queues, and jobs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from hdl.common.fifo import FifoParams
 from hdl.switch.frame_filter import Quality
 from hdl.switch.frame_format import FrameFormat
 
-#: Names the verdicts that a switch's enumeration has beside those of its rule.
+#: Names the verdicts that a switch's enumeration has besides those of its rule.
 REFUSALS = (
     "WRONG_SLOT",  #: its slot is outside the job's range
     "WRONG_RUN",  #: its epoch is not the job's
@@ -37,7 +37,7 @@ class Refusal(enum.Enum, shape=3):
     SLOTS_TAKEN = 7  #: another active job has some of the slots
 
 
-#: Describes a host's command, and what a job is started with; all but the first two hold still.
+#: Describes a host's command and its operands, which must be stable; the first two are pulses.
 COMMAND = data.StructLayout(
     {
         "start": 1,
@@ -46,31 +46,32 @@ COMMAND = data.StructLayout(
         "ports": 32,
         "epoch": 16,
         "base": 16,
-        "count": 17,  # slots from base on
+        "count": 17,  # number of slots
     }
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class PacketSwitchParams(ABC):
-    """Sets the sizes of a switch whose jobs have ports and slots, entries of its rule's memory.
+    """Sets the sizes of a switch whose jobs have ports, and slots in the memory of its rule.
 
-    A switch derives its own: the format of its frames, what the rule wants of a packet, and what
-    it answers. Fields of packets and answers are those of the frames with the same name.
+    A system derives its own parameters: the format of its frames, the fields of a packet that its
+    rule reads, and its answer. Fields of packets and answers have the names of the frames' fields.
     """
 
     ports: int = 8  #: number of ports, a worker at each, 2..32
     slots: int = 1 << 16  #: most AllReduces under way, a power of two, 2..65536
-    jobs: int = 8  #: most jobs side by side, 1..32
+    jobs: int = 8  #: most jobs at a time, 1..32
     ingress_depth: int = 512  #: most packets that can wait at each port, a power of two
     egress_depth: int = 64  #: most answers that can wait at each port
 
     only_answers: ClassVar[tuple[str, ...]]  #: fields that are zero in all frames but answers
     slot_field: ClassVar[str | None]  #: field with a request's slot, 16 bits, or None
     verdict: ClassVar[type[enum.Enum]]  #: verdicts on a packet: NONE, those of the rule, REFUSALS
-    #: whether a job is registered first, then granted and released: :mod:`hdl.switch.tenancy`
+    #: whether jobs are tenants, registered first, then granted and released:
+    #: :mod:`hdl.switch.tenancy`
     tenants: ClassVar[bool] = False
-    #: whether a tenant may have a parent, which its packets come from and go to as well
+    #: whether a tenant may have a parent switch, with which it exchanges packets, too
     parents: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
@@ -104,7 +105,7 @@ class PacketSwitchParams(ABC):
     @property
     @abstractmethod
     def payload(self) -> data.Layout | None:
-        """Describe what a request brings for the rule; None where it brings nothing."""
+        """Describe the payload of a request for the rule; None if it has none."""
 
     @property
     @abstractmethod
@@ -128,15 +129,16 @@ class PacketSwitchParams(ABC):
 
     @property
     def header(self) -> data.StructLayout:
-        """Describe what an answer repeats of its packet."""
+        """Describe the fields of a packet that its answer repeats."""
         return data.StructLayout({"job": self.job_bits, "epoch": 16, **self.fields})
 
     @property
     def packet(self) -> data.StructLayout:
-        """Describe what the job table is shown of a frame.
+        """Describe the fields of a frame that the job table checks.
 
-        Where there are parents: ``ours`` if bm has the switch's bit, as a parent's has, ``up`` if a
-        child may say that, ``down`` if a parent may, ``longer`` if the frame has further bytes.
+        With parents, ``ours`` says that ``bm`` has the switch's bit, as in a parent's frames;
+        ``up`` says that a child may send the frame, ``down`` that a parent may; ``longer`` says
+        that it has further bytes.
         """
         return data.StructLayout(
             {
@@ -157,23 +159,23 @@ class PacketSwitchParams(ABC):
                 "active": 1,
                 **({"draining": 1, "registered": 1} if self.tenants else {}),
                 "ports": self.ports,
-                **({"parent": self.ports} if self.tenants else {}),  # its port's bit; 0: none
+                **({"parent": self.ports} if self.tenants else {}),  # port's bit; 0: none
                 "epoch": 32 if self.tenants else 16,  # packets have its low bits
                 "base": 16,  # first slot
-                "end": 17,  # the one behind the last
+                "end": 17,  # last slot + 1
             }
         )
 
     @property
     def progress(self) -> data.StructLayout:
-        """Describe what a request did to its slot: a use began, or everyone acknowledged it."""
+        """Describe what a request did to its slot: a use began, or all workers acknowledged it."""
         return data.StructLayout({"job": self.job_bits, "began": 1, "ended": 1})
 
     @property
     def settling(self) -> int:
-        """Return the cycles from a job's release until every use that it has begun is counted.
+        """Return the cycles from a job's release until every use that was begun is counted.
 
-        A packet on its way is judged, ruled on, and told in ``progress``.
+        A packet in the pipeline is checked, passes the rule, and is reported in ``progress``.
         """
         return 7
 
@@ -183,7 +185,7 @@ class PacketSwitchParams(ABC):
         return data.StructLayout(
             {
                 "sender": self.ports,  # one bit
-                "everyone": self.ports,  # the job's ports
+                "everyone": self.ports,  # all ports of the job
                 **({"draining": 1} if self.tenants else {}),  # no new use may begin
                 **(self.parent_fields if self.parents else {}),
                 "header": self.header,
@@ -193,12 +195,12 @@ class PacketSwitchParams(ABC):
 
     @property
     def parent_fields(self) -> dict[str, ShapeLike]:
-        """Return the fields of the job's parent: its port, if any, and who sent the request."""
+        """Return the fields about the job's parent: its port, if any, and whether it is sender."""
         return {"parent": self.ports, "root": 1, "from_parent": 1}
 
     @property
     def brought(self) -> dict[str, ShapeLike]:
-        """Return the field with the payload of a packet; none where it brings nothing."""
+        """Return the field with the payload of a packet; none if it has no payload."""
         return {} if self.payload is None else {"payload": self.payload}
 
     @property

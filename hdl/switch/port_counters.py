@@ -23,9 +23,9 @@ PORT_COUNTS = OF_A_PORT.counts
 
 
 class PortCounters(Component):
-    """Counts the bits of every event, port by port; counters wrap. ``clear`` sets all to zero.
+    """Counts the bits of every event for each port; counters wrap. ``clear`` sets all to zero.
 
-    ``counts`` are those of port ``port``, a cycle later.
+    ``counts`` are the counters of port ``port``, a cycle later.
     """
 
     def __init__(self, params: PacketSwitchParams) -> None:

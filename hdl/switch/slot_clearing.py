@@ -1,10 +1,10 @@
-"""Clears slots between the packets of the ports, one a cycle."""
+"""Clears slots in cycles without a packet, one slot in a cycle."""
 
 from typing import Any
 
 from amaranth.hdl import Module, Signal, Value
 
-TURNS = 4  #: under full load one cycle of so many is taken for clearing
+TURNS = 4  #: under full load one cycle in so many is taken for clearing
 
 
 def clear_slots(
@@ -13,7 +13,8 @@ def clear_slots(
     """Clear the slots from ``base`` to before ``end``, one by one; return whether all are cleared.
 
     ``control`` is the component that has ``waiting``, ``hold``, ``clear``, ``slot`` and ``ports``.
-    ``begin`` is high in the cycle before those with ``clearing``, in which all else holds still.
+    ``begin`` is high in the cycle before ``clearing``; ``base``, ``end`` and ``ports`` must be
+    stable while ``clearing`` is high.
     """
     at = Signal(17)
     behind = Signal(17)

@@ -1,4 +1,4 @@
-"""Describes the commands, answers and verdicts that a switch of tenants has beside the others."""
+"""Describes the commands, answers and additional verdicts of a switch of tenants."""
 
 from amaranth.lib import data
 
@@ -6,15 +6,15 @@ from hdl.switch.tenancy_head import Reason, TenancyHead, TenancyKind
 
 #: Names the verdicts that a switch's enumeration also has if its jobs are tenants.
 TENANT_VERDICTS = (
-    "NOT_GRANTED",  #: its job is registered and does not hold the switch
-    "DRAINING",  #: it would begin a new use of a slot, and its job has been released
+    "NOT_GRANTED",  #: its job is registered, but does not hold the switch
+    "DRAINING",  #: it would begin a new use of a slot, but its job has been released
 )
 
 HEAD = TenancyHead.as_shape()
 
-#: Describes a command, by a frame or by a host's registers: fields of :class:`TenancyHead`.
-#: ``ports`` are those of the children, and ``parent`` is the number of the port towards the parent,
-#: of a job that ``has_parent``.
+#: Describes a command, from a frame or from the host's registers: fields of :class:`TenancyHead`.
+#: ``ports`` are those of the children; if the job ``has_parent``, ``parent`` is the number of the
+#: port towards the parent.
 TENANT_COMMAND = data.StructLayout(
     {
         "kind": TenancyKind,
@@ -25,7 +25,7 @@ TENANT_COMMAND = data.StructLayout(
     }
 )
 
-#: Describes the switch's answer, beside what it repeats of the command.
+#: Describes the switch's answer, besides the fields that it repeats from the command.
 TENANT_ANSWER = data.StructLayout(
     {
         "kind": TenancyKind,
@@ -35,6 +35,6 @@ TENANT_ANSWER = data.StructLayout(
     }
 )
 
-#: Tells who may hold the switch at a time: ``most`` jobs, or by port (``apart``) as many as
-#: have no port in common, the parents' ports among them.
+#: Describes who may hold the switch at a time: ``most`` jobs, or, with ``apart``, any number of
+#: jobs that have no port in common, ports towards parents included.
 SHARING = data.StructLayout({"most": 6, "apart": 1})

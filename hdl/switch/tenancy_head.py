@@ -1,4 +1,4 @@
-"""Describes the frames by which a controller commands a switch of tenants, and its answers."""
+"""Describes the frames with a controller's commands to a switch of tenants, and its answers."""
 
 # The fields of a struct are annotated with shapes, which are no types.
 # pyright: reportGeneralTypeIssues=false, reportInvalidTypeForm=false
@@ -16,20 +16,20 @@ FRAME_BYTES = LEAST_BYTES  #: bytes of every control frame, without its checksum
 
 
 class TenancyKind(enum.Enum, shape=8):
-    """Says what a frame between controller and switch is.
+    """Names the kinds of frames between controller and switch.
 
-    Numbers below 16 are those of the data plane's frames, which have their flags in the same byte,
-    and those from 16 to 31 are of messages that are not for a switch.
+    Numbers below 16 are taken by the data plane's frames, which have their flags in the same byte;
+    numbers from 16 to 31 are messages that are not for a switch.
     """
 
     REGISTER = 32  #: command: enter the ports and slots of a job
     ACQUIRE = 33  #: command: try once to get the switch for a job
-    RELEASE = 34  #: command: end the grants of a job up to a number
+    RELEASE = 34  #: command: end the grants of a job up to an epoch
     REGISTERED = 35  #: answer: the job has its entry
-    GRANTED = 36  #: answer: the job holds the switch, its slots are cleared
+    GRANTED = 36  #: answer: the job holds the switch, and its slots are cleared
     REFUSED = 37  #: answer: the command has no effect, for the reason in the frame
-    DRAINING = 38  #: answer: the release waits until uses of slots have ended
-    RELEASED = 39  #: answer: no grant up to the number is left
+    DRAINING = 38  #: answer: the job drains, until its uses of slots have ended
+    RELEASED = 39  #: answer: no grant up to the epoch is left
 
 
 COMMAND_KINDS = (TenancyKind.REGISTER, TenancyKind.ACQUIRE, TenancyKind.RELEASE)
@@ -41,11 +41,11 @@ class Reason(enum.Enum, shape=8):
     NONE = 0  #: it is not refused
     NO_SUCH_JOB = 1  #: the number is too large
     BAD_PORTS = 2  #: no child, a port that the switch has not, or the parent's among the children
-    BAD_SLOTS = 3  #: none, or some that the switch has not
-    OLD = 4  #: the number is of a grant that is over
+    BAD_SLOTS = 3  #: no slots, or slots that the switch has not
+    OLD = 4  #: the epoch is that of a grant that is over
     NOT_REGISTERED = 5  #: the job has no entry
-    HELD = 6  #: the job is granted or draining by another number
-    SWITCH_TAKEN = 7  #: as many other jobs as the switch takes have it
+    HELD = 6  #: the job is granted or draining with another epoch
+    SWITCH_TAKEN = 7  #: the most jobs that may hold the switch already do
     PORTS_TAKEN = 8  #: another job has some of the ports
     SLOTS_TAKEN = 9  #: another job has some of the slots
 
@@ -53,9 +53,9 @@ class Reason(enum.Enum, shape=8):
 class TenancyHead(data.Struct):
     """Describes a command to a switch, or its answer (MINA, "RTL: one data plane").
 
-    An answer repeats the command's switch, job and epoch. Byte i of the frame is bits 8 i and up.
-    Addresses and ethertype are in the order of the wire, fields of more than a byte have their low
-    byte first. What a kind has no use for is zero. Packets of the data plane have the low 16 bits
+    An answer repeats the command's switch, job and epoch. Byte i of the frame is in bits 8 i to 8 i
+    + 7. Addresses and ethertype are in network byte order; all other fields have their low byte
+    first. Fields that a kind does not use are zero. Packets of the data plane have the low 16 bits
     of the epoch of their grant.
     """
 
@@ -64,17 +64,17 @@ class TenancyHead(data.Struct):
     ethertype: 16  #: bytes 12, 13
     version: 8  #: byte 14
     kind: TenancyKind  #: byte 15
-    switch: 32  #: bytes 16..19: its number
+    switch: 32  #: bytes 16..19: number of the switch
     job: 16  #: bytes 20, 21
-    owner: 16  #: bytes 22, 23: REFUSED: the job that stands in the way
-    epoch: 32  #: bytes 24..27: of the grant; REGISTER, RELEASE: of the last one that is over
-    owner_epoch: 32  #: bytes 28..31: REFUSED: of the owner's grant; 0: it has none
+    owner: 16  #: bytes 22, 23: REFUSED: the job that is in the way
+    epoch: 32  #: bytes 24..27: of the grant; REGISTER, RELEASE: of the last grant that is over
+    owner_epoch: 32  #: bytes 28..31: REFUSED: epoch of the owner's grant; 0: it has none
     ports: 32  #: bytes 32..35: REGISTER: bitmap of the children
     base: 16  #: bytes 36, 37: REGISTER: first slot
     parent: 8  #: byte 38: REGISTER: port towards the parent, if there is one
     reason: Reason  #: byte 39: REFUSED
     count: 32  #: bytes 40..43: REGISTER: number of slots
-    force: 1  #: byte 44, bit 0: RELEASE: whatever the slots hold
+    force: 1  #: byte 44, bit 0: RELEASE: at once, even if uses of slots are under way
     has_parent: 1  #: bit 1: REGISTER: the switch is not the root
     no_flags: 6  #: zero
     nothing: 120  #: bytes 45..59: zero
@@ -91,7 +91,7 @@ TENANCY_FRAMES = FrameFormat(
 
 
 def is_command(head: data.View) -> Value:
-    """Return whether the head of a good frame is a command's: a switch's answer is none."""
+    """Return whether the header of a good frame is that of a command, and not of an answer."""
     kinds = Cat(head.kind == kind for kind in COMMAND_KINDS)
     answers = Cat(Value.cast(head[name]) for name in ONLY_ANSWERS)
     return kinds.any() & ~answers.any()

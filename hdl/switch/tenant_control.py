@@ -15,45 +15,46 @@ from hdl.switch.tenancy_head import Reason, TenancyKind
 from hdl.switch.tenant_judge import TenantJudge
 from hdl.switch.tenant_uses import TenantUses
 
-#: cycles from a command taken to its answer, beside one for each job of the table
+#: cycles from a command to its answer, besides one for each job of the table
 DECIDING = 4
 
 
 class State(enum.Enum, shape=3):
     """Names the steps of a command."""
 
-    TAKE = 0  #: none is under way
+    TAKE = 0  #: no command is under way
     READ = 1  #: the entry of the command's job is read
     BEGIN = 2
     COMPARE = 3  #: the job is compared with the others, one a cycle
     DECIDE = 4
     CLEAR = 5  #: acquire: slots are cleared
-    END = 6  #: release: what is under way ends
+    END = 6  #: release: packets in the pipeline are waited for
     ANSWER = 7
 
 
 class TenantControl(Component):
     """Keeps the ``table`` of tenants and carries out ``commands`` (MINA, "RTL: one data plane").
 
-    A command is taken when the one before is answered: ``answered`` is high for a cycle, with
-    ``answer``. Each is one atomic try, never queued, whose outcome the golden
-    :func:`sim.golden.tenancy.tenancy_rule` tells. REGISTER enters a job's ports and slots, which
-    may be those of others, the port towards its parent, if it has one, and the epoch that its
-    first grant is later than. ACQUIRE is granted, or refused while other jobs are in the way as
-    ``sharing`` says; ``refused`` has the job's bit for a cycle then. A grant has the command's
-    epoch, which none before had; its slots are cleared before it is told. RELEASE ends a grant at
-    once by ``force`` or if no use of its slots is under way (``progress``); else the job drains: it
-    is ``active`` still, begins no use, and is given up when the last of them has ended.
+    A command is taken when the one before is answered: ``answered`` pulses with ``answer``. Each
+    command is one atomic attempt, and is never queued; the golden
+    :func:`sim.golden.tenancy.tenancy_rule` defines its outcome. REGISTER enters a job's ports and
+    slots, which other jobs may have, too, the port towards its parent, if it has one, and an epoch
+    that all its grants must exceed. ACQUIRE is granted, or refused because other jobs are in the
+    way under the rule ``sharing``; then the job's bit of ``refused`` pulses. A grant has the
+    command's epoch, which no earlier grant had; the slots are cleared before the answer. RELEASE
+    with ``force`` ends a grant at once, and so does RELEASE if no use of a slot is under way
+    (``progress``). Otherwise the job drains: it stays ``active``, may begin no use, and its grant
+    ends when its last use has ended.
 
-    Latency: :attr:`latency` cycles from a command taken to ``answered``; the end of a grant takes
-    :attr:`ending` more, and a grant at most four for each slot. ``unfinished`` says which jobs have
-    uses under way; ``hold``, ``waiting``, ``clear``, ``slot`` and ``ports`` are those of
-    :class:`hdl.switch.job_control.JobControl`.
+    Latency: :attr:`latency` cycles from a command to ``answered``; the end of a grant takes
+    :attr:`ending` cycles more, and a grant at most four more for each slot. ``unfinished`` says
+    which jobs have uses under way; ``hold``, ``waiting``, ``clear``, ``slot`` and ``ports`` are
+    those of :class:`hdl.switch.job_control.JobControl`.
     """
 
     def __init__(self, params: PacketSwitchParams) -> None:
         self.latency = params.jobs + DECIDING + TenantJudge.latency
-        #: cycles until an end is answered, so that nothing of the grant is under way any more
+        #: cycles until an end is answered: by then no packet of the grant is in the pipeline
         self.ending = params.settling + 2
         super().__init__(
             params,
@@ -129,7 +130,7 @@ class TenantControl(Component):
         return m
 
     def look(self, m: Module, judge: TenantJudge, state: Any, step: Signal, closed: Any) -> None:
-        """Show the judge the entry of the command's job, then that of every job in turn."""
+        """Show the judge the entry of the command's job, then that of every job, one a cycle."""
         params, own = self.params, judge.command.job[: self.params.job_bits]
         entry = Signal(params.job, reset_less=True)
         seen = Signal(params.job, reset_less=True)
@@ -147,11 +148,11 @@ class TenantControl(Component):
             judge.closed.eq(over),
             judge.other.eq(seen),
             judge.number.eq(number),
-            judge.counts.eq(seen.active & (number != own)),  # what comes late changes nothing
+            judge.counts.eq(seen.active & (number != own)),  # only jobs that hold the switch matter
         ]
 
     def decide(self, m: Module, judge: TenantJudge, state: Any, tenant: Any, closed: Any) -> None:
-        """Carry the command out, or begin to, unless the judge has a reason not to."""
+        """Carry the command out, or begin to, unless the judge refuses it."""
         params, command, answer = self.params, judge.command, self.answer
         own = command.job[: params.job_bits]
         m.d.sync += [

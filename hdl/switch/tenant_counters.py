@@ -13,11 +13,11 @@ TENANT_COUNTERS = CountersParams(
     name="tenant",
     counters=(
         ("grants", 1),
-        ("refusals", 1),  # ACQUIREs refused, as others hold what the job wants
+        ("refusals", 1),  # ACQUIREs refused because other jobs are in the way
         ("granted_cycles", 1),  # cycles in which the job is granted or drains
         ("busy_cycles", 1),  # cycles with a use of a slot that has begun and not ended
         ("operations", 1),  # uses of slots that every worker has acknowledged
-        ("bytes", BYTE_BITS),  # bytes of packets that name the job, whatever becomes of them
+        ("bytes", BYTE_BITS),  # bytes of packets that name the job, refused ones included
     ),
     bits=48,
 )
@@ -26,9 +26,9 @@ TENANT_COUNTERS = CountersParams(
 class TenantCounters(Component):
     """Counts what happens to each tenant; ``value`` is counter ``select`` of job ``job``.
 
-    Every input has a bit for each job: it is ``active``, has ``unfinished`` uses, ``ended`` one,
-    was ``refused``, or a packet is ``of`` it; ``longer`` says that this packet has further bytes.
-    Latency: that of :class:`hdl.common.counter_banks.CounterBanks`.
+    Every input but ``longer`` has a bit for each job: it is ``active``, has ``unfinished`` uses,
+    has ``ended`` one, was ``refused``, or is the job ``of`` a packet; ``longer`` says that this
+    packet has further bytes. Latency: that of :class:`hdl.common.counter_banks.CounterBanks`.
     """
 
     latency = CounterBanks.latency

@@ -1,4 +1,4 @@
-"""Finds why a tenant's command is to be refused."""
+"""Decides whether a tenant's command is refused, and why."""
 
 from typing import Any
 
@@ -14,15 +14,15 @@ from hdl.switch.tenancy_head import Reason, TenancyKind
 
 
 class TenantJudge(Component):
-    """Finds the first reason that applies why a command is refused, and who stands in the way.
+    """Finds the first reason to refuse a command, and the job that is in the way.
 
-    ``command`` and its job's ``entry``, with ``closed``, the last number that it is granted no
-    more, hold still from ``begin`` on. Every job of the table is then ``other`` once, with its
-    ``number``, one a cycle, lower ones first; ``counts`` says that it holds the switch and is
-    another than the command's. :attr:`latency` cycles behind the last of them ``reason`` is valid,
-    NONE if the command is carried out, and ``owner`` and ``owner_epoch`` as in
-    :data:`hdl.switch.tenancy.TENANT_ANSWER`. ``repeated`` says that the command acquires what it
-    has already.
+    ``command``, its job's ``entry`` and ``closed``, the epoch of the job's last grant that is over,
+    must be stable from ``begin`` on. Then ``other`` is every job of the table once, with its
+    ``number``, one a cycle, in ascending order; ``counts`` says that it holds the switch and is not
+    the command's job. :attr:`latency` cycles after the last of them ``reason`` is valid: NONE, or
+    why the command is refused; ``owner`` and ``owner_epoch`` are those of
+    :data:`hdl.switch.tenancy.TENANT_ANSWER`. ``repeated`` says that the job already has the grant
+    that the command acquires.
     """
 
     latency = 2
@@ -64,7 +64,7 @@ class TenantJudge(Component):
         alone, acquires = self.judge_alone(m)
         taken = Signal(Reason)
         owner = Signal.like(holder)
-        # A job that is refused with no other in its way stands there itself.
+        # If no other job is in the way, the answer names the command's own job.
         itself = Mux(self.entry.active & (alone != Reason.NO_SUCH_JOB), self.entry.epoch, 0)
         with m.If(alone != Reason.NONE):
             m.d.comb += [taken.eq(alone), owner.number.eq(self.command.job), owner.epoch.eq(itself)]
@@ -82,7 +82,7 @@ class TenantJudge(Component):
         return m
 
     def first(self, m: Module, name: str, meets: Value) -> tuple[Signal, Any]:
-        """Return whether a job ``meets`` the command, and the first that does, else its own."""
+        """Return whether any job ``meets`` the command, and the first that does, or its own job."""
         job = data.StructLayout({"number": 16, "epoch": 32})
         met = Signal(name=f"{name}_met")
         found = Signal(name=f"{name}_found")
@@ -97,10 +97,10 @@ class TenantJudge(Component):
         return found, first
 
     def judge_alone(self, m: Module) -> tuple[Any, Value]:
-        """Return why the command is refused whoever holds the switch, and whether it acquires."""
+        """Return why the command is refused without regard to other jobs, and if it acquires."""
         command, entry = self.command, self.entry
         bad_ports = Signal()
-        end = Signal(33, reset_less=True)  # compared a cycle later: no path has two carry chains
+        end = Signal(33, reset_less=True)  # registered, so that no path has two carry chains
         bad_slots = Signal()
         below = Signal()
         closed = Signal()

@@ -8,11 +8,11 @@ from hdl.switch.params import PacketSwitchParams
 
 
 class TenantUses(Component):
-    """Counts each job's uses of slots that have begun and not ended, as ``progress`` tells them.
+    """Counts each job's uses of slots that have begun and not ended, from ``progress``.
 
-    Every port but that has a bit for each job. A job that is ``active`` and has such uses is
-    ``unfinished``. One that is ``draining`` has ``drained`` in every cycle in which it has none,
-    from ``params.settling`` cycles on after it began to drain. Latency: one cycle.
+    Every other port has a bit for each job. A job is ``unfinished`` if it is ``active`` and has
+    such uses. A job that is ``draining`` is ``drained`` when it has no such uses, at the earliest
+    ``params.settling`` cycles after it began to drain. Latency: one cycle.
     """
 
     def __init__(self, params: PacketSwitchParams) -> None:

@@ -1,4 +1,4 @@
-"""Implements a memory whose entries are read, changed and written back, one every cycle."""
+"""Implements a memory that reads, changes and writes back an entry in every cycle."""
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data
@@ -10,20 +10,20 @@ from hdl.common.memory import DualPortMemory, MemoryParams
 
 
 def written_layout(params: MemoryParams) -> data.StructLayout:
-    """Describe what is written into the memory in a cycle."""
+    """Describe a write to the memory."""
     return data.StructLayout({"valid": 1, "address": params.address_bits, "contents": params.bits})
 
 
 class UpdateMemory(Component):
-    """Gives as ``before`` the entry of the ``address`` of :attr:`lead` cycles ago, up to date.
+    """Reads in ``before`` the entry at the ``address`` of :attr:`lead` cycles ago, up to date.
 
-    With ``write``, ``after`` is what becomes of that entry, given in the same cycle. It may
-    depend on ``before``: the next cycle's ``before`` is already it, if the address is the same.
-    ``written`` is what the memory itself takes, a cycle later. Without ``write`` nothing changes.
+    With ``write``, that entry becomes ``after``, which is given in the same cycle and may depend on
+    ``before``. If the next cycle has the same address, its ``before`` is already the new entry.
+    ``written`` is the write to the memory itself, a cycle later.
 
-    Throughput: one entry a cycle, the same one over and over included. From ``before`` to a
-    register behind ``after`` there is one multiplexer of four, chosen by registers. The lead is the
-    latency of the memory, which is longer where ``params`` have more output registers.
+    Throughput: one entry a cycle, even the same one in a row. ``before`` is a multiplexer of four
+    inputs, whose select is a register. The lead is the latency of the memory, which is longer if
+    ``params`` have more output registers.
     """
 
     lead = DualPortMemory.latency  #: with one output register
@@ -46,9 +46,9 @@ class UpdateMemory(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         m.submodules.entries = memory = DualPortMemory(self.params)
-        read = delay(m, self.address, self.lead - 1, "read")  # its entry is on the way
-        current = delay(m, read, 1, "current")  # its entry is in before
-        # A read does not see the last changes; they are kept here, the newest first.
+        read = delay(m, self.address, self.lead - 1, "read")  # its entry is read now
+        current = delay(m, read, 1, "current")  # its entry is in ``before``
+        # A read does not see the latest changes, so they are kept here (forwarding), newest first.
         changes = [(current, self.write, self.after)]
         for age in range(1, self.lead + 1):
             at, valid, contents = changes[-1]
@@ -65,9 +65,9 @@ class UpdateMemory(Component):
             memory.write_address.eq(self.written.address),
             memory.write_data.eq(self.written.contents),
         ]
-        choice = Signal(2)  # 0: the memory's, else the age of the newest change, 3: or more
+        choice = Signal(2)  # 0: memory; 1, 2: age of the newest change; 3: older
         hits = [(read == address) & valid for address, valid, _ in changes]
-        older = Signal(self.params.bits, reset_less=True)  # the newest of those of age 3 and more
+        older = Signal(self.params.bits, reset_less=True)  # newest change of age 3 or more
         m.d.sync += [
             choice.eq(Mux(hits[0], 1, Mux(hits[1], 2, Mux(Cat(hits[2:]).any(), 3, 0)))),
             older.eq(changes[-1][2]),

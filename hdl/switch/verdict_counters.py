@@ -18,7 +18,7 @@ COUNTER_BITS = 32
 
 @dataclass(frozen=True, kw_only=True)
 class VerdictCountersParams:
-    """Sets what the verdicts are, and how many sources of packets are counted apart."""
+    """Sets the verdicts, and the number of sources whose packets are counted separately."""
 
     verdict: type[enum.Enum]
     sources: int  #: number of sources of packets, ports or jobs, 2..32
@@ -38,13 +38,13 @@ class VerdictCountersParams:
 
 
 class VerdictCounters(Component):
-    """Counts packets by ``source``, a bit each, and by ``verdict``, of which NONE is no packet.
+    """Counts packets by ``source`` (one-hot) and by ``verdict``, which is NONE without a packet.
 
-    Counters wrap. ``value`` is the one of source ``number`` and verdict ``of``, up to date four
-    cycles after both. ``clear`` sets all of them to zero, as does a reset: ``busy`` for as many
-    cycles as there are counters, in which nothing is counted.
+    Counters wrap. ``value`` is the counter of source ``number`` and verdict ``of``, four cycles
+    after both. ``clear`` sets all counters to zero, and so does a reset: ``busy`` is then high for
+    as many cycles as there are counters, and nothing is counted meanwhile.
 
-    Throughput: one verdict a cycle, the same one over and over included.
+    Throughput: one verdict a cycle, even the same one in a row.
     """
 
     def __init__(self, params: VerdictCountersParams) -> None:
