@@ -1,4 +1,4 @@
-"""Clamps, rounds, delays and selects: the small arithmetic that every data path shares."""
+"""Offers the small arithmetic that all data paths share: clamping, rounding, delays, selection."""
 
 from collections.abc import Callable, Mapping
 from itertools import product
@@ -10,7 +10,7 @@ from amaranth.utils import ceil_log2
 
 
 def saturate(value: Value, bits: int) -> tuple[Value, Value]:
-    """Return ``value`` clamped to a signed number of ``bits``, and whether that changed it."""
+    """Return ``value`` clamped to a signed number of ``bits``, and whether it was clamped."""
     value = Value.cast(value)
     if len(value) <= bits:
         return value, Value.cast(0)
@@ -21,7 +21,7 @@ def saturate(value: Value, bits: int) -> tuple[Value, Value]:
 
 
 def low_bits(value: ValueLike, bits: int) -> Value:
-    """Return the lowest ``bits`` bits of ``value``, or all of it if it has no more."""
+    """Return the lowest ``bits`` bits of ``value``, or all of it if it has fewer."""
     value = Value.cast(value)
     return value[:bits] if len(value) > bits else value
 
@@ -34,7 +34,7 @@ def half(value: ValueLike, upper: Value) -> Value:
 
 
 def rotated(value: Value, places: Value, bits: int) -> Value:
-    """Return ``value`` with its words of ``bits`` bits ``places`` higher, and around the end.
+    """Return ``value`` rotated up by ``places`` words of ``bits`` bits.
 
     Two bits of ``places`` take a LUT for each bit of ``value``.
     """
@@ -68,7 +68,7 @@ def delay(
     reset_less: bool = True,
     attrs: Mapping[str, int | str] | None = None,
 ) -> Any:
-    """Return ``value``, ``cycles`` later; a view stays a view.
+    """Return ``value`` delayed by ``cycles`` registers; a view stays a view.
 
     Registers are called name_1, name_2, ... and have the attributes ``attrs``.
     """
@@ -81,9 +81,10 @@ def delay(
 
 
 def data_register(m: Module, port: Any) -> Any:
-    """Return a register that an output shows, without the reset that a port's own register has.
+    """Return a new register without reset that drives an output.
 
-    For data that a valid bit goes with: a reset is a wire to every register that has one.
+    It is for data that comes with a valid bit and so needs no reset, which costs a wire to each
+    register. A port's own register would have a reset.
     """
     name = f"{Value.cast(port).name}_data"
     register = Signal(port.shape(), name=name, reset_less=True)
@@ -94,8 +95,8 @@ def data_register(m: Module, port: Any) -> Any:
 def looked_up(function: Callable[..., int], *values: ValueLike, bits: int = 1) -> Value:
     """Return ``function`` of ``values``, in ``bits`` bits, from a table of all cases.
 
-    Up to six bits of values take a LUT for each bit of the result, and no carry chain, which every
-    sum and comparison takes however narrow it is.
+    A table of up to six input bits takes a LUT for each bit of the result. It needs no carry chain,
+    which even a narrow sum or comparison would take.
     """
     cast = [Value.cast(value) for value in values]
     ranges = [range(1 << len(value)) for value in reversed(cast)]  # the first is the lowest

@@ -7,7 +7,7 @@ FOUR_KB = 4096  #: no burst crosses a multiple of this many bytes
 
 
 class Response(enum.Enum, shape=2):
-    """Names the answers of an AXI slave; the larger of two values is the worse answer."""
+    """Names the responses of an AXI slave; the larger of two values is the worse one."""
 
     OKAY = 0
     EXOKAY = 1
@@ -87,7 +87,7 @@ class BusSignature(wiring.Signature):
 
 
 class AxiReadSignature(BusSignature):
-    """Describes AR and R of AXI4, to read alone. Without ``id_bits`` all bursts stay in order."""
+    """Describes AR and R of AXI4, for a read-only bus. Without ``id_bits`` bursts stay in order."""
 
     def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = 0) -> None:
         check_bus(address_bits, data_bits, id_bits)
@@ -96,7 +96,7 @@ class AxiReadSignature(BusSignature):
 
 
 class AxiWriteSignature(BusSignature):
-    """Describes AW, W and B of AXI4, to write alone. Without ``id_bits`` all stay in order."""
+    """Describes AW, W and B of AXI4, for a write-only bus. Without ``id_bits`` all is in order."""
 
     def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = 0) -> None:
         check_bus(address_bits, data_bits, id_bits)
@@ -105,7 +105,7 @@ class AxiWriteSignature(BusSignature):
 
 
 class Axi4Signature(BusSignature):
-    """Describes all five channels of AXI4, without locks, caches, protection, QoS and regions."""
+    """Describes all five channels of AXI4, without lock, cache, protection, QoS and region."""
 
     def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = 0) -> None:
         check_bus(address_bits, data_bits, id_bits)
@@ -150,7 +150,7 @@ class AxiLiteSignature(BusSignature):
 class AxiStreamSignature(BusSignature):
     """Describes AXI4-Stream with byte enables; byte 0 of a beat is in the lowest bits.
 
-    ``tuser``, with the last beat, marks a packet that its MAC found to be broken.
+    ``tuser``, valid with the last beat, marks a packet that the MAC found to be corrupt.
     """
 
     def __init__(self, *, data_bits: int) -> None:

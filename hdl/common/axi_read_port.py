@@ -1,4 +1,4 @@
-"""Connects an AXI4 read master to its bus: every burst gets all its beats, if only failed ones."""
+"""Connects an AXI4 read master to its bus; every burst gets all its beats, even on a dead bus."""
 
 from dataclasses import dataclass
 
@@ -15,13 +15,13 @@ from hdl.common.fifo import Fifo, FifoParams
 
 @dataclass(frozen=True, kw_only=True)
 class AxiPortParams:
-    """Sets the widths of a read or write port, and how many bursts it has under way."""
+    """Sets the widths of a read or write port, and the most bursts that it has under way."""
 
     address_bits: int  #: width of a byte address
     data_bits: int  #: width of a beat
-    length_bits: int = 0  #: width of AXI's length, 0 (every burst is one beat) to 8
-    tag_bits: int = 1  #: what the master wants back with a burst's answer
-    outstanding: int = 64  #: number of bursts that may lack an answer, 2..1024
+    length_bits: int = 0  #: width of AXI's burst length, 0 (every burst is one beat) to 8
+    tag_bits: int = 1  #: width of the tag that comes back with a burst's answer
+    outstanding: int = 64  #: most bursts without an answer, 2..1024
 
     def __post_init__(self) -> None:
         if not 0 <= self.length_bits <= 8:
@@ -39,44 +39,45 @@ class AxiPortParams:
 
     @property
     def burst(self) -> data.StructLayout:
-        """Describe a burst; ``length`` is one less than its beats, as in AXI."""
+        """Describe a burst; ``length`` is the number of its beats less one, as in AXI."""
         length = {"length": self.length_bits} if self.length_bits else {}
         return data.StructLayout({"address": self.address_bits} | length | {"tag": self.tag_bits})
 
     @property
     def waiting(self) -> data.StructLayout:
-        """Describe what is kept of a burst until its answer comes."""
+        """Describe the fields of a burst that are kept until its answer comes."""
         return data.StructLayout(
             {name: field.shape for name, field in self.burst if name != "address"}
         )
 
     @property
     def debt_bits(self) -> int:
-        """Return the width of a number of bursts that the bus has still to answer."""
+        """Return the width of the number of bursts that the bus has not answered yet."""
         return bits_for(self.outstanding + 1)
 
 
 class AxiReadPort(Component):
     """Sends ``bursts`` to ``axi``; the beats of each come back as ``beats``, in order.
 
-    Bursts are INCR and of full width. Nobody can hold up ``beats``: the master asks when it has
-    room. ``beats.failed``: the beat did not answer OKAY. ``beats.last`` is the last of its burst
-    by the port's own count, and ``beats.tag`` what came with the burst.
+    Bursts are INCR and of full width. ``beats`` has no back-pressure: the master must have room for
+    what it requests. ``beats.failed``: the response was not OKAY. ``beats.last`` marks the last
+    beat of a burst by the port's own count, and ``beats.tag`` is the burst's tag.
 
-    A beat that no burst waits for, or whose RLAST is not where the burst's length has it, breaks
-    the bus (``bus.broken``), and so does one that waits for AR or R for two ticks of ``watch``
-    without a movement (``bus.silent`` too). From then on no burst goes out; those under way and
-    those that still come are answered here, a failed beat a cycle, and what R brings is dropped.
-    AXI forbids to withdraw, so ARVALID stays until it is taken, and ``bus.owes`` until the bursts
-    that were taken have had all their RLASTs and as many beats as were asked for: only then does
-    ``watch.revive`` help, so what a memory owes that is only late is never taken for a later burst.
-    Once one of both has come without the other, a count was wrong and cannot say what is still to
-    come: then the bus owes until R has stood still from one tick to the next. What nobody can tell
-    apart is a beat too many of one burst from the first beat of the next: it is noticed where the
-    RLASTs do not fit, at the latest when the last one comes unasked.
+    Errors: a beat that no burst waits for, or whose RLAST does not fit the burst's length, sets
+    ``bus.broken``. So does a burst for which neither AR nor R makes progress for two ticks of
+    ``watch``; this sets ``bus.silent`` as well. From then on no burst is sent; bursts under way and
+    new ones are answered here with failed beats, one a cycle, and beats on R are dropped. AXI does
+    not allow a master to withdraw a request, so ARVALID stays high until it is taken. ``bus.owes``
+    stays high until the bursts that AR took have had all their RLASTs and all their beats;
+    ``watch.revive`` has no effect before. So late beats of a slow memory are never taken for those
+    of a later burst. If the count of RLASTs and the count of beats do not end together, neither can
+    say what is still to come; then ``bus.owes`` stays high until R has been idle from one tick to
+    the next. A surplus beat of one burst looks like the first beat of the next one; it is detected
+    when an RLAST does not fit, at the latest when the last beat comes without a burst.
 
     Throughput: a beat and a burst a cycle. Latency: ``latency`` from a burst to ARVALID, none from
-    R to ``beats``. Full: at ``outstanding`` bursts, and one more that has begun, bursts wait.
+    R to ``beats``. Full: bursts wait when ``outstanding`` bursts, and one that is being answered,
+    are under way.
     """
 
     latency = 1
@@ -116,7 +117,7 @@ class AxiReadPort(Component):
             )
         )
         go = self.send(m, waiting)
-        answered = Signal()  # a beat of the oldest burst
+        answered = Signal()  # a beat of the oldest burst comes
         due, final = self.follow(m, waiting, answered)
         fits = Signal()
         m.d.comb += [
@@ -148,7 +149,7 @@ class AxiReadPort(Component):
         return m
 
     def send(self, m: Module, waiting: Fifo) -> Signal:
-        """Send bursts to AR, unless the bus is broken, and to where their beats are waited for."""
+        """Send bursts to AR, unless the bus is broken, and to the queue of bursts under way."""
         axi, bursts = self.axi, self.bursts
         burst = Signal(self.params.burst, reset_less=True)
         given = self.params.waiting(waiting.i.payload)
@@ -170,9 +171,10 @@ class AxiReadPort(Component):
         return go
 
     def follow(self, m: Module, waiting: Fifo, answered: Signal) -> tuple[Signal, Signal]:
-        """Return whether a beat is due, and whether it is the last of its burst: two registers.
+        """Return two registers: whether a beat is due, and whether it is the last of its burst.
 
-        They are there two cycles after the burst, R takes as long: a cycle of AR's, and AXI's.
+        They are valid two cycles after the burst is taken. R cannot come earlier, because AR has a
+        register and AXI needs another cycle.
         """
         due = Signal()
         final = Signal()
@@ -185,7 +187,7 @@ class AxiReadPort(Component):
         with m.If(waiting.o.ready):
             m.d.sync += [due.eq(waiting.o.valid), tag.eq(oldest.tag)]
         if self.params.length_bits:
-            left = Signal(self.params.length_bits, reset_less=True)  # beats behind this one
+            left = Signal(self.params.length_bits, reset_less=True)  # beats after this one
             with m.If(waiting.o.ready):
                 m.d.sync += [left.eq(oldest.length), final.eq(oldest.length == 0)]
             with m.Elif(answered):
@@ -195,11 +197,11 @@ class AxiReadPort(Component):
         return due, final
 
     def owes(self, m: Module, revived: Signal) -> Value:
-        """Return whether something may still come for bursts that were taken."""
+        """Return whether beats may still come for bursts that AR has taken."""
         axi = self.axi
         bursts, beats = self.count(m, revived)
         odd = Signal()  # the counts did not end together
-        still = Signal()  # since then nothing has come for long
+        still = Signal()  # since then R was idle for a whole period between ticks
         late = overdue(m, self.watch.tick, odd & ~still, axi.rvalid)
         with m.If(revived):
             m.d.sync += [odd.eq(0), still.eq(0)]
@@ -215,13 +217,13 @@ class AxiReadPort(Component):
         taken = axi.arvalid & axi.arready
         length = axi.arlen[: self.params.length_bits]
         ended = axi.rvalid & axi.rlast & owed_bursts.any()
-        # ``length`` is one less than the beats, and less ``~length`` is one more: no adder before.
+        # -(~length) is length + 1, the number of beats, and saves an adder.
         more = Mux(taken, ~Cat(length, Const(0, 1)).as_signed(), 0)
         owed = owed_beats - more - (axi.rvalid & owed_beats.any())
         m.d.sync += [
             owed_bursts.eq(owed_bursts + taken - ended),
             owed_beats.eq(owed[: len(owed_beats)]),
         ]
-        with m.If(revived):  # of a bus that got RLASTs or beats wrong, some may be left
+        with m.If(revived):  # after wrong RLASTs or beats the counts may not be 0
             m.d.sync += [owed_bursts.eq(0), owed_beats.eq(0)]
         return owed_bursts.any(), owed_beats.any()

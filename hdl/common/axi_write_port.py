@@ -1,4 +1,4 @@
-"""Connects an AXI4 write master to its bus: every burst gets an answer, if need be a failed one."""
+"""Connects an AXI4 write master to its bus; every burst gets an answer, even on a dead bus."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream
@@ -11,31 +11,32 @@ from hdl.common.bus_watch import BUS, WATCH, overdue
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 
-AHEAD = 32  #: bursts of several beats that AW may be ahead of W
+AHEAD = 32  #: most bursts of several beats that AW may be ahead of W
 
 
 class AxiWritePort(Component):
-    """Sends ``bursts`` and their ``beats`` to ``axi``; ``answers`` tell of each burst, in order.
+    """Sends ``bursts`` and their ``beats`` to ``axi``; ``answers`` acknowledge bursts in order.
 
-    Bursts are INCR and of full width. ``beats`` are those of the bursts, in order; ``last`` goes
-    with the last of each. They never leave before their burst: those of several are taken from the
-    cycle behind it on. If all are of one beat (``length_bits`` = 0), the master must not offer a
-    beat before its burst; both may be taken in one cycle. Nobody can hold up ``answers``;
-    ``failed``: not OKAY.
+    Bursts are INCR and of full width. ``beats`` are the beats of the bursts, in order; ``last``
+    marks the last beat of a burst. W never precedes AW: the beats of a burst are taken from the
+    cycle after the burst on. If all bursts have one beat (``length_bits`` = 0), the master must not
+    offer a beat before its burst; both may be taken in the same cycle. ``answers`` has no
+    back-pressure; ``answers.failed``: the response was not OKAY.
 
-    A B that no burst waits for whose AW and W have all been taken breaks the bus
-    (``bus.broken``), and so does one that lets AW, W, or a whole burst's B wait for two ticks of
-    ``watch`` without a movement (``bus.silent`` too). From then on no burst goes out, all beats
-    are taken and thrown away, those under way and those that still come are answered here as
-    failed, and what B brings is dropped. AXI forbids to withdraw: AW and W stay until they are
-    taken, beats that an AW has promised follow without a strobe, and ``bus.owes`` is high until
-    every burst that was sent has had its B: only then does ``watch.revive`` help, so no late B is
-    ever taken for that of a later burst. Nobody can tell a B too many from the next one's, if that
-    burst has been taken whole: it is noticed when the last one comes unasked.
+    Errors: a B for which no burst waits whose AW and W have all been taken sets ``bus.broken``. So
+    does a bus on which AW, W, and the B of a complete burst make no progress for two ticks of
+    ``watch``; this sets ``bus.silent`` as well. From then on no burst is sent, all beats are taken
+    and dropped, bursts under way and new ones are answered here as failed, and responses on B are
+    dropped. AXI does not allow a master to withdraw a request: AW and W stay valid until they are
+    taken, and beats that an AW has announced follow without strobes. ``bus.owes`` is high until
+    every burst that was sent has had its B; ``watch.revive`` has no effect before. So a late B is
+    never taken for that of a later burst. A surplus B looks like that of the next complete burst;
+    it is detected when the last B comes without a burst.
 
     Throughput: a burst and a beat a cycle. Latency: ``latency`` to AWVALID and WVALID, none from B
-    to ``answers``. Stalls: AW and W wait each on its own. Full: bursts wait at ``outstanding``, or
-    when the W of :data:`AHEAD` of them has not been sent, of one if all are of one beat.
+    to ``answers``. Stalls: AW and W stall independently. Full: bursts wait when ``outstanding`` are
+    under way, or when the W beats of :data:`AHEAD` bursts (of one, if all have one beat) have not
+    been sent.
     """
 
     latency = 1
@@ -93,7 +94,7 @@ class AxiWritePort(Component):
             answers.valid.eq(answered),
             answers.failed.eq(self.bus.broken | (axi.bresp != Response.OKAY)),
             answers.tag.eq(owed.o.payload),
-            # A burst whose W alone has been taken waits for AW.
+            # A burst of which only W was taken still has AWVALID high.
             self.bus.owes.eq(axi.awvalid | axi.wvalid | promised | debt),
         ]
         m.d.sync += [
@@ -117,7 +118,7 @@ class AxiWritePort(Component):
         return m
 
     def send(self, m: Module, owed: Fifo, room: Signal) -> Signal:
-        """Send bursts to AW, unless the bus is broken, and to where answers are waited for."""
+        """Send bursts to AW, unless the bus is broken, and to the queue of bursts under way."""
         axi, bursts = self.axi, self.bursts
         burst = Signal(self.params.burst, reset_less=True)
         go = Signal()
@@ -140,15 +141,15 @@ class AxiWritePort(Component):
         return go
 
     def write(self, m: Module, go: Signal, room: Signal) -> Value:
-        """Send beats to W; on a broken bus only those promised by AW, without a strobe.
+        """Send beats to W; on a broken bus only those that AW has announced, without strobes.
 
-        The value returned is high while AW has promised beats that have not been sent.
+        The value returned is high while beats that AW has announced have not been sent.
         """
         axi, beats = self.axi, self.beats
         beat = Signal(beats.payload.shape(), reset_less=True)
         free = Signal()
-        may = Signal()  # a beat has its burst
-        final = Signal()  # and is its last
+        may = Signal()  # the burst of the next beat was sent
+        final = Signal()  # the next beat is its burst's last
         sent = Signal()
         promise = go & ~self.bus.broken
         if self.params.length_bits:
@@ -169,7 +170,7 @@ class AxiWritePort(Component):
                 m.d.sync += at.eq(Mux(final, 0, at + 1))
         else:
             promised = Signal()
-            # A beat that is not promised comes with its burst, so only that one's ready matters.
+            # A beat that was not announced comes with its burst, so only the burst's ready matters.
             fresh = self.bursts.ready & ~self.bus.broken
             m.d.comb += [room.eq(~promised), may.eq(promised | fresh), final.eq(1)]
             m.d.sync += promised.eq((promised | promise) & ~sent)
@@ -191,10 +192,10 @@ class AxiWritePort(Component):
         return promised
 
     def count(self, m: Module) -> tuple[Value, Value]:
-        """Return whether a burst waits for B that has been taken whole, and one of which AW has."""
+        """Return whether a complete burst lacks B, and whether one whose AW was taken does."""
         axi = self.axi
-        asked = Signal(self.params.debt_bits)  # AW taken, no B
-        written = Signal(self.params.debt_bits)  # last W taken, no B
+        asked = Signal(self.params.debt_bits)  # bursts with AW taken, without B
+        written = Signal(self.params.debt_bits)  # bursts with the last W taken, without B
         whole = Signal()
         ended = axi.bvalid & whole
         m.d.comb += whole.eq(asked.any() & written.any())

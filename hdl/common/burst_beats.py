@@ -1,4 +1,4 @@
-"""Numbers the beats of AXI4 bursts, as a slave has to count them."""
+"""Numbers the beats of AXI4 bursts for a slave."""
 
 from dataclasses import dataclass
 
@@ -50,26 +50,24 @@ class BurstBeatsParams:
 
     @property
     def burst(self) -> data.StructLayout:
-        """Describe what AR or AW carries, without the prefix of the names."""
+        """Describe the signals of AR or AW, without the prefix of their names."""
         return data.StructLayout(
             self.identifier | {"addr": self.address_bits, "len": 8, "size": 3, "burst": Burst}
         )
 
     @property
     def beat(self) -> data.StructLayout:
-        """Describe a beat: its index in the address space, and whether its burst is of the plain
-        kind.
-        """
+        """Describe a beat: its index in the address space, and whether its burst is ``plain``."""
         return data.StructLayout(
             self.identifier | {"index": self.index_bits, "last": 1, "plain": 1}
         )
 
 
 class BurstBeats(Component):
-    """Gives every beat of each of ``bursts``, ``len + 1`` of them.
+    """Emits each beat of ``bursts``: ``len + 1`` of each burst.
 
-    ``plain`` marks the beats of full-width INCR bursts. Of others only the number of beats is
-    right: ``index`` counts up all the same, and whoever reads it must refuse them.
+    ``plain`` marks the beats of full-width INCR bursts. For other bursts only the number of beats
+    is right: their ``index`` counts up all the same, so the slave must refuse them.
 
     Throughput: one beat a cycle, also from burst to burst. Latency: ``latency``. Stalls: holds;
     ``bursts.ready`` follows ``beats.ready`` combinationally.

@@ -9,7 +9,7 @@ from hdl.common.read_plan import COUNT_BITS, EPOCH_BITS, ReadMasterParams
 
 
 class Run:
-    """Holds a run between the two steps that handle it: first and last beat, a stream inside."""
+    """Holds a run between the two steps that handle it, as a stream: first and last beat."""
 
     def __init__(self, beat_bits: int) -> None:
         self.first = Signal(beat_bits, name="run_first", reset_less=True)
@@ -19,16 +19,16 @@ class Run:
 
 
 class BurstGenerator(Component):
-    """Makes the bursts of ``plan``, in the order of their beats.
+    """Generates the bursts of ``plan``, in the order of their beats.
 
     Runs are cut at multiples of ``burst_beats`` beats, so a burst never crosses 4 KB. A plan is
-    taken when ``active`` is low, which then is high until the plan's last burst has moved.
-    ``clear`` ends a plan: bursts not yet taken go away, and no plan is taken meanwhile.
+    taken when ``active`` is low; ``active`` is then high until the plan's last burst was taken.
+    ``clear`` ends a plan: bursts that were not taken are withdrawn, and no plan is taken meanwhile.
 
-    Three steps, each with at most one adder before its register: the run's first and last beat,
-    the window of the next burst, the burst. Throughput: one burst a cycle, also when every run is
-    one burst. Latency: ``latency`` cycles from the plan to its first burst. Stalls: holds.
-    Limits: a run must not pass the end of the address space.
+    There are three pipeline steps, each with at most one adder: the run's first and last beat, the
+    window of the next burst, the burst. Throughput: one burst a cycle, also when every run is one
+    burst. Latency: ``latency`` cycles from the plan to its first burst. Stalls: holds. Limits: a
+    run must not pass the end of the address space.
     """
 
     latency = 5
@@ -65,11 +65,11 @@ class BurstGenerator(Component):
         return m
 
     def walk_runs(self, m: Module, run: Run, preparing: Signal) -> None:
-        """Prepare a plan in two cycles, then give its runs, one a cycle."""
+        """Prepare a plan in two cycles, then emit its runs, one a cycle."""
         plan = Signal(self.params.plan, reset_less=True)
-        bits = self.params.beat_address_bits  # of which a run never passes the end
+        bits = self.params.beat_address_bits  # a run stays inside this address space
         origin = plan.address[-bits:]
-        span = Signal(COUNT_BITS, reset_less=True)  # beats of a run but one
+        span = Signal(COUNT_BITS, reset_less=True)  # beats of a run, less one
         origin_last = Signal.like(run.last, reset_less=True)
         empty = Signal(reset_less=True)
         one_run = Signal(reset_less=True)

@@ -1,4 +1,4 @@
-"""Says what every AXI master knows of its bus: whether it can be trusted, when it is given up."""
+"""Declares the state of an AXI master's bus, and the time-out after which a bus is abandoned."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,19 +9,19 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 
-#: What a port is told. ``tick``: another time-out has passed (:class:`BusTimer`). ``revive``: take
-#: a broken bus into use again, if it owes nothing.
+#: Describes the inputs of a port for errors of its bus. ``tick``: another time-out has passed
+#: (:class:`BusTimer`). ``revive``: use a broken bus again, if it owes nothing.
 WATCH = data.StructLayout({"tick": 1, "revive": 1})
 
-#: What a port says. ``broken``: its bus has answered what nobody asked for, or, with ``silent``,
-#: has not answered; until it is revived, whatever is asked of the port fails at once. ``owes``: the
-#: bus has still to take, or to answer, what it was given. ``dropped``, for a cycle: a beat came
-#: that nobody may have.
+#: Describes the state that a port reports of its bus. ``broken``: the bus has sent an answer
+#: without a request, or, with ``silent``, has not answered in time; until it is revived, all
+#: requests to the port fail at once. ``owes``: the bus still has to take a request, or to answer
+#: one. ``dropped``: a pulse for each answer that was dropped.
 BUS = data.StructLayout({"broken": 1, "silent": 1, "owes": 1, "dropped": 1})
 
 
 def any_of(m: Module, bus: Any, parts: list) -> None:
-    """Let ``bus`` say what any of ``parts`` says."""
+    """Drive each bit of ``bus`` with the OR of that bit of ``parts``."""
     for name in BUS.members:
         said = parts[0][name]
         for part in parts[1:]:
@@ -30,9 +30,10 @@ def any_of(m: Module, bus: Any, parts: list) -> None:
 
 
 def overdue(m: Module, tick: Value, waiting: Value, moved: Value) -> Signal:
-    """Return a signal that is high for a cycle when ``waiting`` lasted from tick to tick unmoved.
+    """Return a pulse when ``waiting`` lasted from one tick to the next without a movement.
 
-    So it comes between one and two time-outs after the last movement, for one register a port.
+    So it comes between one and two time-outs after the last movement, and needs no counter in each
+    port.
     """
     quiet = Signal()  # nothing has moved since the last tick
     late = Signal()
@@ -63,11 +64,10 @@ class BusTimerParams:
 
 
 class BusTimer(Component):
-    """``tick`` is high for a cycle in every ``limit`` + 2, and never if ``limit`` is 0.
+    """Raises ``tick`` for a cycle in every ``limit`` + 2 cycles, and never if ``limit`` is 0.
 
-    A port that has waited for its bus without a movement gives it up at the second tick: between
-    ``limit`` and 2 * ``limit`` + 4 cycles after the last movement. ``limit`` may change at any
-    time.
+    A port whose bus makes no progress abandons it at the second tick: between ``limit`` and 2 *
+    ``limit`` + 4 cycles after the last movement. ``limit`` may change at any time.
     """
 
     def __init__(self, params: BusTimerParams) -> None:

@@ -1,4 +1,4 @@
-"""Checks what the constructors of parameters are given."""
+"""Checks the values that constructors of parameters are given."""
 
 
 def is_power_of_two(value: int) -> bool:

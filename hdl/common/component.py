@@ -1,4 +1,4 @@
-"""Is the base of every hardware component: one class, one frozen set of parameters."""
+"""Defines the base class of every hardware component: one class, one frozen set of parameters."""
 
 from functools import wraps
 from typing import Any
@@ -7,23 +7,25 @@ from amaranth.lib import wiring
 
 
 class Component(wiring.Component):
-    """A component that is fully described by its class and its ``params``.
+    """Is fully described by its class and its ``params``.
 
-    Two components of one class with equal ``params`` are the same hardware, so a platform that
-    has a ``place`` method (the emitter) may put an instance where the hardware stands and
-    elaborate it only once. Without such a platform (Amaranth's own simulator) nothing changes.
+    Two components of one class with equal ``params`` are the same hardware, so a platform that has
+    a ``place`` method (the emitter) elaborates the hardware once, and instantiates it at each
+    place. Other platforms (Amaranth's own simulator) elaborate it at each place.
 
-    ``params`` must be hashable. Its ``suffix``, where it has one, completes the name of the
-    emitted module; it must tell apart all parameter sets of one class within a design.
+    ``params`` must be hashable. Its ``suffix``, if it has one, is the end of the emitted module's
+    name, and must be different for all parameter sets of one class within a design.
     """
 
-    #: its clock domains; the module of each but ``sync`` has ports ``<domain>_clk``, ``_rst``
+    #: its clock domains; for each but ``sync`` the module has ports ``<domain>_clk`` and
+    #: ``<domain>_rst``
     domains: tuple[str, ...] = ("sync",)
-    #: whether synthesis keeps its boundary, as constraints name what is inside: crossings, of
-    #: clocks and of dies
+    #: whether synthesis keeps its boundary, because constraints name cells inside it: crossings
+    #: between clocks and between dies
     keeps_boundary = False
 
-    # Components are also made to read their layouts and latencies: no warning if never elaborated.
+    # Components are also created to read their layouts and latencies, and then not elaborated:
+    # Amaranth must not warn of that.
     _MustUse__silence = True
 
     def __init__(self, params: Any, signature: Any) -> None:

@@ -1,3 +1,3 @@
-"""The clock that all designs are written for."""
+"""Declares the clock frequency that all designs are written for."""
 
-CORE_MHZ = 250  #: of every design's core, on a card and in all figures in seconds
+CORE_MHZ = 250  #: clock of every design's core, on a card and for all figures in seconds

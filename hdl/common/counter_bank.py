@@ -7,11 +7,11 @@ from amaranth.utils import ceil_log2
 from hdl.common.component import Component
 from hdl.common.event_counters import CountersParams, EventCounters
 
-GROUP = 8  #: counters that a multiplexer in front of a register chooses from
+GROUP = 8  #: inputs of each multiplexer in front of a register
 
 
 class CounterBank(Component):
-    """Adds ``events`` up; ``value`` is the counter number ``select``, 0 behind the last.
+    """Counts ``events``; ``value`` is the counter number ``select``, 0 if there is no such counter.
 
     ``clear`` is that of :class:`hdl.common.event_counters.EventCounters`. Latency:
     :attr:`event_latency` cycles from an event to its counter, :attr:`latency` from that, or

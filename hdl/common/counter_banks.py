@@ -15,7 +15,7 @@ MOST_PARTS = 32
 
 @dataclass(frozen=True, kw_only=True)
 class CounterBanksParams:
-    """Says what is counted of each part, and how many parts there are."""
+    """Sets the counters of each part, and the number of parts."""
 
     counters: CountersParams
     count: int  #: number of parts, 1..32
@@ -32,8 +32,8 @@ class CounterBanksParams:
 class CounterBanks(Component):
     """Counts the ``events`` of each part; ``value`` is counter ``select`` of part ``part``.
 
-    Latency: one cycle more than :class:`hdl.common.counter_bank.CounterBank`. Parts that are not
-    there give 0.
+    Latency: one cycle more than :class:`hdl.common.counter_bank.CounterBank`. ``value`` is 0 for a
+    part that does not exist.
     """
 
     latency = CounterBank.latency + 1

@@ -1,4 +1,4 @@
-"""Leads several streams to several others, by the output that each beat or packet names."""
+"""Routes several streams to several others, by the output number in each beat."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +21,7 @@ from hdl.common.streams import StreamRegister, StreamRegisterParams
 
 
 def add_choice(m: Module, name: str, asking: Value, take: Value) -> Value:
-    """Return the bit of ``asking`` whose turn it is (:class:`RoundRobin`); one alone needs none."""
+    """Return the one-hot grant of a round-robin arbiter; a single requester needs none."""
     if len(asking) == 1:
         return asking
     if len(asking) <= FEW:
@@ -33,7 +33,7 @@ def add_choice(m: Module, name: str, asking: Value, take: Value) -> Value:
 
 
 def chosen(grant: Value, values) -> Value:
-    """Return the one of ``values`` whose bit is set in ``grant``; zeros if none is."""
+    """Return the one of ``values`` whose bit is set in ``grant``, or 0 if none is."""
     masked = [
         Value.cast(value) & grant[k].replicate(len(Value.cast(value)))
         for k, value in enumerate(values)
@@ -46,13 +46,13 @@ def chosen(grant: Value, values) -> Value:
 
 @dataclass(frozen=True, kw_only=True)
 class CrossbarParams:
-    """Sets inputs, outputs and beats of a :class:`Crossbar`, and whether it keeps packets whole."""
+    """Sets the inputs, outputs and beats of a :class:`Crossbar`, and whether packets stay whole."""
 
-    inputs: int  #: how many there are, 1..64
-    outputs: int  #: how many there are, 1..64
+    inputs: int  #: number of inputs, 1..64
+    outputs: int  #: number of outputs, 1..64
     width: int  #: width of a beat, at least 1
-    last_bit: int | None = None  #: bit of a beat: it ends a packet; None: every beat does
-    told_bits: int = 0  #: lowest bits of packets' first beats, told as they are taken; 0: none
+    last_bit: int | None = None  #: bit of a beat that ends a packet; None: every beat is a packet
+    told_bits: int = 0  #: lowest bits of packets' first beats to report in ``begins``; 0: none
 
     def __post_init__(self) -> None:
         for name in ("inputs", "outputs"):
@@ -83,27 +83,27 @@ class CrossbarParams:
 
     @property
     def begins(self) -> data.StructLayout:
-        """Describe what is told of a first beat."""
+        """Describe the report of a packet's first beat."""
         return data.StructLayout({"valid": 1, "told": self.told_bits})
 
 
 class Crossbar(Component):
-    """Every beat of an ``i`` goes to ``o[to]``, which takes inputs in turn.
+    """Routes every beat of an input ``i`` to ``o[to]``; each output is a round-robin arbiter.
 
-    Beats of one input for one output stay in order. A beat that waits for its output holds up
-    those behind it. Throughput: a beat a cycle at each input and output while no two inputs want
-    the same output. Latency: :attr:`latency`; ``o`` is registers, ``i.ready`` follows what the
-    inputs ask for combinationally: ``to``, and ``valid`` where every beat stands alone. ``to`` must
-    be the number of an output; where there is one alone, it is not looked at.
+    Beats of one input for one output stay in order. A beat that waits for its output blocks those
+    behind it (head-of-line blocking). Throughput: a beat a cycle at each input and output while no
+    two inputs need the same output. Latency: :attr:`latency`. ``o`` is registers; ``i.ready``
+    depends combinationally on the inputs' ``to``, and without packets on ``valid``, too. ``to``
+    must be the number of an output; if there is only one output, it is ignored.
 
-    With ``params.last_bit`` packets stay whole: an output that has taken a first beat takes that
-    input's beats up to the one with this bit set, and nobody else's. ``to`` must be the same in
-    all beats of a packet: nothing keeps it here. A first beat that waits may go away. An output
-    that stands holds up only the inputs whose packet is for it. Whose turn it is, is decided a
-    cycle ahead: an output gives a beat in every cycle, from packet to packet too, while inputs
-    wait; a packet for an output that has nothing else to do is taken a cycle after it comes, even
-    if its input was busy until then. With ``params.told_bits`` an output's ``begins`` is ``valid``
-    in the cycle in which it takes a packet's first beat, and has that many lowest bits of it.
+    With ``params.last_bit`` packets stay whole: an output that has taken a packet's first beat
+    takes only this input's beats, up to the one with this bit set. ``to`` must be the same in all
+    beats of a packet, because it is not stored here. A first beat that waits may be withdrawn. An
+    output that is stalled blocks only the inputs whose packet is for it. The grant is a register,
+    decided a cycle ahead: while inputs wait, an output takes a beat in every cycle, from packet to
+    packet, too; an idle output takes a packet a cycle after it comes, even if the packet's input
+    was busy until then. With ``params.told_bits`` an output's ``begins`` is ``valid`` in the cycle
+    in which it takes a packet's first beat, and has that many lowest bits of the beat.
     """
 
     latency = StreamRegister.latency
@@ -124,7 +124,7 @@ class Crossbar(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        taken = [[] for _ in range(params.inputs)]  # by each output
+        taken = [[] for _ in range(params.inputs)]  # whether each output takes a beat of the input
         for k, o in enumerate(self.o):
             register = StreamRegister(StreamRegisterParams(width=params.width))
             m.submodules[f"output_{k}"] = register
@@ -140,7 +140,7 @@ class Crossbar(Component):
                 m.d.comb += [grant.eq(turn), register.i.valid.eq(asking.any())]
                 selected = grant
             else:
-                # A turn is a register: who has it may be ready before it is known that he comes.
+                # The grant is a register, so the granted input's ready does not depend on valid.
                 selected = self.packet_turn(m, k, asking, register.i)
                 m.d.comb += [
                     grant.eq(wants & selected),
@@ -162,13 +162,13 @@ class Crossbar(Component):
         return m
 
     def packet_turn(self, m: Module, k: int, asking: Value, taken: Any) -> Signal:
-        """Return the input whose packet output ``k`` takes, one bit of all.
+        """Return the one-hot grant of output ``k``: the input whose packet it takes.
 
-        ``taken`` is the stream of its beats. The turn goes on with the last one, or when there is
-        no packet and somebody else has one.
+        ``taken`` is the stream of beats into the output. The grant moves on with the last beat of a
+        packet, or when the granted input has no packet and another input has one.
         """
         turn = Signal(self.params.inputs, name=f"turn_{k}", init=1)
-        inside = Signal(name=f"inside_{k}")  # its packet has begun
+        inside = Signal(name=f"inside_{k}")  # a packet has begun and not ended
         ends = taken.payload[self.params.last_bit]
         if self.params.told_bits:
             m.d.comb += [
@@ -182,7 +182,7 @@ class Crossbar(Component):
         return turn
 
     def packets_keep_their_way(self, m: Module) -> Value:
-        """State that a packet goes on to the output that it began for."""
+        """Return whether all beats of each packet have the same ``to``."""
         wrong = []
         for number, i in enumerate(self.i):
             to = Signal.like(i.payload.to, name=f"to_{number}")

@@ -30,7 +30,7 @@ ATTRIBUTES: dict[str, Any] = {
     "CARRYINSELREG": 0,
 }
 
-#: Inputs that are not used, and their widths; the clock enables and resets among them are of
+#: Values and widths of the unused inputs; the clock enables and resets among them belong to
 #: registers that do not exist, or that never stop.
 TIED: dict[str, tuple[int, int]] = {  # name: (value, bits)
     "ACIN": (0, 30),
@@ -68,7 +68,7 @@ TIED: dict[str, tuple[int, int]] = {  # name: (value, bits)
 
 @dataclass(frozen=True, kw_only=True)
 class Accumulation:
-    """Says how a slice adds to its own sum."""
+    """Describes how a slice accumulates its own sum."""
 
     valid: Value  #: in the cycle of the sum: add; otherwise hold
     first: Value  #: with the operands: start at ``start`` instead of the sum so far

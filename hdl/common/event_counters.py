@@ -11,17 +11,17 @@ from amaranth.utils import ceil_log2
 
 from hdl.common.component import Component
 
-MOST_CLEARED = 1000  #: bits of counters that one gate resets
+MOST_CLEARED = 1000  #: most bits of counters that one gate resets
 
 
 @dataclass(frozen=True, kw_only=True)
 class CountersParams:
     """Names the events that are counted, and sets the width of the counters."""
 
-    name: str  #: name of the set: a design has one of a name
-    counters: tuple[tuple[str, int], ...]  #: names, and the bits of what a cycle can add
+    name: str  #: name of the set, unique in a design
+    counters: tuple[tuple[str, int], ...]  #: names, and the width of the number that a cycle adds
     bits: int = 48  #: width of a counter, which wraps; 48 last 13 days
-    clears: bool = True  #: there is a port ``clear``, else a reset alone clears them
+    clears: bool = True  #: whether there is a port ``clear``; otherwise only a reset clears them
 
     def __post_init__(self) -> None:
         names = [name for name, _ in self.counters]
@@ -37,7 +37,7 @@ class CountersParams:
 
     @property
     def events(self) -> data.StructLayout:
-        """Describe what a cycle adds to each counter."""
+        """Describe the numbers that a cycle adds to the counters."""
         return data.StructLayout(dict(self.counters))
 
     @property
@@ -47,29 +47,29 @@ class CountersParams:
 
     @property
     def many(self) -> bool:
-        """Return whether a gate that resets all counters drives too much.
+        """Return whether a gate that resets all counters would have too high a fan-out.
 
-        Then each is cleared by its sum, which takes a LUT for each of its bits.
+        Then each counter's sum is gated instead, which takes a LUT for each bit.
         """
         return self.clears and self.bits * len(self.counters) > MOST_CLEARED
 
     @property
     def index_bits(self) -> int:
-        """Return the width of a counter's place in the order of their names."""
+        """Return the width of a counter's number."""
         return ceil_log2(max(2, len(self.counters)))
 
 
 def numbered(counters: CountersParams, name: str) -> type[IntEnum]:
-    """Return the counters of a set by their numbers, as software chooses one."""
+    """Return the counters of a set with the numbers by which software selects them."""
     members = {counter.upper(): k for k, (counter, _) in enumerate(counters.counters)}
     return cast(type[IntEnum], IntEnum(name, members))
 
 
 class EventCounters(Component):
-    """Adds ``events`` up in ``counts``, which wrap; an event is what a cycle adds to a counter.
+    """Adds ``events``, the numbers of a cycle, to ``counts``, which wrap.
 
-    ``clear`` sets all to zero, with the events of the cycle before; those of its own cycle count
-    from zero. Latency: :attr:`latency` cycles from an event to its counter.
+    ``clear`` sets all counters to zero and drops the events of the cycle before; events of its own
+    cycle are counted. Latency: :attr:`latency` cycles from an event to its counter.
     """
 
     latency = 2

@@ -1,7 +1,7 @@
 """States what a component expects of its surroundings, once, in the component itself.
 
-Its proof assumes it (``tests.formal.claims.granted``), and every simulation of whatever the
-component stands in asserts it (``sim.harness.expectations``). What is generated has nothing of it.
+The component's proof assumes it (``tests.formal.claims.granted``), and every simulation of a design
+with the component asserts it (``sim.harness.expectations``). Generated Verilog does not contain it.
 """
 
 from collections.abc import Callable
@@ -13,14 +13,15 @@ from hdl.common.component import Component
 
 Heed = Callable[[Module, Component, str, ValueLike], None]
 
-#: What is done with expectations in what is elaborated meanwhile; nothing if None.
+#: function that receives the expectations of components while they are elaborated; None: nobody
 HEED: ContextVar[Heed | None] = ContextVar("HEED", default=None)
 
 
 def expect(m: Module, component: Component, **holds: Callable[[], ValueLike]) -> None:
-    """State that in every cycle each of ``holds`` is true of what surrounds ``component``.
+    """State that the surroundings of ``component`` keep each of ``holds`` true in every cycle.
 
-    They are called only if somebody heeds them, so the registers that they add cost nothing.
+    The functions are called only if :data:`HEED` is set, so the registers that they add cost
+    nothing otherwise.
     """
     heed = HEED.get()
     if heed is not None:

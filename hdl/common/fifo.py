@@ -1,4 +1,4 @@
-"""Wraps memory as a queue: the only place in the project that does."""
+"""Builds queues from memory: no other part of the project does."""
 
 from dataclasses import dataclass
 
@@ -16,13 +16,13 @@ DISTRIBUTED_WORDS = 64  #: most words of which a LUT holds a bit each
 
 @dataclass(frozen=True, kw_only=True)
 class FifoParams:
-    """Sizes of a queue, and the memory that it is made of."""
+    """Sets the size of a queue, and the memory that it is made of."""
 
     width: int  #: width of a beat, at least 1
     depth: int  #: number of words of memory, 2..65536
-    style: str = "auto"  #: auto becomes distributed up to 64 words, else block
-    output_register: bool = False  #: block and ultra: a register behind the memory's own
-    refuses: bool = True  #: ``i.ready`` is low while it is full; else nothing comes then
+    style: str = "auto"  #: auto means distributed up to 64 words, else block
+    output_register: bool = False  #: block and ultra: one more register after the memory's own
+    refuses: bool = True  #: ``i.ready`` is low while it is full; else no beat may come then
 
     def __post_init__(self) -> None:
         if self.width < 1:
@@ -31,7 +31,7 @@ class FifoParams:
             raise ValueError(f"depth must be from 2 to 65536 words: {self.depth}")
         if self.style not in STYLES:
             raise ValueError(f"style must be one of {', '.join(STYLES)}: {self.style!r}")
-        if self.style == "auto":  # decided here, so that equal queues have equal parameters
+        if self.style == "auto":  # resolved here, so that equal queues have equal parameters
             style = "distributed" if self.depth <= DISTRIBUTED_WORDS else "block"
             object.__setattr__(self, "style", style)
         if self.output_register and self.style == "distributed":
@@ -47,12 +47,12 @@ class FifoParams:
 
     @property
     def capacity(self) -> int:
-        """Return the number of beats that the queue holds while ``o`` stands still."""
+        """Return the number of beats that the queue holds while ``o`` is stalled."""
         return self.depth + self.stages
 
     @property
     def latency(self) -> int:
-        """Return the cycles from a beat taken at ``i`` to its being valid at ``o``, when empty."""
+        """Return the cycles from a beat at ``i`` to the same beat at ``o``, if it is empty."""
         return 1 + self.stages
 
     @property
@@ -63,14 +63,14 @@ class FifoParams:
 
 
 class Fifo(Component):
-    """Queues plain words: beats leave ``o`` in the order in which they came to ``i``.
+    """Queues words: beats leave ``o`` in the order in which they came at ``i``.
 
-    ``level`` counts the beats inside, ``i`` taken and ``o`` not yet, up to ``params.capacity``.
-    Throughput: a beat in and a beat out every cycle, full or empty. Latency: ``latency``.
-    Full: ``i.ready`` goes low, and it depends on registers only; no beat is lost. Without
-    ``params.refuses`` whoever sends sees to it that the queue never is when a beat comes; then
-    ``i.ready`` is always high, and ``i.valid`` has fewer levels to go. ``depth`` is exactly the
-    number of memory words, which need not be a power of two.
+    ``level`` is the number of beats inside, up to ``params.capacity``. Throughput: a beat in and a
+    beat out every cycle, full or empty. Latency: ``latency``. Full: ``i.ready``, which depends on
+    registers only, goes low; no beat is lost. Without ``params.refuses`` the sender must know that
+    the queue is not full when it sends a beat; then ``i.ready`` is always high, and the path of
+    ``i.valid`` has fewer logic levels. ``depth`` is exactly the number of memory words, which need
+    not be a power of two.
     """
 
     def __init__(self, params: FifoParams) -> None:
@@ -95,10 +95,10 @@ class Fifo(Component):
         )
         write = words.write_port()
         read = words.read_port(domain="sync" if self.params.stages else "comb")
-        push = Signal()  # into the memory
-        pop = Signal()  # out of it
-        full = Signal()  # a register, or never
-        filled = Signal()  # a register: the memory is not empty
+        push = Signal()  # a beat goes into the memory
+        pop = Signal()  # a beat leaves the memory
+        full = Signal()  # a register, or constant 0
+        filled = Signal()  # register: the memory is not empty
         stored = Signal(range(depth + 1))
         m.d.comb += [
             self.i.ready.eq(~full),
@@ -134,7 +134,7 @@ class Fifo(Component):
         return m
 
     def add_stages(self, m: Module, read, filled, pop, stored) -> None:
-        """Add the memory's own read register, which holds a beat like any stage, and one more."""
+        """Add the memory's read register and one more; each holds a beat like a pipeline stage."""
         holds = Signal()
         if self.params.output_register:
             data = Signal(self.params.width, reset_less=True)

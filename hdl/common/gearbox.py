@@ -1,4 +1,4 @@
-"""Cuts a wide beat into parts that follow each other, where wires are dearer than time."""
+"""Serialises wide beats into parts, where wires cost more than time, and deserialises them."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from hdl.common.component import Component
 
 @dataclass(frozen=True, kw_only=True)
 class GearboxParams:
-    """Says into how many parts a beat is cut."""
+    """Sets the width of a beat, and the number of its parts."""
 
     width: int  #: width of a whole beat, at least 1
     parts: int  #: number of parts, 2..16
@@ -29,12 +29,12 @@ class GearboxParams:
 
     @property
     def part_bits(self) -> int:
-        """Return the width of a part; the last one may be filled up with zeros."""
+        """Return the width of a part; the last part may be padded with zeros."""
         return -(-self.width // self.parts)
 
 
 class Serializer(Component):
-    """A beat of ``i`` leaves ``o`` in ``params.parts`` beats, the lowest bits first.
+    """Sends each beat of ``i`` as ``params.parts`` beats of ``o``, the lowest bits first.
 
     Throughput: a beat in ``parts`` cycles. Latency: ``latency`` to the first part. Stalls: a part
     waits; ``i.ready`` depends on registers only.
@@ -55,7 +55,7 @@ class Serializer(Component):
         m = Module()
         parts, bits = self.params.parts, self.params.part_bits
         rest = Signal(parts * bits, reset_less=True)
-        left = Signal(range(parts + 1))  # parts in rest
+        left = Signal(range(parts + 1))  # number of parts in ``rest``
         m.d.comb += [
             self.i.ready.eq(left == 0),
             self.o.valid.eq(left != 0),
@@ -71,10 +71,10 @@ class Serializer(Component):
 
 
 class Deserializer(Component):
-    """Every ``params.parts`` beats of ``i`` leave ``o`` as one, the first in the lowest bits.
+    """Joins ``params.parts`` beats of ``i`` into one of ``o``, the first in the lowest bits.
 
-    Throughput: a part a cycle, but for the cycle in which a whole beat is taken. Latency:
-    ``latency`` from the last part. Stalls: a whole beat waits and holds back the next part.
+    Throughput: a part a cycle, except in the cycle in which a whole beat is taken. Latency:
+    ``latency`` from the last part. Stalls: a whole beat waits, and blocks the next part.
     """
 
     latency = 1
@@ -92,7 +92,7 @@ class Deserializer(Component):
         m = Module()
         parts, bits = self.params.parts, self.params.part_bits
         whole = Signal(parts * bits, reset_less=True)
-        there = Signal(range(parts + 1))  # parts in whole
+        there = Signal(range(parts + 1))  # number of parts in ``whole``
         m.d.comb += [
             self.i.ready.eq(there != parts),
             self.o.valid.eq(there == parts),

@@ -1,4 +1,4 @@
-"""Resets a part of a design alone."""
+"""Adds a part of a design with a reset of its own."""
 
 from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal, Value
 
@@ -6,9 +6,9 @@ from hdl.common.component import Component
 
 
 def add_with_reset(m: Module, name: str, part: Component, reset: Value) -> None:
-    """Add ``part`` as submodule ``name``; a cycle with ``reset`` is one of reset for its registers.
+    """Add ``part`` as submodule ``name``, whose registers ``reset`` resets, too.
 
-    The other registers of ``m`` go on. ``name`` is that of the part's clock domain, too.
+    The other registers of ``m`` are not reset. The part's clock domain is also called ``name``.
     """
     domain = ClockDomain(name, local=True)
     m.domains += domain

@@ -1,4 +1,4 @@
-"""Wraps memories with a read and a write port: the only place in the project that does."""
+"""Wraps memories with a read port and a write port, for the whole project."""
 
 from dataclasses import dataclass
 
@@ -20,8 +20,8 @@ class MemoryParams:
 
     bits: int  #: width of an entry
     depth: int  #: number of entries, at least 2
-    style: str = "auto"  #: what Vivado builds it from: auto, distributed, block, ultra
-    output_registers: int = 1  #: behind the memory's own register, 0..4
+    style: str = "auto"  #: kind of memory in Vivado: auto, distributed, block, ultra
+    output_registers: int = 1  #: registers after the memory's own, 0..4
 
     def __post_init__(self) -> None:
         if self.bits < 1 or self.depth < 2:
@@ -32,7 +32,7 @@ class MemoryParams:
 
     @property
     def suffix(self) -> str:
-        """Return the end of the module's name: entries, width, and what is not as it is mostly."""
+        """Return the end of the module's name: entries, width, and unusual settings."""
         style = f"_{self.style}" if self.style != "auto" else ""
         registers = {0: "_early", 1: ""}.get(self.output_registers, f"_r{self.output_registers}")
         return f"{self.depth}x{self.bits}{style}{registers}"
@@ -51,11 +51,11 @@ class MemoryParams:
 class DualPortMemory(Component):
     """Holds ``depth`` entries, with one read and one write a cycle; contents survive a reset.
 
-    ``read_data`` is the entry of ``read_address`` :attr:`latency` cycles later: the memory's own
-    register and ``params.output_registers`` behind it. Block and UltraRAM have one of those built
-    in; without any the way from the memory is longer, and more of them are for UltraRAM in a row,
-    between whose blocks they are moved. A read in the cycle of a write to the same entry gives the
-    old contents.
+    ``read_data`` is the entry of ``read_address`` :attr:`latency` cycles later: after the memory's
+    own register and ``params.output_registers``. Block RAM and UltraRAM have one output register
+    built in; without it the path from the memory is slower. More of them are for cascades of
+    UltraRAM, into which synthesis moves them. A read in the cycle of a write to the same entry
+    returns the old contents.
     """
 
     latency = 2  #: with one output register

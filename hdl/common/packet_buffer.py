@@ -1,4 +1,4 @@
-"""Stores words in a ring, from which a packet can be read as a whole or not at all."""
+"""Stores the words of packets in a ring; a packet becomes visible as a whole, or is dropped."""
 
 from dataclasses import dataclass
 
@@ -17,10 +17,10 @@ class PacketBufferParams:
     """Sets width, depth and memory of a packet buffer."""
 
     width: int  #: width of a word, at least 1
-    words: int  #: number of words that it holds, a power of two, 16..65536
-    behind: int  #: cycles from a look at ``room`` to the write that relies on it, 1..8
-    style: str = "block"  #: what Vivado builds it from, one of STYLES
-    ahead: bool = False  #: words leave before it is decided about their packet
+    words: int  #: number of words in the memory, a power of two, 16..65536
+    behind: int  #: cycles from reading ``room`` to the write that relies on it, 1..8
+    style: str = "block"  #: kind of memory in Vivado, one of STYLES
+    ahead: bool = False  #: words may leave before their packet is kept or dropped
 
     def __post_init__(self) -> None:
         if self.width < 1:
@@ -34,7 +34,7 @@ class PacketBufferParams:
 
     @property
     def most_packet_words(self) -> int:
-        """Return the words of the longest packet, which must find room in an empty buffer."""
+        """Return the words of the longest packet that fits an empty buffer."""
         return self.words - self.behind - 2
 
     @property
@@ -45,22 +45,23 @@ class PacketBufferParams:
 
 
 class PacketBuffer(Component):
-    """Words that are written become visible at ``o`` when their packet is kept, in order.
+    """Passes the words of packets that are kept to ``o``, in order, and drops all others.
 
-    In a cycle with ``write``, ``word`` is added to the packet that is being written. ``ends``, in
-    the cycle of its last word or later, decides about it: with ``keep`` it is to be read,
-    without, it has never been there. ``write`` cannot be refused: who writes has seen ``room``,
-    a register, high ``params.behind`` cycles ago, for each word anew. ``used`` is how many words
-    were inside in the cycle before, those of the packet that is being written among them.
+    In a cycle with ``write``, ``word`` is added to the current packet. ``ends``, in the cycle of
+    the last word or later, ends the packet: with ``keep`` it becomes readable, without it the
+    packet is dropped. ``write`` cannot be refused: the register ``room`` must have been high
+    ``params.behind`` cycles before each word. ``used`` is the number of words inside in the
+    previous cycle, those of the current packet included.
 
-    With ``params.ahead`` words are visible as soon as they are written. Then ``ends`` comes with
-    the last word of each packet that is kept, so that the last word is never seen of another one.
-    ``undone`` says that the words that have left since the last whole packet, one in this cycle
-    included, have never been there. Words of a packet that is being written are never made to wait.
+    With ``params.ahead`` words are readable as soon as they are written (cut-through). Then
+    ``ends`` must come with the last word of each packet that is kept, so that the last word of a
+    dropped packet never leaves. ``undone`` says that the words that have left since the last whole
+    packet, one in this cycle included, belong to a dropped packet. The reader must not stall words
+    of the current packet.
 
     Throughput: a word in and a word out every cycle. Latency: :attr:`latency` from ``ends`` to the
-    packet's first word, or from ``write`` to a word. Full: ``room`` goes low; it comes back, if
-    ``o`` is taken, unless a packet has more than ``params.most_packet_words``.
+    packet's first word, or from ``write`` to a word. Full: ``room`` goes low; it goes high again
+    when words leave ``o``, unless a packet is longer than ``params.most_packet_words``.
     """
 
     latency = 3
@@ -87,11 +88,11 @@ class PacketBuffer(Component):
             shape=params.width, depth=params.words, init=[], attrs={"ram_style": params.style}
         )
         write = words.write_port()
-        # Addresses have a bit more than the memory needs, which tells full from empty.
+        # Addresses have one more bit than the memory needs, to distinguish full from empty.
         address_bits = exact_log2(params.words) + 1
         write_at = Signal(address_bits)
-        written = Signal(address_bits)  # with the word of this cycle
-        kept = Signal(address_bits)  # where the packet that is being written begins
+        written = Signal(address_bits)  # write address after this cycle's word
+        kept = Signal(address_bits)  # address where the current packet begins
         read_at = Signal(address_bits)
         used = Signal(address_bits)
         m.d.comb += [
@@ -101,7 +102,7 @@ class PacketBuffer(Component):
             written.eq((write_at + self.write)[:address_bits]),
             used.eq(write_at - read_at),
         ]
-        # Words under way: those of the cycles since ``used`` was known.
+        # ``room`` is decided from ``used``, so words written since then are not in it.
         m.d.sync += [
             self.room.eq(~self.nearly_full(used)),
             self.used.eq(used),
@@ -117,8 +118,9 @@ class PacketBuffer(Component):
         return m
 
     def nearly_full(self, used: Value) -> Value:
-        """Return whether ``used`` words leave no more than ``behind`` free, without a second carry
-        chain behind the one of ``used``: all but its lowest four bits are ones.
+        """Return whether ``used`` words leave at most ``behind`` free.
+
+        All but the lowest four bits are then ones, so no second carry chain is needed.
         """
         least = 16 - self.params.behind - 1
         return used[-1] | (Cat(used[4:-1], 1).all() & (used[:4] >= least))
@@ -126,10 +128,10 @@ class PacketBuffer(Component):
     def read_words(
         self, m: Module, words: memory.Memory, read_at: Signal, filled: Value, kept: Signal
     ) -> None:
-        """Add the memory's own read register and one behind it, as stages that may wait."""
+        """Add the memory's read register and one more, as pipeline stages that may stall."""
         read = words.read_port()
-        holds = Signal()  # the memory's register
-        valid = Signal()  # of the one behind
+        holds = Signal()  # the memory's read register has a word
+        valid = Signal()  # the last register has a word
         data = Signal(self.params.width, reset_less=True)
         leaves = Signal()
         advance = Signal()
@@ -158,10 +160,10 @@ class PacketBuffer(Component):
         memory_stage: tuple[Signal, Signal, Signal],
         last_stage: tuple[Signal, Signal],
     ) -> None:
-        """Take back what was read of a packet that is not kept."""
+        """Drop words that were read of a packet that is not kept."""
         (reads, advance, holds), (leaves, valid) = memory_stage, last_stage
-        # That a word belongs to the packet that is being written: of the next one, of those in
-        # both registers, and of some that have left.
+        # Bits that mark words of the current packet: the next word to read, the words in both
+        # registers, and any word that has left.
         begun, held, shown, left = (Signal(name=f"open_{k}") for k in range(4))
         comes = begun | (read_at == kept)
         drops = self.ends & ~self.keep

@@ -1,4 +1,4 @@
-"""Describes Ethernet packets as beats: of AXI4-Stream, towards a MAC, and of our own streams."""
+"""Describes Ethernet packets as beats of AXI4-Stream, towards a MAC, and of Amaranth streams."""
 
 from typing import Any
 
@@ -8,16 +8,16 @@ from amaranth.lib import data
 from hdl.common.axi import AxiStreamSignature
 
 BEAT_BYTES = 64  #: bytes of a beat of packets, byte 0 in the lowest bits
-LEAST_BYTES = 60  #: fewest bytes of a frame without its checksum: shorter ones do not pass Ethernet
-MOST_MTU = 9216  #: bytes of the longest packet that our parts and the MAC can be set to
-PRIORITY_COUNT = 8  #: classes of Ethernet that can be paused apart (IEEE 802.1Q)
+LEAST_BYTES = 60  #: fewest bytes of an Ethernet frame without its checksum
+MOST_MTU = 9216  #: bytes of the longest packet for which the parts and the MAC can be configured
+PRIORITY_COUNT = 8  #: priorities of Ethernet that can be paused separately (IEEE 802.1Q)
 
 AXIS = AxiStreamSignature(data_bits=8 * BEAT_BYTES)  #: packets of a 100G MAC, 250 MHz
 BEAT = data.StructLayout({"data": AXIS.data_bits, "keep": AXIS.data_bits // 8, "last": 1})
 
 
 def to_stream(m: Module, axis: Any, stream: Any) -> None:
-    """Connect the source ``axis`` to ``stream``; what ``tuser`` says is left out."""
+    """Connect the source ``axis`` to ``stream``, without ``tuser``."""
     beat = BEAT(stream.payload)
     m.d.comb += [
         beat.data.eq(axis.tdata),
@@ -29,10 +29,10 @@ def to_stream(m: Module, axis: Any, stream: Any) -> None:
 
 
 def to_transmitter(m: Module, axis: Any, stream: Any) -> None:
-    """Connect the source ``axis`` to ``stream``, on the way to a MAC.
+    """Connect the source ``axis`` to ``stream``, for a MAC's transmitter.
 
-    The last beat of a packet that ``tuser`` marks as broken lacks its first byte, as no other does:
-    a MAC's transmitter drops such a packet (:class:`hdl.u280.mac_transmit.MacTransmit`).
+    A packet that ``tuser`` marks as broken gets a last beat without the enable of its first byte; a
+    MAC's transmitter drops such a packet (:class:`hdl.u280.mac_transmit.MacTransmit`).
     """
     to_stream(m, axis, stream)
     whole = ~(axis.tuser & axis.tlast)

@@ -1,4 +1,4 @@
-"""Makes a chain of registers that placement keeps as one, for wires that cross a die's edge."""
+"""Builds a chain of registers that stays a chain in placement, for wires that cross dies."""
 
 from typing import Any
 
@@ -6,15 +6,16 @@ from amaranth.hdl import Module, Value
 
 from hdl.common.arithmetic import delay
 
-#: Synthesis must not fold the chain into a shift register, which lies in one place, nor use one
-#: of its registers for an equal one elsewhere: then it would have loads in two dies.
+#: Attributes against two optimisations of synthesis: a shift register in place of the chain, which
+#: would lie in one place, and a register shared with an equal one elsewhere, which would have loads
+#: in two dies.
 KEPT_APART = {"shreg_extract": "no", "dont_touch": "true"}
 
 
 def placed_delay(m: Module, value: Any, cycles: int, name: str) -> Value:
-    """Return the bits of ``value``, ``cycles`` later. Registers are called name_1, name_2, ...
+    """Return the bits of ``value``, ``cycles`` later, from registers called name_1, name_2, ...
 
-    Registers of a die's edge (Laguna) are plain ones, so these have no reset: what is under way
-    when a reset begins is gone only after as many ``cycles``, and a reset has to last longer.
+    The registers at a die's edge (Laguna) have no reset, so none of these has. Values under way
+    when a reset begins are gone after ``cycles`` cycles, so a reset must last longer.
     """
     return delay(m, Value.cast(value), cycles, name, attrs=KEPT_APART)

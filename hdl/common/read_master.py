@@ -1,4 +1,4 @@
-"""An AXI4 master that reads what a plan says and delivers it as one stream."""
+"""Reads memory by a plan, as an AXI4 master, and delivers the data as one stream."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream
@@ -15,24 +15,24 @@ from hdl.common.read_plan import ReadMasterParams
 
 
 class ReadMaster(Component):
-    """Reads memory as ``plan`` says (see ``read_plan``); the beats come out of ``o`` in order.
+    """Reads memory as ``plan`` says (see ``read_plan``); the beats leave ``o`` in order.
 
     A plan is taken when ``busy`` is low; ``busy`` stays high until its last beat has left ``o``.
     Bursts are INCR, full width, and stay inside aligned windows of ``burst_beats`` beats. A burst
-    is issued only when the buffer has room for all its beats, so R is never held up. ``failed``
-    is high for one cycle, one cycle after R, for each beat that did not answer OKAY; such beats
-    are delivered like others. While the bus is broken (``bus``, see :class:`AxiReadPort`) plans are
+    is issued only when the buffer has room for all its beats, so R is never stalled. ``failed`` is
+    high for one cycle, one cycle after R, for each beat that did not answer OKAY; such beats are
+    delivered like others. While the bus is broken (``bus``, see :class:`AxiReadPort`) plans are
     abandoned as by ``halt``, and none is taken.
 
     ``halt``, for one cycle or longer, abandons a plan. From then on no burst begins, though an
-    ``arvalid`` that is up stays up until it is taken; a beat that waits at ``o`` goes away, and
-    what is buffered or still to arrive is thrown away. ``busy`` goes low when ``halt`` is low and
-    nothing is left.
+    ``arvalid`` that is high stays high until it is taken; a beat that waits at ``o`` is withdrawn,
+    and all beats that are buffered or still to come are dropped. ``busy`` goes low when ``halt`` is
+    low and nothing is left.
 
-    Throughput: one beat a cycle while fewer than ``prefetch_beats - burst_beats`` of them cover
-    the memory's latency; one burst a cycle, so runs of one beat are no slower while 256 bursts
-    cover it. Latency: ``plan_latency`` cycles from the plan to the first ``arvalid``,
-    ``beat_latency`` from R to ``o``. Stalls: when ``o`` waits, the buffer fills and bursts cease.
+    Throughput: one beat a cycle while fewer than ``prefetch_beats - burst_beats`` of them cover the
+    memory's latency; one burst a cycle, so runs of one beat are no slower while 256 bursts cover
+    it. Latency: ``plan_latency`` cycles from the plan to the first ``arvalid``, ``beat_latency``
+    from R to ``o``. Stalls: when ``o`` is stalled, the buffer fills, and then no burst is issued.
     """
 
     plan_latency = BurstGenerator.latency + AxiReadPort.latency
@@ -104,9 +104,9 @@ class ReadMaster(Component):
         idle: Signal,
         returned: Signal,
     ) -> None:
-        """Send bursts to the port, as far as there is room for their beats."""
+        """Send bursts to the port, while there is room for their beats."""
         bursts, params = generator.bursts, self.params
-        # At the full count its top bit is one, and none below: all the buffer is free.
+        # Only the top bit is set when the whole buffer is free.
         room = Signal(ceil_log2(params.prefetch_beats) + 1, init=params.prefetch_beats)
         enough = Signal()
         go = Signal()
@@ -119,6 +119,6 @@ class ReadMaster(Component):
             port.bursts.payload.address.eq(bursts.payload.beat << ceil_log2(params.beat_bytes)),
             port.bursts.payload.length.eq(bursts.payload.length),
         ]
-        # ``length`` is one less than the beats, ``~length`` takes off one more: no adder before.
+        # -(~length) is length + 1, the number of beats, and saves an adder.
         taken = Mux(go, ~Cat(bursts.payload.length, Const(0, 1)).as_signed(), 0)
         m.d.sync += room.eq((room + returned + taken)[: len(room)])

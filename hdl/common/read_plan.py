@@ -8,9 +8,9 @@ from amaranth.utils import ceil_log2
 from hdl.common.axi import FOUR_KB
 from hdl.common.axi_read_port import AxiPortParams
 
-COUNT_BITS = 29  #: holds up to 2**28 beats, runs, or beats of stride
+COUNT_BITS = 29  #: width of a number of beats, runs, or beats of stride, up to 2**28
 EPOCH_BITS = 32
-MOST_BURSTS = 256  #: number of bursts that may lack an answer
+MOST_BURSTS = 256  #: most bursts without an answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +58,7 @@ class ReadMasterParams:
 
     @property
     def window_bits(self) -> int:
-        """Return the width of a beat's index in a window: bursts stay in aligned windows of a
-        burst.
-        """
+        """Return the width of a beat's index in its window, an aligned block as long as a burst."""
         return ceil_log2(self.burst_beats)
 
     @property
@@ -75,23 +73,21 @@ class ReadMasterParams:
 
     @property
     def plan(self) -> data.StructLayout:
-        """Describe a plan, by :func:`read_plan`."""
+        """Describe a plan, which :func:`read_plan` builds."""
         return read_plan(self.address_bits)
 
     @property
     def burst(self) -> data.StructLayout:
-        """Describe a burst: the index of its first beat, and AXI's length, one less than its
-        beats.
-        """
+        """Describe a burst: the index of its first beat, and AXI's length (beats less one)."""
         return data.StructLayout({"beat": self.beat_address_bits, "length": self.window_bits})
 
 
 def read_plan(address_bits: int) -> data.StructLayout:
     """Describe a read of ``epochs`` times ``runs`` times ``beats`` beats.
 
-    In every epoch, run r is the ``beats`` consecutive beats from byte address
-    ``address + r * stride * beat_bytes``. ``address`` is that of a beat: lower bits are ignored.
-    A plan with a zero count reads nothing.
+    In every epoch, run r is the ``beats`` consecutive beats from byte address ``address + r *
+    stride * beat_bytes``. ``address`` is aligned to a beat: lower bits are ignored. A plan with a
+    zero count reads nothing.
     """
     return data.StructLayout(
         {

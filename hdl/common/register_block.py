@@ -8,23 +8,25 @@ from hdl.common.axi import AxiLiteSignature, Response
 from hdl.common.component import Component
 from hdl.common.registers import WORD_BITS, WORD_BYTES, RegisterMap
 
-GROUP_WORDS = 8  #: words that a multiplexer in front of a register chooses from
+GROUP_WORDS = 8  #: words at the inputs of each multiplexer in front of a register
 
 
 class RegisterBlock(Component):
-    """What software writes appears in ``control``; it reads ``control`` back, and ``status``.
+    """Shows in ``control`` what software writes; software reads ``control`` and ``status``.
 
-    A pulse field holds what was written for one cycle, otherwise 0, and reads as 0. Byte strobes
-    count for each byte. Reading the low word of a two-word register keeps the high word of that
-    cycle for reads of the high word, so a running counter reads whole, low word first.
+    A pulse field has the value written for one cycle, otherwise 0, and reads as 0. Byte strobes
+    apply to each byte. A read of the low word of a two-word register captures the high word of that
+    cycle for the next read of the high word, so a running counter is read consistently, low word
+    first.
 
-    Refused with SLVERR and without effect: addresses that are not a multiple of 4, words beyond
-    the map, and writes to words without an rw or pulse field. A refused read gives 0.
+    An access to an address that is not a multiple of 4 or is beyond the map, and a write to a word
+    without an rw or pulse field, are refused with SLVERR and have no effect. A refused read returns
+    0.
 
-    AW and W come in any order. Latency: ``control`` is new, and B valid, ``write_latency`` cycles
-    after the later of AW and W moved; R is valid ``read_latency`` cycles after AR moved.
-    Throughput: one write in 2 cycles, one read in 4. Back-pressure: an answer waits for the
-    master, with at most one more write held behind it, which takes effect after it has gone.
+    AW and W may come in any order. Latency: ``control`` changes, and B is valid, ``write_latency``
+    cycles after the later of AW and W was taken; R is valid ``read_latency`` cycles after AR was
+    taken. Throughput: one write in 2 cycles, one read in 4. Back-pressure: an answer waits for the
+    master; at most one more write waits behind it, and takes effect after the answer was taken.
     """
 
     write_latency = 2
@@ -99,7 +101,7 @@ class RegisterBlock(Component):
                     m.d.sync += value[low - offset : high - offset].eq(data[low:high])
 
     def words(self, m: Module, values: dict[str, Signal]) -> list[tuple[Value, Signal | None]]:
-        """Return what each word reads as; with a low word, the register that keeps its high one."""
+        """Return the value that each word reads as; add the registers that capture high words."""
         words: list[tuple[Value, Signal | None]] = []
         for _, register in self.params.placed:
             parts = [
@@ -119,11 +121,11 @@ class RegisterBlock(Component):
         return words
 
     def read(self, m: Module, words: list[tuple[Value, Signal | None]]) -> None:
-        """Answer AR with R, by way of a register behind each group of words."""
+        """Answer AR with R, through a register after the multiplexer of each group of words."""
         bus = self.axil
         read_address = Signal(self.params.address_bits, reset_less=True)
-        chosen = Signal()  # the steps of a read: its word is chosen in every group,
-        joined = Signal()  # and then among the groups
+        chosen = Signal()  # first step of a read: a word of each group is selected
+        joined = Signal()  # second step: one of the groups is selected
         busy = Signal()
         groups = [words[k : k + GROUP_WORDS] for k in range(0, len(words), GROUP_WORDS)]
         group_bits, word_bits = ceil_log2(len(groups)), ceil_log2(GROUP_WORDS)

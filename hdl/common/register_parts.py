@@ -1,4 +1,4 @@
-"""Makes the registers that the maps of several designs have in common."""
+"""Builds the registers that the maps of several designs have in common."""
 
 from collections.abc import Iterable
 
@@ -6,17 +6,17 @@ from hdl.common.event_counters import CountersParams, numbered
 from hdl.common.registers import Field, Register, names_of, ro, rw
 
 MEMORY_TIMEOUT = 20_000_000  #: cycles, 80 ms of a card's core
-#: Says what a register of commands does
+#: documentation of a register of commands
 COMMANDS_DOC = "Takes commands: a field acts when 1 is written to it, and reads as 0."
 
 
 def single(field: Field, doc: str) -> Register:
-    """Make the register of a field, called as the field is."""
+    """Return a register with one field, and with the field's name."""
     return Register(field.name, doc, (field,))
 
 
 def identity_registers(what: str, number: int, version: int, *sizes: Field) -> tuple[Register, ...]:
-    """Make the first registers of a design's map: what it is, and sizes it was built with."""
+    """Return the first registers of a design's map: its identity, and its sizes."""
     return (
         single(ro("identity", 32, f"reads 0x{number:08X}, the number of this design"), what),
         single(
@@ -28,12 +28,12 @@ def identity_registers(what: str, number: int, version: int, *sizes: Field) -> t
 
 
 def commands(*fields: Field) -> Register:
-    """Make the register of commands, fields of pulses."""
+    """Return the register of commands, whose fields are pulses."""
     return Register("commands", COMMANDS_DOC, fields)
 
 
 def buses_register(doc: str, names: Iterable[str]) -> Register:
-    """Make the register of what :data:`hdl.common.bus_watch.BUS` says of buses."""
+    """Return the register with the state of buses (:data:`hdl.common.bus_watch.BUS`)."""
     fields = [
         field
         for name in names
@@ -62,7 +62,7 @@ def buses_register(doc: str, names: Iterable[str]) -> Register:
 
 
 def memory_timeout(what: str, who: str, cycles: int = MEMORY_TIMEOUT) -> Register:
-    """Make the register of the time until ``what`` is given up, for which ``who`` waits."""
+    """Return the register of the time-out after which ``who`` abandons ``what``."""
     doc = (
         f"sets after how many cycles without a movement, up to twice as many, {what} is given up;"
         f" 0: never, so that {who} waits for ever for a memory that is gone"
@@ -75,7 +75,7 @@ def memory_timeout(what: str, who: str, cycles: int = MEMORY_TIMEOUT) -> Registe
 
 
 def choice(counters: CountersParams, kind: str, doc: str) -> Field:
-    """Make the field KIND_counter, which chooses the counter of ``doc`` that KIND_count shows."""
+    """Return the field KIND_counter, which selects the counter that KIND_count shows."""
     enum = numbered(counters, f"{kind.capitalize()}Counter")
     return rw(
         f"{kind}_counter",
@@ -86,7 +86,7 @@ def choice(counters: CountersParams, kind: str, doc: str) -> Field:
 
 
 def chosen(counters: CountersParams, kind: str, of: str) -> Register:
-    """Make the register KIND_count, which shows what :func:`choice` has chosen."""
+    """Return the register KIND_count, which shows the counter that :func:`choice` selects."""
     field = ro(
         f"{kind}_count",
         counters.bits,

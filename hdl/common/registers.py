@@ -1,4 +1,4 @@
-"""Declares registers once: addresses, layouts and documentation come from the one description."""
+"""Declares registers once: addresses, layouts and documentation come from one description."""
 
 import re
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ class Names(NamedTuple):
     """Names of a field's values, as software sees them."""
 
     name: str  #: name of the set of values
-    members: tuple[tuple[str, int], ...]  #: each name, and the value that has it
+    members: tuple[tuple[str, int], ...]  #: pairs of a name and its value
 
 
 def names_of(enum: type[Enum]) -> Names:
@@ -35,13 +35,13 @@ def names_of(enum: type[Enum]) -> Names:
 
 @dataclass(frozen=True)
 class Field:
-    """Describes bits that mean one thing. A field's name is unique in the whole map."""
+    """Describes a field of a register. Its name is unique in the whole map."""
 
     name: str
-    bits: int  #: width, 1..32; 1..64 where the register is read-only
-    access: str  #: rw: software sets it; ro: hardware sets it; pulse: what is written, one cycle
+    bits: int  #: width, 1..32; 1..64 in a read-only register
+    access: str  #: rw: software sets it; ro: hardware sets it; pulse: high for a cycle when written
     doc: str
-    init: int = 0  #: value after reset, of a field that the host sets
+    init: int = 0  #: value after reset of a field that software sets
     enum: Names | None = None  #: names of the field's values
 
     def __post_init__(self) -> None:
@@ -60,23 +60,23 @@ class Field:
 
 
 def ro(name: str, bits: int, doc: str, **kwargs) -> Field:
-    """Make a field that the hardware reports and the host reads."""
+    """Return a field that the hardware reports and the host reads."""
     return Field(name, bits, "ro", doc, **kwargs)
 
 
 def rw(name: str, bits: int, doc: str, **kwargs) -> Field:
-    """Make a field that the host writes and reads."""
+    """Return a field that the host writes and reads."""
     return Field(name, bits, "rw", doc, **kwargs)
 
 
 def pulse(name: str, doc: str) -> Field:
-    """Make a field of one bit that acts when the host writes a one: a command."""
+    """Return a field of one bit that acts when the host writes a one: a command."""
     return Field(name, 1, "pulse", doc)
 
 
 @dataclass(frozen=True)
 class Register:
-    """Describes fields that share a word, the first from bit 0; read-only ones may share two."""
+    """Describes fields that share a word, the first from bit 0; read-only ones may have two."""
 
     name: str
     doc: str
@@ -113,9 +113,7 @@ class Register:
 
 
 def wide(name: str, doc: str, bits: int = 2 * WORD_BITS) -> tuple[Register, ...]:
-    """Make the two registers, NAME_low and NAME_high, of a number of 33 to 64 bits that software
-    sets.
-    """
+    """Return registers NAME_low and NAME_high for a number of 33 to 64 bits that software sets."""
     return tuple(
         Register(
             f"{name}_{part}",
@@ -143,7 +141,7 @@ class RegisterMap:
     name: str
     registers: tuple[Register, ...]
     address_bits: int = 12  #: width of a byte address on the bus
-    #: values of fields that the hardware reports and that never change; no part of what is equal
+    #: values of fields that the hardware reports and that never change; not compared for equality
     constants: Mapping[str, int] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
@@ -166,7 +164,7 @@ class RegisterMap:
 
     @property
     def suffix(self) -> str:
-        """Return the end of the module's name: the map's, of which a design has one."""
+        """Return the end of the module's name: the map's name, unique in a design."""
         return self.name
 
     @property
@@ -191,7 +189,7 @@ class RegisterMap:
         raise KeyError(f"{self.name} has no register {name}")
 
     def reset(self, one: Field) -> int | None:
-        """Return what a field reads behind a reset; None if that depends on what happens."""
+        """Return a field's value after a reset; None if that depends on the hardware."""
         return self.constants.get(one.name) if one.access == "ro" else one.init
 
     def layout(self, *accesses: str) -> data.StructLayout:
@@ -211,7 +209,7 @@ class RegisterMap:
         return self.layout("ro")
 
     def describe(self) -> dict[str, Any]:
-        """Return everything that software must know of the map, fit for JSON."""
+        """Return everything that software needs to know of the map, in types that JSON can hold."""
         return {
             "name": self.name,
             "bytes": self.words * WORD_BYTES,

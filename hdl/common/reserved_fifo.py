@@ -1,4 +1,4 @@
-"""Queues what leaves a pipeline that cannot stall: places are reserved ahead of the beats."""
+"""Queues beats from a pipeline that cannot stall; a place is reserved for each beat in advance."""
 
 from dataclasses import dataclass
 
@@ -18,18 +18,18 @@ class ReservedFifoParams:
     """Sets the size of a queue in LUTs, and which optional ports it has."""
 
     width: int  #: bits of a beat, at least 1
-    depth: int  #: beats that it holds, reserved places included, a power of two, 2..64
-    cancels: bool = False  #: build a port ``cancel``
-    passes: bool = False  #: a beat that finds none waiting is at ``o`` in the cycle of its push
+    depth: int  #: places, reserved or taken by beats: a power of two, 2..64
+    cancels: bool = False  #: there is a port ``cancel``
+    passes: bool = False  #: while it is empty, a beat is at ``o`` in the cycle of its push
 
     def __post_init__(self) -> None:
         if not is_power_of_two(self.depth) or not 2 <= self.depth <= 64:
             raise ValueError(f"depth must be a power of two from 2 to 64 beats: {self.depth}")
-        _ = self.fifo  # judges
+        _ = self.fifo  # raises ValueError for sizes that do not fit
 
     @property
     def suffix(self) -> str:
-        """Return the end of the module's name: width, depth, and the ports that are optional."""
+        """Return the end of the module's name: width, depth, and options."""
         return f"{self.width}x{self.depth}" + "_cancels" * self.cancels + "_passes" * self.passes
 
     @property
@@ -39,15 +39,15 @@ class ReservedFifoParams:
 
 
 class ReservedFifo(Component):
-    """Beats leave ``o`` in the order in which they came to ``payload``, each with ``push``.
+    """Queues ``payload`` in cycles with ``push``; beats leave ``o`` in the same order.
 
-    ``reserve``, while ``room`` is high, keeps a place for a beat, which comes a cycle later or
-    any number of cycles: so a beat that has started finds room at the end of its pipeline. A
-    place is free again in the cycle after its beat has left, or after ``cancel``, which says that
-    a beat will not come.
+    ``reserve``, allowed while ``room`` is high, reserves a place for a beat that comes at least one
+    cycle later. So a beat that has entered the pipeline finds room at its end. A place is free
+    again in the cycle after its beat has left, or after ``cancel``, which says that a beat will not
+    come.
 
-    Throughput: a beat a cycle, if ``params.depth`` is at least the cycles from ``reserve`` to the
-    beat's leaving, and one more. Latency: :attr:`latency` from ``push`` to the beat at ``o``.
+    Throughput: a beat a cycle, if ``params.depth`` is more than the number of cycles from
+    ``reserve`` until the beat leaves. Latency: :attr:`latency` from ``push`` to the beat at ``o``.
     Full: ``room`` is low; it depends on registers only. With ``params.passes`` the latency is 0.
     """
 
@@ -70,7 +70,7 @@ class ReservedFifo(Component):
         m = Module()
         depth = self.params.depth
         m.submodules.beats = beats = Fifo(self.params.fifo)
-        places = Signal(bits_for(depth))  # reserved, or of beats inside
+        places = Signal(bits_for(depth))  # places that are reserved or hold a beat
         left = self.o.valid & self.o.ready
         if self.params.cancels:
             left = left + self.cancel
@@ -93,7 +93,7 @@ class ReservedFifo(Component):
         return m
 
     def pass_by(self, m: Module, beats: Fifo) -> None:
-        """Let a beat that finds none waiting leave at once, or wait."""
+        """Let a beat bypass the empty queue, or wait in it if ``o`` is stalled."""
         waits = beats.o.valid
         m.d.comb += [
             self.o.valid.eq(waits | self.push),

@@ -1,4 +1,4 @@
-"""Chooses in turn among those who ask: a round-robin arbiter."""
+"""Arbitrates between requesters in round-robin order."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,14 +10,14 @@ from amaranth.utils import ceil_log2
 from hdl.common.arithmetic import index_of
 from hdl.common.component import Component
 
-FEW = 8  #: most who ask of whom each two may have a register that says whose turn is first
+FEW = 8  #: most requesters for an arbiter with a register for each pair
 
 
 @dataclass(frozen=True, kw_only=True)
 class RoundRobinParams:
-    """Sets how many may ask."""
+    """Sets the number of requesters."""
 
-    count: int  #: number of those who ask, at least 2
+    count: int  #: number of requesters, at least 2
 
     def __post_init__(self) -> None:
         if self.count < 2:
@@ -25,20 +25,21 @@ class RoundRobinParams:
 
     @property
     def suffix(self) -> str:
-        """Return the end of the module's name, which tells how many ask."""
+        """Return the end of the module's name: the number of requesters."""
         return str(self.count)
 
 
 def lowest(bits: Value) -> Value:
-    """Return the lowest bit that is set, alone."""
+    """Return only the lowest bit that is set."""
     return Cat(bits[k] & ~bits[:k].any() for k in range(len(bits)))
 
 
 def next_above(asking: Value, last: Value) -> Value:
-    """Return the bit of ``asking`` next above the only one of ``last``, around the end.
+    """Return the next bit of ``asking`` above the one-hot ``last``, cyclically.
 
-    A carry chain twice as long finds it: what is taken away above ``last`` borrows up to there.
-    For who keeps ``last`` himself, and for many: :class:`RoundRobin` gets deep.
+    A subtraction on twice the bits finds it: the borrow runs from above ``last`` to the next set
+    bit. It is for callers that keep ``last`` themselves, and for many requesters, for which
+    :class:`RoundRobin` has too many logic levels.
     """
     twice = Cat(asking, asking)
     found = twice & ~(twice - last.rotate_left(1))[: len(twice)]
@@ -46,21 +47,21 @@ def next_above(asking: Value, last: Value) -> Value:
 
 
 def first_of(ahead: Value, asking: Value) -> Value:
-    """Return the lowest bit of ``ahead``, those of ``asking`` whose turn is first, or of all."""
+    """Return the lowest bit of ``ahead``, which has priority, or of ``asking``."""
     return Mux(ahead.any(), lowest(ahead), lowest(asking))
 
 
 def choose_in_turn(m: Module, asking: Value, take: Value) -> Signal:
-    """Return the bit of ``asking`` whose turn it is, as :class:`RoundRobin` does.
+    """Return the one-hot grant among ``asking``, with the same result as :class:`RoundRobin`.
 
-    A register for each pair says which of the two comes first, which takes fewer levels than a
-    look around the end. For a few (:data:`FEW`): eight have 28 pairs.
+    A register for each pair says which of the two has priority, which takes fewer logic levels than
+    a cyclic search. It is for at most :data:`FEW` requesters: eight have 28 pairs.
     """
     count = len(asking)
     grant = Signal(count)
-    first: list[list[Value]] = [[] for _ in range(count)]  # those who go before each
+    first: list[list[Value]] = [[] for _ in range(count)]  # requesters with priority over each one
     for lower, upper in combinations(range(count), 2):
-        upper_first = Signal(name=f"{upper}_before_{lower}")  # the last one was between them
+        upper_first = Signal(name=f"{upper}_before_{lower}")  # the last grant was in [lower, upper)
         with m.If(take & asking.any()):
             m.d.sync += upper_first.eq(grant[lower:upper].any())
         first[lower].append(asking[upper] & upper_first)
@@ -70,16 +71,16 @@ def choose_in_turn(m: Module, asking: Value, take: Value) -> Signal:
 
 
 def pick_in_turn(m: Module, asking: Value, may: Value) -> Value:
-    """Return what :func:`choose_in_turn` does in cycles with ``may``, and none in others."""
+    """Return the grant of :func:`choose_in_turn` in cycles with ``may``, and 0 in others."""
     return choose_in_turn(m, asking, may) & may.replicate(len(asking))
 
 
 class RoundRobin(Component):
-    """``grant`` is one of the bits of ``asking``: the next one above the last that was taken.
+    """Grants one of ``asking``: the next bit above the last one that was taken, cyclically.
 
-    Behind the highest comes the lowest again; none asking, none is granted. ``index`` is the
-    number of the bit. A choice is made anew every cycle and is final in those with ``take``.
-    Latency: none.
+    ``grant`` is one-hot, or 0 if no bit of ``asking`` is set; ``index`` is the number of its bit.
+    The choice is made anew in every cycle, and counts as taken in cycles with ``take``. Latency:
+    none.
     """
 
     latency = 0
@@ -98,7 +99,7 @@ class RoundRobin(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         count = self.params.count
-        above = Signal(count)  # those whose turn comes before it is the lowest's
+        above = Signal(count)  # requesters above the last grant, which have priority
         ahead = Signal(count)
         m.d.comb += [
             ahead.eq(self.asking & above),

@@ -1,4 +1,4 @@
-"""Merges several streams into one, in turn: a round-robin stream arbiter."""
+"""Merges several streams into one: a round-robin stream arbiter."""
 
 from dataclasses import dataclass
 from functools import reduce
@@ -18,12 +18,12 @@ from hdl.common.streams import StreamRegister, StreamRegisterParams
 
 @dataclass(frozen=True, kw_only=True)
 class StreamArbiterParams:
-    """Sets inputs and beats of an arbiter, and whether it keeps packets whole."""
+    """Sets the inputs and beats of an arbiter, and whether it keeps packets whole."""
 
     width: int  #: width of a beat, at least 1
     count: int  #: number of inputs, 1..64
-    last_bit: int | None = None  #: bit of a beat: it ends a packet; None: every beat does
-    holds: bool = False  #: a port ``hold`` keeps each input from beginning a packet
+    last_bit: int | None = None  #: bit of a beat that ends a packet; None: every beat is a packet
+    holds: bool = False  #: there is a port ``hold``, which keeps inputs from beginning a packet
 
     def __post_init__(self) -> None:
         if self.width < 1:
@@ -50,18 +50,19 @@ class StreamArbiterParams:
 
 
 class StreamArbiter(Component):
-    """Every beat of each ``i[k]`` leaves ``o``, with ``index`` k, in the order of its input.
+    """Merges the beats of all ``i[k]`` into ``o``, with ``index`` k; each input stays in order.
 
-    Inputs take turns by packet: the beats of one are never between those of another's packet, and
-    a packet that waits is next after at most one of every other input. A packet whose next beat
-    is late holds up all others. The choice is made a cycle ahead: without others that wait it
-    stays where it is, so an input that comes when all are idle is taken a cycle later.
+    Inputs are granted in round-robin order, packet by packet: the beats of a packet stay together,
+    and a packet waits for at most one of every other input. A packet whose next beat is late blocks
+    all others. The grant is decided a cycle ahead, and stays where it is while no other input
+    waits, so a beat of another input is taken a cycle later when all were idle.
 
-    With ``params.holds``, an input whose bit of ``hold`` is high begins no packet and holds up no
-    other; the packet inside goes on to its end.
+    With ``params.holds``, an input whose bit of ``hold`` is high begins no packet, and does not
+    block the others; a packet that has begun goes on to its end.
 
-    Throughput: one beat a cycle. Latency: ``latency`` from a beat taken. Stalls: holds; ``o`` and
-    ``i[k].ready`` are registers or gates behind them, and depend on no input of this cycle.
+    Throughput: one beat a cycle. Latency: ``latency`` from a beat taken. Stalls: holds. ``o`` and
+    ``i[k].ready`` are registers, or gates after registers, and do not depend on inputs of the same
+    cycle.
     """
 
     latency = StreamRegister.latency
@@ -95,13 +96,13 @@ class StreamArbiter(Component):
             ]
             return m
         chosen = Signal(params.count, init=1 << params.count - 1)
-        others = Signal(params.count)  # whose beats wait, so that they are there when chosen
-        moves_on = Signal()  # to another one, if one waits
-        inside = Signal()  # its packet has begun
+        others = Signal(params.count)  # inputs with a waiting beat, other than the chosen one
+        moves_on = Signal()  # another input is chosen, if one waits
+        inside = Signal()  # a packet has begun and not ended
         comes = Signal()
         ends = Signal()
         valid = Cat(i.valid for i in self.i)
-        free, turn = valid, chosen  # those that may begin; the chosen one, if it may go on
+        free, turn = valid, chosen  # inputs that may begin; the chosen one, if it may go on
         if params.holds:
             free, turn = valid & ~self.hold, Signal(params.count)
             m.d.comb += turn.eq(Mux(inside, chosen, chosen & ~self.hold))
@@ -127,7 +128,7 @@ class StreamArbiter(Component):
         return m
 
     def what_waits_stays(self, m: Module) -> Value:
-        """State that no input that was not taken goes away."""
+        """Return whether each input that was not taken is still valid."""
         waited = Signal(self.params.count)
         m.d.sync += waited.eq(Cat(i.valid & ~i.ready for i in self.i))
         return ~(waited & ~Cat(i.valid for i in self.i)).any()

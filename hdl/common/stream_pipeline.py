@@ -1,4 +1,4 @@
-"""Carries a stream over a long way: registers between two places, with no stall signal back."""
+"""Carries a stream over a long distance through registers, with credits instead of stalls."""
 
 from dataclasses import dataclass
 
@@ -15,49 +15,45 @@ from hdl.common.wire_pipeline import WirePipelineParams
 
 @dataclass(frozen=True, kw_only=True)
 class StreamPipelineParams(WirePipelineParams):
-    """Sets the width of a beat, and the length of the way in registers."""
+    """Sets the width of a beat, and the number of registers on the way."""
 
     @property
     def capacity(self) -> int:
-        """Return the beats that it holds while ``o`` stands still: at least those of a way out and
-        back.
-        """
+        """Return the beats that it holds while ``o`` is stalled: at least those of a round trip."""
         return 1 << ceil_log2(2 * self.stages + 2)
 
     @property
     def latency(self) -> int:
-        """Return the cycles from a beat taken at ``i`` to its being valid at ``o``, when empty."""
+        """Return the cycles from a beat at ``i`` to the same beat at ``o``, if it is empty."""
         return self.stages + 1
 
     @property
     def wires(self) -> int:
-        """Return the number of registered wires between the two places: beats and the reset there,
-        room back.
-        """
+        """Return the number of wires between the two ends: beats and reset, and credits."""
         return self.width + 3
 
 
 class StreamPipeline(Component):
-    """Leads from ``i`` to a queue at ``o`` over ``stages`` registers, and as many back: for SLRs.
+    """Carries a stream from ``i`` to a queue at ``o`` over ``stages`` registers: for SLR crossings.
 
-    The queue has room for every beat under way, so the registers never stop; ``i`` counts the
-    room, and a beat that leaves the queue gives its own back. Registers of the way are called
-    ``payload_1`` (beside ``i``) up to ``payload_N`` (beside ``o``), ``sent_1`` .. ``sent_N``, and
-    ``left_1`` (beside ``o``) .. ``left_N`` (beside ``i``). They have no reset: that of ``i`` takes
-    the way of the beats, ``reset_1`` .. ``reset_N``, to the queue, and what stands behind ``o`` is
-    to be reset as late. A reset lasts at least :attr:`reset_cycles`, after which nothing is left on
-    the way that it found there.
+    The queue has room for every beat under way, so the registers never stall. ``i`` counts the free
+    places (credits), and a beat that leaves the queue returns its credit over as many registers.
+    The registers are called ``payload_1`` (beside ``i``) up to ``payload_N`` (beside ``o``),
+    ``sent_1`` .. ``sent_N``, and ``left_1`` (beside ``o``) .. ``left_N`` (beside ``i``). They have
+    no reset: the reset of ``i`` travels with the beats, through ``reset_1`` .. ``reset_N``, to the
+    queue, and logic after ``o`` must be reset with the same delay. A reset must last at least
+    :attr:`reset_cycles`; then no beat from before it is left.
 
-    ``empty`` is high while ``i`` knows that every beat it took has left ``o``: at the latest
-    ``stages + 1`` cycles after the last one did. Throughput: one beat a cycle. Latency:
-    ``params.latency``. Full: ``i.ready``, a register, goes low after ``params.capacity`` beats.
+    ``empty`` is high when every beat that ``i`` took has left ``o``, at the latest ``stages + 1``
+    cycles after the last one did. Throughput: one beat a cycle. Latency: ``params.latency``. Full:
+    ``i.ready``, a register, goes low after ``params.capacity`` beats.
     """
 
     keeps_boundary = True
     out = ("payload", "sent", "reset")  #: registers from ``i`` to ``o``
     back = ("left",)  #: registers from ``o`` to ``i``
     there = ("queue",)  #: instances beside ``o``
-    reset_side = "i"  #: where its reset comes in
+    reset_side = "i"  #: side from which the reset comes
 
     def __init__(self, params: StreamPipelineParams) -> None:
         self.latency = params.latency
@@ -112,5 +108,5 @@ class StreamPipeline(Component):
         return m
 
     def registers(self, name: str) -> list[str]:
-        """Return the names of the registers of ``name``, in the order in which they are passed."""
+        """Return the names of the registers of ``name``, in the order of the signal's way."""
         return [f"{name}_{k}" for k in range(1, self.params.stages + 1)]

@@ -1,4 +1,4 @@
-"""Copies a stream, registers it, or cuts its ``ready`` alone: small parts of stream plumbing."""
+"""Copies a stream, registers it, or registers only its ``ready``."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +30,7 @@ class ForkParams:
 
 
 class Fork(Component):
-    """Every beat of ``i`` goes to each ``o[k]``, which take it in the same cycle or apart.
+    """Copies every beat of ``i`` to each ``o[k]``, which may take it in different cycles.
 
     Throughput: one beat a cycle while all are ready. Latency: none, ``o[k].valid`` follows
     ``i.valid``. Stalls: the next beat is offered when the slowest copy has been taken;
@@ -50,7 +50,7 @@ class Fork(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        taken = Signal(self.params.count)  # copies of the waiting beat that are gone already
+        taken = Signal(self.params.count)  # copies of the waiting beat that were taken already
         done = taken | Cat(o.ready for o in self.o)
         m.d.comb += self.i.ready.eq(done.all())
         for k, o in enumerate(self.o):
@@ -77,7 +77,7 @@ class StreamRegisterParams:
 
 
 class StreamRegister(Component):
-    """Registers a stream in both directions: ``o.valid``, ``o.payload``, ``i.ready`` are registers.
+    """Registers a stream in both directions: ``o.valid``, ``o.payload`` and ``i.ready``.
 
     Throughput: one beat a cycle. Latency: ``latency``. Stalls: it holds two beats, one of them
     the beat that is under way when ``o.ready`` goes low and ``i.ready`` follows a cycle later.
@@ -99,8 +99,8 @@ class StreamRegister(Component):
         m = Module()
         front = Signal(self.params.width, reset_less=True)
         spare = Signal(self.params.width, reset_less=True)
-        valid = Signal()  # of front
-        ready = Signal(init=1)  # nothing is in spare; a register without a gate drives many
+        valid = Signal()  # ``front`` holds a beat
+        ready = Signal(init=1)  # ``spare`` is empty; a register, since it drives many loads
         m.d.comb += [
             self.i.ready.eq(ready),
             self.o.valid.eq(valid),
@@ -120,10 +120,11 @@ class StreamRegister(Component):
 
 
 class StreamSkid(Component):
-    """Cuts ``ready`` alone: ``i.ready`` is a register, ``o`` follows ``i`` in the same cycle.
+    """Registers ``ready`` only (a skid buffer): ``o`` follows ``i`` in the same cycle.
 
-    Throughput: one beat a cycle. Latency: none. Stalls: it holds one beat, which was under way
-    when ``o.ready`` went low. For where a cycle more is too many and ``ready`` comes too late.
+    Throughput: one beat a cycle. Latency: none. Stalls: it holds one beat, which was under way when
+    ``o.ready`` went low. It is for paths on which ``ready`` comes too late, and one more cycle of
+    latency is too many.
     """
 
     latency = 0
@@ -141,7 +142,7 @@ class StreamSkid(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         spare = Signal(self.params.width, reset_less=True)
-        holds = Signal()  # a beat, in spare
+        holds = Signal()  # ``spare`` holds a beat
         m.d.comb += [
             self.i.ready.eq(~holds),
             self.o.valid.eq(holds | self.i.valid),
@@ -169,9 +170,7 @@ def register_params(source: Any) -> StreamRegisterParams:
 
 
 def connect_by(m: Module, name: str, part: Any, source: Any, target: Any) -> None:
-    """Connect ``source`` to ``i`` of a part of plain words, called ``name``, and ``o`` to
-    ``target``.
-    """
+    """Connect ``source`` to ``i``, and ``target`` to ``o``, of a part of words called ``name``."""
     m.submodules[name] = part
     m.d.comb += [
         part.i.payload.eq(Value.cast(source.payload)),

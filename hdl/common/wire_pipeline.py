@@ -1,4 +1,4 @@
-"""Carries plain wires over a long way: registers between two places, for wires that cross dies."""
+"""Carries wires over a long distance through registers, for wires that cross dies."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ from hdl.common.placed_delay import placed_delay
 
 @dataclass(frozen=True, kw_only=True)
 class WirePipelineParams:
-    """Sets the number of wires, or of bits of a beat, and the length of the way."""
+    """Sets the number of wires, and the number of registers on the way."""
 
     width: int  #: number of wires, or width of a beat, at least 1
-    stages: int = 2  #: registers in each direction, 1..15; the first here, the last there
+    stages: int = 2  #: registers on the way, 1..15; the last is at the far end
 
     def __post_init__(self) -> None:
         if self.width < 1:
@@ -29,10 +29,10 @@ class WirePipelineParams:
 
 
 class WirePipeline(Component):
-    """``o`` is what ``i`` was ``stages`` cycles ago, over as many plain registers.
+    """Delays ``i`` to ``o`` by ``stages`` cycles, through as many plain registers.
 
-    They are called ``wires_1`` (beside ``i``), ``wires_2`` and so on, the last one after the port
-    ``o``, and have no reset, so ``i`` may be one itself.
+    The registers are called ``wires_1`` (beside ``i``), ``wires_2`` and so on; the last one has the
+    name of the port ``o``. They have no reset, so ``i`` may itself be a reset.
     """
 
     keeps_boundary = True
@@ -50,5 +50,5 @@ class WirePipeline(Component):
         return m
 
     def registers(self, name: str) -> list[str]:
-        """Return the names of the registers of ``name``, in the order in which they are passed."""
+        """Return the names of the registers of ``name``, in the order of the signal's way."""
         return [*(f"{name}_{k}" for k in range(1, self.params.stages)), "o"]

@@ -39,8 +39,8 @@ class Completer(Component):
     and dropped if it is posted. The answer to an error carries the request's header, for the
     block's log (PG213, "Completions with Error Status (UR and CA)").
 
-    A request is finished before the next one begins, so the throughput is that of ``axil``. Stalls:
-    ``cq`` waits, for ``cc`` and at most two ``tick`` for each register.
+    A request is finished before the next one begins. Throughput: that of ``axil``. Stalls: ``cq``
+    waits, for ``cc`` and at most two ``tick`` for each register.
     """
 
     def __init__(self, params: CompleterParams) -> None:

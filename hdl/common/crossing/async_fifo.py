@@ -1,4 +1,4 @@
-"""Takes a stream from one clock to another: an asynchronous FIFO, with pointers in Gray code."""
+"""Transfers a stream from one clock to another: an asynchronous FIFO with Gray-code pointers."""
 
 from dataclasses import dataclass
 
@@ -34,18 +34,20 @@ class AsyncFifoParams:
 
 
 class AsyncFifo(Component):
-    """Beats taken at ``i`` in clock domain ``write`` leave ``o`` in domain ``read``, in order.
+    """Passes beats from ``i`` in clock domain ``write`` to ``o`` in domain ``read``, in order.
 
     Throughput: a beat a cycle of the slower clock, with at least 16 words. Latency: a cycle of
-    ``write`` and three to four of ``read``. Full: ``i.ready`` goes low; it and ``o`` are registers
-    or one gate behind them.
+    ``write`` and three to four of ``read``. Full: ``i.ready`` goes low. ``i.ready`` and ``o`` are
+    registers, or one gate after registers.
 
-    A reset of either domain, however short, long or close behind another, empties both sides. The
-    one that was reset stands still from the next cycle on, ``i.ready`` or ``o.valid`` low. The
-    other goes on until it hears of it: a reader with beats from before, a writer with beats that
-    are lost. Both start again, from empty, when each knows that the other has cleared its pointer
+    A reset of either domain empties both sides, however short or long it is, and however soon after
+    another one. The side that was reset stops from the next cycle on, with ``i.ready`` or
+    ``o.valid`` low. The other side goes on until the request reaches it: a reader still gets beats
+    from before the reset, and the beats that a writer still sends are lost. Both start again,
+    empty, when each knows that the other has cleared its pointer
     (:mod:`hdl.common.crossing.reset_handshake`). ``write_runs`` and ``read_runs`` are low from a
-    side's stop to its start: what moved before it is lost, or from before.
+    side's stop to its start; beats that moved before the stop are lost, or are from before the
+    reset.
     """
 
     domains = ("write", "read")
@@ -91,7 +93,7 @@ class AsyncFifo(Component):
 
         write = words.write_port(domain="write")
         written = Signal(bits, reset_less=True)
-        # What the reader's pointer is in a queue full of words: the code's top two bits differ.
+        # If the FIFO is full, the pointers' Gray codes differ in exactly the top two bits.
         full = read_pointer.seen ^ (3 << (bits - 2))
         m.d.comb += [
             self.i.ready.eq(write_runs & (write_pointer.gray != full)),
@@ -122,7 +124,7 @@ class AsyncFifo(Component):
         return m
 
     def add_resets(self, m: Module) -> tuple[Signal, ...]:
-        """Make both sides start together; return runs and clear of ``write``, then of ``read``.
+        """Add the handshake of resets; return runs and clear of ``write``, then those of ``read``.
 
         The rule is :mod:`hdl.common.crossing.reset_handshake`. No reset reaches its registers.
         """

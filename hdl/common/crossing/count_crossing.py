@@ -1,4 +1,4 @@
-"""Takes events of one clock over to another, which counts them."""
+"""Transfers events from one clock to another, in which they are counted."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from hdl.common.component import Component
 from hdl.common.crossing.async_fifo import AsyncFifo, AsyncFifoParams
 from hdl.common.crossing.crossing import inside
 
-WAITING_BITS = 8  #: events of a kind that may wait for their way over
+WAITING_BITS = 8  #: width of the number of events of a kind that wait to cross
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,10 +29,11 @@ class CountCrossingParams:
 
 
 class CountCrossing(Component):
-    """``o`` is what to add, in a cycle of ``read``, for the ``events`` in cycles of ``write``.
+    """Gives in ``o``, in cycles of ``read``, the numbers of ``events`` in cycles of ``write``.
 
-    ``events`` has a bit for each kind, ``o`` as many numbers. None is lost while the slower clock
-    has at least a thirtieth of the other's frequency; a reset loses those under way.
+    ``events`` has a bit for each kind, and ``o`` a number for each kind, to be added in that cycle.
+    No event is lost while the slower clock has at least a thirtieth of the faster one's frequency;
+    a reset loses the events under way.
     """
 
     domains = ("write", "read")
@@ -53,7 +54,7 @@ class CountCrossing(Component):
         m.submodules.way = way = AsyncFifo(self.way)
         waiting = [Signal(WAITING_BITS, name=f"waiting_{k}") for k in range(self.params.kinds)]
         leave = Signal()
-        some = Signal()  # a cycle behind: what leaves may be nothing
+        some = Signal()  # registered, so the numbers that are sent may all be 0
         m.d.write += some.eq(Cat(waiting).any())
         m.d.comb += [
             way.i.payload.eq(Cat(waiting)),

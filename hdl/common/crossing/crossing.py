@@ -1,4 +1,4 @@
-"""Describes clock crossings, as a design tells them to its constraints."""
+"""Describes clock crossings, from which a design's constraints are written."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, kw_only=True)
 class Crossing:
-    """Names an instance in which signals go from one clock to another."""
+    """Names an instance with a clock crossing, and the constraint for it."""
 
-    path: str  #: path of the instance, below the component that says so: names joined by /
-    constraint: str  #: macro of constraints/u280/crossings.xdc.j2 that holds for it
-    source: str  #: clock domain that signals come from; "any" where nothing is timed
+    path: str  #: path of the instance within the component: names joined by /
+    constraint: str  #: macro of constraints/u280/crossings.xdc.j2 that constrains it
+    source: str  #: clock domain that signals come from; "any" if nothing is timed
     target: str  #: clock domain that they go to
 
 
@@ -19,7 +19,7 @@ def inside(
 ) -> tuple[Crossing, ...]:
     """Return ``crossings`` of a submodule called ``name``, as its parent sees them.
 
-    ``domains`` is what each domain of the submodule is called in the parent, if not the same.
+    ``domains`` maps the submodule's names of domains to the parent's, if they differ.
     """
     return tuple(
         replace(

@@ -1,4 +1,4 @@
-"""Takes a counter's value from one clock to another, in Gray code."""
+"""Transfers a counter's value from one clock to another, in Gray code."""
 
 from dataclasses import dataclass
 
@@ -27,11 +27,12 @@ class GrayCrossingParams:
 
 
 class GrayCrossing(Component):
-    """Shows ``value`` of clock domain ``write`` in domain ``read``, as the Gray code ``seen``.
+    """Transfers ``value`` from clock domain ``write`` to ``read``, as the Gray code ``seen``.
 
-    ``value`` changes by one, up or down, or while nobody looks. ``gray`` is its code a cycle of
-    ``write`` later, ``seen`` that code two cycles of ``read`` later: any that has been, in order.
-    Registers: ``gray``, ``first``, ``seen``; no reset reaches them.
+    ``value`` must change by one, up or down, at a time; it may jump only while ``seen`` is not
+    used. ``gray`` is its code a cycle of ``write`` later, and ``seen`` is that code two cycles of
+    ``read`` later: some values may be skipped, but they stay in order. Registers: ``gray``,
+    ``first``, ``seen``; no reset reaches them.
     """
 
     domains = ("write", "read")
@@ -48,7 +49,7 @@ class GrayCrossing(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         bits = self.params.bits
-        # Named by the constraint, so not to be merged with a like register, as that of the value.
+        # The constraint names this register, so it must not be merged with an equal one.
         code = Signal(bits, reset_less=True, attrs={"DONT_TOUCH": "TRUE"})
         first = Signal(bits, reset_less=True, attrs=ASYNC)
         seen = Signal(bits, reset_less=True, attrs=ASYNC)

@@ -1,19 +1,19 @@
-"""Makes the two sides of a clock crossing stop, clear and start together: the rule, as functions.
+"""Defines how the two sides of a clock crossing stop, clear and start together, as functions.
 
-It is a four-phase handshake of request and acknowledge in which either side may ask.
+It is a four-phase handshake of request and acknowledge, which either side may start.
 """
 
 from typing import Any, NamedTuple
 
-Bit = Any  # one that has &, | and ~: Amaranth's values, or NumPy's bools where a model explores it
+Bit = Any  # a type with &, | and ~: Amaranth's values, or NumPy's bools in a model
 
 
 class Flags(NamedTuple):
-    """Holds a side's three registers that the other side reads; they may arrive a cycle apart."""
+    """Holds a side's three registers that the other reads; they may arrive a cycle apart."""
 
-    request: Bit  #: the other is to stop and clear
+    request: Bit  #: the other side must stop and clear
     stopped: Bit  #: this side does not run
-    cleared: Bit  #: both have stopped, and this side's pointer is zero from the next cycle on
+    cleared: Bit  #: both sides have stopped, and this side's pointer is zero from the next cycle on
 
 
 class Side(NamedTuple):
@@ -28,13 +28,13 @@ START = Side(wants=0, flags=Flags(request=1, stopped=1, cleared=0))
 
 
 def advance(side: Side, remote: Flags, reset: Bit) -> Side:
-    """Return the side a cycle later; ``remote`` is what it knows of the other side's flags.
+    """Return the side a cycle later; ``remote`` are the other side's flags as this side sees them.
 
-    A side that was ``reset`` raises its request as soon as neither ``cleared`` is high any more,
-    its own or the remote one: a flag that still is belongs to an earlier request and would end this
-    one before the other side knows of it. The request stays until the reset is over and both have
-    cleared. A side with a request, its own or a remote one, stops, and clears while it knows that
-    the other has stopped too.
+    A side that was ``reset`` raises its request as soon as both ``cleared`` flags, its own and the
+    remote one, are low: a flag that is still high belongs to an earlier request, and would end this
+    one before the other side has seen it. The request stays high until the reset is over and both
+    sides have cleared. A side stops while there is a request, its own or a remote one, and clears
+    while it sees that the other side has stopped, too.
     """
     request, stopped, cleared = side.flags
     wants = side.wants | reset

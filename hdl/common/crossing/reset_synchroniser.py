@@ -1,4 +1,4 @@
-"""Makes a reset that a clock can use of one that comes at any time."""
+"""Synchronises an asynchronous reset to a clock."""
 
 from dataclasses import dataclass
 
@@ -27,16 +27,16 @@ class ResetSynchroniserParams:
 
 
 class ResetSynchroniser(Component):
-    """``reset`` goes high at the first edge after ``i`` and low ``params.stages + 1`` after it.
+    """Raises ``reset`` at the first edge after ``i``, lowers it ``params.stages + 1`` edges after.
 
-    ``i``, from registers or one gate behind them, needs no clock to be caught: however short it
-    is, and if the clock stands still, all the edges with ``reset`` come later. Registers:
-    ``stages``, which ``i`` sets without a clock, and behind them ``reset``, a plain one.
+    ``i`` comes from registers, or from one gate after registers. It sets the registers ``stages``
+    asynchronously, so even a short pulse is not lost; if the clock stands still, the edges with
+    ``reset`` come when it runs. The register ``reset`` follows them, without an asynchronous input.
     """
 
     constraint = "reset_synchroniser"
     keeps_boundary = True
-    untimed = ("i",)  #: ports at which it makes no difference how late a signal comes
+    untimed = ("i",)  #: ports whose signals need no timing
 
     def __init__(self, params: ResetSynchroniserParams) -> None:
         self.crossings = (

@@ -1,4 +1,4 @@
-"""Takes levels over from another clock: a synchroniser of two registers."""
+"""Synchronises levels from another clock, with two registers each."""
 
 from dataclasses import dataclass
 
@@ -8,15 +8,15 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import Crossing
 
-#: keeps the registers of a synchroniser side by side, and free of logic
+#: attribute that keeps the registers of a synchroniser adjacent, without logic between them
 ASYNC = {"ASYNC_REG": "TRUE"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class SynchroniserParams:
-    """Sets the number of levels that a :class:`Synchroniser` takes over."""
+    """Sets the number of levels that a :class:`Synchroniser` transfers."""
 
-    width: int = 1  #: number of levels, each of which crosses on its own
+    width: int = 1  #: number of levels, which cross independently of each other
 
     def __post_init__(self) -> None:
         if self.width < 1:
@@ -29,11 +29,11 @@ class SynchroniserParams:
 
 
 class Synchroniser(Component):
-    """``o`` is ``i`` two cycles later; ``i`` may change at any time.
+    """Transfers ``i``, which may change at any time, to ``o``, two cycles later.
 
-    ``i`` comes straight from registers. Bits that change together may arrive a cycle apart, so
-    several bits are several levels or a Gray code. A level that lasts less than a cycle and a half
-    may be missed. Registers: ``first``, then ``o``; no reset reaches them.
+    ``i`` comes directly from registers. Bits that change together may arrive a cycle apart, so
+    several bits must be independent levels or a Gray code. A level that lasts less than a cycle and
+    a half may be missed. Registers: ``first``, then ``o``; no reset reaches them.
     """
 
     latency = 2
