@@ -44,17 +44,17 @@ class Worker(Component):
     ``busy`` is the field of that name in the register ``state``, as a wire for an interrupt.
 
     Throughput: a word per engine and cycle, as long as memory delivers. A mini-batch then takes
-    ``(B / K) C s + T`` cycles, with ``T`` from its last word in to the next mini-batch's first;
-    :attr:`latencies` has its parts. A micro-batch of fewer than 5 words takes 5 cycles, with the
-    L2 term 6.
+    ``(B / K) C s + T`` cycles, where ``T`` is the time from its last word to the first word of the
+    next mini-batch; :attr:`latencies` has the parts of ``T``. A micro-batch takes at least 5
+    cycles, or 6 with the L2 term.
 
-    An error answer of the memory, one with more or fewer beats than asked for, a memory that does
-    not answer within ``memory_timeout``, an illegal setting, a read plan that does not fit the run
-    or, unless ``retries`` or ``peer_retries`` is 0, a switch that does not answer or other workers
-    that do not come stop the worker with a cause in ``state``. ``soft_reset`` recovers it: settings
-    stay, weights are to be loaded anew, as the two copies of those that were being updated may
-    differ, and a job has to be started anew. A frame that was offered on ``m_axis`` stays until it
-    is taken. Saturations are counted by kind.
+    Errors stop the worker, with a cause in ``state``: an error answer of the memory, an answer with
+    more or fewer beats than requested, a memory that does not answer within ``memory_timeout``, an
+    illegal setting, and a read plan that does not fit the run. So do, unless ``retries`` or
+    ``peer_retries`` is 0, a switch that does not answer and other workers that are missing.
+    ``soft_reset`` recovers the worker. Settings stay; weights must be loaded again, because the two
+    copies of weights that were being updated may differ, and a job must be started again. A frame
+    that was offered on ``m_axis`` stays until it is taken. Saturations are counted by kind.
     """
 
     register_map = staticmethod(worker_registers)
@@ -105,7 +105,8 @@ class Worker(Component):
     def add_core_domain(self, m: Module, parts: WorkerParts) -> None:
         """Make the clock domain of the core, which a soft reset resets as well.
 
-        A register drives its reset, as it has thousands of loads, for as long as all dies need.
+        A register drives its reset, which has thousands of loads, and holds it as long as all dies
+        need.
         """
         assert EngineChain(self.params).reset_cycles <= RESET_CYCLES
         m.domains.core = ClockDomain(local=True)

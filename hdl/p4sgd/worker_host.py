@@ -1,4 +1,4 @@
-"""Connects a worker's host, which sets a run, starts it, and reads what became of it."""
+"""Connects a worker's registers: settings, commands, state and counters."""
 
 from amaranth.hdl import Cat, Module
 
@@ -10,7 +10,7 @@ from hdl.p4sgd.worker_parts import WorkerParts
 
 
 def connect_settings(m: Module, parts: WorkerParts) -> None:
-    """Give what the host has set to the core and to the control, which judges it."""
+    """Connect the host's settings to the core, and to the control, which checks them."""
     core, control, settings = parts.core, parts.control, parts.settings
     m.d.comb += [
         core.settings[name].eq(low_bits(settings[name], len(core.settings[name])))
@@ -30,13 +30,13 @@ def connect_settings(m: Module, parts: WorkerParts) -> None:
 
 
 def connect_engine_counters(m: Module, parts: WorkerParts) -> None:
-    """Count what happens in each engine."""
+    """Connect the events of each engine to its counters."""
     for e in range(parts.params.engines):
         m.d.comb += parts.counters.engine_events[e].eq(parts.core.engine_events[e])
 
 
 def allow_model_access(m: Module, parts: WorkerParts) -> None:
-    """Let the host load and read weights while no run is under way."""
+    """Allow the host to load and read weights while no run is under way."""
     m.d.comb += [
         parts.model_port.allow.eq(parts.control.idle),
         parts.control.model_busy.eq(parts.model_port.busy),
@@ -44,7 +44,7 @@ def allow_model_access(m: Module, parts: WorkerParts) -> None:
 
 
 def connect_counters(m: Module, parts: WorkerParts) -> None:
-    """Count what happens outside the engines."""
+    """Connect the events outside the engines to their counters."""
     core, transport, counters = parts.core, parts.transport, parts.counters
     failed = Cat((reader.failed for reader in parts.readers), parts.labels.failed)
     m.d.comb += [
@@ -58,7 +58,7 @@ def connect_counters(m: Module, parts: WorkerParts) -> None:
 
 
 def connect_status(m: Module, parts: WorkerParts) -> None:
-    """Show the host the state, the counters and what never changes."""
+    """Connect the state, the counters and the constants to registers."""
     status, control, transport = parts.status, parts.control, parts.transport
     m.d.comb += [status[name].eq(value) for name, value in constants(parts.params).items()]
     m.d.comb += [status[name].eq(parts.counters.counts[name]) for name in COUNTERS]

@@ -1,4 +1,4 @@
-"""Computes how many cycles the parts of a worker take from one to the next."""
+"""Computes the latencies of a worker's parts around the training loop."""
 
 from hdl.p4sgd.core.engine_chain import EngineChain
 from hdl.p4sgd.core.partial_sum import PartialSum
@@ -8,11 +8,11 @@ from hdl.p4sgd.loss.loss_unit import LossUnit
 from hdl.p4sgd.transport.transport import Transport
 from hdl.p4sgd.worker_params import WorkerParams
 
-OVER_DIES = "deltas to engines of other dies, and their partials back"  #: key, if dies are several
+OVER_DIES = "deltas to engines of other dies, and their partials back"  #: a key
 
 
 def worker_latencies(params: WorkerParams) -> dict[str, int]:
-    """Return the number of cycles of each part of the way round a worker, by what the part does."""
+    """Return the number of cycles of each part of the training loop, by its description."""
     partial_sum = PartialSum(params).latency
     latencies = Engine(params.engine).latencies | {
         "partials to deltas, linear and hinge": partial_sum + LossUnit.latency,

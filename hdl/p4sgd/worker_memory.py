@@ -1,4 +1,4 @@
-"""Connects a worker's readers: what they are to read, and what the memory answers."""
+"""Connects a worker's readers: their plans, and the state of their memory ports."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def connect_labels(m: Module, parts: WorkerParts, m_axi: Any) -> None:
 
 
 def plan_labels(m: Module, parts: WorkerParts) -> None:
-    """Tell the reader of labels where they are and how many it reads."""
+    """Set the plan of the reader of labels: their address and number."""
     control, settings, labels = parts.control, parts.settings, parts.labels
     m.d.comb += [
         labels.plan.valid.eq(control.begin),
@@ -46,14 +46,14 @@ def plan_labels(m: Module, parts: WorkerParts) -> None:
 
 
 def halt_readers(m: Module, parts: WorkerParts) -> None:
-    """Stop all readers a cycle after the control says so, by a register before their offers."""
+    """Stop all readers a cycle after the control says so, through a register."""
     halt = Signal()
     m.d.sync += halt.eq(parts.control.halt)
     m.d.comb += [reader.halt.eq(halt) for reader in (*parts.readers, parts.labels)]
 
 
 def watch_readers(m: Module, parts: WorkerParts) -> None:
-    """Tell the control what may stop a run: errors, and plans that end before it or after it."""
+    """Report to the control read errors, and plans that end before the run or after it."""
     core, control, labels = parts.core, parts.control, parts.labels
     words_busy = Cat(reader.busy for reader in parts.readers)
     m.d.comb += [
@@ -67,7 +67,7 @@ def watch_readers(m: Module, parts: WorkerParts) -> None:
 
 
 def watch_memory(m: Module, parts: WorkerParts) -> None:
-    """Tell the control of ports whose memory answers what it was not asked, or not at all."""
+    """Report to the control ports whose memory sends unrequested beats, or does not answer."""
     control, status, timer = parts.control, parts.status, parts.timer
     buses = [bus for reader in parts.readers for bus in reader.bus] + [parts.labels.bus]
     for reader in (*parts.readers, parts.labels):

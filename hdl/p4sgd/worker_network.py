@@ -12,7 +12,7 @@ from hdl.p4sgd.worker_parts import WorkerParts
 
 
 def connect_exchange(m: Module, parts: WorkerParts) -> None:
-    """Connect what stands between the engines' weights, the host and the network."""
+    """Connect the exchange between the engines' weights, the host and the network."""
     core, control, exchange, port = parts.core, parts.control, parts.exchange, parts.model_port
     for e in range(parts.params.engines):
         connect(m, port.load[e], exchange.host_load[e])
@@ -33,7 +33,7 @@ def connect_exchange(m: Module, parts: WorkerParts) -> None:
 
 
 def connect_network(m: Module, parts: WorkerParts, m_axis: Any, s_axis: Any) -> None:
-    """Connect the way to the switch, and the gate of vanilla order in it."""
+    """Connect the transport to the switch, and the gate of vanilla order."""
     core, exchange, transport, gate = parts.core, parts.exchange, parts.transport, parts.gate
     control, settings = parts.control, parts.settings
     connect(m, core.partial, exchange.partial)
@@ -63,7 +63,7 @@ def connect_network(m: Module, parts: WorkerParts, m_axis: Any, s_axis: Any) -> 
 
 
 def connect_mac(m: Module, parts: WorkerParts, axis: Any) -> None:
-    """Offer frames to the MAC: an offered frame stays, also when the transport is reset."""
+    """Connect frames to the MAC: an offered frame stays, even if the transport is reset."""
     frame, offer = parts.transport.m_axis, parts.offer
     m.d.comb += [
         offer.i.payload.eq(frame.tdata[: len(offer.i.payload)]),

@@ -23,7 +23,7 @@ class Loss(enum.Enum, shape=2):
     HINGE = 2
 
 
-# Widths of what the host writes, the same for all sizes.
+# Widths of fields that the host writes, the same for all sizes.
 ADDRESS_BITS = 40  #: width of a byte address on a memory port
 PRECISION_BITS = 4  #: width of the number of a feature's planes
 CHUNK_COUNT_BITS = 17  #: width of the number of an engine's chunks
@@ -46,7 +46,7 @@ class WorkerParams:
     address_bits: int = 28  #: width of a memory port's byte address, 16..40; an HBM channel has 28
     prefetch_beats: int = 256  #: most beats in flight or buffered at a port, a power of two, >= 32
     slots: int = 256  #: most AllReduces under way, 2..4096
-    slrs: int = 1  #: number of dies that the engines are dealt to, 1..3 and <= engines
+    slrs: int = 1  #: number of dies over which the engines are distributed, 1..3 and <= engines
     slr_stages: int = 2  #: number of registers in each direction between neighbouring dies, 1..4
 
     def __post_init__(self) -> None:
@@ -92,7 +92,7 @@ class WorkerParams:
 
     @property
     def suffix(self) -> str:
-        """Return the end of the module's name: the engines' number and sizes, and unusual sizes."""
+        """Return the end of the module's name: number and sizes of engines, and unusual sizes."""
         usual = WorkerParams()
         parts = [f"{self.engines}x{self.engine.suffix}"]
         if self.address_bits != usual.address_bits:
@@ -109,7 +109,7 @@ class WorkerParams:
 
     @property
     def settings(self) -> data.StructLayout:
-        """Describe the engines' settings as the host writes them, so wide that none is cut off."""
+        """Describe the engines' settings as the host writes them, wide enough for any size."""
         widths = {"bits": PRECISION_BITS, "chunks": CHUNK_COUNT_BITS}
         return data.StructLayout(dict(self.engine.settings.members) | widths)
 
@@ -125,7 +125,7 @@ class WorkerParams:
 
     @property
     def groups(self) -> tuple[range, ...]:
-        """Return the numbers of the engines of each die: dealt evenly, the larger groups first."""
+        """Return the engines' numbers in each die: evenly distributed, larger groups first."""
         each, more = divmod(self.engines, self.slrs)
         ends = [each * (k + 1) + min(more, k + 1) for k in range(self.slrs)]
         return tuple(range(a, b) for a, b in zip([0, *ends], ends, strict=False))

@@ -1,4 +1,4 @@
-"""Makes the components of a worker."""
+"""Creates the components of a worker."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -30,9 +30,9 @@ class WorkerParts:
     """
 
     params: WorkerParams  #: sizes of the worker
-    registers: RegisterBlock  #: what the host sets and reads
+    registers: RegisterBlock  #: registers that the host writes and reads
     control: Control  #: the worker's state
-    counters: Counters  #: what happened, counted
+    counters: Counters  #: counters of events
     labels: LabelReader  #: reads the labels of the samples
     model_port: ModelPort  #: gives the host access to the weights
     core: TrainingCore  #: engines, their sum and the loss
@@ -55,7 +55,7 @@ class WorkerParts:
 
 
 def add_parts(m: Module, params: WorkerParams, registers: RegisterMap) -> WorkerParts:
-    """Make the components of a worker, as submodules of ``m``."""
+    """Create the components of a worker, as submodules of ``m``."""
     m.submodules.registers = register_block = RegisterBlock(registers)
     m.submodules.control = control = Control(params)
     m.submodules.counters = counters = Counters(params)

@@ -1,4 +1,4 @@
-"""Chains the engines of a worker over several dies, a group in each."""
+"""Distributes the engines of a worker over several dies, as a chain with a group in each die."""
 
 from itertools import pairwise
 from typing import Any
@@ -18,20 +18,20 @@ from hdl.p4sgd.worker_params import WorkerParams
 
 
 class EngineChain(Component):
-    """Connects engines in groups: ``group_0`` here, ``group_1`` behind ``crossing_0``, and so on.
+    """Connects groups of engines: ``group_0``, then ``group_1`` behind ``crossing_0``, and so on.
 
-    Each engine keeps its own words, events and flags; ``deltas`` go to all of them and
-    ``partials`` is their sum. ``load`` and ``peek`` go to one engine at a time. ``load`` is ready
-    when the engine has taken it, wherever it is; ``peeked`` comes in the order of ``peek``.
-    ``waiting`` tells of an engine that lacks a word while none is on its way. ``finished`` falls in
-    the cycle after ``begin``; words that come before that wait, as do those left over at the end,
-    until a reset: the engines of the first die show that there are some. The reset passes the dies
-    as streams do, and lasts at least :attr:`reset_cycles`.
+    Each engine keeps its own words, events and flags; ``deltas`` go to all of them and ``partials``
+    is their sum. ``load`` and ``peek`` go to one engine at a time. ``load`` is ready when its
+    engine has taken the weights, in whichever die it is; ``peeked`` comes in the order of ``peek``.
+    A bit of ``waiting`` says that an engine lacks a word and none is on its way. ``finished`` falls
+    in the cycle after ``begin``. Words that come before ``begin`` wait, and so do words left over
+    at the end of a run, until a reset; the engines of the first die report that there are some. The
+    reset travels from die to die like the streams, and must last at least :attr:`reset_cycles`.
 
-    Throughput: an engine's, but a ``load`` beyond the first die takes its way there and back.
-    Latency: :attr:`latency` cycles more than an engine's from ``deltas`` to ``partials``, out to
-    the engine that is farthest and back with a level of adders in each die; events and
-    ``finished`` come ``slr_stages`` later for each die between.
+    Throughput: that of an engine, but a ``load`` beyond the first die takes a round trip. Latency:
+    :attr:`latency` cycles more than an engine's from ``deltas`` to ``partials``, out to the engine
+    that is farthest and back with a level of adders in each die; events and ``finished`` come
+    ``slr_stages`` later for each die between.
     """
 
     def __init__(self, params: WorkerParams) -> None:
@@ -104,7 +104,7 @@ class EngineChain(Component):
         return name
 
     def share_load(self, m: Module, first) -> None:
-        """Send the one load that waits, once; it is ready a cycle after its engine has taken it."""
+        """Send the load that waits, once; it is ready a cycle after its engine has taken it."""
         sent = Signal()
         loaded = Signal()
         load = stream.Signature(group_load(self.params)).create(path=("sent_load",))
@@ -125,7 +125,7 @@ class EngineChain(Component):
             m.d.sync += sent.eq(1)
 
     def share_peek(self, m: Module, first) -> None:
-        """Send the one peek that waits, and each answer to where it was asked for."""
+        """Send the peek that waits, and route each answer to its engine's port."""
         peeked = stream.Signature(group_peeked(self.params)).create(path=("answered_peek",))
         register_stream(m, "peeked", first.peeked, peeked)
         peek = stream.Signature(group_peek(self.params)).create(path=("sent_peek",))

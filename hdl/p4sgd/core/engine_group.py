@@ -1,4 +1,4 @@
-"""Connects the engines of one die, and leads through it to those of the next."""
+"""Connects the engines of one die, and passes on the signals of the next die's engines."""
 
 from typing import Any
 
@@ -14,18 +14,19 @@ from hdl.p4sgd.engine.engine import Engine
 
 
 class EngineGroup(Component):
-    """Connects the engines of one die: the worker's rest is at ``near``, engines beyond at ``far``.
+    """Connects a die's engines to the rest of the worker at ``near``, and to more dies at ``far``.
 
     Words and loads go to their engine, deltas to all of them (:class:`Fork`). The sums of the own
     engines and that of ``far`` are added exactly (:func:`add_sum_tree`); ``far`` enters the last
-    level of adders, as it is the later one. Peeks are answered in their order, whichever engine is
-    the faster one, so that no answer stands in the way of the one that is waited for.
+    level of adders, because it comes later. Peeks are answered in order, whatever the engines'
+    latencies, so that no answer blocks the one that is due.
 
-    Throughput: an engine's. Latency: :attr:`deltas_latency` of ``deltas``, to engines and ``far``;
-    :func:`sum_levels` of ``partials``; else none. The last group has no ``far``.
+    Throughput: that of an engine. Latency: :attr:`deltas_latency` from ``deltas`` to engines and
+    ``far``; :func:`sum_levels` for ``partials``; none for other signals. The last group has no
+    ``far``.
     """
 
-    deltas_latency = StreamRegister.latency  #: else one path of ready leads from all engines back
+    deltas_latency = StreamRegister.latency  #: the register cuts a path of ready from all engines
 
     def __init__(self, params: GroupParams) -> None:
         ports = {"near": In(GroupSignature(params.worker, params.engines))}
@@ -37,7 +38,7 @@ class EngineGroup(Component):
         m = Module()
         near, params = self.near, self.params
         engines = [self.add_engine(m, e) for e in params.own]
-        far = [self.far] if params.beyond else []  # the next die, if there is one
+        far = [self.far] if params.beyond else []  # port to the next die, if there is one
         for target in far:
             self.pass_on(m, target)
         self.share_deltas(m, [part.deltas for part in [*engines, *far]])
@@ -76,7 +77,7 @@ class EngineGroup(Component):
         return engine
 
     def pass_on(self, m: Module, far: Any) -> None:
-        """Give the next die the settings of a run, its start, and the words of its engines."""
+        """Pass the settings and the start of a run, and words, to the engines of the next die."""
         m.d.comb += [
             getattr(far, name).eq(getattr(self.near, name))
             for name in ("settings", "begin", "exchanging", "refill")

@@ -1,4 +1,4 @@
-"""Describes what passes between the engines of one die and the next, and a group's sizes."""
+"""Describes the signals between the engines of one die and the next, and a group's sizes."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ from hdl.p4sgd.worker_params import WorkerParams
 
 @dataclass(frozen=True, kw_only=True)
 class GroupParams:
-    """Says which of a worker's groups of engines it is."""
+    """Selects one of a worker's groups of engines."""
 
     worker: WorkerParams  #: sizes of the worker, which has more than one die
-    index: int  #: number of the die; 0 is the one with readers, loss and network
+    index: int  #: number of the die; readers, loss and network are in die 0
 
     def __post_init__(self) -> None:
         if not 0 <= self.index < self.worker.slrs:
@@ -34,7 +34,7 @@ class GroupParams:
 
     @property
     def beyond(self) -> range:
-        """Return the numbers of the engines of the dies behind this one."""
+        """Return the numbers of the engines of the dies after this one."""
         return range(self.own.stop, self.worker.engines)
 
     @property
@@ -59,17 +59,17 @@ def group_peeked(params: WorkerParams) -> data.StructLayout:
 
 
 class GroupSignature(Signature):
-    """Describes all that ``engines`` exchange with the rest of a worker; ``Out`` is towards them.
+    """Describes the signals between ``engines`` and the rest of a worker; ``Out`` is to engines.
 
     ``words_k``, ``events[k]``, ``updated[k]`` and ``waiting[k]`` belong to the k-th of them;
     ``load``, ``peek`` and ``peeked`` name one by its number in the worker. ``deltas`` go to all,
-    ``partials`` is the sum of all. ``settings``, ``exchanging`` and ``refill`` are an engine's
-    and keep their place beside ``begin``, which starts all engines.
+    ``partials`` is the sum of all. ``settings``, ``exchanging`` and ``refill`` are those of an
+    engine, and have the same delay as ``begin``, which starts all engines.
 
-    ``loaded`` is high in the cycle in which an engine has taken what ``load`` brought: nothing
-    else may be sent there before. ``peeked`` answers in the order of ``peek``. ``waiting`` says
-    that an engine lacks a word and none is on its way. ``finished`` falls in the cycle after
-    ``begin``, as an engine's does.
+    ``loaded`` is high in the cycle in which an engine has taken the weights of ``load``; no other
+    ``load`` may be sent before. ``peeked`` answers in the order of ``peek``. ``waiting`` says that
+    an engine lacks a word and none is on its way. ``finished`` falls in the cycle after ``begin``,
+    as an engine's does.
     """
 
     def __init__(self, params: WorkerParams, engines: range) -> None:

@@ -13,14 +13,14 @@ PEEKS = 32  #: most peeks that a group has taken and not answered, those for oth
 
 @dataclass(frozen=True, kw_only=True)
 class Branch:
-    """Leads on from a group: to one of its engines, or to all engines of the dies beyond it."""
+    """Describes a branch of a group: one of its engines, or all engines of the dies beyond it."""
 
     part: Any  #: the engine, or the port to the next die
     first: int  #: number of the engine, or of the first one of the next die
-    beyond: bool  #: whether it leads to the next die
+    beyond: bool  #: whether the branch is the next die
 
     def leads_to(self, engine: Value) -> Value:
-        """Return what is high if this branch leads to the engine with that number."""
+        """Return whether this branch leads to the engine with that number."""
         return engine >= self.first if self.beyond else engine == self.first
 
 
@@ -47,7 +47,7 @@ def route_loads(m: Module, near: Any, branches: list[Branch], model: ModelParams
 def route_peeks(m: Module, near: Any, branches: list[Branch], model: ModelParams) -> None:
     """Send a peek to the engine that it names, and answer peeks in the order in which they came.
 
-    A queue keeps the numbers of the engines that are to answer.
+    A queue holds the numbers of the engines that have to answer.
     """
     peek, peeked = near.peek, near.peeked
     m.submodules.order = order = Fifo(

@@ -12,7 +12,7 @@ class NetworkJoin(Component):
     """Sends ``sums`` to ``partial`` and takes ``activations`` from ``full`` (P4SGD, section 4.1.3).
 
     With ``join``, for a single worker, ``activations`` are ``sums`` and the network is idle.
-    ``join`` holds still during a run. Latency: none. Throughput: one micro-batch a cycle.
+    ``join`` must be stable during a run. Latency: none. Throughput: one micro-batch a cycle.
     """
 
     def __init__(self, params: EngineParams) -> None:

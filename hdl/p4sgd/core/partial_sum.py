@@ -18,8 +18,8 @@ class PartialSum(Component):
     Engines offer exact sums in units of the last plane, which weighs ``2^-bits`` (``2^-(bits-1)``
     for signed features); over several dies their groups have added these up to one term. They are
     added exactly and rounded once, ``floor(x + 1/2)``, so the result does not depend on the number
-    of engines. ``settings`` stand still from a cycle before the first. ``saturations`` counts the
-    samples that saturated, in the cycle after a result is accepted.
+    of engines. ``settings`` must be stable from a cycle before the first sum. ``saturations``
+    counts the samples that saturated, in the cycle after a result is accepted.
 
     Throughput: one micro-batch a cycle. Latency: :attr:`latency` cycles: a level of three-input
     adders per factor of three in terms, rounding, clamping. A waiting result holds the pipeline.
@@ -74,7 +74,7 @@ class PartialSum(Component):
         return m
 
     def add_engines(self, m: Module, terms: list, advance, sample: int):
-        """Return the sum of ``terms``, with a register behind each level of three-input adders."""
+        """Return the sum of ``terms``, with a register after each level of three-input adders."""
         for level in range(self.levels):
             groups = [terms[i : i + 3] for i in range(0, len(terms), 3)]
             terms = [

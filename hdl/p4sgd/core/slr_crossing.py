@@ -29,12 +29,13 @@ WEIGHT_PARTS = 4  #: number of parts in which eight weights cross, one after the
 class SlrCrossing(Component):
     """Makes ``far`` follow ``near``, with ``slr_stages`` registers in each direction.
 
-    Streams cross by :class:`StreamPipeline`, all else by :class:`WirePipeline`, and so does the
-    reset of ``near``: ``far_reset`` is that of the next die. Eight weights, to an engine and back,
-    cross in :data:`WEIGHT_PARTS` parts, as wires between dies are few. Flags of engines hold at
-    ``near`` although they arrive late there: ``finished`` is low from the cycle after ``begin``
-    until the far side has reported the end of that run, and an engine is ``waiting`` if it was so
-    after it had taken the last word that was sent to it.
+    Streams cross through a :class:`StreamPipeline`, and all other signals through a
+    :class:`WirePipeline`; so does the reset of ``near``, which becomes ``far_reset``, the reset of
+    the next die. Eight weights, to an engine and back, cross in :data:`WEIGHT_PARTS` parts, because
+    wires between dies are few. The engines' flags are right at ``near`` although they arrive late:
+    ``finished`` is low from the cycle after ``begin`` until the far side has reported the end of
+    that run, and ``waiting`` is high only if the engine reported it after it had taken the last
+    word that was sent to it.
 
     Throughput: a beat a cycle of each stream, eight weights in ``WEIGHT_PARTS + 1`` cycles.
     Latency: :attr:`latency` cycles of a stream, ``WEIGHT_PARTS + 1`` more of weights, one less of
@@ -53,7 +54,7 @@ class SlrCrossing(Component):
             parts = parts_of(stream.payload)
             unused += parts.width - parts.part_bits
         wires = sum(len(Value.cast(v)) for *_, v in signature.flatten(self.near)) - unused
-        resets = len(params.beyond) + len(STREAMS) + 1  # one of each stream, and that of the die
+        resets = len(params.beyond) + len(STREAMS) + 1  # one for each stream, and one for the die
         self.wires = wires + resets
 
     def elaborate(self, platform) -> Module:
@@ -85,7 +86,7 @@ class SlrCrossing(Component):
         return m
 
     def cross(self, m: Module, name: str, source: Any, target: Any, domain: str = "sync") -> Signal:
-        """Connect a stream from die to die; return what is high while all of it has arrived.
+        """Connect a stream from die to die; return whether all beats have arrived.
 
         ``domain`` is the clock domain of ``source``.
         """
@@ -138,9 +139,10 @@ class SlrCrossing(Component):
         m.d.comb += [pipeline.i.eq(source), target.eq(pipeline.o)]
 
     def report_end(self, m: Module) -> None:
-        """Report ``finished`` at the near side, unless it is that of the run before."""
+        """Report ``finished`` at the near side, unless it belongs to the previous run."""
         begun = Signal()
-        # ``begin`` takes ``finished`` down at the far side, which shows here after ``stages`` more.
+        # ``begin`` reaches the far side and lowers ``finished``, which needs ``stages`` to come
+        # back.
         acknowledged = delay(m, self.near.begin, 2 * self.stages, "acknowledged", reset_less=False)
         with m.If(self.near.begin):
             m.d.sync += begun.eq(1)
@@ -152,5 +154,5 @@ class SlrCrossing(Component):
 
 
 def parts_of(payload: Any) -> GearboxParams:
-    """Return the sizes of the gearbox that cuts eight weights, with all beside them, into parts."""
+    """Return the sizes of the gearbox that cuts eight weights and their address into parts."""
     return GearboxParams(width=payload.shape().size, parts=WEIGHT_PARTS)

@@ -11,7 +11,7 @@ from hdl.p4sgd.worker_params import WorkerParams
 
 
 class Term(NamedTuple):
-    """Describes a stream of sums that is to be added to others."""
+    """Describes a stream of sums, one of the terms to be added."""
 
     sums: Any  #: the stream, a beat of which has the sum of each sample of a micro-batch
     engines: int  #: number of engines whose partial activations it adds up
@@ -28,7 +28,7 @@ def sum_levels(params: GroupParams) -> tuple[int, int]:
 
 
 def add_sum_tree(m: Module, params: WorkerParams, own: list[Term], far: list[Term]) -> Any:
-    """Add up all terms in levels, those of ``far`` in the last one; return the stream of sums."""
+    """Add up all terms in levels, with ``far`` in the last one; return the stream of sums."""
     level = 0
     while len(own) + len(far) > MOST_TERMS:
         own = add_level(m, params, level, own)

@@ -19,18 +19,19 @@ from hdl.p4sgd.worker_params import LOSS_SETTINGS, WorkerParams
 class TrainingCore(Component):
     """Implements Algorithm 1 of P4SGD between the readers and the network (section 4.1, figure 5).
 
-    Every engine takes its own ``words``; their sums meet in the adder of partial activations,
-    go out by ``partial`` and come back by ``full`` (or meet directly with ``join``), become deltas
-    with ``labels``, and go to every engine at once. ``begin`` starts a run as ``settings``,
-    ``loss`` and ``join`` say; ``finished`` is high when every engine has ended it. ``updated``,
-    ``exchanging`` and ``refill`` are the engines'.
+    Every engine takes its own ``words``. The adder of partial activations adds the engines' sums;
+    the result leaves on ``partial`` and comes back, added over all workers, on ``full`` (with
+    ``join`` it is used directly). The loss turns it and the ``labels`` into deltas, which go to
+    every engine at once. ``begin`` starts a run with ``settings``, ``loss`` and ``join``;
+    ``finished`` is high when every engine has ended it. ``updated``, ``exchanging`` and ``refill``
+    are those of the engines.
 
-    ``words_waiting`` and ``labels_waiting`` tell where the core lacks input; ``events`` and
+    ``words_waiting`` and ``labels_waiting`` say which input the core lacks; ``events`` and
     ``engine_events`` feed the counters.
 
-    With several dies the engines stand in an :class:`EngineChain`, all else in the first die, and
-    the results are the same to the bit. ``load`` and ``peek`` then go to one engine at a time.
-    Latency: :attr:`deltas_latency` from the loss to the engines of a single die.
+    With several dies the engines are in an :class:`EngineChain`, all other parts are in the first
+    die, and the results are bit-exactly the same. ``load`` and ``peek`` then go to one engine at a
+    time. Latency: :attr:`deltas_latency` from the loss to the engines of a single die.
     """
 
     deltas_latency = StreamRegister.latency
@@ -67,7 +68,7 @@ class TrainingCore(Component):
         m.submodules.partial_sum = partial_sum = PartialSum(params)
         m.submodules.network_join = join = NetworkJoin(params.engine)
         m.submodules.loss_unit = loss = LossUnit(params)
-        # Without this register one path of ready reaches from the network to all engines' queues.
+        # This register cuts a path of ready from the network to all engines' queues.
         cut_ready(m, "skid", partial_sum.activations, join.sums)
         connect(m, join.partial, flipped(self.partial))
         connect(m, flipped(self.full), join.full)
@@ -92,7 +93,7 @@ class TrainingCore(Component):
         return m
 
     def add_engines(self, m: Module, loss: LossUnit, partial_sum: PartialSum) -> None:
-        """Add all engines side by side, where there is a single die."""
+        """Add all engines in parallel, for a single die."""
         params = self.params
         width = params.engine.deltas.size
         m.submodules.fork = fork = Fork(ForkParams(width=width, count=params.engines))

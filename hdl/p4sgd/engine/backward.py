@@ -1,4 +1,4 @@
-"""Implements the backward stage of an engine: words times deltas, and the way of an update."""
+"""Implements the backward stage of an engine: words times deltas, and the control of updates."""
 
 from typing import Any
 
@@ -15,35 +15,35 @@ from hdl.p4sgd.engine.word_counter import WordCounter, word_position
 
 
 def backward_orders(params: EngineParams) -> dict[str, Any]:
-    """Describe what the stage tells the data path, in the order in which a chunk passes it."""
+    """Describe the stage's control of the data path, in the order in which a chunk passes it."""
     return {
-        "position": word_position(params),  # where the word that enters stands
+        "position": word_position(params),  # position of the word that enters
         "next_word": 1,  # a word enters
         "planes": params.word,  # the word, a cycle later
         "planes_valid": 1,
         "planes_first": 1,
         "read_chunk": params.model.chunk_bits,  # chunk of the updated model to read
-        # the next four come a cycle before they reach the lanes
+        # the next four are given a cycle before the lanes need them
         "keep": 1,  # leave all lanes as they are
         "from_zero": 1,  # take zero in place of the weights
         "decaying": 1,  # subtract the L2 term
         "replace": 1,  # put the host's weights in
         "write": 1,
-        "write_both": 1,  # write to the architectural copy of the model too
+        "write_both": 1,  # write to the architectural copy of the model, too
         "write_chunk": params.model.chunk_bits,
     }
 
 
 class BackwardStage(Component):
-    """Reads a micro-batch's words again, once its deltas are there (P4SGD, section 4.1.2).
+    """Reads a micro-batch's words again when its deltas are there (P4SGD, section 4.1.2).
 
     ``deltas`` waits at the input while its micro-batch goes through and is taken with the last
     word. Micro-batches start at least ``params.update_loop`` cycles apart, so that a chunk is
     written before it is read again. The control of the lanes (``update_*``, ``write``, ...) follows
     the data through the gradient and update lanes and never stalls.
 
-    ``load`` puts eight weights of the host into both copies of the model between runs: the chunk
-    takes the way of an update with all other lanes kept. ``written`` shows the chunk of each
+    ``load`` writes eight weights of the host into both copies of the model between runs: the chunk
+    goes through the update lanes, which keep all other weights. ``written`` shows the chunk of each
     write; ``updated`` is high with the last one of a mini-batch. ``finished`` rises with the last
     write of a run and falls with ``start``.
 
@@ -117,9 +117,9 @@ class BackwardStage(Component):
         return m
 
     def space_micro_batches(self, m: Module, ends) -> Signal:
-        """Return what is high where a word may start.
+        """Return whether a word may start.
 
-        Only a micro-batch's first word ever has to wait.
+        Only a micro-batch's first word may have to wait.
         """
         spaced = Signal()
         inside = Signal()

@@ -18,11 +18,11 @@ class Bank(Component):
 
     Forward: ``partial = sum over chunks and lanes of code * weight`` in units of the last plane.
     Each cycle with ``valid`` brings one plane of one chunk, most significant plane first; the
-    planes are summed by Horner's rule and the chunks added up; ``tag`` says where the plane
-    stands, and whether it weighs -1 (the first one of signed features). ``partial`` holds a
-    micro-batch's sum ``params.bank.latency`` cycles after its last plane, until the first chunk
-    of the next one is through. ``weights[l]`` comes ``params.bank.weight_skew(l)`` cycles after its
-    bit of the plane.
+    planes are summed by Horner's rule and the chunks added up; ``tag`` gives the plane's position,
+    and whether its weight is -1 (the first plane of signed features). ``partial`` holds a
+    micro-batch's sum ``params.bank.latency`` cycles after its last plane, until the first chunk of
+    the next micro-batch has been added. ``weights[l]`` comes ``params.bank.weight_skew(l)`` cycles
+    after its bit of the plane.
 
     Backward: a cycle after ``next_plane``, ``scaled`` is ``delta`` times the weight of that plane
     with ``max_bits`` fraction bits: unsigned features have 1/2, 1/4, ...; signed ones -1, 1/2,
@@ -53,7 +53,7 @@ class Bank(Component):
         m = Module()
         valid = delay(m, self.valid, self.params.bank.sum_latency, "valid", reset_less=False)
         tag = delay(m, self.tag, self.params.bank.sum_latency, "tag")
-        bits = self.params.bank.plane_sum_bits + self.params.max_bits  # of all planes' sum
+        bits = self.params.bank.plane_sum_bits + self.params.max_bits  # width of all planes' sum
         codes = Signal(signed(bits), reset_less=True)
         with_plane = self.add_plane(m, tag, codes)
         with m.If(valid):
@@ -65,7 +65,7 @@ class Bank(Component):
     def add_plane(self, m: Module, tag, codes: Signal) -> Value:
         """Return the sum of the planes up to this one, by Horner's rule.
 
-        It is twice the sum of the planes before, and the sum of this one.
+        It is twice the sum of the planes before, plus the sum of this one.
         """
         before = Mux(tag.first_plane, 0, codes << 1)
         if self.params.dsp:

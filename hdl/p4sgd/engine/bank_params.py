@@ -25,7 +25,7 @@ class BankParams:
 
     @property
     def cascades(self) -> int:
-        """Return the number of DSP cascades, each as long as it may be; a tree adds their sums."""
+        """Return the number of DSP cascades of maximal length; a tree adds their sums."""
         return -(-self.lanes // (2 * MOST_SLICES))
 
     @property

@@ -6,12 +6,12 @@ ULTRA_BITS = 72  #: width of an UltraRAM
 
 
 class Column(NamedTuple):
-    """Describes UltraRAMs side by side that are read in the same cycle."""
+    """Describes adjacent UltraRAMs that are read in the same cycle."""
 
     skew: int  #: number of cycles by which the column is read after the first one
     low: int  #: lowest bit of the entry
-    high: int  #: bit of the entry behind the column's highest one
-    pieces: tuple[tuple[int, int, int], ...]  #: parts: skew when it is due, low and high bit
+    high: int  #: highest bit of the column in the entry, plus one
+    pieces: tuple[tuple[int, int, int], ...]  #: parts: skew at which each is due, low, high bit
 
     @property
     def bits(self) -> int:
@@ -20,11 +20,11 @@ class Column(NamedTuple):
 
 
 def columns(bits: int, group: int) -> tuple[Column, ...]:
-    """Cut ``bits`` into groups of ``group``, of which number k is wanted k cycles after the first.
+    """Cut ``bits`` into groups of ``group``, of which group k is due k cycles after the first.
 
     Columns end where an UltraRAM ends, so that no more of them are used than without columns; an
-    UltraRAM in which a group ends and the next one begins belongs to the earlier column, and the
-    part of the next group in it comes too early, by as many cycles as ``pieces`` tell.
+    UltraRAM in which a group ends and the next one begins belongs to the earlier column. The part
+    of the next group in it is then read too early, and ``pieces`` has the skew at which it is due.
     """
     found = []
     low = 0

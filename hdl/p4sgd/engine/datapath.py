@@ -18,12 +18,13 @@ from hdl.p4sgd.engine.update_lane import UpdateLane
 
 
 class Datapath(Component):
-    """Computes all that is wide in an engine, and decides nothing (P4SGD, figure 5).
+    """Implements the wide data path of an engine, without its control (P4SGD, figure 5).
 
-    ``forward_*`` and ``backward_*`` are the orders of the two stages, which time them. ``sums``
-    are the exact partial activations of the banks; ``deltas`` are those of the micro-batch in the
-    backward stage, ``host_weights`` and ``host_group`` what its ``replace`` puts into the model.
-    ``saturated`` is high in the cycle after the write of a chunk in which a lane saturated.
+    ``forward_*`` and ``backward_*`` are the control signals of the two stages, with the right
+    timing. ``sums`` are the exact partial activations of the banks; ``deltas`` are those of the
+    micro-batch in the backward stage; ``host_weights`` and ``host_group`` are the weights that
+    ``replace`` writes to the model. ``saturated`` is high in the cycle after the write of a chunk
+    in which a lane saturated.
 
     Never stalls; every output is a register.
     """
@@ -61,7 +62,7 @@ class Datapath(Component):
         return m
 
     def add_banks(self, m: Module, memory: ModelMemory) -> list:
-        """Add a bank per sample; return their scaled deltas, each in the cycle a lane wants it."""
+        """Add a bank per sample; return their scaled deltas, each in the cycle a lane needs it."""
         first, second = (self.backward_position[f"{name}_plane"] for name in ("first", "second"))
         scaled = []
         for k in range(self.params.banks):
@@ -109,9 +110,9 @@ class Datapath(Component):
         return Cat(*saturated)
 
     def tell(self, m: Module, group: int) -> data.View:
-        """Return registers with the control of eight lanes.
+        """Return registers with the control signals of eight lanes.
 
-        A register for all lanes would have loads in the whole engine.
+        A register for all lanes would have its loads all over the engine.
         """
         names = ("keep", "from_zero", "decaying", "replace")
         told = Signal(

@@ -17,7 +17,7 @@ MOST_SLICES = 4  #: most slices of a cascade: each one adds a cycle
 class CascadeParams:
     """Sets the sizes of a cascade of DSP slices."""
 
-    inputs: int  #: number of numbers to add, two a slice, 1..8
+    inputs: int  #: how many numbers are added, two a slice, 1..8
     bits: int  #: width of a number
     total_bits: int  #: width of the sum, which never overflows
     start: int | None = None  #: where an accumulated sum begins; None: sums are not accumulated
@@ -30,13 +30,13 @@ class CascadeParams:
 
     @property
     def suffix(self) -> str:
-        """Return the end of the module's name: inputs, width, and what is accumulated."""
+        """Return the end of the module's name: inputs, width, and accumulation."""
         accumulated = "" if self.start is None else f"_acc{self.total_bits}_{self.start}"
         return f"{self.inputs}x{self.bits}" + accumulated
 
     @property
     def slices(self) -> int:
-        """Return the number of DSP slices, which stand one behind the other."""
+        """Return the number of DSP slices in the cascade."""
         return -(-self.inputs // 2)
 
     @property
@@ -52,7 +52,7 @@ class CascadeParams:
 def cascade(inputs: int, bits: int) -> CascadeParams:
     """Return the sizes of a cascade that only adds.
 
-    The sum has a bit more than the inputs need, for the most negative sum when it is negated.
+    The sum has one bit more than the inputs need, because the most negative sum may be negated.
     """
     return CascadeParams(inputs=inputs, bits=bits, total_bits=bits + ceil_log2(inputs) + 1)
 
@@ -60,12 +60,13 @@ def cascade(inputs: int, bits: int) -> CascadeParams:
 class DspCascade(Component):
     """Computes ``total``, plus or minus the sum of gated ``values`` (P4SGD, section 4.1.3).
 
-    A DSP48E2 adds two gated numbers to what comes down the cascade. ``gates`` and ``negate`` come
-    at once; ``values[k]`` come ``params.skew(k)`` cycles later, when the cascade is there: who
-    reads them from memory reads them so, and needs no registers in between.
+    A DSP48E2 adds two gated numbers to its cascade input. ``gates`` and ``negate`` come in the same
+    cycle; ``values[k]`` come ``params.skew(k)`` cycles later, when the cascade reaches their slice.
+    A memory is read with this skew, so that no registers are needed in between.
 
-    With ``params.start`` the last slice adds up what comes with ``valid``: ``total`` begins at
-    ``start`` with ``first`` and holds still in cycles without ``valid``; ``negate`` must be zero.
+    With ``params.start`` the last slice accumulates sums with ``valid``: ``total`` begins at
+    ``start`` with ``first``, and does not change in cycles without ``valid``; ``negate`` must be
+    zero.
 
     Throughput: one sum a cycle, never stalls. Latency: ``params.latency`` cycles from ``gates``.
     """
@@ -111,7 +112,7 @@ class DspCascade(Component):
         return m
 
     def accumulation(self, m: Module) -> Accumulation | None:
-        """Return what the last slice accumulates, or None."""
+        """Return how the last slice accumulates, or None."""
         if self.params.start is None:
             return None
         valid = delay(m, self.valid, self.params.slices, "valid", reset_less=False)

@@ -28,9 +28,9 @@ class Engine(Component):
     ``data_parallel`` while it is ``exchanging``: after ``updated``, the end of a mini-batch, the
     next one waits for ``refill``. ``waiting`` is high while the forward stage lacks a word.
 
-    Throughput: one word a cycle in each direction; a micro-batch takes ``chunks x bits`` cycles,
-    at least ``params.update_loop``. :attr:`latencies` has the cycles of the way round. Words of a
-    micro-batch must fit the word FIFO: ``chunks x bits <= fifo_words``, or the run stalls for
+    Throughput: one word a cycle in each direction; a micro-batch takes ``chunks x bits`` cycles, at
+    least ``params.update_loop``. :attr:`latencies` has the cycles of each part of the loop. Words
+    of a micro-batch must fit the word FIFO: ``chunks x bits <= fifo_words``, or the run stalls for
     ever.
     """
 
@@ -122,7 +122,7 @@ class Engine(Component):
         ]
 
     def share_partials(self, m: Module, sums, read_back: ReadBack) -> None:
-        """Give the sums to the worker, but those of a probe to the host."""
+        """Send the sums to the worker, or those of a probe to the host."""
         m.d.comb += [
             self.partials.payload.eq(sums.payload),
             self.partials.valid.eq(sums.valid & ~read_back.busy),

@@ -1,4 +1,4 @@
-"""Reports what each cycle of an engine's forward stage was spent on."""
+"""Reports how an engine's forward stage spent each cycle."""
 
 from amaranth.hdl import Module
 from amaranth.lib import data
@@ -7,12 +7,12 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.component import Component
 from hdl.p4sgd.engine.params import EngineParams
 
-#: Tells what a cycle of an engine was spent on; counters add these up.
+#: Describes how an engine spent a cycle; counters add these events up.
 ENGINE_EVENTS = data.StructLayout(
     {
         "word": 1,  # a word was taken
         "memory_stall": 1,  # no word was there
-        "network_stall": 1,  # the backward stage stood still, waiting for a full activation
+        "network_stall": 1,  # the backward stage waited for a full activation
         "dependency_stall": 1,  # the chunk was not updated yet
         "fifo_stall": 1,  # the word FIFO was full
         "model_saturation": 1,  # a chunk update in which a lane saturated
@@ -21,7 +21,7 @@ ENGINE_EVENTS = data.StructLayout(
 
 
 class EngineEvents(Component):
-    """Reports, in each cycle with the forward stage ``active``, the first thing that it lacks.
+    """Reports, in each cycle with the forward stage ``active``, the first resource that it lacks.
 
     The order is: room for partial activations, a credit for the chunk, room in the word FIFO, a
     word; if it lacks nothing, the cycle took a word. The first three count as network stalls while

@@ -1,4 +1,4 @@
-"""Implements the forward stage of an engine: when a word starts, and what the banks give."""
+"""Implements the forward stage of an engine: the start of words, and the banks' results."""
 
 from typing import Any
 
@@ -22,25 +22,25 @@ PARTIALS_LATENCY = 1  #: least cycles that partial activations spend in their qu
 
 
 def forward_orders(params: EngineParams) -> dict[str, Any]:
-    """Describe what the stage tells the data path: the chunk to read, then its planes and tag."""
+    """Describe the stage's control of the data path: the chunk to read, then its planes and tag."""
     return {"chunk": params.model.chunk_bits, "valid": 1, "tag": TAG, "planes": params.word}
 
 
 class ForwardStage(Component):
-    """Takes words, reads their weights, and hands both to the banks (P4SGD, section 4.1.3).
+    """Takes words, reads their weights, and passes both to the banks (P4SGD, section 4.1.3).
 
     A word starts when its chunk is up to date, the word FIFO has room for it and so has the queue
     of partial activations; from there to the queue nothing can stall, so no stall signal crosses
     the data path. The first micro-batch of a mini-batch needs a credit per chunk: ``granted``
-    gives one when the last backward pass has updated a chunk, and a run starts with all, as does
-    a mini-batch after ``refill``.
+    returns one when the last backward pass has updated a chunk; a run starts with all credits, and
+    so does a mini-batch after ``refill``.
 
     Each word also leaves through ``stored`` to the word FIFO in the cycle it starts. ``probe``
     reads weights back while no run is active, or while one is ``exchanging`` models: a word with
     one bit set in each bank makes the banks' sums those weights.
 
-    Throughput: one word a cycle. Latency: ``planes`` and ``tag`` stand beside the weights of the
-    model memory :attr:`ModelMemory.latency` cycles after a word; :attr:`latency` cycles after a
+    Throughput: one word a cycle. Latency: ``planes`` and ``tag`` come with the weights of the model
+    memory, :attr:`ModelMemory.latency` cycles after a word; :attr:`latency` cycles after a
     micro-batch's last word, ``partials`` offers its exact sums.
     """
 
@@ -122,7 +122,7 @@ class ForwardStage(Component):
             m.d.sync += credits.eq(credits + self.granted - spent)
 
     def select_word(self, m: Module, probing):
-        """Return the word's register; for a probe, one bit of each bank is set in it instead."""
+        """Return the register of the word; a probe sets one bit of each bank in it instead."""
         probe = self.probe.payload
         word = Signal(self.params.word, name="word", reset_less=True)
         with m.If(probing):
@@ -136,7 +136,7 @@ class ForwardStage(Component):
         return word
 
     def collect(self, m: Module, ends) -> None:
-        """Queue the banks' sums behind a micro-batch's last word; room was reserved for them."""
+        """Queue the banks' sums after a micro-batch's last word; room was reserved for them."""
         params = self.params
         m.submodules.queue = queue = ReservedFifo(
             ReservedFifoParams(width=params.banks * params.bank.partial_bits, depth=PARTIALS_DEPTH)

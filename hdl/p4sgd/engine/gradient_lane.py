@@ -13,8 +13,8 @@ from hdl.p4sgd.engine.params import EngineParams
 class GradientLane(Component):
     """Computes ``gradient``, the sum of bit times scaled delta over planes and banks (4.1.2).
 
-    ``planes`` has this lane's bit of every bank and ``scaled`` every bank's delta times the
-    weight of the plane, that of bank k ``params.gradient.delta_skew(k)`` cycles later; ``first``
+    ``planes`` has this lane's bit of every bank. ``scaled`` has every bank's delta times the weight
+    of the plane; that of bank k comes ``params.gradient.delta_skew(k)`` cycles later. ``first``
     marks the first plane of a chunk. ``gradient`` holds the rounded gradient, ``floor(sum + 1/2)``,
     ``params.gradient.latency`` cycles after the last plane: the sum is exact with ``max_bits``
     fraction bits, starts at one half, and its fraction is cut off.

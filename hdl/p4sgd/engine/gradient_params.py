@@ -19,7 +19,7 @@ class GradientParams:
 
     @property
     def tree(self) -> TreeParams:
-        """Return the sizes of the tree in LUTs that adds the scaled deltas of banks with a one."""
+        """Return the sizes of the tree in LUTs that adds the scaled deltas whose bit is one."""
         return TreeParams(inputs=self.banks, bits=self.scaled_bits)
 
     @property
@@ -40,7 +40,7 @@ class GradientParams:
     def latency(self) -> int:
         """Return the number of cycles from a plane to the gradient.
 
-        Behind a tree the sum of the planes takes one more; a cascade has it built in.
+        After a tree the sum of the planes takes one more cycle; a cascade includes it.
         """
         return self.cascade.latency if self.dsp else self.tree.latency + 1
 

@@ -17,9 +17,8 @@ class ModelMemory(Component):
     the updated copy, with ``both`` to both copies. At the size of the ``u280`` preset a copy fills
     29 UltraRAMs.
 
-    The weight of lane l leaves ``architectural`` another ``params.bank.weight_skew(l)`` cycles
-    later: columns of UltraRAM are read one after the other, as the cascades of DSP slices want
-    them.
+    The weight of lane l leaves ``architectural`` ``params.bank.weight_skew(l)`` cycles later than
+    that: columns of UltraRAM are read one after the other, as the cascades of DSP slices need them.
 
     Throughput: a read of each copy and a write a cycle. Latency: :attr:`latency` cycles from
     address to data; what a write stores can be read from the next cycle on.
@@ -62,7 +61,7 @@ class ModelMemory(Component):
         )
 
     def add_architectural(self, m: Module) -> None:
-        """Add the architectural copy in columns; registers hold what is read before its time."""
+        """Add the architectural copy in columns; registers delay parts that are read too early."""
         params = self.params
         parts = []
         for column in params.model.columns:

@@ -42,7 +42,7 @@ class ModelParams:
 
     @property
     def address(self) -> data.StructLayout:
-        """Describe where a group of eight weights stands in the model memory."""
+        """Describe the address of a group of eight weights in the model memory."""
         return data.StructLayout({"chunk": self.chunk_bits, "group": self.group_bits})
 
     @property
@@ -52,5 +52,5 @@ class ModelParams:
 
     @property
     def load(self) -> data.StructLayout:
-        """Describe eight weights, and where they are written."""
+        """Describe eight weights, and the address to write them to."""
         return data.StructLayout({**self.address.members, "weights": self.group})

@@ -15,7 +15,7 @@ BURST_BEATS = 16  #: most beats of an AXI3 burst, the kind that HBM ports take
 PORT_BITS = 256  #: width of an HBM port
 LABEL_BITS = 32  #: width of a label in memory
 
-#: Tells how many micro-batches a mini-batch and an epoch have.
+#: Describes how many micro-batches a mini-batch and an epoch have.
 LENGTHS = data.StructLayout({"batch_micro_batches": 16, "epoch_micro_batches": 32})
 
 
@@ -23,8 +23,8 @@ LENGTHS = data.StructLayout({"batch_micro_batches": 16, "epoch_micro_batches": 3
 class EngineParams:
     """Sets the sizes of one engine (P4SGD, section 4.1.2), and describes the bundles at its ports.
 
-    What follows from them for one of its parts is a property of that part's parameters:
-    :attr:`bank`, :attr:`gradient` and :attr:`model`.
+    Sizes that follow for one of its parts are properties of that part's parameters: :attr:`bank`,
+    :attr:`gradient` and :attr:`model`.
     """
 
     banks: int = 8  #: K, number of samples of a micro-batch, 1..8
@@ -59,7 +59,7 @@ class EngineParams:
 
     @property
     def suffix(self) -> str:
-        """Return the end of the module's name: banks, lanes, and what of all else is unusual."""
+        """Return the end of the module's name: banks, lanes, and unusual settings."""
         usual = EngineParams()
         extras = {
             "b": (self.max_bits, usual.max_bits),
@@ -96,7 +96,7 @@ class EngineParams:
 
     @property
     def model(self) -> ModelParams:
-        """Return the sizes of the model memory, which gives weights in the banks' order."""
+        """Return the sizes of the model memory, which is read in the banks' order."""
         return ModelParams(
             lanes=self.lanes,
             weight_bits=self.weight_bits,
@@ -106,7 +106,7 @@ class EngineParams:
 
     @property
     def update_lead(self) -> int:
-        """Return by how many cycles an update wants a weight before its gradient: one with L2."""
+        """Return by how many cycles an update needs a weight before its gradient: one with L2."""
         return int(self.l2)
 
     @property
@@ -149,13 +149,13 @@ class EngineParams:
 
     @property
     def settings(self) -> data.StructLayout:
-        """Describe what the host sets for a run; it holds still while the engine works."""
+        """Describe the settings of a run, which must be stable while the engine works."""
         return data.StructLayout(
             {
                 "bits": self.precision_bits,  # s, precision of a feature, 1..max_bits
-                "signed_features": 1,  # plane 0 weighs -1, plane k 2^-k; else plane k 2^-(k+1)
-                "chunks": bits_for(self.chunks),  # C
-                **LENGTHS.members,  # a mini-batch has B / K
+                "signed_features": 1,  # planes weigh -1, 2^-1, 2^-2, ...; else 2^-1, 2^-2, ...
+                "chunks": bits_for(self.chunks),  # C, number of chunks
+                **LENGTHS.members,  # a mini-batch has B / K micro-batches
                 "tail_samples": 4,  # samples of an epoch's last micro-batch, 1..K
                 "epochs": 32,
                 "l2_shift": 5,  # r of the L2 term, 0 turns it off

@@ -13,10 +13,10 @@ from hdl.p4sgd.engine.params import EngineParams
 class PlaneSum(Component):
     """Computes plus or minus the sum of the ``weights[l]`` whose bit is one (P4SGD, 4.1.3).
 
-    Cascades of DSP slices add the gated weights of eight lanes each, a tree of two-input adders
-    their sums, down to two numbers: ``terms``, at most two, which the bank adds in the adder that
-    it has for the planes. ``negative`` negates the sum, in the slices. ``weights[l]`` comes
-    ``params.bank.weight_skew(l)`` cycles after its bit.
+    Each cascade of DSP slices adds the gated weights of eight lanes; a tree of two-input adders
+    reduces their sums to at most two ``terms``, which the bank adds in its adder of planes.
+    ``negative`` negates the sum, in the slices. ``weights[l]`` comes ``params.bank.weight_skew(l)``
+    cycles after its bit.
 
     Throughput: one plane a cycle, never stalls. Latency: ``params.bank.sum_latency``. Exact.
     """
@@ -52,7 +52,7 @@ class PlaneSum(Component):
         return m
 
     def add_cascade(self, m: Module, c: int):
-        """Add cascade ``c``, of two lanes of each group that comes in one cycle; return its sum."""
+        """Add cascade ``c``, for two lanes of each group that comes at once; return its sum."""
         params = self.params
         step = 2 * params.bank.cascades
         inputs = params.bank.cascade.inputs

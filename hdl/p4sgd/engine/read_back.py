@@ -13,7 +13,7 @@ OUTSTANDING = 15  #: most probes under way; the forward stage's queue has room f
 
 
 def probe_steps(params: EngineParams) -> int:
-    """Return the number of words that read back a group, each of them a weight of every bank."""
+    """Return the number of words that read back a group, each for a weight of every bank."""
     return -(-GROUP_LANES // params.banks)
 
 
@@ -30,10 +30,10 @@ def probe_layout(params: EngineParams) -> data.StructLayout:
 class ReadBack(Component):
     """Answers ``peek`` (a chunk and a group of lanes) with the group's weights on ``peeked``.
 
-    The weights take the way of partial activations: each ``probe`` makes every bank sum up one
-    weight, so a group takes ``8 / banks`` probes. Lanes that do not exist read as zero.
+    The weights are read as partial activations: each ``probe`` makes every bank sum up one weight,
+    so a group takes ``8 / banks`` probes. Lanes that do not exist read as zero.
 
-    Works between runs only, or while a run exchanges models. Throughput: a probe a cycle, up to
+    It works only between runs, or while a run exchanges models. Throughput: a probe a cycle, up to
     :data:`OUTSTANDING` of them. ``busy`` is high while ``sums`` belong to a probe.
     """
 

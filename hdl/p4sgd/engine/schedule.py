@@ -11,13 +11,13 @@ from hdl.p4sgd.engine.params import LENGTHS, EngineParams
 
 
 def micro_batch(params: EngineParams) -> data.StructLayout:
-    """Describe where a micro-batch stands in the run."""
+    """Describe the position of a micro-batch in the run."""
     return data.StructLayout(
         {
             "first": 1,  # it is the first of its mini-batch
             "last": 1,  # it is the last of its mini-batch
             "final": 1,  # it is the last of the run
-            "present": params.banks,  # a bit for each sample, high if it exists
+            "present": params.banks,  # a bit for each sample that exists
         }
     )
 

@@ -53,7 +53,7 @@ class UpdateLane(Component):
                 decay.eq(rounded_half(self.weight >> (self.l2_shift - 1)[:5])),
                 weight.eq(self.weight),
             ]
-            # Shift 0, no decay, becomes a shift by 31 and a rounding one: all that is left is 0.
+            # Shift 0 (no decay) is done as a shift by 31 and a rounding one, which leaves 0.
             decay = Mux(self.decaying, decay, 0)
         step = Signal(signed(params.gradient.bits - params.max_bits + 2), reset_less=True)
         if params.data_parallel:

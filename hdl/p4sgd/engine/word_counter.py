@@ -1,4 +1,4 @@
-"""Counts the planes and chunks of a micro-batch for a stage, so that a word knows its place."""
+"""Counts the planes and chunks of a micro-batch, which gives the position of each word."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
@@ -11,7 +11,7 @@ from hdl.p4sgd.engine.params import EngineParams
 
 
 def word_position(params: EngineParams) -> data.StructLayout:
-    """Describe where a word stands in its micro-batch."""
+    """Describe the position of a word in its micro-batch."""
     return data.StructLayout(
         {
             "first_plane": 1,
@@ -25,10 +25,10 @@ def word_position(params: EngineParams) -> data.StructLayout:
 
 
 class WordCounter(Component):
-    """Counts ``bits`` planes in each of ``chunks`` chunks, over and over.
+    """Counts ``bits`` planes in each of ``chunks`` chunks, cyclically.
 
     ``position`` describes the next word, in registers; ``step`` moves on to the one after.
-    ``settings`` stand still from :attr:`settings_latency` cycles before a micro-batch's first
+    ``settings`` must be stable from :attr:`settings_latency` cycles before a micro-batch's first
     ``step`` to its last one.
     """
 
@@ -68,7 +68,7 @@ class WordCounter(Component):
         return m
 
     def settled(self, m: Module) -> Value:
-        """Return what is high if the settings have not changed for ``settings_latency`` cycles."""
+        """Return whether the settings have been stable for ``settings_latency`` cycles."""
         now = Cat(self.settings.bits, self.settings.chunks)
         before = [delay(m, now, k, f"settings_before_{k}") for k in (1, self.settings_latency)]
         return (before[0] == now) & (before[1] == now)
@@ -76,10 +76,10 @@ class WordCounter(Component):
     def count(
         self, m: Module, name: str, limit: Value, bits: int, step: Value
     ) -> tuple[Signal, Signal, Signal]:
-        """Count from 0 to ``limit - 1`` and begin anew.
+        """Count from 0 to ``limit - 1``, cyclically.
 
-        Returns the count, and whether it is the first and the last one: three registers, as they
-        are needed early in a cycle.
+        Returns three registers, because they are needed early in a cycle: the count, and whether it
+        is the first and the last value.
         """
         count = Signal(bits, name=name)
         first = Signal(name=f"first_{name}", init=1)

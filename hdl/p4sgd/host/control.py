@@ -11,7 +11,7 @@ from hdl.p4sgd.transport.params import NETWORK_SETTINGS
 from hdl.p4sgd.worker_params import ADDRESS_BITS, LOSS_SETTINGS, Loss, WorkerParams
 
 RESET_CYCLES = 17  #: cycles of a reset, enough for three dies (EngineChain.reset_cycles)
-SEQUENCES = 1 << 16  #: number of slots that a frame can name
+SEQUENCES = 1 << 16  #: number of slots that a frame's field can address
 START_CYCLES = 4  #: most cycles from the answer to the write of ``start`` to ``busy``
 
 
@@ -24,18 +24,18 @@ class Cause(enum.Enum, shape=4):
     LABEL_READ = 3  #: the memory answered a read of labels with an error
     SHORT_PLAN = 4  #: the read plan of words or labels ended before the run did
     LONG_PLAN = 5  #: words or labels were left over when the run was finished
-    NETWORK = 6  #: the switch has not answered a slot for as often as it may ask
-    PEERS = 7  #: the switch answers, but other workers did not come for as often as a slot may ask
-    MEMORY_BEATS = 8  #: a memory port answered with other beats than it was asked for
-    MEMORY_SILENT = 9  #: a memory port has not moved for the memory's time-out
+    NETWORK = 6  #: the switch has not answered a slot after all allowed repetitions
+    PEERS = 7  #: the switch answers, but other workers are missing after all allowed repetitions
+    MEMORY_BEATS = 8  #: a memory port answered with more or fewer beats than were requested
+    MEMORY_SILENT = 9  #: a memory port made no progress within the memory's time-out
 
 
 class State(enum.Enum, shape=3):
     """Says what the worker is doing."""
 
     IDLE = 0
-    BEGIN = 1  #: the settings are judged, a job opens, an access to the model comes to its end
-    SETTLE = 2  #: what a run before left behind goes away
+    BEGIN = 1  #: the settings are checked, a job opens, an access to the model ends
+    SETTLE = 2  #: leftovers of the previous run are drained
     RUN = 3
     FAILED = 4
     RESET = 5
@@ -45,22 +45,22 @@ class Control(Component):
     """Starts a run, ends it, and names the cause if it fails; a soft reset recovers it.
 
     ``start`` in the idle state begins a run if the settings are legal: ``begin`` is high for one
-    cycle. The settings are judged as they stand in the cycle of ``start`` and must hold still from
-    then on. Without ``join`` a run needs an open job: if the job is just being started, which
-    ``network_busy`` tells at the latest in the cycle behind ``start``, the run waits for its end,
-    and only then ``network_open`` is judged. A run also waits for ``model_busy`` to fall: an access
-    of the host to the weights that was under way.
+    cycle. The settings of the cycle of ``start`` are checked, and must be stable from then on.
+    Without ``join`` a run needs an open job. If the job is just being started, which
+    ``network_busy`` reports at the latest in the cycle after ``start``, the run waits until that
+    has ended, and only then checks ``network_open``. A run also waits until ``model_busy`` falls,
+    the end of the host's access to the weights.
 
-    The run is over when ``finished`` is high and, without ``join``, the network has nothing left
-    to do. Errors of the readers, ``starved`` (a read plan that ended before the run did) and,
-    without ``join``, a network that ``gave_up`` (with ``peers_missing`` on other workers, else on
-    the switch) stop it with a ``cause``; ``halt`` then stops the readers until ``soft_reset``. A
-    soft reset acts in every state. It waits for ``model_busy`` to fall, holds the rest of the
-    worker in ``core_reset`` for ``RESET_CYCLES`` and then on until the readers have nothing
-    outstanding and the memory owes nothing, but for the memory not longer than until the fourth
-    ``tick`` of its time-out: one in which what is owed may come, and two by which a port that got
-    a wrong number of beats knows that no more do. Meanwhile ``revive`` takes broken ports into use
-    again; one that the memory still owes stays broken, and fails the next run.
+    The run is over when ``finished`` is high and, without ``join``, the network is idle. Errors of
+    the readers, ``starved`` (a read plan that ended before the run did) and, without ``join``, a
+    network that ``gave_up`` (with ``peers_missing`` on other workers, else on the switch) stop it
+    with a ``cause``; ``halt`` then stops the readers until ``soft_reset``. A soft reset acts in
+    every state. It waits for ``model_busy`` to fall, then holds the rest of the worker in
+    ``core_reset`` for ``RESET_CYCLES``, and on until the readers have nothing outstanding and the
+    memory owes nothing. It waits for the memory at most until the fourth ``tick`` of the time-out:
+    one period in which owed beats may come, and two after which a port that got a wrong number of
+    beats knows that no more will come. Meanwhile ``revive`` makes broken ports usable again; a port
+    to which the memory still owes beats stays broken, and fails the next run.
 
     Latency: :attr:`check_latency` cycles after the last cycle in which ``start`` or
     ``network_busy`` was high, ``begin`` is high if ``model_busy`` is low; a refused run shows
@@ -182,10 +182,10 @@ class Control(Component):
         return m
 
     def check(self, m: Module) -> Signal:
-        """Return what is high if a run must not start, ``check_latency`` cycles after a setting."""
+        """Return whether a run must not start, ``check_latency`` cycles after a setting."""
         settings, loss, engine = self.settings, self.loss, self.params.engine
         illegal = Signal()
-        # What is cut off here is too large anyway.
+        # The bits that are cut off belong to values that are refused as too large.
         chunks = settings.chunks[: bits_for(engine.chunks)]
         bits = settings.bits[: engine.precision_bits]
         words = Signal(len(chunks) + len(bits), reset_less=True)
@@ -212,19 +212,20 @@ class Control(Component):
         return illegal
 
     def misplaced(self, address: Value) -> Value:
-        """Return what is high if ``address`` is not aligned to a beat, or beyond the memory."""
+        """Return whether ``address`` is not aligned to a beat, or beyond the memory."""
         beyond = address[self.params.address_bits :].any()
         return address[: ceil_log2(PORT_BITS // 8)].any() | beyond
 
     def check_network(self, m: Module, words: Signal) -> Value:
-        """Return what is high where a run over the network must not start, or could not end.
+        """Return whether a run over the network must not start, or could not end.
 
-        A setting acts at once or, through the words of a mini-batch, two cycles later.
+        The result follows a setting at once, or two cycles later if it depends on the words of a
+        mini-batch.
         """
         network, params = self.network, self.params
         batch = self.settings.batch_micro_batches
         batch_words = Signal(len(batch) + params.fifo_bits, reset_less=True)
-        # A micro-batch that does not fit is refused anyway.
+        # A micro-batch with more words is refused by another check.
         m.d.sync += batch_words.eq(batch * words[: params.fifo_bits])
         deadlock = (
             self.join | (batch_words > params.engine.fifo_words) | (batch > network.slot_count)

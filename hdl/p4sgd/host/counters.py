@@ -1,4 +1,4 @@
-"""Counts what every cycle of a run was spent on, and what else happened in the worker."""
+"""Counts how a run's cycles were spent, and all other events in the worker."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ from hdl.p4sgd.transport.transport import NETWORK_EVENTS
 from hdl.p4sgd.worker_params import WorkerParams
 
 COUNTER_BITS = 48
-CLEAR_LATENCY = 2  #: cycles by which events are late, so that those of a clear's cycle count
+CLEAR_LATENCY = 2  #: delay of events, so that those in a clear's cycle are counted
 
-#: Lists every counter, and what it counts.
+#: Lists every counter, with its description.
 COUNTERS = {
     "cycles": "counts clock cycles with a run in progress",
     "micro_batches": "counts micro-batches whose deltas reached the engines",
@@ -51,7 +51,7 @@ COUNTERS = {
 
 COUNTS = data.StructLayout(dict.fromkeys(COUNTERS, COUNTER_BITS))
 
-#: Tells how often each event happened in a cycle, besides those of engines and network.
+#: Describes how often each event happened in a cycle, besides those of engines and network.
 EVENTS = data.StructLayout(
     {
         "micro_batches": 1,
@@ -72,17 +72,17 @@ _ENGINE_EVENTS = {
 
 
 def ones(bits: list) -> Value:
-    """Return how many of ``bits`` are one, as wide as it needs: a counter keeps it in registers."""
+    """Return how many of ``bits`` are one."""
     return count_ones(bits)[: len(bits).bit_length()]
 
 
 class Counters(Component):
-    """Adds up :data:`COUNTERS`, :attr:`latency` cycles behind events; ``clear`` sets all to zero.
+    """Counts :data:`COUNTERS`, :attr:`latency` cycles after the events; ``clear`` zeroes all.
 
     ``running`` gates the count of cycles; the events gate themselves. 48 bits last 13 days.
 
-    A register clears them, at a reset too, as it has a load for each of their bits; so it does a
-    cycle late, and events wait for it.
+    A register clears the counters, also at a reset, because the clear has a load for each bit; so
+    it acts a cycle late, and events are delayed to match.
     """
 
     latency = CLEAR_LATENCY + EventCounters.latency
@@ -134,8 +134,7 @@ class Counters(Component):
     def add_clear(self, m: Module) -> None:
         """Make the clock domain of the counters, which ``clear`` resets.
 
-        A reset loses the events of two cycles, that of the register and the one before it: those
-        that came before ``clear``, for as long as they are late.
+        A reset loses the events of two cycles, those that are delayed when it begins.
         """
         m.domains.cleared = ClockDomain(local=True)
         clear = Signal(init=1, reset_less=True)

@@ -36,7 +36,7 @@ def model_bus(params: WorkerParams) -> BurstBeatsParams:
 
 
 def verdict(m: Module, params: WorkerParams, index: Value, granted: Value) -> Any:
-    """Answer OKAY; SLVERR without ``granted``; DECERR where there is no such engine or chunk."""
+    """Return OKAY; SLVERR without ``granted``; DECERR if there is no such engine or chunk."""
     where = data.View(group_address(params), index)
     response = Signal(Response)
     exists = Signal()

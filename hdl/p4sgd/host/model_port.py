@@ -13,13 +13,13 @@ from hdl.p4sgd.worker_params import WorkerParams
 
 
 class ModelPort(Component):
-    """Shows the model as memory: eight 32-bit weights, little end first, in every beat.
+    """Presents the model as memory: every beat has eight 32-bit weights, little-endian.
 
-    A byte address is, from the top, engine (3 bits), chunk (``chunk_bits``), lane, and two bits
-    for the byte of a weight. Bursts are INCR, of full width, up to 256 beats, writes with all
-    strobes; what they ask beyond that is refused beat by beat with SLVERR and has no effect, and
-    so is everything while ``allow`` is low. An engine or a chunk that does not exist answers
-    DECERR. Bursts are answered in order, with their own identifiers.
+    A byte address is, from the top, engine (3 bits), chunk (``chunk_bits``), lane, and two bits for
+    the byte of a weight. Bursts must be INCR, of full width, of up to 256 beats, and writes need
+    all strobes. Any other beat is refused with SLVERR and has no effect, and so is every beat while
+    ``allow`` is low. An address of an engine or a chunk that does not exist is answered with
+    DECERR. Bursts are answered in order, with their identifiers.
 
     A write is answered when the engine has taken its last weights, so a read that follows the
     answer sees them. ``busy`` is high while an engine is at work on a host's access.

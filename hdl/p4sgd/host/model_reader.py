@@ -12,20 +12,19 @@ from hdl.common.fifo import Fifo, FifoParams
 from hdl.p4sgd.host.model_address import group_address, model_bus, verdict
 from hdl.p4sgd.worker_params import WorkerParams
 
-PENDING_BEATS = 16  #: most beats that are asked for and not yet answered
+PENDING_BEATS = 16  #: most beats that are requested and not yet answered
 
 
 class ModelReader(Component):
-    """Reads beats of eight weights: asks at ``peek[engine]``, takes them at ``peeked[engine]``.
+    """Reads beats of eight weights: requests are ``peek[engine]``, answers ``peeked[engine]``.
 
-    A beat is answered with zeros, and no engine is asked, if ``allow`` is low or the burst is not
-    of full width and INCR (SLVERR), or if the engine or the chunk does not exist (DECERR). An
-    engine answers in order; it may answer as soon as it is asked, in the cycle in which it takes
-    the question or later.
+    A beat is answered with zeros, without a request to an engine, if ``allow`` is low or the burst
+    is not of full width and INCR (SLVERR), or if the engine or the chunk does not exist (DECERR).
+    An engine answers in order, in the cycle in which it takes the request or later.
 
     Throughput: one beat a cycle while the engines answer within 14 cycles. Latency: ``latency``
-    cycles from a burst to its first ``beats``, and what the engine takes to answer. Stalls:
-    questions wait for the engine, answers for ``beats``, at most 16 of them.
+    cycles from a burst to its first ``beats``, plus the latency of the engine. Stalls: requests
+    wait for the engine, answers for ``beats``, at most 16 of them.
     """
 
     latency = 3
@@ -71,9 +70,9 @@ class ModelReader(Component):
         return m
 
     def ask(self, m: Module, beat: stream.Interface, pending: Fifo) -> None:
-        """Note a beat in ``pending`` and ask the engine for it, in this order or in one cycle."""
+        """Enter a beat in ``pending`` and request it from the engine, in this order or at once."""
         where = data.View(group_address(self.params), beat.payload.index)
-        asking = Signal(self.params.engines)  # a question waits for this engine
+        asking = Signal(self.params.engines)  # a request waits for this engine
         question = Signal(self.params.engine.model.address, reset_less=True)
         note = Signal(self.pending)
         free = Signal()
@@ -102,7 +101,7 @@ class ModelReader(Component):
             m.d.sync += [question.chunk.eq(where.chunk), question.group.eq(where.group)]
 
     def answer(self, m: Module, head: data.View, pending: Fifo) -> None:
-        """Put the oldest beat into ``beats``, with its engine's answer if it was asked."""
+        """Put the oldest beat into ``beats``, with its engine's answer if it was requested."""
         beat = Signal(self.beat, reset_less=True)
         asked = Signal()
         free = Signal()

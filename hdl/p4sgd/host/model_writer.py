@@ -12,11 +12,11 @@ from hdl.p4sgd.worker_params import WorkerParams
 
 
 class ModelWriter(Component):
-    """Writes beats of eight weights to ``load[engine]``; answers a burst with its worst beat's.
+    """Writes beats of eight weights to ``load[engine]``; a burst's answer is its worst beat's.
 
-    A beat is refused without effect, and the burst's answer tells, if ``allow`` is low, a strobe
-    is missing or the burst is not of full width and INCR (SLVERR), or if the engine or the chunk
-    does not exist (DECERR). ``answers`` comes when the engine has taken the burst's last weights.
+    A beat has no effect, and the burst's answer is SLVERR, if ``allow`` is low, a strobe is missing
+    or the burst is not of full width and INCR; the answer is DECERR if the engine or the chunk does
+    not exist. ``answers`` comes when the engine has taken the burst's last weights.
 
     Throughput: one beat a cycle if the engines take them, and two cycles more for each burst.
     Latency: ``latency`` from a beat to ``load``. Stalls: a beat waits for the engine.
@@ -51,7 +51,7 @@ class ModelWriter(Component):
         )
         loading = Signal(self.params.engines)  # weights wait for this engine
         weights = Signal(self.params.engine.model.load, reset_less=True)
-        worst = Signal(2)  # responses get worse bit by bit: 0, 2, 3
+        worst = Signal(2)  # the OR of responses 0, 2 and 3 is the worst one
         finished = Signal()
         free = Signal()
         take = Signal()

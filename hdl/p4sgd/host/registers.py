@@ -14,7 +14,7 @@ from hdl.p4sgd.worker_params import (
     WorkerParams,
 )
 
-IDENTITY = 0x50345347  #: "P4SG"
+IDENTITY = 0x50345347  #: the letters P4SG
 VERSION = 4
 PLACE = "a multiple of 32 below 2**address_bits"
 MOST_PORTS = 17  #: most memory ports: two for each of eight engines, and the labels'
@@ -125,7 +125,7 @@ CONTROL_REGISTERS = (
 
 
 def setting_registers() -> tuple[Register, ...]:
-    """Return the registers that the host sets before a run, and that hold still during it."""
+    """Return the registers that the host sets before a run, and that must be stable during it."""
     return (
         Register(
             "features",

@@ -16,12 +16,12 @@ class LossLane(Component):
     """Computes ``delta = sat(round(step * derivative))`` (P4SGD, Algorithm 1, the loss function).
 
     The derivative of the loss by the activation ``x`` with label ``y`` is ``sat(x - y)`` for linear
-    regression, ``sat(sigmoid(x) - y)`` for the logistic loss, and for the hinge ``-y`` where
-    ``y x < 1``, else 0, with -1 or +1 for the label by its sign. ``step = mantissa * 2^-exponent``.
+    regression, ``sat(sigmoid(x) - y)`` for the logistic loss, and for the hinge loss ``-y`` if ``y
+    x < 1``, else 0, where the label's sign gives -1 or +1 for y. ``step = mantissa * 2^-exponent``.
 
-    Throughput: one sample a cycle, never stalls. Latency: :attr:`latency` cycles, for the logistic
-    loss, which is taken from the end of the sigmoid's pipeline, :attr:`logistic_latency`.
-    ``settings`` holds still during a run.
+    Throughput: one sample a cycle, never stalls. Latency: :attr:`latency` cycles; for the logistic
+    loss, which goes through the sigmoid's pipeline, :attr:`logistic_latency`. ``settings`` must be
+    stable during a run.
     """
 
     latency = 1 + SCALE_CYCLES
@@ -95,7 +95,7 @@ class LossLane(Component):
         derivative = Signal(signed(bits), name="logistic", reset_less=True)
         saturated = Signal(name="logistic_saturated", reset_less=True)
         value = Cat(sigmoid.value, Const(0, 1)).as_signed()
-        # -x is ~x + 1, and that one comes with the offset: a single adder is left here.
+        # -x is ~x + 1, and the offset includes that one, so a single adder is enough.
         difference, overflow = saturate(offset + Mux(sigmoid.mirrored, ~value, value), bits)
         m.d.sync += [
             offset.eq(Mux(negative, (1 << fraction_bits) + 1, 0) - label),

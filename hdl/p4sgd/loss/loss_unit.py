@@ -12,17 +12,17 @@ from hdl.p4sgd.loss.loss_lane import SCALE_CYCLES, LossLane
 from hdl.p4sgd.loss.sigmoid import Sigmoid
 from hdl.p4sgd.worker_params import LOSS_SETTINGS, Loss, WorkerParams
 
-DELTAS_DEPTH = 16  #: most micro-batches in the lanes and in the queue behind them
+DELTAS_DEPTH = 16  #: most micro-batches in the lanes and in the queue after them
 DELTAS_LATENCY = 1  #: least cycles that deltas spend in their queue
 
 
 class LossUnit(Component):
     """Computes the loss of every sample of a micro-batch, by a lane each (P4SGD, Algorithm 1).
 
-    Takes a full activation and a label for every sample and gives the deltas, zero for samples
-    that an epoch's last micro-batch lacks, with the schedule's marks: last of its mini-batch,
-    final of the run. ``saturations`` counts the existing samples whose derivative or delta
-    saturated, in the cycle in which their micro-batch enters the queue of deltas.
+    It takes a full activation and a label for every sample and returns the deltas, which are zero
+    for samples that an epoch's last micro-batch lacks, with the marks of the schedule: last of its
+    mini-batch, final of the run. ``saturations`` counts the existing samples whose derivative or
+    delta saturated, in the cycle in which their micro-batch enters the queue of deltas.
 
     Throughput: one micro-batch a cycle. Latency: :attr:`latency` cycles, :attr:`logistic_latency`
     for the logistic loss. A micro-batch enters when the queue has room for it, so the lanes never
@@ -98,7 +98,7 @@ class LossUnit(Component):
         ]
 
     def follow(self, m: Module, enters, current) -> tuple[Signal, Signal]:
-        """Carry the micro-batch's marks beside its deltas, on the way that its loss takes."""
+        """Delay the micro-batch's marks by the latency of its loss, to match its deltas."""
         is_logistic = self.loss.loss == Loss.LOGISTIC
         valid = delay(m, enters, 1, "direct_valid", reset_less=False)
         tag = delay(m, current, 1, "direct_tag")

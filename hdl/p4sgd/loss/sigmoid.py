@@ -12,7 +12,7 @@ from hdl.common.component import Component
 from hdl.p4sgd.worker_params import WorkerParams
 
 RANGE_BITS = 4  #: the table covers |x| < 16
-SEGMENT_BITS = 5  #: a unit of x has 2 to this power segments
+SEGMENT_BITS = 5  #: log2 of the number of segments in a unit of x
 SEGMENTS = 1 << (RANGE_BITS + SEGMENT_BITS)
 
 
@@ -29,7 +29,8 @@ class Sigmoid(Component):
 
     ``value`` is the sigmoid of ``|x|``: interpolated in 512 segments below 16, one from there on.
     The table's chord lies below the curve by at most ``h^2 / 8 * max|f''| = 2^-10 / 8 * 0.0963 =
-    1.18e-5``; rounding adds a unit of the last place for the table and half a one for the result.
+    1.18e-5``; rounding adds one unit of the last place for the table and half a unit for the
+    result.
 
     Throughput: one value a cycle, never stalls. Latency: :attr:`latency` cycles.
     """

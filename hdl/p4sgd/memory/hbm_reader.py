@@ -26,13 +26,13 @@ def port_reader(params: WorkerParams) -> ReadMasterParams:
 class HbmReader(Component):
     """Reads ``plan`` from every port at once; a word is one beat of each.
 
-    Port p carries bits [256 p, 256 p + 256) of a word, so a beat's address in the plan is the
-    word's index on every port. A plan is taken when ``busy`` is low, by all ports together.
-    ``halt`` and ``busy`` are those of ``ReadMaster``; ``failed`` is high for one cycle when a
-    beat of at least one port did not answer OKAY. ``bus`` of each port is ``ReadMaster``'s.
+    Port p carries bits [256 p, 256 p + 256) of a word, so a word has the same beat address on every
+    port. A plan is taken when ``busy`` is low, by all ports together. ``halt`` and ``busy`` are
+    those of ``ReadMaster``; ``failed`` is high for one cycle when a beat of at least one port did
+    not answer OKAY. ``bus`` of each port is ``ReadMaster``'s.
 
-    Throughput: one word a cycle. Latency: that of ``ReadMaster``, the slower port's. Stalls: each
-    port runs ahead by its own buffer, so ports that stall apart do not add their stalls.
+    Throughput: one word a cycle. Latency: that of the ``ReadMaster`` of the slowest port. Stalls:
+    each port reads ahead into its own buffer, so stalls of ports at different times do not add up.
     """
 
     plan_latency = ReadMaster.plan_latency

@@ -17,12 +17,13 @@ class LabelReader(Component):
     """Reads ``plan`` and delivers the labels of one micro-batch after the other.
 
     A beat holds 8 labels, sample by sample, so with K banks it serves 8 / K micro-batches.
-    ``micro_batches`` is their number in an epoch, at least 1, still from the plan to the end of
-    ``busy``; the plan must read ``ceil(micro_batches * K / 8)`` beats per epoch. What an epoch's
-    last beat has beyond them is dropped: each epoch starts with a new beat.
+    ``micro_batches`` is their number in an epoch, at least 1, and must be stable from the plan to
+    the end of ``busy``; the plan must read ``ceil(micro_batches * K / 8)`` beats per epoch. Surplus
+    labels of an epoch's last beat are dropped: each epoch starts with a new beat.
 
     ``halt``, ``bus``, ``busy`` and ``failed`` are those of ``ReadMaster``. Throughput: one
-    micro-batch a cycle. Latency: that of ``ReadMaster``. Stalls: the buffer fills and bursts cease.
+    micro-batch a cycle. Latency: that of ``ReadMaster``. Stalls: the buffer fills, and then no
+    burst is issued.
     """
 
     plan_latency = ReadMaster.plan_latency

@@ -7,17 +7,17 @@ from hdl.common.component import Component
 from hdl.p4sgd.engine.mini_batches import MiniBatches
 from hdl.p4sgd.engine.params import LENGTHS, EngineParams
 
-COUNT_BITS = 17  #: width of the number of micro-batches that were seen and not delivered
+COUNT_BITS = 17  #: width of the number of micro-batches that were received and not delivered
 
 
 class BatchGate(Component):
     """Holds full activations back until their mini-batch is complete (P4SGD, section 2.2).
 
-    This is vanilla model parallelism. ``seen`` counts full activations as they come in,
-    ``delivered`` as they go on, both in order. With ``vanilla``, ``allowed`` is high while a
-    delivered one would be of a mini-batch that has been seen to its end, so the backward pass
-    overlaps neither its forward pass nor its communication; without, always. ``start`` clears what
-    was counted.
+    This is vanilla model parallelism. ``seen`` pulses when a full activation comes in,
+    ``delivered`` when one is passed on, both in order. With ``vanilla``, ``allowed`` is high while
+    the next one to be delivered belongs to a mini-batch that has come in completely, so the
+    backward pass overlaps neither the forward pass nor the communication of its mini-batch. Without
+    ``vanilla``, ``allowed`` is always high. ``start`` clears the counts.
     """
 
     def __init__(self, params: EngineParams) -> None:
@@ -36,8 +36,8 @@ class BatchGate(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         m.submodules.mini_batches = mini_batches = MiniBatches(self.params)
-        gathering = Signal(COUNT_BITS, reset_less=True)  # seen of a mini-batch that has not ended
-        complete = Signal(COUNT_BITS, reset_less=True)  # seen of mini-batches that have ended
+        gathering = Signal(COUNT_BITS, reset_less=True)  # received, of an incomplete mini-batch
+        complete = Signal(COUNT_BITS, reset_less=True)  # received, of complete mini-batches
         with m.If(self.start):
             m.d.sync += [gathering.eq(0), complete.eq(0)]
         with m.Elif(self.seen & mini_batches.last):

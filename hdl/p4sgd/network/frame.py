@@ -18,12 +18,12 @@ VERSION = 2
 class Frame(data.Struct):
     """Describes a packet of an AllReduce (P4SGD, section 3.3, figure 4): a 60-byte Ethernet frame.
 
-    Byte i of the frame is bits 8 i and up. Addresses and ethertype are in the order of the wire,
-    fields of more than a byte from ``bm`` on have their low byte first. A worker sends partial
-    activations (``is_agg``) and acknowledgements; the switch answers with full activations
-    (``is_agg``), with acknowledgements of all acknowledgements (``acked``), and with
-    pending (both) to a packet that is repeated before those of all workers are in. A full
-    activation says which of its sums were ``saturated``; in all other packets that is zero.
+    Byte i of the frame is in bits 8 i to 8 i + 7. Addresses and ethertype are in network byte
+    order; fields from ``bm`` on have their low byte first. A worker sends partial activations
+    (``is_agg``) and acknowledgements; the switch answers with full activations (``is_agg``), with a
+    confirmation that all workers have acknowledged (``acked``), and with pending (both flags) to a
+    packet that is repeated before those of all workers have come. In a full activation
+    ``saturated`` marks the sums that were clamped; in all other packets it is zero.
     """
 
     destination: 48  #: bytes 0..5
@@ -53,7 +53,7 @@ FRAMES = FrameFormat(
 
 
 def frame_bits(**fields: ValueLike) -> Value:
-    """Return a frame as bits, made of ``fields``; all that is left out is zero."""
+    """Return the bits of a frame with ``fields``; all other fields are zero."""
     fields |= {"ethertype": Const(ETHERTYPE_ON_WIRE, 16), "version": Const(VERSION, 8)}
     parts = []
     for name, field in Frame.as_shape():

@@ -10,20 +10,21 @@ from hdl.p4sgd.worker_params import WorkerParams
 
 
 class ModelExchange(Component):
-    """Connects the weights to engines, host or network, and decides what is added up.
+    """Connects the engines' weights to the host or the network, and controls their exchange.
 
-    In model parallelism, ``partial`` and ``full`` activations are the network's, ``host_load``,
-    ``host_peek`` and ``host_peeked`` reach the engines, a run is ``finished`` with the engines.
+    In model parallelism ``partial`` and ``full`` activations go to and from the network,
+    ``host_load``, ``host_peek`` and ``host_peeked`` reach the engines, and a run is ``finished``
+    when the engines are.
 
-    In data parallelism (P4SGD, sections 2.1 and 5.1), where it is built and set, each worker trains
-    the whole model on samples of its own. One updates the model, the others update zero, so that
-    the sum over the workers is the model less all gradients. When all engines have ``updated``
-    the mini-batch, ``exchanging`` is high: eight weights a packet, engine by engine, group by
-    group, chunk by chunk, go to the network, and their sums, saturated there, into the model.
-    ``refill`` ends it.
+    In data parallelism (P4SGD, sections 2.1 and 5.1), a build option with a setting, each worker
+    trains the whole model on its own samples. One worker updates the model, and the others update
+    zeros, so that the sum over the workers is the model minus all gradients. When all engines have
+    ``updated`` the mini-batch, ``exchanging`` is high: eight weights a packet, engine by engine,
+    group by group, chunk by chunk, go to the network, and their sums, saturated there, go into the
+    model. ``refill`` ends the exchange.
 
-    Throughput of an exchange: a packet a cycle out; one in per load of an engine (5 cycles, and
-    the way to its die and back), or as fast as the network answers.
+    Throughput of an exchange: a packet a cycle is sent; a packet is received in the time of a load
+    of an engine (5 cycles, and the round trip to its die), or as fast as the network answers.
     """
 
     def __init__(self, params: WorkerParams) -> None:
@@ -114,13 +115,13 @@ class ModelExchange(Component):
             m.d.sync += asking.eq(0)
         with m.If(all_put):
             m.d.sync += [self.exchanging.eq(0), ended.eq(self.engines_finished)]
-        # What a run without it has updated is not due in the next one.
+        # Updates of a run without data parallelism do not start an exchange in the next run.
         with m.If(self.begin | ~self.settings.data_parallel):
             m.d.sync += [due.eq(0), ended.eq(0)]
         m.d.comb += self.finished.eq(Mux(self.settings.data_parallel, ended, self.engines_finished))
 
     def ask(self, m: Module, asking: Signal) -> Value:
-        """Peek at all weights; return what is high with the last."""
+        """Peek at all weights; return a signal that is high with the last."""
         place = Signal(self.place, name="asked")
         moves = Signal()
         for e, peek in enumerate(self.peek):
@@ -133,7 +134,7 @@ class ModelExchange(Component):
         return self.walk(m, place, moves)
 
     def send(self, m: Module) -> None:
-        """Send what the engines answer, in the order in which they were asked."""
+        """Send the engines' answers in the order of the requests."""
         place = Signal(self.place, name="sent")
         moves = Signal()
         outgoing = self.network_partial
@@ -148,7 +149,7 @@ class ModelExchange(Component):
         self.walk(m, place, moves)
 
     def put(self, m: Module) -> Value:
-        """Load the sums into the engines in their order; return what is high with the last."""
+        """Load the sums into the engines in order; return a signal that is high with the last."""
         place = Signal(self.place, name="put")
         moves = Signal()
         incoming = self.network_full
@@ -166,7 +167,7 @@ class ModelExchange(Component):
         return self.walk(m, place, moves)
 
     def walk(self, m: Module, place: data.View, moves: Signal) -> Value:
-        """Move on to the next engine, group, chunk; return what is high after the last place."""
+        """Move on to the next engine, group, chunk; return a signal that is high after the last."""
         limits = (
             ("engine", self.params.engines - 1),
             ("group", -(-self.params.engine.lanes // GROUP_LANES) - 1),

@@ -1,4 +1,4 @@
-"""Describes P4SGD's frames in a tree of switches, where sums go up with more bits."""
+"""Describes P4SGD's frames in a tree of switches, where sums on the way up have more bits."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +16,9 @@ from hdl.switch.frame_format import FrameFormat, copied
 class TreeFormat(FrameFormat):
     """Describes P4SGD's frames, and those of 64 bytes that have a sum of a subtree (MINA, "RTL").
 
-    In the longer frame, the high five bits of lane k begin at bit 5 k of a number of 40 bits, whose
-    low byte is byte 27 and whose other bytes are 60 to 63; the low 32 bits of a lane are where an
-    activation is in the shorter frame.
+    In the longer frame, the low 32 bits of a lane have the place of an activation in the shorter
+    frame. The high five bits of lane k begin at bit 5 k of a number of 40 bits, whose low byte is
+    byte 27 and whose other bytes are 60 to 63.
     """
 
     def read(self, m: Module, judge: Any) -> Any:
@@ -32,7 +32,7 @@ class TreeFormat(FrameFormat):
         return reader.fields
 
     def write(self, m: Module, axis: Any, answer: Any, frame: Any, parent: Any = None) -> None:
-        """Put ``answer`` on ``axis``; what goes up of it is sent to the ``parent``."""
+        """Put ``answer`` on ``axis``; an answer that goes up is sent to the ``parent``."""
         m.submodules.writer = writer = TreeWriter()
         m.d.comb += [
             *copied(writer.answer, answer),

@@ -1,17 +1,17 @@
-"""Describes what a switch takes of frames of P4SGD's AllReduce in a tree, and what it answers."""
+"""Describes the fields of frames that a switch in a tree receives, and of its answers."""
 
 from amaranth.hdl import signed
 from amaranth.lib import data
 
 from hdl.p4sgd.network.frame import FRAMES, LANES
 
-LEVEL_BITS = 5  #: number of bits that a lane has more on its way up: 32 workers' exact sum
+LEVEL_BITS = 5  #: additional bits of a lane on the way up, for the exact sum of 32 workers
 SUM_BITS = 32 + LEVEL_BITS
-MORE_BYTES = 4  #: number of bytes that a frame with a sum has behind the activations
+MORE_BYTES = 4  #: number of bytes after the activations in a frame with a sum
 
 TAKEN = ("is_agg", "acked", "bm", "job", "epoch", "seq", "use", "saturated")
 
-#: Describes a frame as a switch takes it: its fields, exact sums, and who may have sent it.
+#: Describes a received frame: its fields, exact sums, and who may have sent it.
 TREE_FIELDS = data.StructLayout(
     {
         **{name: FRAMES.first.as_shape()[name].shape for name in TAKEN},
@@ -19,12 +19,13 @@ TREE_FIELDS = data.StructLayout(
         "longer": 1,
         "up": 1,  # a child may have sent it
         "down": 1,  # a parent may have sent it
-        "neither": 1,  # nobody may have sent it
+        "neither": 1,  # neither a child nor a parent may have sent it
     }
 )
 
-#: Describes an answer of a switch: it goes down, and if ``up`` to the parent, where it is a
-#: ``partial`` sum or else an acknowledgement. The other fields say what goes down.
+#: Describes an answer of a switch. It goes down to children, and with ``up`` also to the parent, as
+#: a ``partial`` sum or else as an acknowledgement. The other fields belong to the answer that goes
+#: down.
 TREE_ANSWER = data.StructLayout(
     {
         "up": 1,

@@ -1,4 +1,4 @@
-"""Reads a frame as a switch of a tree takes it: exact sums, and who may have sent it."""
+"""Decodes a frame that a switch of a tree receives: exact sums, and who may have sent it."""
 
 from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib.wiring import In, Out
@@ -10,14 +10,14 @@ from hdl.switch.frame_format import copied
 
 
 class TreeReader(Component):
-    """Reads a ``frame`` and, of a ``longer`` one, what is ``more``.
+    """Decodes a ``frame``; a ``longer`` frame has its further bytes in ``more``.
 
-    A short one's activations become sums of the same value
+    The activations of a short frame become sums of the same value
     (:class:`hdl.p4sgd.network.tree_format.TreeFormat`).
 
     A child may send a partial activation, in a frame of either length, or an acknowledgement. A
-    parent may send a full activation, pending or acked. Only a full activation says what was
-    saturated.
+    parent may send a full activation, pending or acked. Only a full activation has ``saturated``
+    bits.
 
     Latency: none.
     """

@@ -1,4 +1,4 @@
-"""Makes a frame as a switch of a tree sends it: down to its children, or up to its parent."""
+"""Builds the frames that a switch of a tree sends: down to its children, or up to its parent."""
 
 from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib.wiring import In, Out
@@ -7,16 +7,17 @@ from hdl.common.component import Component
 from hdl.p4sgd.network.frame import LANES, Frame
 from hdl.p4sgd.network.tree_frame import MORE_BYTES, TREE_ANSWER
 
-LOW_BITS = 32  #: number of a sum's low bits, which stand where an activation does
+LOW_BITS = 32  #: number of a sum's low bits, which have the place of an activation
 
 
 class TreeWriter(Component):
-    """Makes ``answer`` a ``frame``: a switch's, or, if it is ``up``, a child's to its parent.
+    """Builds a ``frame`` from ``answer``: to children, or, if it is ``up``, to the parent.
 
     The format is :class:`hdl.p4sgd.network.tree_format.TreeFormat`. ``around`` has the addresses
-    and constants of a switch's frames. The parent at address ``above`` knows the switch by the bit
-    ``place``. A sum that goes up makes a ``longer`` frame: then it has ``more`` behind it, which is
-    zero otherwise. The answer that goes down beside such a sum is pending, and has no sum.
+    and constants of a switch's frames. The parent has the address ``above``, and knows the switch
+    by the bit ``place``. A sum that goes up makes a ``longer`` frame, with further bytes in
+    ``more``, which is zero otherwise. The answer that goes down together with such a sum is
+    pending, and has no sum.
 
     Latency: none.
     """

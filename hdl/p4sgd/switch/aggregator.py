@@ -1,4 +1,4 @@
-"""Keeps the slots of the switch: sums, bitmaps, and an answer a cycle."""
+"""Keeps the slots of the switch, sums and bitmaps, and answers a request a cycle."""
 
 from typing import Any
 
@@ -17,25 +17,25 @@ from hdl.switch.update_memory import UpdateMemory
 class Aggregator(Component):
     """Applies a request to its slot every cycle, by :class:`SlotRule` (P4SGD, section 3.3).
 
-    The ``slot`` of a request comes :attr:`lead` cycles ahead of ``valid`` and ``request``; all
-    cycles have a slot, those without ``valid`` change nothing. ``ahead`` is the header of the next
-    cycle's request. ``clear`` in place of ``valid`` clears the slot. The request's ``verdict``
-    (NONE where there was none), ``sender`` and answer follow :attr:`latency` cycles later: one,
-    and as many more as the slots' memory takes beyond the lead.
-    ``answered`` says that there is an ``answer``; its ``bm`` are the ports that it goes to: all of
-    the job's if it completes a sum or its acknowledgement, else the sender, whose repeated packet
-    is answered pending until then. The sum is exact and saturated here, once, and tells its
-    ``saturated`` lanes; all other answers carry 0. Where jobs are tenants, ``progress`` tells a
-    cycle later whose slot's use began or ended. Where tenants may have a parent, :class:`TreeRule`
+    The ``slot`` of a request comes :attr:`lead` cycles ahead of ``valid`` and ``request``; every
+    cycle has a slot, but cycles without ``valid`` change nothing. ``ahead`` is the header of the
+    next cycle's request. ``clear`` in place of ``valid`` clears the slot. The request's ``verdict``
+    (NONE without a request), ``sender`` and answer follow :attr:`latency` cycles later: one cycle,
+    and as many more as the latency of the slots' memory exceeds the lead. ``answered`` says that
+    there is an ``answer``; its ``bm`` has the ports that it goes to: all ports of the job if the
+    request completes a sum or its acknowledgement, otherwise the sender, whose repeated packet is
+    answered pending until then. The exact sum is saturated here, once, and ``saturated`` marks its
+    clamped lanes; it is 0 in all other answers. If jobs are tenants, ``progress`` reports a cycle
+    later that a use of a job's slot began or ended. If tenants may have a parent, :class:`TreeRule`
     decides, and an answer that is ``up`` goes to the port in ``parent`` as well, or only there:
-    with the exact sum, which the root alone saturates.
+    with the exact sum, which only the root saturates.
 
-    Throughput: one request a cycle, the same slot over and over included. Never stalls.
-    Contents survive a reset: slots are valid after they were cleared.
+    Throughput: one request a cycle, even for the same slot in a row. Never stalls. Contents survive
+    a reset: slots are valid after they were cleared.
     """
 
     lead = UpdateMemory.lead
-    latency = 1  #: where the slots' memory takes no longer than the lead
+    latency = 1  #: if the slots' memory takes no longer than the lead
 
     def __init__(self, params: SwitchParams) -> None:
         self.latency += params.more_cycles
@@ -102,11 +102,11 @@ class Aggregator(Component):
             self.answer.acked.eq(acked),
             self.answer.header.eq(header),
         ]
-        state = params.state(slots.written.contents)  # as the request left it
+        state = params.state(slots.written.contents)  # after the request
         for k in range(params.lanes):
             value, overflow = saturate(state.agg[k], params.value_bits)
             if params.parents:
-                overflow |= state.saturated[k]  # as the parent has said
+                overflow |= state.saturated[k]  # lanes that the parent reported
             m.d.comb += [
                 self.answer.payload[k].eq(Mux(is_sum, value, 0)),
                 self.answer.saturated[k].eq(is_sum & overflow),
@@ -116,7 +116,7 @@ class Aggregator(Component):
         return m
 
     def when_read(self, m: Module) -> tuple[Value, Value, Any]:
-        """Return ``valid``, ``clear`` and ``request`` when the slot has been read."""
+        """Return ``valid``, ``clear`` and ``request``, delayed until the slot has been read."""
         more = self.params.more_cycles
         return (
             delay(m, self.valid, more, "valid", reset_less=False),
@@ -127,7 +127,7 @@ class Aggregator(Component):
     def send_up(
         self, m: Module, valid: Value, request: Any, rule: TreeRule, bm: Signal, state: Any
     ) -> None:
-        """Send answers up, with the exact sum or an acknowledgement; that sends nothing down."""
+        """Send answers up, with the exact sum or an acknowledgement, in place of an answer down."""
         answer = self.answer
         up, partial = Signal(reset_less=True), Signal(reset_less=True)
         parent = Signal(self.params.ports, reset_less=True)

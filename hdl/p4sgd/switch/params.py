@@ -1,4 +1,4 @@
-"""Describes the sizes of P4SGD's switch, and what its rule adds to the bundles of its parts."""
+"""Describes the sizes of P4SGD's switch, and the fields that its rule adds to the bundles."""
 
 from dataclasses import dataclass
 
@@ -11,22 +11,22 @@ from hdl.p4sgd.network.frame import FRAMES, LANES
 from hdl.switch.frame_format import FrameFormat
 from hdl.switch.params import PacketSwitchParams
 
-USES = 256  #: number of a slot's uses that eight bits on the wire tell apart
+USES = 256  #: number of a slot's uses that eight bits on the wire distinguish
 PAYLOAD_BITS = 32  #: width of a lane on the wire
-#: Slots of the deepest memory that is read in two cycles: 8 UltraRAM of 4,096 entries in a row.
+#: Slots of the deepest memory that is read in two cycles: a cascade of 8 UltraRAM of 4,096 entries.
 MOST_SLOTS_AT_ONCE = 8 << 12
-MORE_CYCLES = 2  #: cycles that a deeper one takes beyond that, with registers between its blocks
+MORE_CYCLES = 2  #: additional cycles of a deeper memory, with registers between its blocks
 
 
 class Verdict(enum.Enum, shape=4):
-    """Says what became of a packet; of verdicts from ``WRONG_SLOT`` on the last that applies."""
+    """Names the verdicts on packets; from ``WRONG_SLOT`` on, the last one that applies counts."""
 
     NONE = 0  #: there was no packet
     ADDED = 1  #: it is a partial activation that was not in the sum yet
-    REPEATED_PARTIAL = 2  #: it is in the sum; answered with that, or pending until it is complete
+    REPEATED_PARTIAL = 2  #: it is in the sum already; answered with the sum, or pending
     ACKNOWLEDGED = 3  #: it is a new acknowledgement of a complete sum
-    REPEATED_ACK = 4  #: it came before; answered acked, or pending until all have acknowledged
-    PREVIOUS_ACK = 5  #: it acknowledges the use before and is answered
+    REPEATED_ACK = 4  #: it is repeated; answered acked, or pending until all have acknowledged
+    PREVIOUS_ACK = 5  #: it acknowledges the previous use, and is answered
     EARLY = 6  #: it is a partial activation of the next use, before all have acknowledged this one
     PREMATURE_ACK = 7  #: it acknowledges a sum that is not complete
     STALE = 8  #: it is of another use of the slot
@@ -34,7 +34,7 @@ class Verdict(enum.Enum, shape=4):
     WRONG_RUN = 10  #: its epoch is not the job's
     WRONG_WORKER = 11  #: its ``bm`` is not exactly the bit of the port that it came by
     WRONG_JOB = 12  #: its job is not active, or has no worker at this port
-    MALFORMED = 13  #: it has not 60 bytes, or bits set that must be zero, or is a switch's answer
+    MALFORMED = 13  #: it is not 60 bytes, has bits set that must be zero, or is an answer
     FOREIGN = 14  #: it has another destination, ethertype or version
     CORRUPT = 15  #: its checksum is wrong
 
@@ -43,7 +43,7 @@ class Verdict(enum.Enum, shape=4):
 class SwitchParams(PacketSwitchParams):
     """Sets the sizes of P4SGD's switch.
 
-    Narrow lanes are for proofs: values are cut on the way in.
+    Narrow lanes are for proofs: values are truncated at the input.
     """
 
     lanes: int = LANES  #: number of activations that are added, 1..8
@@ -73,12 +73,12 @@ class SwitchParams(PacketSwitchParams):
 
     @property
     def fields(self) -> dict[str, int]:
-        """Describe what the rule goes by; in an answer ``is_agg`` is also one if it is pending."""
+        """Describe the fields that the rule reads; a pending answer has ``is_agg``, too."""
         return {"seq": 16, "use": 8, "is_agg": 1}
 
     @property
     def payload(self) -> data.ArrayLayout:
-        """Describe the activations that a packet brings."""
+        """Describe the activations of a packet."""
         return data.ArrayLayout(signed(self.value_bits), self.lanes)
 
     @property
@@ -88,21 +88,21 @@ class SwitchParams(PacketSwitchParams):
 
     @property
     def state(self) -> data.StructLayout:
-        """Describe what is kept of a slot."""
+        """Describe the state of a slot."""
         return data.StructLayout(
             {
                 "use": 8,
                 "agg_bm": self.ports,  # ports that are in the sum
                 "ack_bm": self.ports,  # ports that have acknowledged it
                 "summed": 1,  # all of the job's ports are in agg_bm
-                "finished": 1,  # and in ack_bm
+                "finished": 1,  # all of the job's ports are in ack_bm
                 "agg": self.agg,
             }
         )
 
     @property
     def more_cycles(self) -> int:
-        """Return the cycles by which the memory of slots takes longer than one of fewer slots."""
+        """Return the additional cycles of the memory of slots, if it is a deep one."""
         return MORE_CYCLES if self.slots > MOST_SLOTS_AT_ONCE else 0
 
     @property
@@ -117,16 +117,16 @@ class SwitchParams(PacketSwitchParams):
 
     @property
     def settling(self) -> int:
-        """Return the cycles of every switch, and those that its slots take longer."""
+        """Return the cycles of every switch, plus the additional ones of the slots' memory."""
         return super().settling + self.more_cycles
 
     @property
     def answer(self) -> data.StructLayout:
-        """Describe an answer, to whom it goes, and its sum."""
+        """Describe an answer, the ports that it goes to, and its sum."""
         return data.StructLayout(
             {
                 "bm": self.ports,  # ports that it goes to
-                "acked": 1,  # it is no sum; it is pending if header.is_agg is one as well
+                "acked": 1,  # it is no sum; it is pending if header.is_agg is 1, too
                 "saturated": self.lanes,  # the lanes of a sum that were clamped
                 "header": self.header,
                 "payload": self.payload,

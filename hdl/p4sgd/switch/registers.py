@@ -12,7 +12,7 @@ from hdl.switch.job_registers import ACTIVE_JOBS, JOB_PORTS, job_register, state
 from hdl.switch.port_counters import PORT_COUNTER_BITS, PORT_COUNTERS
 from hdl.switch.verdict_counters import COUNTER_BITS
 
-IDENTITY = 0x50345357  #: "P4SW"
+IDENTITY = 0x50345357  #: the letters P4SW
 VERSION = 3
 
 COMMANDS = (
@@ -150,7 +150,7 @@ def switch_registers(params: SwitchParams) -> RegisterMap:
     """Return the register map of a switch; the same for all sizes, so that one driver fits all.
 
     The map of a switch of tenants has more commands, and counters of each tenant; that of a switch
-    whose tenants may have a parent also says where it stands in their trees.
+    whose tenants may have a parent also sets the switch's place in their trees.
     """
     more = tenant_registers.tenant_counter_registers() if params.tenants else ()
     if params.parents:

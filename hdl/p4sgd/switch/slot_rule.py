@@ -11,19 +11,17 @@ from hdl.p4sgd.switch.params import USES, SwitchParams
 class SlotRule(Component):
     """Decides by the switch's rule (P4SGD, section 3.3, algorithm 2, corrected), without registers.
 
-    ``before`` is the slot's state, ``after`` what ``request`` makes of it, ``verdict`` the
-    packet's, one from ``ADDED`` to ``STALE``. ``complete`` answers go to all of the job's
-    ports, ``repeat`` ones to the sender, with the sum as it is after the request; ``pending``
-    says that the repeated packet waits for those of other workers. A request that is ``draining``
-    begins no use. With ``clear`` the slot becomes as a job's start leaves it: use -1, finished,
-    both bitmaps full, sum 0.
+    ``before`` is the slot's state, and ``after`` its state after ``request``; ``verdict``, from
+    ``ADDED`` to ``STALE``, is that of the packet. ``complete`` answers go to all of the job's
+    ports, ``repeat`` answers to the sender, with the sum after the request; ``pending`` says that
+    the packets of other workers are missing. A request that is ``draining`` begins no use.
+    ``clear`` sets the slot's state for a job's start: use -1, finished, both bitmaps full, sum 0.
 
-    ``before.summed`` and ``before.finished`` must be what they stand for, which holds for
-    ``after`` if it does for ``before`` and everyone stays the same until the slot is cleared.
-    ``neighbour``, made ahead of time, is the use before the request's or, for an acknowledgement,
-    the use after it.
+    ``before.summed`` and ``before.finished`` must agree with the bitmaps; ``after`` then agrees,
+    too, if ``everyone`` is stable until the slot is cleared. ``neighbour``, computed in advance, is
+    the use before the request's or, for an acknowledgement, the use after it.
 
-    Latency: none. Adder and comparisons work side by side; behind them it is decided which count.
+    Latency: none. Adder and comparisons work in parallel; the decision comes after both.
     """
 
     latency = 0

@@ -25,19 +25,19 @@ from hdl.switch.verdict_counters import VerdictCounters, VerdictCountersParams
 class Switch(Component):
     """Answers the partial activations of a job's workers with their sum (P4SGD, section 3.3).
 
-    Worker i of a job is behind port i: frames (:class:`hdl.p4sgd.network.frame.Frame`) come by
-    ``s_axis[i]`` and answers leave by ``m_axis[i]``. The host sets addresses, starts and stops
-    jobs and reads counters through ``s_axil`` (:mod:`hdl.p4sgd.switch.registers`). Jobs have
-    ports and slots of their own. With
-    :class:`hdl.p4sgd.switch.tenant_params.TenantSwitchParams` jobs are tenants, to which the switch
-    is granted (:mod:`hdl.switch.tenant_control`). With
-    :class:`hdl.p4sgd.switch.tree_params.TreeSwitchParams` tenants may also have a parent behind
-    one of the ports, to which this switch is as a worker.
+    Worker i of a job is at port i: its frames (:class:`hdl.p4sgd.network.frame.Frame`) come on
+    ``s_axis[i]``, and answers leave on ``m_axis[i]``. The host sets addresses, starts and stops
+    jobs and reads counters through ``s_axil`` (:mod:`hdl.p4sgd.switch.registers`). Jobs have ports
+    and slots of their own. With :class:`hdl.p4sgd.switch.tenant_params.TenantSwitchParams` jobs are
+    tenants, to which the switch is granted (:mod:`hdl.switch.tenant_control`). With
+    :class:`hdl.p4sgd.switch.tree_params.TreeSwitchParams` tenants may also have a parent at one of
+    the ports, to which this switch behaves like a worker.
 
-    Throughput: one packet a cycle over all ports, whatever its slot; ports take turns. Latency:
-    :attr:`latency` cycles from a frame taken to its answer valid, when nothing else waits.
-    ``s_axis`` is always ready: a port whose queue is full loses frames. A port that does not take
-    its answers loses them when its queue is full. Both are counted; workers repeat.
+    Throughput: one packet a cycle over all ports, whatever its slot; ports are granted in
+    round-robin order. Latency: :attr:`latency` cycles from a frame taken to its answer valid, if no
+    other packet waits. ``s_axis`` is always ready: a port whose queue is full loses frames. A port
+    that does not take its answers loses them when its queue is full. Both are counted, and workers
+    send again.
     """
 
     register_map = staticmethod(switch_registers)
@@ -75,7 +75,7 @@ class Switch(Component):
                 connect(m, egress.axis[k], flipped(self.m_axis[k]))
         settings = registers.control
         address = Cat(settings.switch_address_low, settings.switch_address_high)
-        # A slot is read while its packet is judged.
+        # A slot is read while its packet is checked.
         assert jobs.latency == aggregator.lead
         m.d.comb += [
             ingress.address.eq(address),
@@ -112,7 +112,7 @@ class Switch(Component):
         return m
 
     def command_jobs(self, m: Module, registers: RegisterBlock, jobs: JobTable) -> None:
-        """Let the host start and stop jobs."""
+        """Connect the host's commands, which start and stop jobs."""
         settings = registers.control
         m.d.comb += [
             jobs.command.start.eq(settings.start_job),
@@ -126,7 +126,7 @@ class Switch(Component):
         report_jobs(m, registers.status, jobs)
 
     def report(self, m: Module, registers: RegisterBlock) -> None:
-        """Show the host the sizes of the switch."""
+        """Report the sizes of the switch in registers."""
         status = registers.status
         m.d.comb += [status[name].eq(value) for name, value in constants(self.params).items()]
 
@@ -139,16 +139,16 @@ class Switch(Component):
         aggregator: Aggregator,
         egress: SwitchEgress,
     ) -> Value:
-        """Add all counters, and show them to the host; return the verdict on the packet."""
+        """Add all counters with their registers; return the verdict on the packet."""
         settings, status = registers.control, registers.status
         m.submodules.verdicts = verdicts = VerdictCounters(
             VerdictCountersParams(verdict=self.params.verdict, sources=self.params.ports)
         )
         m.submodules.port_counters = port_counters = PortCounters(self.params)
         m.submodules.totals = totals = TotalCounters()
-        # A packet is refused by the job table or ruled on by the aggregator, in its order.
+        # The verdict comes from the job table, if that refuses the packet, or from the aggregator.
         refused = delay(m, jobs.refused, aggregator.latency, "refused", reset_less=False)
-        # A sum is complete once; repetitions send it again.
+        # A sum becomes complete once; repeated answers are not counted.
         complete = aggregator.answered & (aggregator.verdict == self.params.verdict.ADDED)
         clamped = count_ones(list(aggregator.answer.saturated))
         events = port_counters.events
@@ -185,7 +185,7 @@ class Switch(Component):
         aggregator: Aggregator,
         egress: SwitchEgress,
     ) -> None:
-        """Let the host say where the parents are, and which child of theirs this switch is."""
+        """Connect the registers with the parents' address and this switch's place there."""
         settings = registers.control
         place = Signal(32)
         m.d.sync += place.eq(1 << settings.place_at_parents)

@@ -8,10 +8,10 @@ from hdl.p4sgd.switch.params import SwitchParams
 
 
 class TenantVerdict(enum.Enum, shape=5):
-    """Says what became of a packet in a switch of tenants.
+    """Names the verdicts on packets in a switch of tenants.
 
-    Two verdicts of tenants are added to those of :class:`hdl.p4sgd.switch.params.Verdict`, and from
-    ``FULL`` on those of a switch with a parent, which is a worker to it.
+    It adds two verdicts of tenants to those of :class:`hdl.p4sgd.switch.params.Verdict`, and, from
+    ``FULL`` on, those on packets of the parent, to which the switch behaves like a worker.
     """
 
     NONE = 0
@@ -30,13 +30,13 @@ class TenantVerdict(enum.Enum, shape=5):
     MALFORMED = 13
     FOREIGN = 14
     CORRUPT = 15
-    NOT_GRANTED = 16  #: its job is registered and not granted
-    DRAINING = 17  #: it is a partial activation of the next use, and its job has been released
-    FULL = 18  #: it is the parent's full activation, which the slot waits for
-    FREED = 19  #: by it the parent says that everyone has acknowledged, which the slot waits for
-    PENDING = 20  #: by it the parent says that it has what went up, and waits for others
-    REPEATED = 21  #: it says what the parent has said before
-    UNASKED = 22  #: by it the parent answers what has not gone up
+    NOT_GRANTED = 16  #: its job is registered but not granted
+    DRAINING = 17  #: it is a partial activation of the next use, but its job has been released
+    FULL = 18  #: it is the parent's full activation for which the slot waits
+    FREED = 19  #: it is the parent's confirmation for which the slot waits
+    PENDING = 20  #: it says that the parent has the sum or acknowledgement, and waits for others
+    REPEATED = 21  #: it repeats an earlier answer of the parent
+    UNASKED = 22  #: it answers a sum or acknowledgement that has not been sent up
     WRONG_WAY = 23  #: a child sent what only a parent may, or the parent what only a child may
 
 

@@ -1,4 +1,4 @@
-"""Declares the registers that a switch of tenants has beside those of every switch of P4SGD."""
+"""Declares the registers that a switch of tenants has besides those of every P4SGD switch."""
 
 from hdl.common.counter_banks import MOST_PARTS
 from hdl.common.register_parts import choice, chosen, single
@@ -7,7 +7,7 @@ from hdl.switch.control_port import CONTROL_COUNTERS
 from hdl.switch.tenancy_head import Reason, TenancyKind
 from hdl.switch.tenant_counters import TENANT_COUNTERS
 
-IDENTITY = 0x4D4E5357  #: "MNSW"
+IDENTITY = 0x4D4E5357  #: the letters MNSW
 
 COMMANDS: tuple[Field, ...] = (
     pulse(

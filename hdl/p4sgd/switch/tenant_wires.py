@@ -1,4 +1,4 @@
-"""Connects what a switch of tenants has beside all others: commands, state, counters."""
+"""Connects the additional parts of a switch of tenants: commands, state, counters."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def command_tenants(
     control: ControlPlane,
     jobs: JobTable,
 ) -> None:
-    """Bring the commands of the ports and of the host to the tenants, and their answers back."""
+    """Connect the commands of the ports and of the host, and their answers."""
     settings, command = registers.control, control.command
     kinds = {
         TenancyKind.REGISTER: settings.register_job,
@@ -59,7 +59,7 @@ def command_tenants(
 def report_tenants(
     m: Module, registers: RegisterBlock, control: ControlPlane, jobs: JobTable
 ) -> None:
-    """Show the host the answer to its command, and which jobs are registered, granted, draining."""
+    """Report the answer to the host's command, and which jobs are registered, granted, draining."""
     settings, status = registers.control, registers.status
     table: list[Any] = list(jobs.table)
     epochs = Array(job.epoch for job in table)
@@ -90,7 +90,7 @@ def count_tenants(
     aggregator: Aggregator,
     verdict: Value,
 ) -> None:
-    """Add the counters of tenants and of commands, and show them to the host."""
+    """Add the counters of tenants and of commands, with their registers."""
     settings, status, params = registers.control, registers.status, jobs.params
     m.submodules.tenants = tenants = TenantCounters(params)
     m.submodules.tenant_verdicts = verdicts = VerdictCounters(

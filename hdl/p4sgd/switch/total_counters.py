@@ -39,7 +39,7 @@ class TotalCounters(Component):
         m.submodules.counters = counters = EventCounters(COUNTERS)
         event = Signal()
         begun = Signal()
-        elapsed = Signal(TOTAL_BITS, init=1)  # what ``cycles`` becomes with an event now
+        elapsed = Signal(TOTAL_BITS, init=1)  # value of ``cycles`` if an event comes now
         m.d.comb += [
             counters.clear.eq(self.clear),
             counters.events.packets.eq(self.taken),

@@ -1,4 +1,4 @@
-"""Describes the sizes of a switch that is one of a tree, and what its rule adds for that."""
+"""Describes the sizes of a switch in a tree, and the fields that its rule adds."""
 
 from dataclasses import dataclass
 
@@ -30,25 +30,26 @@ class TreeSwitchParams(TenantSwitchParams):
 
     @property
     def payload(self) -> data.ArrayLayout:
-        """Describe the sums that a packet brings: of a worker, or of all workers below a switch."""
+        """Describe the sums of a packet: those of a worker, or of all workers below a switch."""
         return data.ArrayLayout(signed(self.value_bits + LEVEL_BITS), self.lanes)
 
     @property
     def agg(self) -> data.ArrayLayout:
-        """Describe the exact sum of a subtree, replaced by that of all when the parent answers."""
+        """Describe the exact sum of a subtree; the parent's answer replaces it by the total."""
         return self.payload
 
     @property
     def brought(self) -> dict[str, ShapeLike]:
-        """Return the fields that a packet brings; a parent's packet brings its kind, too."""
+        """Return the fields of a packet for the rule; a parent's packet has its kind, too."""
         return {"acked": 1, "saturated": self.lanes, "payload": self.payload}
 
     @property
     def state(self) -> data.StructLayout:
-        """Describe what is kept of a slot.
+        """Describe the state of a slot.
 
-        Children may have the sum if it is ``summed``, and begin the next use if this one is
-        ``finished``. A root's are as soon as all children are in; others' when the parent says so.
+        Children may have the sum if the slot is ``summed``, and begin the next use if it is
+        ``finished``. At the root these flags are set when all children have sent; at other switches
+        when the parent says so.
         """
         return data.StructLayout(
             {
@@ -61,10 +62,10 @@ class TreeSwitchParams(TenantSwitchParams):
 
     @property
     def answer(self) -> data.StructLayout:
-        """Describe an answer: down to the children in ``bm``, and ``up`` to the parent.
+        """Describe an answer: to the children in ``bm``, and with ``up`` to the parent.
 
-        An answer that goes up is the sum in ``payload`` if it is ``partial``, and else an
-        acknowledgement; all other fields say what goes down.
+        An answer that goes up is the sum in ``payload`` if it is ``partial``, otherwise an
+        acknowledgement; all other fields belong to the answer that goes down.
         """
         return data.StructLayout(
             {"up": 1, "partial": 1, **{name: field.shape for name, field in super().answer}}

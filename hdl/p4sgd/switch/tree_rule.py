@@ -1,4 +1,4 @@
-"""Implements the rule of a slot in a tree: a switch to its children, a worker to its parent."""
+"""Implements the rule of a slot in a tree: a switch is like a worker to its parent."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -12,13 +12,14 @@ class TreeRule(Component):
     """Decides by the rule of a tree (MINA, "RTL", Tree), without registers.
 
     Its ports are those of :class:`SlotRule`, and mean the same; ``complete`` answers go to all
-    children. Only the root answers a packet that completes a sum or its acknowledgement so. In any
-    other switch the sum or the acknowledgement goes ``up`` instead, and again with each repetition
-    until the parent has answered; the sender of the repetition is told that it is ``pending``. The
-    parent's answer that a slot waits for is kept, and goes to all children.
+    children. Only the root gives a complete answer to a packet that completes a sum or its
+    acknowledgement. Any other switch sends the sum or the acknowledgement ``up`` instead, and again
+    with each repetition until the parent has answered; the sender of the repetition gets a
+    ``pending`` answer. The parent's answer for which a slot waits is kept, and goes to all
+    children.
 
-    ``before`` must be what an earlier ``after`` was, and the job's ports and parent stay the same
-    until the slot is cleared.
+    ``before`` must be an earlier ``after``, and the job's ports and parent must be stable until the
+    slot is cleared.
 
     Latency: none.
     """
@@ -84,10 +85,10 @@ class TreeRule(Component):
         return m
 
     def follow(self, m: Module, slot: SlotRule) -> None:
-        """Tell what children have done from what their parent has answered.
+        """Distinguish what the children have sent from what the parent has answered.
 
-        :class:`SlotRule` says by ``summed`` and ``finished`` that all children are in a sum, or in
-        its acknowledgement. For a root that is all there is.
+        In :class:`SlotRule`, ``summed`` and ``finished`` say that all children are in a sum, or in
+        its acknowledgement. For a root this is all.
         """
         before, after, root = self.before, self.after, self.request.root
         begun = Signal()  # a use begins in this cycle

@@ -1,4 +1,4 @@
-"""Judges what comes in from the MAC by its header."""
+"""Checks the headers of packets from the MAC."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -12,11 +12,11 @@ from hdl.switch.frame_filter import FrameFilter, Quality
 
 
 class Arrivals(Component):
-    """Takes every beat of ``s_axis`` and says what its packet is (P4SGD, algorithm 3, line 18).
+    """Checks every packet on ``s_axis`` (P4SGD, section 3.3, algorithm 3, line 18).
 
-    ``valid`` is high for a cycle per packet. Of a packet of this job, for this worker and in its
-    range of slots, ``arrival.verdict`` is ``NONE``; any other has its verdict, and is to be
-    counted and dropped. Nothing is taken for ours unless a job is ``open``.
+    ``valid`` is high for a cycle per packet. For a packet of this job, for this worker and within
+    its range of slots, ``arrival.verdict`` is ``NONE``; any other packet has another verdict, and
+    must be counted and dropped. While no job is ``open``, no packet is accepted.
 
     Throughput: a packet a cycle; never stalls. Latency: :attr:`latency`.
     """
@@ -44,7 +44,7 @@ class Arrivals(Component):
 
         own = Signal(32)
         slot = frame.seq - settings.slot_base
-        end = Signal(18, reset_less=True)  # the slot at the switch behind the job's last one
+        end = Signal(18, reset_less=True)  # the job's last slot at the switch, plus one
         m.d.sync += end.eq(settings.slot_base + settings.slot_count)
         m.d.comb += own.bit_select(settings.worker, 1).eq(1)
         malformed = (
@@ -65,7 +65,7 @@ class Arrivals(Component):
         for kind, applies in reversed(checks):
             with m.If(applies):
                 m.d.comb += verdict.eq(kind)
-        # The checks in order, the first that applies: written from the last to the first.
+        # The first check that applies counts, so they are written from the last to the first.
         arrival = data_register(m, self.arrival)
         m.d.sync += [
             self.valid.eq(frame_filter.valid),

@@ -13,23 +13,23 @@ PEER_BITS = 24  #: width of the number of repetitions while other workers are wa
 
 NETWORK_SETTINGS = data.StructLayout(
     {
-        "address": 48,  # own address, the source of what is sent; first byte lowest
-        "switch_address": 48,  # destination of what is sent
-        "group_address": 48,  # destination of what is taken
+        "address": 48,  # own address, the source of packets sent; first byte lowest
+        "switch_address": 48,  # destination of packets sent
+        "group_address": 48,  # destination of packets accepted
         "worker": 5,  # index: the bit of this worker
         "workers": 32,  # bitmap of the job's workers
         "job": 16,
         "epoch": 16,  # epoch of the job
         "slot_base": 16,  # first slot of the job at the switch
         "slot_count": 17,  # slots in use, 1..slots
-        "timeout": TIME_BITS - 1,  # cycles until a packet is sent again
-        "retries": 8,  # repetitions without an answer until the switch is given up; 0: for ever
-        "peer_retries": PEER_BITS,  # repetitions in all until others are given up; 0: for ever
+        "timeout": TIME_BITS - 1,  # cycles after which a packet is sent again
+        "retries": 8,  # repetitions without an answer before giving up the switch; 0: no limit
+        "peer_retries": PEER_BITS,  # repetitions in all before giving up other workers; 0: no limit
     }
 )
 
 
-#: Tells how often a slot's packet was sent again.
+#: Describes how often a slot's packet was sent again.
 TRIES = data.StructLayout(
     {
         "unanswered": 8,  # repetitions in a row without an answer, up to now
@@ -39,12 +39,12 @@ TRIES = data.StructLayout(
 
 
 class Verdict(enum.Enum, shape=4):
-    """Says what became of a packet that came in; if several apply, the last one counts."""
+    """Names the verdicts on received packets; if several apply, the last one counts."""
 
     NONE = 0  #: there was no packet
-    FULL = 1  #: it is the full activation that the slot waits for
-    FREED = 2  #: it is the confirmation that the slot waits for
-    PENDING = 3  #: it says that the switch has what the slot sent, and waits for other workers
+    FULL = 1  #: it is the full activation for which the slot waits
+    FREED = 2  #: it is the confirmation for which the slot waits
+    PENDING = 3  #: it says that the switch has the slot's packet, and waits for other workers
     REPEATED = 4  #: it is of the slot's use, but not what the slot waits for
     STALE = 5  #: it is of another use of the slot
     WRONG_SLOT = 6  #: its slot is outside the job's range
@@ -57,7 +57,7 @@ class Verdict(enum.Enum, shape=4):
 
 
 class Phase(enum.Enum, shape=2):
-    """Says what a slot waits for."""
+    """Names the states of a slot by the answer for which it waits."""
 
     FREE = 0
     PARTIAL = 1  #: it waits for the full activation: its partial one was sent
@@ -94,15 +94,15 @@ class TransportParams:
 
     @property
     def activations(self) -> data.ArrayLayout:
-        """Describe what an AllReduce adds: the activations of a micro-batch."""
+        """Describe the operand of an AllReduce: the activations of a micro-batch."""
         return data.ArrayLayout(signed(32), self.lanes)
 
     @property
     def arrival(self) -> data.StructLayout:
-        """Describe a packet whose header was judged."""
+        """Describe a packet whose header was checked."""
         return data.StructLayout(
             {
-                "verdict": Verdict,  # NONE for a packet of this job whose slot has to judge it
+                "verdict": Verdict,  # NONE for a packet of this job, which its slot has to check
                 "slot": self.slot_bits,
                 "is_agg": 1,
                 "acked": 1,  # it is a confirmation; with is_agg it is pending
@@ -114,7 +114,7 @@ class TransportParams:
 
     @property
     def answer(self) -> data.StructLayout:
-        """Describe what the table of slots answers about a slot."""
+        """Describe the table's answer to a query about a slot."""
         return data.StructLayout({"phase": Phase, "use": 8})
 
     @property

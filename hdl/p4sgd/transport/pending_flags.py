@@ -7,13 +7,13 @@ from amaranth.lib.memory import Memory
 def add_pending_flags(
     m: Module, *, slots: int, comes: Value, comes_for: Value, asks: Value, asks_for: Value
 ) -> Value:
-    """Return whether an answer came for slot ``asks_for`` since it was last asked for.
+    """Return whether an answer came for slot ``asks_for`` since its last query.
 
-    ``comes`` says that there is an answer for slot ``comes_for``, and ``asks`` that the slot
-    ``asks_for`` is asked for: both may be in the same cycle. The flag of a slot is two bits, each
-    with one writer, and is set while they differ: an answer makes ``said`` differ from ``known``,
-    and who asks makes ``known`` equal to ``said`` again. A flag that is left from an earlier use
-    does no harm: it counts for a packet that has not been repeated yet.
+    ``comes`` says that there is an answer for slot ``comes_for``, and ``asks`` that slot
+    ``asks_for`` is queried; both may be high in the same cycle. The flag of a slot is two bits,
+    each with one writer, and is set while they differ: an answer makes ``said`` differ from
+    ``known``, and a query makes ``known`` equal to ``said`` again. A flag left over from an earlier
+    use does no harm: it only counts as an answer to a packet that has not been repeated yet.
     """
     m.submodules.said = said = one_bit_each(slots)
     m.submodules.known = known = one_bit_each(slots)

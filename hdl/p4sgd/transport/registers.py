@@ -12,7 +12,7 @@ PEER_RETRIES = 1_200_000  #: number of repetitions in two minutes, with the time
 
 
 def network_registers() -> tuple[Register, ...]:
-    """Return the registers that the host sets before a job; they hold still while it is open."""
+    """Return the registers that the host sets before a job; they must be stable during it."""
     return (
         *address_registers("address", "the worker's own Ethernet address"),
         *address_registers("switch_address", "the switch's Ethernet address"),

@@ -1,4 +1,4 @@
-"""Keeps full activations until their turn, and hands them on in the order of micro-batches."""
+"""Keeps full activations until their turn, and passes them on in the order of micro-batches."""
 
 from amaranth.hdl import Module
 from amaranth.lib import stream
@@ -14,7 +14,7 @@ QUEUE_DEPTH = 4  #: most full activations between the memory and ``full``
 
 
 class ReorderBuffer(Component):
-    """Reorders full activations, which enter the backward stage in turn (P4SGD, section 3.3).
+    """Reorders full activations for the backward stage (P4SGD, section 3.3).
 
     ``keep`` puts ``activations`` into ``keep_slot``. While ``arrived`` and ``allowed``, those of
     ``deliver_slot`` go to ``full``; ``delivered`` says that its slot is no longer needed.

@@ -11,24 +11,24 @@ from hdl.p4sgd.transport.params import Phase
 
 
 class Progress(data.Struct):
-    """Tells how far a slot has come: the lowest bit of the uses last taken and last freed.
+    """Describes the progress of a slot: the lowest bit of the uses last taken and last freed.
 
-    Those are the use that the slot is in or the use before, so that this bit tells which.
+    Each of these is the slot's current use or the one before, so the lowest bit distinguishes them.
     """
 
     taken: 1  #: lowest bit of the last use whose full activation was taken
     freed: 1  #: lowest bit of the last use that the switch has confirmed, which frees the slot
 
     def has_taken(self, use: Value) -> Value:
-        """Return what is high if the full activation of ``use`` was taken."""
+        """Return whether the full activation of ``use`` was taken."""
         return self.taken == use[0]
 
     def has_freed_before(self, use: Value) -> Value:
-        """Return what is high if the use before ``use`` is freed, so that ``use`` may start."""
+        """Return whether the use before ``use`` is freed, so that ``use`` may start."""
         return self.freed != use[0]
 
     def phase(self, use: Value) -> Value:
-        """Return what the slot waits for in ``use``."""
+        """Return the state of the slot in ``use``."""
         waits = Mux(self.has_taken(use), Phase.ACK, Phase.PARTIAL)
         return Mux(self.freed == use[0], Phase.FREE, waits)
 

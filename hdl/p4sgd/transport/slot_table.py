@@ -13,25 +13,26 @@ from hdl.p4sgd.transport.params import Phase, TransportParams, Verdict
 from hdl.p4sgd.transport.slot_progress import Progress, read_port
 
 USE_BITS = 8  #: width of the number of a slot's use
-QUESTIONS = 3  #: number of slots that other parts may ask for in a cycle
+QUESTIONS = 3  #: number of slots that other parts may query in a cycle
 
 
 class SlotTable(Component):
     """Keeps the states of all slots (P4SGD, section 3.3, algorithm 3, with numbered uses).
 
-    Slots are started in turn: ``start`` gives ``next_slot`` its ``next_use``, if ``may_start``.
-    That is so when its last use is freed and what came of it was ``delivered``. An ``arrival`` is
-    judged in the cycle in which it is valid: ``verdict``; FULL is to be kept and acknowledged,
-    PENDING changes no slot, and one that comes while no job is open is of none.
-    Micro-batches are handed on in order: ``arrived`` says that the full activation of
-    ``deliver_slot`` is there, ``delivered`` moves on. ``seen`` is high for a cycle per full
-    activation, in the same order but as early as it can be.
+    Slots are started in cyclic order: ``start`` begins ``next_use`` of ``next_slot``, and is
+    allowed with ``may_start``: the slot's last use is freed and its full activation was
+    ``delivered``. ``verdict`` is valid in the cycle of an ``arrival``: FULL must be kept and
+    acknowledged, and PENDING changes no slot; an arrival while no job is open belongs to none.
+    Micro-batches are passed on in order: ``arrived`` says that the full activation of
+    ``deliver_slot`` has come, and ``delivered`` moves on to the next. ``seen`` pulses for each full
+    activation, in the same order but as early as possible.
 
-    ``questions`` are slots, ``answers`` their phase and use in the same cycle. ``clear`` begins a
-    job: all slots take use -1, freed, in ``slots`` cycles of ``clearing``; then it is ``open``.
-    ``idle`` is high while no slot waited a cycle ago and all is delivered.
+    ``questions`` are slots to query, and ``answers`` have their phase and use in the same cycle.
+    ``clear`` begins a job: all slots are set to use -1, freed, in ``slots`` cycles of ``clearing``;
+    then the job is ``open``. ``idle`` is high while no slot waited a cycle ago and all
+    micro-batches were delivered.
 
-    Throughput: a start, an arrival, a delivery and the questions every cycle.
+    Throughput: a start, an arrival, a delivery and the queries every cycle.
     """
 
     def __init__(self, params: TransportParams) -> None:
@@ -96,12 +97,12 @@ class SlotTable(Component):
     def use_of(self, slot: Value, previous_use: Signal) -> Value:
         """Return the use that a slot is in.
 
-        Slots are started in turn, so those from ``next_slot`` on are one use back.
+        Slots are started in cyclic order, so those from ``next_slot`` on are one use behind.
         """
         return Mux(slot < self.next_slot, self.next_use, previous_use)
 
     def surroundings(self, m: Module) -> None:
-        """State what the parts around the table guarantee, which tests and proofs rely on."""
+        """State what the table's neighbours guarantee; tests and proofs rely on it."""
         arrival, count = self.arrival, self.slot_count
         dropped = arrival.verdict.as_value() >= Verdict.WRONG_SLOT.value
         judged = (arrival.verdict == Verdict.NONE) & (~self.open | (arrival.slot < count))
@@ -123,7 +124,7 @@ class SlotTable(Component):
         )
 
     def judge(self, m: Module, port: Any, previous_use: Signal) -> None:
-        """Say what an arrival is; ``port`` reads how far its slot has come."""
+        """Return the verdict on an arrival; ``port`` reads the progress of its slot."""
         arrival = self.arrival
         use = self.use_of(arrival.slot, previous_use)
         m.d.comb += port.addr.eq(arrival.slot)
@@ -145,7 +146,7 @@ class SlotTable(Component):
                 m.d.comb += self.verdict.eq(Verdict.REPEATED)
 
     def write(self, m: Module, port: Any, use: Value) -> None:
-        """Write what an arrival changes of its slot; or the job's start, slot after slot."""
+        """Write the progress that an arrival changes, or, at the job's start, that of all slots."""
         cleared = Signal(self.params.slot_bits)
         m.d.comb += [
             port.en.eq((self.verdict == Verdict.FULL) | (self.verdict == Verdict.FREED)),
@@ -162,7 +163,7 @@ class SlotTable(Component):
             m.d.sync += [cleared.eq(0), self.clearing.eq(1), self.open.eq(0)]
 
     def step(self, m: Module, slot: Signal, moves: Value) -> Value:
-        """Move ``slot`` on, round the job's slots; return what is high at the last of them."""
+        """Move ``slot`` on, cyclically; return whether it is the last of the job's slots."""
         last = Signal(name=f"{slot.name}_last")
         m.d.comb += last.eq(slot == (self.slot_count - 1)[: self.params.slot_bits])
         with m.If(moves):
@@ -174,9 +175,9 @@ class SlotTable(Component):
     def follow(
         self, m: Module, name: str, slot: Signal, port: Any, there: Signal, moves: Value
     ) -> None:
-        """Go over the full activations in order; ``there`` is high when that of ``slot`` is in.
+        """Follow the full activations in order; ``there`` is high when that of ``slot`` has come.
 
-        ``port`` reads how far the slot has come.
+        ``port`` reads the progress of the slot.
         """
         bit = Signal(name=f"{name}_bit")  # the lowest bit of the use that the slot is in
         ahead = Signal(self.params.count_bits, name=f"{name}_ahead")
@@ -189,7 +190,7 @@ class SlotTable(Component):
             m.d.sync += [bit.eq(0), ahead.eq(0)]
 
     def count(self, m: Module) -> None:
-        """Count the slots that wait, a cycle late, and the micro-batches not yet delivered."""
+        """Count the slots that wait, a cycle late, and the undelivered micro-batches."""
         waiting = Signal(self.params.count_bits)
         started = delay(m, self.start, 1, "started", reset_less=False)
         freed = delay(m, self.verdict == Verdict.FREED, 1, "freed", reset_less=False)
@@ -202,7 +203,7 @@ class SlotTable(Component):
         m.d.comb += self.idle.eq((waiting == 0) & (self.outstanding == 0))
 
     def all_outstanding(self, m: Module) -> Signal:
-        """Return a register that is high if every slot had a micro-batch that was not delivered."""
+        """Return a register that is high if every slot has an undelivered micro-batch."""
         full = Signal()
         all_but_one = Signal(self.params.count_bits, reset_less=True)
         m.d.sync += all_but_one.eq((self.slot_count - 1)[: self.params.count_bits])

@@ -1,4 +1,4 @@
-"""Times every slot: what waits for too long is sent again, and in the end given up."""
+"""Times every slot: a packet without an answer is sent again, and finally given up."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
@@ -17,27 +17,27 @@ from hdl.p4sgd.transport.params import (
 )
 from hdl.p4sgd.transport.pending_flags import add_pending_flags
 
-#: Keeps of a slot's last packet until when it is not late, and how often it was sent before.
+#: Describes a slot's last packet: the time when it is due, and how often it was sent before.
 SENT = data.StructLayout({"due": TIME_BITS, "tries": TRIES})
 
 
 class Timers(Component):
-    """Looks at one slot after the other for overdue packets (P4SGD, algorithm 3, lines 31 to 34).
+    """Scans the slots for overdue packets (P4SGD, section 3.3, algorithm 3, lines 31 to 34).
 
-    ``sent`` notes that a packet of ``sent_slot`` goes out now, after so many ``sent_tries``. A slot
-    whose packet is older than ``settings.timeout`` cycles goes to ``overdue``, with the tries that
-    it will have had when it is sent. Each ``timeout`` that an overdue packet cannot leave counts as
-    a repetition, so a MAC that takes nothing is noticed as well.
+    ``sent`` says that a packet of ``sent_slot`` is sent now, after ``sent_tries``. A slot whose
+    packet is older than ``settings.timeout`` cycles is passed to ``overdue``, with the tries that
+    it will have had when it is sent. If an overdue packet cannot be sent, each further ``timeout``
+    counts as a repetition, so a MAC that is stalled is detected as well.
 
-    ``pending`` says that the switch has what ``pending_slot`` sent and waits for other workers.
-    Instead of being overdue, a slot makes ``gave_up`` high, with ``stuck_slot``, until ``clear``:
-    after ``settings.retries`` repetitions in a row without such an answer, as the switch is gone;
-    or, then with ``peers_missing``, when the switch still says so after
+    ``pending`` says that the switch has the packet of ``pending_slot`` and waits for other workers.
+    After too many repetitions a slot raises ``gave_up``, with ``stuck_slot``, until ``clear``:
+    after ``settings.retries`` repetitions in a row without any such answer, because the switch does
+    not answer; or, with ``peers_missing``, if the switch still answers pending after
     ``settings.peer_retries`` repetitions in all.
 
     Throughput: a slot a cycle, so a timer runs up to ``slot_count`` cycles late, more while
-    ``overdue`` is not taken. ``questions`` and ``answers`` go to the table of slots: the slot
-    that is looked at, and the same when its timer has been read.
+    ``overdue`` is not taken. ``questions`` and ``answers`` go to the table of slots: they query the
+    slot that is scanned, and again when its timer has been read.
     """
 
     def __init__(self, params: TransportParams) -> None:
@@ -68,7 +68,7 @@ class Timers(Component):
             MemoryParams(bits=SENT.size, depth=params.slots)
         )
         now = Signal(TIME_BITS)
-        due = Signal(TIME_BITS, reset_less=True)  # last cycle in which what is sent now is not late
+        due = Signal(TIME_BITS, reset_less=True)  # time at which a packet sent now is due
         sent = Signal(SENT)
         written = Signal(SENT)
         m.d.sync += [now.eq(now + 1), due.eq((now + self.settings.timeout)[:TIME_BITS])]
@@ -83,8 +83,8 @@ class Timers(Component):
         ]
         late = Signal()
         slot, looks = self.scan(m, late)
-        # A slot that was free when its timer was read has an old one in it, and so may have one
-        # that was read before the last overdue packet went out.
+        # A slot that was free when its timer was read has an old time in it; so may have a slot
+        # whose timer was read before the last overdue packet was sent.
         waited = delay(m, looks & (self.answers[0].phase != Phase.FREE), 1, "waited")
         waited = delay(m, waited & ~self.overdue.valid, 1, "still_waited")
         m.d.comb += [
@@ -92,7 +92,8 @@ class Timers(Component):
             late.eq(
                 waited
                 & (self.answers[1].phase != Phase.FREE)
-                # A timeout is less than half of what the clock counts: a sign tells the later.
+                # A timeout is less than half of the clock's range, so the sign of the difference
+                # tells.
                 & (sent.due - now)[TIME_BITS - 1]
             ),
         ]
@@ -100,9 +101,9 @@ class Timers(Component):
         return m
 
     def decide(self, m: Module, late: Signal, sent_tries: data.View) -> None:
-        """Have an overdue packet sent once more, or give up.
+        """Send an overdue packet again, or give up.
 
-        A packet that does not get out in time is as good as lost.
+        A packet that cannot be sent in time counts as lost.
         """
         overdue, settings = self.overdue, self.settings
         blocked = Signal(TIME_BITS)
@@ -159,11 +160,11 @@ class Timers(Component):
             m.d.sync += overdue.valid.eq(1)
 
     def scan(self, m: Module, late: Signal) -> tuple[Signal, Signal]:
-        """Look at one slot after the other, but not while one is overdue.
+        """Scan one slot after the other, but not while one is overdue.
 
-        Returns the slot that was looked at a cycle ago, and whether one is looked at now. When a
-        slot turns out to be ``late``, the look at the one behind it is lost: that one comes next,
-        lest two slots of three starve.
+        Returns the slot that was scanned a cycle ago, and whether one is scanned now. When a slot
+        turns out to be ``late``, the scan of the slot after it is lost; so that slot is scanned
+        next, otherwise two slots of three could starve.
         """
         slot = Signal(self.params.slot_bits)
         looks = Signal()

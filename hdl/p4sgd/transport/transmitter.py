@@ -1,4 +1,4 @@
-"""Sends new partial activations, acknowledgements, and both again when they are overdue."""
+"""Sends partial activations and acknowledgements, and sends them again when they are overdue."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
@@ -18,16 +18,16 @@ QUEUE_DEPTH = 8  #: most packets between the choice and the MAC
 class Transmitter(Component):
     """Sends a packet a cycle (P4SGD, section 3.3, algorithm 3, lines 1 to 11, 24 and 34).
 
-    ``partial`` is sent and kept in slot ``next_slot`` if ``may_start``, which ``start`` tells the
-    table; else a slot of ``acks`` is acknowledged, or dropped where it waits for no confirmation;
-    else what an ``overdue`` slot waits for is asked for again, or dropped where it waits for
-    nothing. ``sent`` goes to the timers with every packet, ``retransmission`` with those that are
-    sent again. ``question`` and ``answer`` go to the table of slots.
+    By descending priority: ``partial`` is sent and kept in slot ``next_slot`` if ``may_start``, and
+    ``start`` reports it to the table; a slot of ``acks`` is acknowledged, or dropped if it waits
+    for no confirmation; the packet of an ``overdue`` slot is sent again, or dropped if the slot
+    waits for nothing. ``sent`` goes to the timers with every packet, ``retransmission`` with those
+    that are sent again. ``question`` and ``answer`` go to the table of slots.
 
     Throughput: a packet a cycle, while ``m_axis`` takes one. Latency: :attr:`latency`.
     """
 
-    latency = 1 + DualPortMemory.latency + 1  # the order, its payload, the queue
+    latency = 1 + DualPortMemory.latency + 1  # the choice, its payload, the queue
 
     def __init__(self, params: TransportParams) -> None:
         super().__init__(
@@ -58,7 +58,7 @@ class Transmitter(Component):
 
     @property
     def packet(self) -> data.StructLayout:
-        """Describe what differs from packet to packet."""
+        """Describe the fields that differ from packet to packet."""
         return data.StructLayout({"order": self.order, "payload": self.params.activations.size})
 
     def elaborate(self, platform) -> Module:
@@ -73,7 +73,7 @@ class Transmitter(Component):
         order = Signal(self.order)
         chosen = Signal()
         self.choose(m, order, chosen, queue.room)
-        # The choice is known late: a place is reserved in any case, and given back if not needed.
+        # The choice is known late, so a place is always reserved, and released if not needed.
         offered = self.partial.valid | self.acks.valid | self.overdue.valid
         m.d.comb += queue.reserve.eq(offered & queue.room)
         m.d.sync += queue.cancel.eq(queue.reserve & ~chosen)
@@ -90,7 +90,7 @@ class Transmitter(Component):
         return m
 
     def choose(self, m: Module, order, chosen: Signal, room) -> None:
-        """Choose a packet: new ones first, as an AllReduce starts there; slots bound them."""
+        """Choose a packet; new ones have priority, because they start an AllReduce."""
         waits = self.answer.phase != Phase.FREE
         m.d.comb += [
             self.question.eq(Mux(self.acks.valid, self.acks.payload, self.overdue.payload.slot)),
@@ -109,7 +109,7 @@ class Transmitter(Component):
                 order.is_agg.eq(1),
             ]
         with m.Elif(self.acks.valid):
-            # The ACK may have gone out as overdue, and its slot be in the next use by now.
+            # The ACK may have been sent as overdue, and its slot may be in the next use by now.
             due = self.answer.phase == Phase.ACK
             m.d.comb += [chosen.eq(room & due), self.acks.ready.eq(room)]
         with m.Elif(self.overdue.valid):
@@ -122,7 +122,7 @@ class Transmitter(Component):
             ]
 
     def assemble(self, m: Module, queue: ReservedFifo, order, payload, valid) -> None:
-        """Queue what differs from packet to packet; addresses and constants are added later."""
+        """Queue the fields that differ from packet to packet; others are added later."""
         entering = Signal(self.packet)
         leaving = Signal(self.packet)
         settings, axis = self.settings, self.m_axis

@@ -15,7 +15,7 @@ from hdl.p4sgd.transport.slot_table import SlotTable
 from hdl.p4sgd.transport.timers import Timers
 from hdl.p4sgd.transport.transmitter import Transmitter
 
-#: Tells how often each event happened in a cycle; counters add these up.
+#: Describes how often each event happened in a cycle; counters add these up.
 NETWORK_EVENTS = data.StructLayout(
     {"sent": 1, "retransmissions": 1, "full_saturations": 4}
     | {verdict.name.lower(): 1 for verdict in Verdict if verdict is not Verdict.NONE}
@@ -25,16 +25,16 @@ NETWORK_EVENTS = data.StructLayout(
 class Transport(Component):
     """Adds ``partial`` activations over all workers of a job (P4SGD, section 3.3, algorithm 3).
 
-    Each ``partial`` goes to the switch as one frame in the next slot; its sum comes out of
-    ``full``, in the same order, however packets were lost, doubled or reordered. Up to
-    ``settings.slot_count`` are under way. ``allowed`` low holds ``full`` back; ``seen`` is high
-    for a cycle per sum that has come in, in order.
+    Each ``partial`` goes to the switch as one frame in the next slot; its sum leaves on ``full``,
+    in the same order, even if packets are lost, duplicated or reordered. Up to
+    ``settings.slot_count`` are under way. While ``allowed`` is low ``full`` is held back; ``seen``
+    pulses for each sum that has come in, in order.
 
     ``clear``, while nothing is under way, begins a job at micro-batch 0, in ``slots`` cycles of
     ``clearing``, after which it is ``open`` until a reset. ``idle`` is high when nothing is under
-    way; ``oldest_slot`` is the one whose sum comes next. A slot that waits in vain makes
-    ``gave_up`` high, with ``stuck_slot``, and with ``peers_missing`` if the switch answers but
-    other workers do not come (:class:`Timers`). ``settings`` hold still while a job is open.
+    way; ``oldest_slot`` is the one whose sum comes next. If a slot gets no answer, ``gave_up`` goes
+    high, with ``stuck_slot``, and with ``peers_missing`` if the switch answers but other workers
+    are missing (:class:`Timers`). ``settings`` must be stable while a job is open.
 
     Throughput: a packet a cycle in each direction. Latency: :attr:`send_latency` cycles from
     ``partial`` to the frame on ``m_axis``, :attr:`receive_latency` from the answer on ``s_axis``
@@ -97,8 +97,8 @@ class Transport(Component):
             table.valid.eq(arrivals.valid),
             table.arrival.eq(arrivals.arrival),
             full.eq(table.verdict == Verdict.FULL),
-            # There is always room: each slot is in it once, or a second time with an ACK that has
-            # become needless, which goes before the slot's next sum can come.
+            # There is always room: each slot is in it once, or twice if one ACK is superfluous;
+            # that one is dropped before the slot's next sum can come.
             acks.i.valid.eq(full),
             acks.i.payload.eq(arrivals.arrival.slot),
             reorder_buffer.keep.eq(full),
@@ -123,7 +123,7 @@ class Transport(Component):
         return m
 
     def connect_timers(self, m: Module, table, timers, transmitter) -> None:
-        """Tell the timers of every packet, and let them ask the table which slot waits."""
+        """Connect the timers to the packets that are sent, and to the table of slots."""
         m.d.comb += [
             timers.settings.eq(self.settings),
             timers.clear.eq(self.clear),
@@ -141,7 +141,7 @@ class Transport(Component):
             ]
 
     def report(self, m: Module, table, timers, transmitter) -> None:
-        """Report to the worker what the transport does."""
+        """Report the state and the events of the transport to the worker."""
         m.d.comb += [
             self.open.eq(table.open),
             self.clearing.eq(table.clearing),
