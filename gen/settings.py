@@ -15,7 +15,7 @@ from gen.errors import UserError, unknown
 class Parameter:
     """Describes a field of a dataclass of parameters, or of a dataclass inside it."""
 
-    path: str  #: engine.banks
+    path: str  #: names from the outer dataclass on, such as ``engine.banks``
     kind: Any
     default: Any
     doc: str  #: what it is
@@ -47,7 +47,7 @@ def about(field: Field[Any], source: str) -> str:
 
 
 def find_parameter(params_class: Any, name: str) -> Parameter:
-    """Return the parameter of that path, or the only one whose path ends so."""
+    """Return the parameter of that path, or the only one whose last name it is."""
     known = list(parameters(params_class))
     found = [p for p in known if name == p.path] or [p for p in known if name == p.name]
     if not found:

@@ -23,7 +23,7 @@ from tally.hardware import Tally
 class CountWorkload(Workload):
     """Says how many events to count."""
 
-    events: int = setting(10, "Count so many events.", least=0, most=1000)
+    events: int = setting(10, "Count this many events.", least=0, most=1000)
 
 
 class CountSession(Session):
