@@ -20,20 +20,20 @@ EXAMPLE = "Example: python -m gen.commands.bench --only cycles --json build/benc
 
 Rows = list[Any]  #: rows of a bench: sim.bench.limits.Row
 
-#: What is measured of all designs alike, by its name.
+#: Measurements that are made of every design in the same way, by their names.
 OF_ALL = {
     "timing": Bench(
-        title="Every design on its card: what its clock asks of its structure",
+        title="Every design on its card: limits that its clock sets on the netlist",
         rows="gen.commands.bench_timing:rows",
     ),
 }
 
 
 def parts() -> dict[str, tuple[Design | None, Bench]]:
-    """Return every measurement by its name: what descriptors of designs and papers name, and what
-    is of all designs or of none.
+    """Return every measurement by its name, with the design that it belongs to.
 
-    What is no single design's has none.
+    Measurements are named by the descriptors of designs and of papers, and by ``OF_ALL``. The
+    design is None for those of papers and for those of all designs together.
     """
     of_designs = {
         name: (design, bench)
@@ -91,7 +91,7 @@ def bench(
     ] = None,
     file: Annotated[
         Path | None,
-        typer.Option("--json", metavar="FILE", help="Write the numbers into this file too."),
+        typer.Option("--json", metavar="FILE", help="Write the numbers into this JSON file too."),
     ] = None,
 ) -> None:
     """Measure everything that has a limit, side by side in one run; exit status 1 if one fails."""

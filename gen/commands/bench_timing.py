@@ -9,8 +9,8 @@ from gen.synth.limits import MOST_CHAINS, MOST_FAN_OUT, MOST_LEVELS
 from sim.bench.limits import Limit, Row
 from sim.bench.synth import synth
 
-#: What estimates said of designs at the card's preset before paths were shortened for 250 MHz,
-#: and of SwitchGNN's switch before its lanes had two dies, as far as it is known.
+#: Earlier estimates of designs at the card's preset, for comparison: before paths were shortened
+#: for 250 MHz, and for SwitchGNN's switch before its lanes were spread over two dies.
 BEFORE: Mapping[str, Mapping[str, int]] = {
     "p4sgd-worker": {"most_levels": 10, "most_chains": 2},
     "netsparse-snic": {"most_levels": 17},
@@ -35,7 +35,7 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
 def judged(name: str, figures: dict[str, Any], before: Mapping[str, int]) -> list[Row]:
     """Return the rows of a design, from the ``figures`` that ``synth --card`` gives.
 
-    Those that ``before`` has, by the names that they have there, are beside them.
+    The note of a row gives the earlier figure where ``before`` has one, by the name of ``figures``.
     """
     depth = figures["depth"]
     nets = [net | {"module": m["name"]} for m in figures["modules"] for net in m["crowded"]]
@@ -79,5 +79,5 @@ def judged(name: str, figures: dict[str, Any], before: Mapping[str, int]) -> lis
 
 
 def beside(before: Mapping[str, int], kind: str, note: str = "") -> str:
-    """Return ``note``, and in front of it what a figure was before, if that is known."""
+    """Return ``note``, with the earlier value of the figure in front of it if there is one."""
     return "; ".join(filter(None, [f"{before[kind]:,} before" if kind in before else "", note]))

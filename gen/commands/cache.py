@@ -17,21 +17,25 @@ BYTES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 def cache(
     prune_it: Annotated[
-        bool, typer.Option("--prune", help="Remove what the other options choose.")
+        bool, typer.Option("--prune", help="Remove the entries that the other options choose.")
     ] = False,
     older_than: Annotated[
         str | None,
-        typer.Option(help="Choose what was last used longer ago than this: 90m, 12h, 30d, 4w."),
+        typer.Option(
+            help="Choose entries that were last used longer ago than this: 90m, 12h, 30d, 4w."
+        ),
     ] = None,
     most: Annotated[
         str | None,
-        typer.Option(help="Choose the longest unused until the rest is at most this: 500MB, 5GB."),
+        typer.Option(
+            help="Choose those unused for longest until the rest takes at most this: 500MB, 5GB."
+        ),
     ] = None,
 ) -> None:
     """Show what the cache holds, by kind, size and age, and prune it.
 
-    Everything in it is made again when it is needed. Without --prune, --older-than and --most show
-    what would be removed. What was used within the last hour stays, whatever they say.
+    Everything in it is made again when it is needed. Without --prune, the command only shows what
+    --older-than and --most would remove. Entries used within the last hour always stay.
     """
     bounds = Bounds(
         seconds=None if older_than is None else seconds_of(older_than),

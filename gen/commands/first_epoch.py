@@ -35,9 +35,7 @@ def first_epoch(
     ] = "digits",
     device: Annotated[
         str,
-        typer.Option(
-            help="Find the card by this prefix of the driver's files, which has its number."
-        ),
+        typer.Option(help="Use the card whose driver's files begin with this prefix."),
     ] = "/dev/xdma0",
 ) -> None:
     """Train an epoch on a card and compare its weights with the golden model's."""

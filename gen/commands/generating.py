@@ -23,7 +23,7 @@ class Generated:
     """Reports what has been written."""
 
     emission: Emission
-    files: Sequence[str]  #: names from the folder on
+    files: Sequence[str]  #: names relative to the folder
     size: int  #: bytes of all files
     misfits: Sequence[str]  #: what does not fit the card, a line each
 
@@ -34,9 +34,9 @@ class Wanted:
 
     design: Design
     board: str | None = None  #: a card to build for: adds its top, Tcl and XDC
-    preset: str = ""  #: the usual one of the design or of its top without a name
+    preset: str = ""  #: name; if empty, the default of the design or of its top
     changes: Mapping[str, Any]  #: parameters that differ from the preset's
-    estimate: bool | None = None  #: synthesise; None for with a card only
+    estimate: bool | None = None  #: whether to synthesise; None: only for a card
     strict: bool = False  #: UserError, and nothing is written, if it does not fit the card
 
     @property

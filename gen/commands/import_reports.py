@@ -19,7 +19,10 @@ from gen.errors import UserError
 
 
 def import_reports(
-    design: Annotated[str, typer.Argument(help="Estimate this design, which Vivado has built.")],
+    design: Annotated[
+        str,
+        typer.Argument(help="Compare with the estimate of this design, which Vivado has built."),
+    ],
     utilization: Annotated[
         list[Path],
         typer.Option(

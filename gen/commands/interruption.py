@@ -18,17 +18,17 @@ from typing import Self
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 ADOPT_ORPHANS = 36  #: PR_SET_CHILD_SUBREAPER of prctl(2)
-TMPDIR = "TMPDIR"  #: environment: where temporary files go
+TMPDIR = "TMPDIR"  #: environment variable that names the folder of temporary files
 POLL_SECONDS = 0.05
-OWN = b"multiprocessing.resource_tracker"  #: a helper of Python's, which ends with its process
+OWN = b"multiprocessing.resource_tracker"  #: Python's helper process; it ends by itself
 
 
 class Interruption:
     """Ends all processes below this one on SIGINT and SIGTERM, while it is entered.
 
-    They then raise KeyboardInterrupt, once, in the main thread; whatever other threads start from
-    then on is ended too. What those processes were writing in the cache is removed on leaving, and
-    so are their temporary files, which stand in one folder.
+    The first signal also raises KeyboardInterrupt in the main thread. Processes that other threads
+    start after the signal are ended too. On leaving, unfinished entries of the cache that these
+    processes were writing are removed, and so is the folder of their temporary files.
     """
 
     def __init__(self) -> None:

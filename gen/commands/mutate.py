@@ -27,16 +27,17 @@ Components = Annotated[
     ),
 ]
 Sample = Annotated[
-    int, typer.Option(min=1, max=10000, help="Try so many mutants of each component and seed.")
+    int,
+    typer.Option(min=1, max=10000, help="Try this many mutants of each component with each seed."),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Choose mutants and run tests by this seed.")]
+Seed = Annotated[int, typer.Option(min=0, help="Choose mutants and run tests with this seed.")]
 Seeds = Annotated[
-    int, typer.Option(min=1, max=100, help="Use so many seeds, from the one of --seed on.")
+    int, typer.Option(min=1, max=100, help="Use this many consecutive seeds, from --seed on.")
 ]
-Jobs = Annotated[int, typer.Option(min=1, help="Examine so many components at a time.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Examine this many components at a time.")]
 MostSeconds = Annotated[
     float,
-    typer.Option(min=0.1, help="Leave out simulations that compute for more seconds than this."),
+    typer.Option(min=0.1, help="Leave out tests whose simulation takes more seconds than this."),
 ]
 Folder = Annotated[Path, typer.Option("-o", "--output", help="Write results into this folder.")]
 Resume = Annotated[

@@ -64,7 +64,7 @@ def command() -> Any:
     ]
     made = with_options(execute, options)
     made.__doc__ = (
-        "Reproduce a paper's figures by simulation, and report whether its statements hold."
+        "Reproduce a paper's figures by simulation, and report which of its statements hold."
     )
     return made
 

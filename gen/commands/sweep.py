@@ -23,12 +23,12 @@ Output = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="Write results into this SQLite file; into build/SPEC.sqlite unless given.",
+        help="Write results into this SQLite file; build/SPEC.sqlite unless given.",
     ),
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(min=1, help="Run so many processes; as many as there are cores unless given."),
+    typer.Option(min=1, help="Run this many processes; as many as there are cores unless given."),
 ]
 Scheduler = Annotated[
     str | None,
@@ -45,7 +45,7 @@ Trials = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(min=0, help="Draw and search points by this seed; by the file's unless given."),
+    typer.Option(min=0, help="Draw and search points with this seed instead of the file's."),
 ]
 Retry = Annotated[
     bool, typer.Option("--retry-failed", help="Try points again that have failed before.")
@@ -63,7 +63,8 @@ def sweep(
 ) -> None:
     """Measure many points of a design: counters of the RTL, synthesis, formulas.
 
-    Stopped, even killed, and started again, it goes on where it was. Ends with 1 if points failed.
+    After an interrupt, or even a kill, the same command goes on where it was. The exit status is 1
+    if points failed.
     """
     require("sweep", "distributed")
     if search is not None:

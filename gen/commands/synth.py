@@ -37,7 +37,7 @@ JsonFile = Annotated[
 Jobs = Annotated[
     int | None,
     typer.Option(
-        min=1, help="Map so many modules at a time; as many as there are cores unless given."
+        min=1, help="Map this many modules at a time; as many as there are cores unless given."
     ),
 ]
 

@@ -35,10 +35,10 @@ Names = Annotated[
     ),
 ]
 Seed = Annotated[
-    str, typer.Option(metavar="N", help="Begin with this seed, or draw it with 'random'.")
+    str, typer.Option(metavar="N", help="Use this as the first seed, or draw it with 'random'.")
 ]
 Seeds = Annotated[
-    int, typer.Option(min=1, metavar="N", help="Run every test on that many seeds, in a row.")
+    int, typer.Option(min=1, metavar="N", help="Run every test on this many consecutive seeds.")
 ]
 Filter = Annotated[
     str,
@@ -49,12 +49,12 @@ Filter = Annotated[
 Jobs = Annotated[
     int | None,
     typer.Option(
-        min=1, help="Run so many tests at a time; as many as there are cores unless given."
+        min=1, help="Run this many tests at a time; as many as there are cores unless given."
     ),
 ]
 Timeout = Annotated[
     float,
-    typer.Option(min=1, metavar="S", help="End a test that takes longer than so many seconds."),
+    typer.Option(min=1, metavar="S", help="End a test that takes longer than this many seconds."),
 ]
 Waves = Annotated[bool, typer.Option("--waves", help="Write a waveform of every simulation.")]
 Coverage = Annotated[
@@ -63,7 +63,7 @@ Coverage = Annotated[
 Investigate = Annotated[
     int,
     typer.Option(
-        min=0, metavar="N", help="Run that many failures again, with waves, to explain them."
+        min=0, metavar="N", help="Run this many failed tests again, with waves, to explain them."
     ),
 ]
 Output = Annotated[Path, typer.Option("-o", "--output", help="Write reports into this folder.")]
