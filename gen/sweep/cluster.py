@@ -45,7 +45,7 @@ def remote_cluster(address: str, modules: tuple[str, ...]) -> Iterator[Any]:
     """Yield a client of the scheduler at ``address``.
 
     UserError if nothing answers there, or if its workers cannot do the work: they must have
-    the sources of ``modules`` as they are here, and a thread each.
+    the same sources of ``modules`` as this machine, and a single thread each.
     """
     if not re.fullmatch(r"(tcp|tls|ucx)://[^\s/:]+:\d+", address):
         raise UserError(f"a scheduler is tcp://HOST:PORT: {address!r}")

@@ -14,8 +14,8 @@ from gen.sweep.store import PointRow, Value
 class Change:
     """Holds a metric of a point, or its status, that differs between two sweeps."""
 
-    settings: dict[str, Value]  #: the point's
-    metric: str  #: or "status"
+    settings: dict[str, Value]  #: settings of the point
+    metric: str  #: name of the metric, or "status"
     before: float | str | None  #: None where it was not measured
     after: float | str | None
 
@@ -44,8 +44,8 @@ class Difference:
     """Holds how a second sweep differs from a first."""
 
     common: int  #: points that are in both
-    varying: tuple[str, ...]  #: settings that are not the same at all points of the two
-    changes: tuple[Change, ...]  #: beyond the threshold, the largest shares first
+    varying: tuple[str, ...]  #: names of settings that vary among the points of both sweeps
+    changes: tuple[Change, ...]  #: changes beyond the threshold, the largest relative change first
     only_first: tuple[dict[str, Value], ...]  #: settings of points
     only_second: tuple[dict[str, Value], ...]
 

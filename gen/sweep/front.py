@@ -61,7 +61,7 @@ def objectives(maximise: Sequence[str], minimise: Sequence[str]) -> list[Objecti
 
 
 def usual(subject: Subject, known: Sequence[str]) -> list[Objective]:
-    """Return the design's own objectives, and few LUTs, as far as ``known`` has them."""
+    """Return the default objectives, the design's metrics and few LUTs, as far as ``known``."""
     return objectives(
         [name for name in subject.maximise if name in known], ["luts"] if "luts" in known else []
     )

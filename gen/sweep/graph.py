@@ -14,10 +14,10 @@ class Task:
     """Describes one piece of work for a worker of the cluster."""
 
     key: str
-    text: str  #: what is done, for people
+    text: str  #: what is done, as shown to the user
     function: Callable[..., tasks.Outcome]
     arguments: tuple[Any, ...]
-    point: "Waiting | None" = None  #: whose measurement it is
+    point: "Waiting | None" = None  #: the point that it measures, if any
     serves: list["Waiting"] = field(default_factory=list)  #: points that wait for it
     attempts: int = 0
     outcome: tasks.Outcome | None = None
@@ -39,7 +39,7 @@ class Waiting:
 
     @property
     def ready(self) -> bool:
-        """Return whether all those tasks have ended, well or not."""
+        """Return whether all tasks that the point needs have ended, successful or not."""
         return all(task.outcome is not None for task in self.needs)
 
 

@@ -20,7 +20,7 @@ from gen.sweep.store import PointRow, Value
 from gen.sweep.subject import Subject, find_subject
 
 MOST_POINTS = 100_000
-DRAWS = 200  #: random points that are drawn for each wanted one, until no new one is expected
+DRAWS = 200  #: draws for each wanted point before it is taken that none is left
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Setting:
     """Describes a name that a specification may set."""
 
     name: str  #: name of the axis, as in results
-    of_hardware: bool  #: whether it sets the hardware; else what it does
+    of_hardware: bool  #: whether it sets a parameter of the hardware, or else of the workload
     parameter: Parameter
 
 
@@ -36,11 +36,11 @@ class Setting:
 class Point:
     """Holds all that decides the metrics of a point."""
 
-    key: str  #: a hash of it
+    key: str  #: hash of all that decides the metrics
     params: Any  #: parameters of the hardware; None if they are illegal
-    workload: Any  #: None likewise
+    workload: Any  #: what the hardware does; None if it is illegal
     row: PointRow  #: the point's row, as it waits in the store, or has failed
-    given: Mapping[str, Value]  #: the values that are its own
+    given: Mapping[str, Value]  #: the values that distinguish it from other points
 
 
 class Plan:

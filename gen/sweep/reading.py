@@ -1,4 +1,4 @@
-"""Reads the results of a sweep for those who do not write them."""
+"""Reads the results of a sweep, for commands that do not change them."""
 
 import sqlite3
 from collections.abc import Mapping

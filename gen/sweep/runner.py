@@ -23,13 +23,13 @@ NOBODY_SECONDS = 60  #: longest time that the runner waits without any worker
 
 
 class Listener(Protocol):
-    """Is told how a sweep goes."""
+    """Receives what happens during a sweep, to show it."""
 
     def works(self, texts: Sequence[str]) -> None:
-        """Hear what is being done."""
+        """Show which work is under way."""
 
     def ended(self, point: PointRow) -> None:
-        """Hear that a point is done or has failed."""
+        """Show that a point is done or has failed."""
 
 
 @dataclass
@@ -123,7 +123,7 @@ class Runner:
             self.advance(one)
 
     def advance(self, one: Waiting) -> None:
-        """Measure a point whose needs are there, or end it if nothing more is to be done."""
+        """Measure a point whose simulator and synthesis are ready; end it if nothing is left."""
         if one.finished or not one.ready:
             return
         for task in one.needs:

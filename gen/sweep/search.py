@@ -16,11 +16,11 @@ from gen.sweep.plan import Plan, Point, Setting, plain
 from gen.sweep.spec import Range, Search, Spec
 from gen.sweep.store import PointRow, Store, Value
 
-IN_VAIN = 60  #: asked for, all known or illegal, until no other is expected
+IN_VAIN = 60  #: points in a row that are known or illegal before the search ends
 
 
 class SearchPlan(Plan):
-    """Adds to a plan what its specification searches for."""
+    """Extends a plan by a search: the space of points, the objectives and the constraints."""
 
     def __init__(self, spec: Spec) -> None:
         self.search = spec.search or Search.model_validate({})

@@ -25,9 +25,11 @@ class Range(Strict):
     start: int | float = Field(alias="from", description="begin at this number, which is included")
     to: int | float = Field(description="end at this number, included")
     step: int | float | None = Field(
-        None, gt=0, description="add this from one to the next; 1 for whole numbers"
+        None, gt=0, description="step from one number to the next; 1 for whole numbers"
     )
-    log: bool = Field(False, description="draw small and large ones alike: for random and search")
+    log: bool = Field(
+        False, description="draw evenly on a logarithmic scale, for random and search"
+    )
 
     @model_validator(mode="after")
     def check(self) -> "Range":
@@ -59,7 +61,7 @@ Axis = Choices | Range
 class Random(Strict):
     """Describes points that are drawn at random."""
 
-    points: int = Field(ge=1, le=100_000, description="draw so many different points")
+    points: int = Field(ge=1, le=100_000, description="draw this many different points")
     seed: int = Field(1, ge=0, description="equal seeds draw equal points")
     ranges: dict[str, Any] = Field(min_length=1, description="give each name a list or a range")
 
@@ -68,23 +70,25 @@ class Search(Strict):
     """Says what a search optimises, and which points it may try."""
 
     maximise: list[str] = Field(
-        [], description="make these metrics large; the usual ones unless given"
+        [], description="maximise these metrics; the design's own unless given"
     )
-    minimise: list[str] = Field([], description="make these metrics small; luts unless given")
+    minimise: list[str] = Field([], description="minimise these metrics; luts unless given")
     constraints: list[str] = Field(["fill <= 1"], description="keep METRIC <= NUMBER, or >=")
     ranges: dict[str, Any] = Field(
         {}, description="search these values; else those of grid or random"
     )
     seed: int = Field(1, ge=0, description="equal seeds ask for equal points")
-    batch: int = Field(4, ge=1, description="ask for so many points at a time")
+    batch: int = Field(4, ge=1, description="ask for this many points at a time")
 
 
 class Spec(Strict):
     """Describes a sweep: which points of a design, and what is measured of them."""
 
     design: str = Field(description="sweep this design, one of `ingather list`")
-    preset: str | None = Field(None, description="begin with this preset; the usual one else")
-    run: str = Field("", description="measure this run of the design; its usual one else")
+    preset: str | None = Field(
+        None, description="begin with this preset; the design's default else"
+    )
+    run: str = Field("", description="measure this run of the design instead of its first")
     about: str = Field("", description="describe the sweep in half a line")
     metrics: list[str] = Field(min_length=1, description="measure these metrics of each point")
     clock_mhz: float = Field(float(CORE_MHZ), gt=0, description="count rates at this clock")

@@ -44,7 +44,7 @@ FULL = ("database or disk is full", "disk I/O error")
 
 @dataclass(frozen=True, kw_only=True)
 class PointRow:
-    """Holds a point as the file has it."""
+    """Holds a point as the file stores it."""
 
     key: str  #: hash of all that decides the point's metrics
     design: str
@@ -61,7 +61,7 @@ class PointRow:
 class Store:
     """Reads the file of a sweep, and writes it if it was made by :meth:`writing`."""
 
-    tried = False  #: a point has begun, or has failed before it could, since this was made
+    tried = False  #: whether a point was begun, or failed at once, since this object was made
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():

@@ -22,7 +22,7 @@ class Subject:
     """
 
     design: Design
-    run: str = ""  #: name of the run that is measured; the first one else
+    run: str = ""  #: name of the run that is measured; empty for the first
 
     @cached_property
     def session(self) -> Any:
@@ -44,7 +44,7 @@ class Subject:
         return {**self.session.counted, **self.session.calculated, **SYNTHESISED}
 
     def origins(self, metrics: Sequence[str]) -> set[str]:
-        """Return those of "rtl" and "synth" that ``metrics`` need; raise UserError if unknown."""
+        """Return which of "rtl" and "synth" ``metrics`` need; UserError for an unknown metric."""
         known = self.metrics()
         for name in metrics:
             if name not in known:

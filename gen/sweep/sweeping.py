@@ -160,7 +160,7 @@ def summary(
 ) -> int:
     """Print how many points there are, and the best; return how many have failed.
 
-    Points of the keys ``illegal`` were drawn and cannot be: no failures.
+    Points whose keys are ``illegal`` were drawn, but cannot be built; they count as no failures.
     """
     best = front(rows, aims, bounds) if aims else [row for row in rows if row.status == "done"]
     if best:
@@ -176,7 +176,7 @@ def summary(
     if failed:
         counts += f", {len(failed)} failed, such as: {failed[0].error}"
     if drawn:
-        counts += f"; {len(drawn)} more were drawn that cannot be, such as: {drawn[0].error}"
+        counts += f"; {len(drawn)} more were drawn that are illegal, such as: {drawn[0].error}"
     console.print(counts, markup=False, soft_wrap=True)
     console.print(f"wrote {output}", markup=False, soft_wrap=True)
     return len(failed)

@@ -29,7 +29,7 @@ class Outcome:
 
     value: Any = None
     error: str = ""  #: why the task failed, in a line; nothing if all went well
-    log: str = ""  #: end of the log of a failure
+    log: str = ""  #: last lines of the log, if the task failed
     seconds: float = 0.0
 
 

@@ -103,7 +103,7 @@ def test_illegal_points_do_not_count(path):
     assert failed == 1  # a simulator of size 7 cannot be built
     drawn = sum(row.parameters["size"] > 8 for row in rows)
     assert drawn
-    assert f"; {drawn} more were drawn that cannot be, such as: size must be from 1 to 8" in text
+    assert f"; {drawn} more were drawn that are illegal, such as: size must be from 1 to 8" in text
     assert "no more than 3 different points were found" in text
 
 
