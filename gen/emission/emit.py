@@ -114,7 +114,7 @@ class KnownModules(Protocol):
         ...
 
     def keep(self, modules: Iterable[EmittedModule]) -> None:
-        """Know ``modules``, children before parents, from now on."""
+        """Remember ``modules``, which are listed children before parents."""
         ...
 
 
@@ -270,7 +270,7 @@ def native_yosys() -> Any:
 
 @contextmanager
 def silent_stdout() -> Iterator[None]:
-    """Close standard output to native code: Yosys announces every pass on it."""
+    """Discard what native code prints: Yosys announces every pass on standard output."""
     flush = ctypes.CDLL(None).fflush  # what native code has buffered, too
     sys.stdout.flush()
     flush(None)
@@ -287,9 +287,9 @@ def silent_stdout() -> Iterator[None]:
 
 @contextmanager
 def seldom_collected() -> Iterator[None]:
-    """Look for garbage once in a million objects: that took a third of a large design's emission.
+    """Let Python collect garbage rarely: it takes a third of a large design's emission otherwise.
 
-    A SNIC of one unit takes 210 MB instead of 125.
+    The price is memory: emitting a SNIC of one unit takes 210 MB instead of 125.
     """
     kept = gc.get_threshold()
     gc.set_threshold(1_000_000, *kept[1:])

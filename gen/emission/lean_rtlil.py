@@ -1,12 +1,12 @@
-"""Writes RTLIL without what a reader of the Verilog would not miss.
+"""Writes RTLIL as Amaranth does, but leaves out what nobody needs in the Verilog.
 
 Amaranth initialises every memory. For a RAM that costs seconds and megabytes (a bit at a time),
 and UltraRAM cannot be initialised at all; a ROM keeps its contents. It also gives every element
 of an array a wire of its own beside the array; the fields of structs keep theirs.
 
 Its search for combinational loops takes most of an emission and ends at the borders of a module.
-Verilator's lint (UNOPTFLAT) finds them in the whole design, and stands in for it. Of what is left,
-a sixth went into asserting that each bit of a value is one: they are taken as they are.
+Verilator's lint (UNOPTFLAT) finds such loops in the whole design and replaces that search. A sixth
+of the remaining time went into assertions that each part of a value is a net; they are left out.
 """
 
 from collections.abc import Callable, Iterable
@@ -61,7 +61,7 @@ def unasserted(kind: type[Value], nets: Net | Iterable[Net] = ()) -> Value:
 
 
 def resolved(netlist: Netlist, value: Value) -> Value:
-    """Return ``value`` itself if none of its nets has still to be connected."""
+    """Return ``value`` with late nets replaced; ``value`` itself if it has none, the usual case."""
     if min(value, default=0) >= 0:
         return value
     return Value(map(netlist.resolve_net, value))

@@ -1,14 +1,14 @@
 # Stubs of Amaranth do not know what its expressions are made of.
 # pyright: reportAttributeAccessIssue=false
-"""Makes an error of bits that Amaranth would drop without a word.
+"""Raises an error where Amaranth would silently drop bits of a value.
 
 Amaranth assigns to a narrower signal, and compares with a wider one, silently: a counter that is
-too narrow then counts modulo the wrong number. A cut that is meant stands in the source, as a
-slice. What is no cut, because no bit with a meaning goes away:
+too narrow then counts modulo the wrong number. A cut that is intended must be written as a slice.
+These are not errors, because no bit with a meaning is lost:
 
-- a value that cannot be as large as its shape (:mod:`gen.emission.intervals`);
-- the carry of a signal that itself and what does not exceed it are added to: a counter wraps;
-- the borrow of a difference of unsigned numbers that each fit.
+- a value that cannot be as large as its shape allows (:mod:`gen.emission.intervals`);
+- the carry of ``counter + step`` assigned to ``counter``, if the step fits: the counter wraps;
+- the borrow of a difference of unsigned numbers that each fit the target.
 """
 
 import warnings
@@ -137,7 +137,7 @@ class Rule:
             self.found.setdefault(place, text)
 
 
-MEND = "cut them by a slice if that is meant, else make it wider"
+MEND = "cut them by a slice if that is intended, else make it wider"
 
 
 def counts(value: Value, target: Value) -> bool:

@@ -1,4 +1,4 @@
-"""Fan-out: how many inputs of primitives hang at a wire, through all modules that it passes.
+"""Counts fan-out: the inputs of primitives that a wire drives, through all modules it passes.
 
 A wire that a flip-flop drives is no trouble: when a design is placed, the flip-flop is copied. What
 logic or a hard block drives stays one wire, however many inputs it has.
@@ -20,16 +20,16 @@ Bit = tuple[str, int]  #: of a port: name, index
 
 @dataclass(frozen=True, kw_only=True)
 class Net:
-    """A wire: what drives it, and how many inputs of primitives it reaches, clocks left out."""
+    """Describes a wire: its driver, and how many inputs of primitives it reaches, except clocks."""
 
-    driver: str = ""  #: name of the wire where it begins, a dot after each module below
-    registered: bool = False  #: a flip-flop drives it
+    driver: str = ""  #: its name where it is driven: ``child.grandchild.wire``
+    registered: bool = False  #: whether a flip-flop drives it
     loads: int = 0
-    ports: tuple[Bit, ...] = ()  #: of the module, at which it goes on outside
+    ports: tuple[Bit, ...] = ()  #: port bits by which it leaves the module
 
     @property
     def crowded(self) -> bool:
-        """Whether it has too many loads, and no flip-flop that can be copied for them."""
+        """Return whether it has too many loads and no flip-flop that could be copied for them."""
         return bool(self.driver) and not self.registered and self.loads > MOST_FAN_OUT
 
     def describe(self) -> dict[str, Any]:
@@ -39,14 +39,14 @@ class Net:
 
 @dataclass(frozen=True, kw_only=True)
 class ModuleNets:
-    """The wires of a module that matter: those that leave it, and inside those that are crowded."""
+    """Holds the wires that leave a module, and those inside it that have too many loads."""
 
     leaving: tuple[Net, ...] = ()
     crowded: tuple[Net, ...] = ()
 
 
 def nets_of(module: MappedModule, children: Mapping[str, ModuleNets]) -> ModuleNets:
-    """Count at every wire of ``module``; ``children`` by name have been counted before."""
+    """Count the loads of every wire of ``module``; ``children`` are results of its submodules."""
     roots, names = Roots(), bit_names(module)
     found: list[tuple[list[int], Net]] = []  # bits of this module, and what a cell adds to them
     for name, cell in module.cells.items():
@@ -79,7 +79,7 @@ def nets_of(module: MappedModule, children: Mapping[str, ModuleNets]) -> ModuleN
 
 
 def together(one: Net, other: Net) -> Net:
-    """What two parts of a wire are as one."""
+    """Return two parts of the same wire as one."""
     source = one if one.driver else other
     return Net(driver=source.driver, registered=source.registered, loads=one.loads + other.loads)
 
@@ -87,7 +87,7 @@ def together(one: Net, other: Net) -> Net:
 def primitive_nets(
     cell: Mapping[str, Any], names: Mapping[int, str]
 ) -> Iterator[tuple[list[int], Net]]:
-    """An input that is a load of its wire, or an output that drives it, at a time."""
+    """Yield each pin of a primitive: the bit of its wire, and a load or the driver of it."""
     kind = cell["type"]
     registered, clocks = bool(FLIP_FLOP.fullmatch(kind)), clocks_of(kind)
     for port, bits in cell["connections"].items():
@@ -102,7 +102,7 @@ def primitive_nets(
 def child_nets(
     name: str, wires: Mapping[str, list[Any]], child: ModuleNets
 ) -> Iterator[tuple[list[int], Net]]:
-    """What a module below adds to the wires that this instance is connected to."""
+    """Yield what an instance of a submodule adds to the wires that it is connected to."""
     for net in child.leaving:
         bits = [bit for port, index in net.ports for bit in live(wires[port][index : index + 1])]
         driver = net.driver and f"{name}.{net.driver}"
@@ -110,7 +110,7 @@ def child_nets(
 
 
 def port_bits(module: MappedModule) -> Iterator[tuple[Bit, int]]:
-    """Every bit of a port that is a wire, and the wire."""
+    """Yield each port bit that is a wire and not a constant, with the number of the wire."""
     for name, port in module.ports.items():
         for index, bit in enumerate(port["bits"]):
             if isinstance(bit, int):
@@ -118,19 +118,19 @@ def port_bits(module: MappedModule) -> Iterator[tuple[Bit, int]]:
 
 
 class Roots:
-    """Bits of a netlist, of which those that a module below joins are one wire."""
+    """Groups the bits of a netlist that submodules connect with each other: a group is one wire."""
 
     def __init__(self) -> None:
         self._parent: dict[int, int] = {}
 
     def of(self, bit: int) -> int:
-        """The bit that stands for all that are joined with ``bit``."""
+        """Return the bit that represents the group of ``bit``."""
         while (parent := self._parent.get(bit, bit)) != bit:
             bit = parent
         return bit
 
     def join(self, bits: list[int]) -> None:
-        """Make one wire of all ``bits``."""
+        """Put all ``bits`` into one group."""
         for bit in bits[1:]:
             one, other = sorted((self.of(bits[0]), self.of(bit)))
             self._parent[other] = one

@@ -1,4 +1,4 @@
-"""What a design must keep to run at its clock, counted in a netlist before anything is placed."""
+"""Sets limits that a netlist must keep so that the design can run at its clock once placed."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -7,15 +7,15 @@ if TYPE_CHECKING:
     from gen.synth.synthesis import Synthesis
 
 MOST_LEVELS = 8  #: LUTs on any path, with the levels that a hard block takes behind its clock
-WISHED_LEVELS = 6  #: the same, for a placement with ease
+WISHED_LEVELS = 6  #: the same limit, for an easy placement
 MOST_CHAINS = 1  #: carry chains on any path
 MOST_FAN_OUT = 1_000  #: inputs at one wire, unless a flip-flop drives it, which can be copied
 
 
 def too_slow(synthesis: "Synthesis") -> Iterator[str]:
-    """Why a design may miss its clock, a line for each limit that it passes; none if it keeps all.
+    """Yield a line for each limit that a design exceeds, so that it may miss its clock.
 
-    Whether wires between dies have registers is the floorplan's to say.
+    Registers at wires between dies are not checked here but in the floorplan.
     """
     depth = synthesis.depth
     if depth.most_levels > MOST_LEVELS:

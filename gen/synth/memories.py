@@ -1,4 +1,4 @@
-"""Reports what became of a module's memories, against what they were to become."""
+"""Reports which primitives a module's memories were mapped to, and which they ask for."""
 
 import re
 from collections.abc import Mapping

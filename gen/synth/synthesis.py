@@ -86,7 +86,7 @@ class Synthesis:
 
     @property
     def strayed(self) -> list[tuple[ModuleEstimate, MemoryUse]]:
-        """Return the memories that did not become what they were to become."""
+        """Return the memories that were not mapped to the kind of cell that they ask for."""
         return [
             (module, memory)
             for module in self.modules.values()
@@ -96,7 +96,7 @@ class Synthesis:
 
     @property
     def crowded(self) -> list[tuple[ModuleEstimate, Net]]:
-        """Wires that have too many loads, and the module in which they end."""
+        """Return the wires that have too many loads, and the module in which each ends."""
         return [(module, net) for module in self.modules.values() for net in module.crowded]
 
     @property

@@ -32,7 +32,7 @@ class Depth:
 
     @property
     def order(self) -> tuple[int, int]:
-        """Return what paths are compared by: the greater, the worse."""
+        """Return the key by which paths are compared: the greater, the worse."""
         return self.levels + self.chains, self.carry
 
     def describe(self) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class ModuleTiming:
 
 
 def timing_of(module: MappedModule, children: Mapping[str, ModuleTiming]) -> ModuleTiming:
-    """Walk ``module``; ``children``, by name, have been walked before."""
+    """Find the paths of ``module``; ``children`` are the results of its submodules, by name."""
     graph = graph_of(module, children)
     inputs, outputs = port_bits(module, "input"), port_bits(module, "output")
     order, rings = sort(graph, [bit for bit, _ in graph.ends] + list(outputs))
