@@ -1,4 +1,4 @@
-"""Lists the instances that a part's constraints name: few, and none that must stay free."""
+"""Lists the instances that a part's constraints name: the outermost ones that lie in one SLR."""
 
 from gen.floorplan.hierarchy import Hierarchy, Leaf, Place, is_long
 from gen.floorplan.plan import Path
@@ -7,9 +7,9 @@ from gen.floorplan.plan import Path
 def cells_of(hierarchy: Hierarchy) -> dict[str, list[Path]]:
     """Map each part to the instances whose whole content is to lie in its SLR.
 
-    Ways between SLRs are left out, and in the part of everything else what is the vendor's, which
-    lies where pins and hardened blocks are. Where such a thing is inside an instance, those beside
-    it are named instead.
+    Two kinds of instances are left out: pipelines between SLRs, and in the part of everything else
+    the vendor's IP, which lies beside its pins and hardened blocks. Where an instance contains one
+    of these, the other instances inside it are named one by one.
     """
     free = {
         item.path for item in (*hierarchy.places, *hierarchy.leaves) if is_free(item, hierarchy)
@@ -31,12 +31,12 @@ def cells_of(hierarchy: Hierarchy) -> dict[str, list[Path]]:
 
 
 def is_outermost(path: Path, mixed: set[Path]) -> bool:
-    """Return whether the path's parent cannot be named in its place."""
+    """Return whether no instance around the one at ``path`` can be named instead."""
     return len(path) == 1 or path[:-1] in mixed
 
 
 def is_free(item: Place | Leaf, hierarchy: Hierarchy) -> bool:
-    """Return whether the instance must not be held in an SLR as a whole."""
+    """Return whether the instance must not be constrained to one SLR as a whole."""
     if item.module is None:
         return isinstance(item, Leaf) and hierarchy.is_left(item)
     return is_long(item.module)

@@ -1,4 +1,4 @@
-"""Says which SLR each register of a way between SLRs lies in, and which lie at its edge."""
+"""Assigns registers of pipelines between SLRs to SLRs, and finds those at an SLR's edge."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,10 +9,10 @@ from gen.floorplan.wires import Wires
 
 
 def held_of(hierarchy: Hierarchy, wires: Wires, assignment: Mapping[str, int]) -> Iterator[Held]:
-    """Yield what is held of every way between SLRs, for the ``assignment`` of parts.
+    """Yield the SLR of each register between SLRs, for the ``assignment`` of parts to SLRs.
 
-    Of registers between SLRs each is in one, and a boundary is crossed from one to the next. A
-    synchroniser lies with those who read it: its source is not timed.
+    Each register of a pipeline lies in one SLR; a boundary is crossed between two successive
+    registers. A synchroniser lies in the SLR of its readers, as the wire to it is not timed.
     """
     for leaf in hierarchy.leaves:
         if not is_way(leaf.module):
@@ -31,7 +31,7 @@ def held_of(hierarchy: Hierarchy, wires: Wires, assignment: Mapping[str, int]) -
 
 
 def registers_of(way: Leaf, source: int, target: int) -> Iterator[Held]:
-    """Yield the registers of a way from SLR ``source`` to ``target``, and its far end."""
+    """Yield the registers of a pipeline from SLR ``source`` to ``target``, and its far end."""
     assert way.module is not None
     component: Any = way.module.component
     path = "/".join(way.path)
@@ -48,8 +48,8 @@ def registers_of(way: Leaf, source: int, target: int) -> Iterator[Held]:
 def positions(stages: int, source: int, target: int) -> list[int]:
     """Return the SLR of each of ``stages`` registers between two SLRs.
 
-    A boundary has one on each side, and a register is at one boundary only. What is left over
-    lies in the SLRs between first, as these have to be passed from edge to edge.
+    A boundary has a register on each side, and a register is at one boundary only. Registers that
+    are left over go to the SLRs in between first, where wires run from one edge to the other.
     """
     step = 1 if target > source else -1
     slrs = list(range(source, target + step, step))

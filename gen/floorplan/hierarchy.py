@@ -1,4 +1,7 @@
-"""Opens the hierarchy of an emitted design wherever parts, or ways between them, are inside."""
+"""Walks the hierarchy of an emitted design, into each module that holds parts or ways.
+
+A *way* is a component whose two sides may lie in different SLRs: a pipeline or a synchroniser.
+"""
 
 from dataclasses import dataclass
 from functools import cache
@@ -11,9 +14,9 @@ from hdl.common.crossing.synchroniser import Synchroniser
 from hdl.common.stream_pipeline import StreamPipeline
 from hdl.common.wire_pipeline import WirePipeline
 
-#: components that are only registers between two places, from ports i_X to o_X and back
+#: pipelines: components that are nothing but registers, from ports i_X to o_X and back
 LONG = (StreamPipeline, WirePipeline)
-#: distance of what a synchroniser takes: how late it is does not matter, so how far it comes
+#: SLR boundaries that a synchroniser's input may cross: as its delay is not timed, any number
 ANY_DISTANCE = 99
 
 
@@ -34,17 +37,17 @@ def reach(module: EmittedModule) -> int:
 
 @dataclass(frozen=True)
 class Place:
-    """Holds a module that was opened, and its place in the hierarchy."""
+    """Holds a module whose inside is looked at, and its place in the hierarchy."""
 
     path: Path
-    module: EmittedModule | None  #: None for what is no component
+    module: EmittedModule | None  #: None if it was not emitted from a component
     netlist: Netlist
     owner: str  #: the part of the logic between its instances
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """Holds an instance that is seen from outside only."""
+    """Holds an instance whose inside is not looked at."""
 
     path: Path
     cell: Cell

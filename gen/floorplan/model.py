@@ -15,7 +15,7 @@ class FloorplanError(UserError):
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """Describes what is placed as a whole."""
+    """Describes a part of the design that is placed in one SLR as a whole."""
 
     name: str
     cells: tuple[str, ...] = ()  #: paths of instances, ``a/b/c``, all of whose logic belongs to it
@@ -32,7 +32,7 @@ class Link:
     wires: int
     reach: int  #: boundaries that its registers can cross; 0 without registers
     shared: str | None = None  #: links of the same name carry the same wires
-    example: str = ""  #: a port that drives one of the wires, or where logic does
+    example: str = ""  #: a port that drives one of the wires, or the place of logic that does
 
     @property
     def registered(self) -> bool:
@@ -42,11 +42,11 @@ class Link:
 
 @dataclass(frozen=True)
 class Held:
-    """Says which SLR registers of a way, or what is at its end, lie in."""
+    """Assigns registers of a way between SLRs, or an instance at its end, to an SLR."""
 
-    cells: str  #: path of the instance, or as many registers as have this name: ``a/b/c_reg*``
+    cells: str  #: path of an instance, or pattern of registers: ``a/b/c_reg*``
     slr: int
-    at_edge: bool = False  #: a Laguna register: on the other side of the edge is the next one
+    at_edge: bool = False  #: a Laguna register: the next one is in the next SLR
 
 
 @dataclass(frozen=True, kw_only=True)

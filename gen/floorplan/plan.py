@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-#: says where an instance is: its name, behind those of the instances that it is in
+#: path of an instance: names of the instances around it, from the top, then its own
 Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanPart:
-    """Names the instances that are one part, or one part each."""
+    """Names instances that together are a part or, with ``each``, are a part each."""
 
-    name: str  #: name of the part; with ``each``, only of the entry
+    name: str  #: name of the part; with ``each``, of this entry only
     cells: tuple[str, ...]  #: paths such as ``worker/core/group_*``; stars stay within a name
     slr: int | None = None  #: the SLR that it must lie in, if it must
     each: bool = False  #: every instance is a part, called by the last name of its path
@@ -20,9 +20,9 @@ class PlanPart:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Lists the parts of a design; the first entry that names an instance has it with all below it.
+    """Lists the parts of a design; an instance and all inside belong to the first that names it.
 
-    What no entry names belongs to the part around it, at last to ``rest``.
+    An instance that no entry names belongs to the part around it, or else to ``rest``.
     """
 
     parts: tuple[PlanPart, ...] = ()

@@ -8,7 +8,7 @@ from gen.floorplan.model import Floorplan, FloorplanError, Link, Part, check
 from gen.packages import require
 from gen.synth.device import LIMITED, Device
 
-#: is HiGHS' own tolerance, for the sums that one solution hands to the next
+#: HiGHS' own tolerance, by which a goal may exceed the best value found for it before
 TOLERANCE = 1e-6
 
 CAPS, WIRES, REACH = "caps", "wires", "reach"  #: the sorts of limits
@@ -20,7 +20,8 @@ def solve(parts: Sequence[Part], links: Sequence[Link], device: Device) -> Floor
     A link uses its wires at every boundary between its ends. No SLR gets more than its budget, no
     boundary more than ``device.crossing_wires``; no wire passes more boundaries than its registers
     allow, so one without registers stays in its SLR. Equal arguments give equal floorplans; of
-    alike parts the first ones go to the first SLRs. FloorplanError says what cannot be kept.
+    equal parts the first ones go to the first SLRs. FloorplanError names the limits that cannot
+    be kept.
     """
     check(parts, links, device)
     if not parts:

@@ -10,7 +10,7 @@ from gen.floorplan.model import FloorplanError
 from gen.floorplan.netlist import Bit, Cell
 from gen.floorplan.plan import Path
 
-#: clocks reach all SLRs by nets of their own kind: those of components and of the vendor's IP
+#: clock ports of components and of the vendor's IP, which are not counted as wires between SLRs
 CLOCK = re.compile(r"(.+_)?clk")
 VENDOR_CLOCK = re.compile(r"(?i).*(clk|clock)(_?\d)?(_?[np])?")
 RESET = re.compile(r"(.+_)?rst")
@@ -132,7 +132,7 @@ class Wires:
                     net.sinks.add(leaf.owner)
 
     def _add_reset(self, way: Leaf) -> None:
-        """The reset of a way is one of the side that its component names, if it has any."""
+        """Let the reset of a way end at the parts on the side that its component names, if any."""
         assert way.module is not None
         if (side := getattr(way.module.component, "reset_side", None)) is None:
             return
