@@ -14,7 +14,7 @@ SETTINGS = {
     "cache": "1; 0 lets reads look nothing up and keeps nothing",
     "concatenate": "1; 0 lets packets pass as whole as they came",
     "read_delay": "cycles that a read may wait for others, at most `most_delay`",
-    "response_delay": "the same for responses",
+    "response_delay": "cycles that a response may wait for others, at most `most_delay`",
     "property_bytes": "bytes of a property that the caches hold, taken by `configure`; 0: none",
     "stall_limit": "cycles without a response after which a link is `stalled`; 0: never",
     "node": "the number of this switch, which no node and no other switch has",

@@ -152,8 +152,8 @@ VERDICTS = {
     "FULL": "the parent's full activation, which the slot waits for",
     "FREED": "the parent's acked, which the slot waits for",
     "PENDING": "the parent's pending, while the slot waits",
-    "REPEATED": "what the parent has said before",
-    "UNASKED": "an answer of the parent to what has not gone up",
+    "REPEATED": "an answer of the parent that has come before",
+    "UNASKED": "an answer of the parent to a frame that this switch has not sent",
     "WRONG_WAY": "a child sent what only a parent may, or the parent what only a child may",
 }
 OF_TENANTS = ("NOT_GRANTED", "DRAINING")

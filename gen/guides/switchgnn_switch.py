@@ -22,7 +22,7 @@ from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
 #: of the known answer: what workers 0 and 1 send
 JOB, EPOCH = 1, 9
 FEATURES = ((1, -2), (100, 200))
-VALID = 1 << INDEX_BITS  #: bit of an entry of a list that says that it names an aggregator
+VALID = 1 << INDEX_BITS  #: bit of a list's entry that is 1 if the entry names an aggregator
 
 
 def guide(params: GnnSwitchParams) -> str:
