@@ -11,17 +11,17 @@ from xml.sax.saxutils import escape
 from gen.datasheet.layers import Graph, Layout, lay_out
 from gen.datasheet.links import Link, Structure
 
-MOST_LETTERS = 32  #: of a module's name that are shown; its tooltip has all of it
-NARROWEST = 110  #: width of a box with short texts
+MOST_LETTERS = 32  #: most letters of a module's name that are shown; a tooltip has all
+NARROWEST = 110  #: least width of a box
 #: widths of a letter of a box's title, of the text below it and of a label
 NAME_LETTER, MODULE_LETTER, LABEL_LETTER = 7.8, 6.3, 6.4
 BEND = 64  #: width of the strip in which arrows bend
 STUB = 14  #: least width of the strips beside it, for an arrowhead
-STEP = 18  #: between arrows at the side of a box
+STEP = 18  #: distance of arrows at the side of a box
 MARGIN = 12
-LEAST_SCALE = 0.9  #: to which a browser may shrink the picture: its text can still be read
+LEAST_SCALE = 0.9  #: a browser may shrink the picture so far: text stays legible
 DRAWN_BITS = 32  #: signals of fewer bits are not drawn
-REGISTERS = "register_block_"  #: it is joined to almost everything
+REGISTERS = "register_block_"  #: blocks that are connected with almost all others
 
 STYLE = """
 .box{fill:var(--tint);stroke:var(--one);stroke-width:1.2}.pile{fill:var(--line)}
@@ -41,8 +41,8 @@ class Node:
 
     title: str
     small: str  #: text below the title
-    pill: bool  #: a port of the design, or a block
-    pile: bool  #: several alike
+    pill: bool  #: whether it is a port of the design, not a block
+    pile: bool  #: whether it stands for several blocks or ports that are alike
 
     @property
     def width(self) -> float:

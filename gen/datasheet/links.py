@@ -27,11 +27,11 @@ class Block:
 class Link:
     """Describes an arrow of the diagram: a stream, a bus, or signals between two blocks."""
 
-    source: str  #: the block that begins; a port of the design by ``@`` and its name
+    source: str  #: the block that sends or manages; ``@NAME`` for a port of the design
     sink: str
     label: str  #: the stream's name at its source; empty for signals
-    bits: int  #: width of the data; of signals, of all together
-    count: int  #: how many alike
+    bits: int  #: width of the data; for signals, the sum of their widths
+    count: int  #: how many such links there are
 
     @property
     def is_stream(self) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from gen.errors import UserError, unknown
 
-Settings = Mapping[str, Any]  #: value by parameter, named as in gen.settings
+Settings = Mapping[str, Any]  #: values by the names of parameters, as gen.settings takes them
 
 
 def load(path: str) -> Any:
@@ -25,11 +25,11 @@ class Run:
     """Describes what a design does in simulation: as a command, in sweeps, and in reports."""
 
     session: str  #: path of its sim.harness.session.Session
-    name: str = ""  #: what a sweep calls it, if it is not the first one
+    name: str = ""  #: name by which a sweep asks for it; empty for the first run
     about: str = ""  #: a sentence for the command's help
     command: str = ""  #: ``ingather COMMAND`` runs it; none if it is only for sweeps
     preset: str = ""  #: preset of the command; the design's own unless given
-    shortcuts: Sequence[str] = ()  #: hardware parameters that are options by themselves
+    shortcuts: Sequence[str] = ()  #: hardware parameters that have options of their own
     examples: Sequence[str] = ()  #: command lines for the help
     needs: Sequence[str] = ()  #: modules of gen.packages that the command cannot do without
     section: str = ""  #: path of a function that makes its part of a report; a table unless given
@@ -53,9 +53,9 @@ class Card:
     """Describes what a design becomes on a card: the top around it, and its limits."""
 
     component: str  #: path of the top, made from the design's parameters
-    presets: Mapping[str, Settings] = field(default_factory=dict)  #: added to the design's own
+    presets: Mapping[str, Settings] = field(default_factory=dict)  #: presets of the card alone
     preset: str  #: the one that is used unless another is named
-    most: Mapping[str, Most] = field(default_factory=dict)  #: limit by parameter
+    most: Mapping[str, Most] = field(default_factory=dict)  #: limits by the names of parameters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class Bench:
     """Describes a measurement of ``make bench``: its title, and how its rows are made."""
 
     title: str
-    rows: str  #: path of a function of a listener, and of the preset's params if one is named
+    rows: str  #: path of a function of ``progress``, and of the preset's params if one is named
     preset: str = ""
 
 
@@ -77,11 +77,11 @@ class Design:
     params: str  #: path of the dataclass of its parameters
     presets: Mapping[str, Settings] = field(default_factory=dict)
     preset: str  #: the one that is used unless another is named
-    runs: Sequence[Run] = ()  #: the first is the one of sweeps that name none
-    cards: Mapping[str, Card] = field(default_factory=dict)  #: by the card's name
+    runs: Sequence[Run] = ()  #: a sweep that names none measures the first
+    cards: Mapping[str, Card] = field(default_factory=dict)  #: tops by names of cards
     within: str = ""  #: the design that holds this one on a card, if it has no top of its own
-    plan: str = ""  #: path of a function of params and name: the parts of its floorplan
-    paper: str = ""  #: path of a function that sets an estimate beside the paper's table
+    plan: str = ""  #: path of a function of params and name that returns the floorplan's parts
+    paper: str = ""  #: path of a function that compares an estimate with the paper's table
     guide: str = ""  #: path of a function of params that writes the programming guide, in Markdown
     software: str = ""  #: path of a function of params that returns its host software
     benches: Mapping[str, Bench] = field(default_factory=dict)

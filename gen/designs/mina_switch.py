@@ -1,4 +1,4 @@
-"""MINA's switch: P4SGD's, whose jobs are tenants, each in a tree of its own."""
+"""Describes MINA's switch: that of P4SGD, which jobs acquire in turn, each in its own tree."""
 
 from gen.designs.design import Card, Design, Most, Run
 

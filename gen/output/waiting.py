@@ -1,4 +1,4 @@
-"""Tells that something goes on: with a spinner on a terminal, else by a line now and then."""
+"""Shows that work goes on: by a spinner on a terminal, else by a line now and then."""
 
 import threading
 import time
@@ -7,14 +7,14 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-FIRST, SECONDS = 0.3, 20.0  #: until the first line where there is no terminal, and between others
+FIRST, SECONDS = 0.3, 20.0  #: seconds to the first line, and between others
 
 
 @contextmanager
 def waiting(console: Console, text: str, seconds: float = SECONDS) -> Iterator[Callable]:
     """Show ``text`` while the body runs, and give it a function that shows another text.
 
-    Without a terminal there are :func:`lines`.
+    Without a terminal, :func:`lines` prints it now and then.
     """
     if console.is_terminal:
         with console.status(text) as status:
@@ -28,8 +28,8 @@ def waiting(console: Console, text: str, seconds: float = SECONDS) -> Iterator[C
 def lines(console: Console, text: str, seconds: float = SECONDS) -> Iterator[Callable]:
     """Print ``text`` now and then while the body runs; give it a function that changes the text.
 
-    The first line comes within a second, the next ones every so many ``seconds`` from then. On a
-    terminal nothing is printed: who calls this has a bar of progress there.
+    The first line comes within a second, further ones every ``seconds``. On a terminal nothing is
+    printed, because callers show a progress bar there.
     """
     if console.is_terminal:
         yield lambda _: None
