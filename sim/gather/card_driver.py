@@ -19,7 +19,7 @@ from sim.surroundings.pcie_host import BarMaster, HostModel
 BAR, BAR_BYTES = 0, 4096
 POLL_CYCLES = 50
 MOST_CREDITS = 15
-INTERRUPT_CYCLES = 4  #: until the block says that it has sent one
+INTERRUPT_CYCLES = 4  #: cycles until the block says that it has sent an interrupt
 WIDE = ("idx_address", "base", "destination", "completion")
 
 

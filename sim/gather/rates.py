@@ -32,13 +32,13 @@ class Asked:
 
     row_bytes: int
     order: ReadOrder = ReadOrder.MERGED
-    rows: int = 1000  #: that are gathered
-    base: int = 0  #: of the table
-    reads: int = READ_DEPTH  #: most that are under way
+    rows: int = 1000  #: rows to gather
+    base: int = 0  #: address of the table
+    reads: int = READ_DEPTH  #: most reads under way
     split: Split = Split.ALIGNED
     window: int = 1  #: reads that the host answers at the same time; 1: in order
     latency_cycles: int = 375  #: round trip: 1.5 us
-    first: int = 0x12345678  #: of the random numbers
+    first: int = 0x12345678  #: first of the random numbers
 
     @property
     def table(self) -> Table:
@@ -57,9 +57,9 @@ class Measured:
     """Holds what was counted; each byte of rows has been summed up and compared."""
 
     asked: Asked
-    bytes_per_cycle: float  #: of rows, from the end of the first one to that of the last one
-    link_bytes_per_cycle: float  #: that the link can carry
-    counts: dict[str, int] = field(default_factory=dict)  #: of the host
+    bytes_per_cycle: float  #: data of rows, from the end of the first to that of the last
+    link_bytes_per_cycle: float  #: bytes that the link can carry
+    counts: dict[str, int] = field(default_factory=dict)  #: the host's counters
 
     @property
     def share(self) -> float:

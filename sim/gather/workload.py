@@ -62,28 +62,28 @@ class GatherWorkload(Workload):
         " edges.",
         metavar="FAMILY[:KEY=VALUE,...]|PATH",
     )
-    batch: int = setting(2, "Begin the mini-batch with so many vertices.", least=1)
+    batch: int = setting(2, "Start the mini-batch from this many vertices.", least=1)
     fan_outs: str = setting(
-        "25,10", "Take so many neighbours of each vertex, of each of theirs, ...", metavar="N,..."
+        "25,10",
+        "Draw this many neighbours of each vertex, then of each of those, ...",
+        metavar="N,...",
     )
     row_bytes: int = setting(
-        1028, "Give a row of a random table so many bytes.", least=4, most=MOST_ROW
+        1028, "Give a row of a random table this many bytes.", least=4, most=MOST_ROW
     )
-    idx_bytes: int = setting(8, "Give an idx of a mini-batch so many bytes: 4 or 8.")
+    idx_bytes: int = setting(8, "Give an idx of a mini-batch this many bytes: 4 or 8.")
     order: Order = setting(Order.MERGED, "Read rows in this order of reads.")
-    repeats: bool = setting(False, "Name a vertex of the mini-batch as often as it is drawn.")
+    repeats: bool = setting(False, "Ask for a vertex each time that it is drawn, not once.")
     coalesce: bool = setting(
-        False, "Read rows of equal idxs that follow soon once, in a build with kept_parts."
+        False, "Read a row once if its idx is repeated soon; this needs kept_parts."
     )
-    idxs_on_card: bool = setting(
-        False, "Let the idxs be in device memory, in a build with card_idxs."
-    )
+    idxs_on_card: bool = setting(False, "Put the idxs into device memory; this needs card_idxs.")
     most_reads: int = setting(
-        0, "Let so many requests of reads be under way; 0: as many as there are tags.", least=0
+        0, "Let this many reads be under way at most; 0: as many as there are tags.", least=0
     )
     share: float = setting(
         100.0,
-        "Keep the data that an engine reads to so many percent of what its block can bring, 64"
+        "Keep the data that an engine reads to this percentage of what its block can bring, 64"
         " bytes a cycle (32 of 256 bits), in steps of 1/256; 100: no limit.",
         least=0.4,
         most=100,
@@ -91,24 +91,24 @@ class GatherWorkload(Workload):
     )
     engines: int = setting(
         1,
-        "Share the idxs between so many engines, each on a card and a link of its own.",
+        "Share the idxs between this many engines, each on a card and a link of its own.",
         least=1,
         most=MOST_CARDS,
     )
     memory_gigabytes: float = setting(
         59.0,
-        "Let the host's memory carry so many gigabytes a second, of all engines together.",
+        "Let the host's memory carry this many gigabytes a second for all engines together.",
         least=0.1,
         most=1000,
     )
     base: int = setting(
         4,
-        "Let the table begin so many bytes behind a multiple of 4,096.",
+        "Let the table begin this many bytes behind a multiple of 4,096.",
         least=0,
         most=4092,
     )
     seed: int = setting(
-        1, "Draw the table and the mini-batch by this number.", least=0, most=(1 << 31) - 1
+        1, "Draw the table and the mini-batch with this seed.", least=0, most=(1 << 31) - 1
     )
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ from sim.golden.pcie_link import BEST_CASE, LINK_BYTES, traffic
 from sim.surroundings.pcie.params import CLOCK_HZ
 
 SIZES = range(1028, 1045, 4)  #: bytes of rows, of Figure 8
-#: least share of the best case, of which of the sizes, and what the paper has of its own link
+#: least share of the best case, its statistic over the sizes, and what the paper has for its link
 LEAST: dict[ReadOrder, tuple[float, Callable[[list[float]], float], str]] = {
     ReadOrder.MERGED: (0.97, min, "not in the paper"),
     ReadOrder.ALIGNED: (0.88, min, "88-93 % in the paper"),
@@ -21,8 +21,8 @@ LEAST: dict[ReadOrder, tuple[float, Callable[[list[float]], float], str]] = {
 OF_HEADERS = {64: 0.95, 128: 0.98}  #: least share of what the headers of small rows leave
 OF_TAGS = 0.95  #: least share of what tags allow, where that is less
 SHORT_TRIP = 300  #: cycles: a round trip for which 256 tags are enough, whatever the order
-OF_ARITHMETIC = 0.95  #: least share of what so many requests under way can carry
-UNDER_WAY = (8, 16, 32, 64, 128, 256)  #: reads
+OF_ARITHMETIC = 0.95  #: least share of what a limited number of reads under way can carry
+UNDER_WAY = (8, 16, 32, 64, 128, 256)  #: limits of reads under way
 HARDWARE = GatherOnHostParams()
 
 

@@ -1,8 +1,8 @@
-"""Says what becomes of a work request of the gather engine: of device memory, and what is told.
+"""Specifies a work request of the gather engine: what it writes, and what its completion says.
 
 After "Large Graph Convolutional Network Training with GPU-Oriented Data Communication
-Architecture", 3.2: the accelerator itself brings the rows that idxs name, whose array lies in host
-memory too, and nobody gathers them before.
+Architecture", 3.2: the accelerator itself reads the rows that the idxs name out of host memory,
+where the array of idxs lies too; no processor gathers the rows before.
 """
 
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ class WorkRequest:
 
 @dataclass(frozen=True)
 class Completion:
-    """Says what is told of a work request that has ended."""
+    """Holds what the host learns of a work request that has ended."""
 
     tag: int
     outcome: Outcome
@@ -88,7 +88,7 @@ def written_until_stopped(before: np.ndarray, whole: np.ndarray, found: np.ndarr
 def carry_out(
     host: np.ndarray, device: np.ndarray, request: WorkRequest, idx_bits: int = 32
 ) -> Completion:
-    """Write ``table[idx]`` of each idx into ``device``, row behind row; return what is told.
+    """Write ``table[idx]`` of each idx into ``device``, row after row; return the completion.
 
     Rows that are streamed leave it as it is (:func:`rows_of`). Both memories are uint8 from address
     0 on. The row of an idx that is not in the table is zero.

@@ -2,7 +2,7 @@
 
 After "Large Graph Convolutional Network Training with GPU-Oriented Data Communication
 Architecture", 3.2.1: rows of a table in host memory are fetched in the order of an array of idxs.
-What the orders of reads are is written down in :mod:`sim.golden.pcie_link`.
+The orders of reads are specified in :mod:`sim.golden.pcie_link`.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from sim.golden.pcie_link import LINE, MOST_READ, Order, cut_at, merged
 
 @dataclass(frozen=True)
 class Table:
-    """A table in host memory."""
+    """Describes a table in host memory; sizes and addresses are in bytes."""
 
     base: int  #: address of its first row, a multiple of 4
     rows: int

@@ -14,13 +14,13 @@ class GatherAsked(Workload):
 
     memory_gigabytes: float = setting(
         59.0,
-        "Let host memory carry so many gigabytes a second, of processor and cards together.",
+        "Let host memory carry this many gigabytes a second for processor and cards together.",
         least=1,
         most=1000,
     )
     round_trip: float = setting(
         1.5,
-        "Let a read take so many microseconds from the card to its first completion.",
+        "Let a read take this many microseconds from the card to its first completion.",
         least=0.1,
         most=16,
     )

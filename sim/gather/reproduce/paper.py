@@ -4,26 +4,26 @@ All numbers are written out in the paper's text; none has been read off a chart.
 """
 
 MEMCPY = 25.8e9  #: bytes a second of a copy by DMA, the best that its link gave
-TWO_COPIES = 51.7e9  #: of two GPUs at the same time
-MEMORY = 59e9  #: bytes a second of host memory, of real workloads
+TWO_COPIES = 51.7e9  #: bytes a second of copies to two GPUs at the same time
+MEMORY = 59e9  #: bytes a second of host memory under real workloads
 LINE = 128  #: bytes of most reads
-ROUND_TRIP = 1.5e-6  #: seconds
-MOST_READS = 768  #: under way, on Gen4
+ROUND_TRIP = 1.5e-6  #: seconds from a read to its data
+MOST_READS = 768  #: reads under way on Gen4
 
-PERFECT = 0.951  #: share of a copy's bandwidth, of rows of 1,024 bytes, in either order
-NAIVE = (0.78, 0.82)  #: of rows of up to 1,044 bytes
+PERFECT = 0.951  #: share of a copy's bandwidth for rows of 1,024 bytes, in either order
+NAIVE = (0.78, 0.82)  #: the same for rows of 1,028 to 1,044 bytes
 ALIGNED = (0.88, 0.93)
 OF_DMA = 0.5  #: bandwidth of DMA as a share of that of the gather: "only about half"
 
-#: Bytes a second at a share of the GPU (Figure 10); from 15 % on nothing changes any more.
+#: Maps a share of the GPU to bytes a second (Figure 10); above 15 % they stay the same.
 BY_SHARE = {0.025: 9.5e9, 0.1: 20.2e9, 0.15: 23.0e9}
-WARPS = 82 * 48  #: of the whole GPU, each with a read under way
-FULL_RATE_READS = 325  #: that must be under way, of a line each
+WARPS = 82 * 48  #: warps of the whole GPU; each has a read under way
+FULL_RATE_READS = 325  #: reads of a line that must be under way for the full rate
 
-SMALL_ROWS = (1.5, 1.6)  #: training, so many times as fast as by DMA, two GPUs, small rows
+SMALL_ROWS = (1.5, 1.6)  #: speed-up of training over DMA, two GPUs, small rows
 LARGE_ROWS = 2.7  #: the same with rows of 16 KB, the largest
 SET_UP = 3.16e-6  #: seconds to set up a copy by DMA
-SET_UP_BYTES = 85.5e3  #: that its link carries meanwhile
+SET_UP_BYTES = 85.5e3  #: bytes that the link carries in that time
 
 
 def reads_of(share: float) -> float:

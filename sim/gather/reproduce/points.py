@@ -15,7 +15,7 @@ BEST = LINK_BYTES * float(BEST_CASE)  #: bytes a second of completions of 256 by
 
 
 def way_back(round_trip: float) -> int:
-    """Return a round trip of so many microseconds in cycles."""
+    """Convert a round trip from microseconds to cycles."""
     return round(round_trip * 1e-6 * CLOCK_HZ)
 
 

@@ -21,10 +21,10 @@ from sim.reproduce.figure import Claim, Figure, Panel, doubling
 SIZES = tuple(512 << k for k in range(6))  #: bytes of rows, of the paper's 128 to 4,096 dimensions
 QUICK_SIZES = (512, 16384)
 CARDS = (1, 2)
-CARD_BYTES = 256 * 1024  #: of rows, for each card
+CARD_BYTES = 256 * 1024  #: bytes of rows for each card
 COLOURS = {1: "tab:blue", 2: "tab:green"}
-NEAR = 0.05  #: of a bandwidth: what counts as the same
-NEAR_PAPER = 0.10  #: of a speed-up that the paper's text has
+NEAR = 0.05  #: relative difference below which bandwidths count as equal
+NEAR_PAPER = 0.10  #: the same for a speed-up in the paper's text
 
 
 def points(asked: GatherAsked, quick: bool) -> list[Point]:
@@ -46,7 +46,7 @@ def training(size: int, gather: float, dma: float, others: float) -> float:
 
 
 def others_of(size: int, gather: float, dma: float, speed_up: float) -> float:
-    """Return the seconds a row that make a training of :func:`training` so much faster."""
+    """Return the seconds for each row that give :func:`training` that speed-up."""
     return (size / dma - speed_up * size / gather) / (speed_up - 1)
 
 

@@ -16,7 +16,7 @@ from sim.reproduce.figure import Claim, Figure, Panel, doubling
 
 SIZES = (64, 128, 256, 512, 1024, 2048, 4096)  #: bytes of rows
 LARGEST = 16 * 1024  #: bytes of the paper's largest row
-NEAR = 0.05  #: of a size or a share: what counts as the same
+NEAR = 0.05  #: relative difference below which sizes or shares count as equal
 
 
 def points(asked: GatherAsked, quick: bool) -> list[Asked]:

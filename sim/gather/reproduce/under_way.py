@@ -19,7 +19,7 @@ LIMITS = (8, 16, 32, 64, 96, 128, 192, 256)  #: requests under way
 QUICK_LIMITS = (8, 32, 128, 256)
 ROW_BYTES = 1024  #: whole lines, of which the paper's estimate is
 COLOURS = {ReadOrder.ALIGNED: "tab:blue", ReadOrder.MERGED: "tab:green"}
-NEAR = 0.05  #: of a bandwidth: what counts as the same
+NEAR = 0.05  #: relative difference below which bandwidths count as equal
 
 
 def points(asked: GatherAsked, quick: bool) -> list[Asked]:

@@ -13,10 +13,10 @@ from sim.gather.surroundings.row_reader import RowReader
 from sim.surroundings.pcie.host import PcieHost
 from sim.surroundings.pcie.params import COUNTS, PcieHostParams
 
-FACTOR, TERM = 1664525, 1013904223  #: of the next random number, modulo 2**32 (Knuth, Lewis)
+FACTOR, TERM = 1664525, 1013904223  #: linear congruential generator modulo 2**32 (Knuth, Lewis)
 
-#: What has come since ``start``: rows, their bytes, the sum of their dwords modulo 2**32, rows that
-#: failed; the cycles from the first row's end to the last one's.
+#: Counts since ``start``: rows that have come, their bytes, the sum of their dwords modulo 2**32,
+#: rows that failed, and the cycles from the first row's end to the last one's.
 FIGURES = data.StructLayout(dict.fromkeys(("rows", "bytes", "sum", "failed", "cycles"), 32))
 
 
@@ -39,11 +39,11 @@ class GatherOnHostParams:
 
 
 class GatherOnHost(Component):
-    """``count`` rows of ``table`` are read from host memory and summed up, back to back.
+    """Reads ``count`` rows of ``table`` from host memory, back to back, and sums them up.
 
-    From ``start`` on there is an idx a cycle, as far as they are taken: the upper ``idx_bits`` bits
-    of random numbers, of which the first is ``first`` (:func:`idxs_of`). Rows are taken as they
-    come. ``done``: the last one has.
+    From ``start`` on it offers an idx in every cycle: the upper ``idx_bits`` bits of random
+    numbers, of which the first is ``first`` (:func:`idxs_of`). It is always ready for rows.
+    ``done`` is 1 when the last one has come.
     """
 
     def __init__(self, params: GatherOnHostParams) -> None:

@@ -12,7 +12,7 @@ from hdl.pcie.read_requester import ReadRequester
 
 
 class RowReader(Component):
-    """Has the ports of both that lead out of them.
+    """Connects datapath and requester, and has all other ports of both.
 
     Latency: :attr:`request_latency` from an idx to RQ, :attr:`latency` from a row's last completion
     on ``rc`` to its first beat if it has but one.
