@@ -12,7 +12,7 @@ def words_of(size: int) -> int:
 
 
 def most_words(blind_bits: int, longest: int) -> int:
-    """Return the most words behind the one too many, if the sender stops ``blind_bits`` later.
+    """Return the most words after the one too many, if the sender stops ``blind_bits`` later.
 
     The far end may send packets of any size up to ``longest`` bytes (without checksum) back to
     back, and begins none later than that; the one that it began goes on to its end. The word that

@@ -32,15 +32,15 @@ POSTED = {Kind.MEMORY_WRITE, Kind.MESSAGE, Kind.VENDOR_MESSAGE, Kind.ATS_MESSAGE
 
 @dataclass(frozen=True)
 class Request:
-    """A request of the host."""
+    """Describes a request of the host."""
 
     kind: Kind
-    address: int  #: of the first dword, in bytes from the begin of the BAR
+    address: int  #: address of the first dword, in bytes from the start of the BAR
     dwords: int
-    enables: tuple[int, int]  #: bytes of the first and of the last dword that are asked for
-    data: tuple[int, ...] = ()  #: dwords that have come with it
+    enables: tuple[int, int]  #: byte enables of the first and of the last dword
+    data: tuple[int, ...] = ()  #: dwords of a write
     bar: int = 0
-    discontinued: bool = False  #: the block lost data of it
+    discontinued: bool = False  #: whether the block lost data of it
 
     @property
     def posted(self) -> bool:
@@ -60,20 +60,20 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """A completion."""
+    """Describes the completion that answers a request."""
 
     status: Status
-    count: int  #: bytes, from the first that was asked for to the last
+    count: int  #: bytes from the first that was asked for to the last
     lower_address: int
     data: tuple[int | None, ...] = ()  #: dwords; None where nothing was asked for
 
 
 @dataclass
 class Registers:
-    """Dwords behind a BAR, some of which refuse, and how requests of them are answered."""
+    """Models registers of a dword behind a BAR, which may refuse accesses."""
 
     bar: int
-    words: dict[int, int]  #: by address; others refuse
+    words: dict[int, int]  #: values by address; others refuse
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(EVENTS, 0))
 
     def take(self, request: Request) -> Answer | None:

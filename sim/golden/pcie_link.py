@@ -11,26 +11,26 @@ from fractions import Fraction
 LINK_BYTES = 15.75e9  #: bytes a second in one direction, headers and framing included
 FRAMING = 8  #: bytes around each packet: framing and sequence number 4, link CRC 4
 COMPLETION_HEADER = 12
-READ_HEADER = WRITE_HEADER = 16  #: with an address of 64 bits
-LINE, SECTOR = 128, 32  #: bytes of a GPU's cache line, and of what it reads of one
+READ_HEADER = WRITE_HEADER = 16  #: bytes of a header with an address of 64 bits
+LINE, SECTOR = 128, 32  #: bytes of a GPU's cache line, and of the parts that it can read
 MOST_PAYLOAD = 256  #: bytes of data of the largest completion of most root complexes
-MOST_READ = 512  #: bytes that a read asks for at most, as most hosts set it
+MOST_READ = 512  #: bytes of the largest read that most hosts allow
 
-Span = tuple[int, int]  #: where bytes begin, and where those behind them do
+Span = tuple[int, int]  #: addresses of the first byte, and of the one after the last
 
 
 def completion_bytes(payload: int) -> int:
-    """Return what a completion with so many bytes of data takes of the link."""
+    """Return the bytes that a completion with ``payload`` bytes takes on the link."""
     return payload + COMPLETION_HEADER + FRAMING
 
 
 def read_bytes() -> int:
-    """Return what a read request takes of the link, in the other direction."""
+    """Return the bytes that a read request takes on the link, in the other direction."""
     return READ_HEADER + FRAMING
 
 
 def write_bytes(payload: int) -> int:
-    """Return what a write with so many bytes of data takes of the link."""
+    """Return the bytes that a write with ``payload`` bytes takes on the link."""
     return payload + WRITE_HEADER + FRAMING
 
 
@@ -44,7 +44,7 @@ def bytes_of_share(share: int, cycles: int, beat_bytes: int) -> Fraction:
 
 
 def most_of_share(share: int, cycles: int, beat_bytes: int) -> Fraction:
-    """Return the most data of that share: 16 beats may have been saved, two reads be on credit."""
+    """Return the most data of that share: 16 saved beats and two reads on credit come on top."""
     return bytes_of_share(share, cycles, beat_bytes) + 16 * beat_bytes + 2 * MOST_READ
 
 
@@ -93,9 +93,9 @@ Order = Callable[[int, int], Iterator[Span]]
 class Traffic:
     """Sums up how rows of one size are read, over all places where one can begin."""
 
-    requests: float  #: a row
-    completions: float  #: a row
-    share: float  #: of the best case, of what is data of rows on the link
+    requests: float  #: reads for each row
+    completions: float  #: completions for each row
+    share: float  #: bytes of rows a second, as a share of the link's best case
 
 
 def traffic(order: Order, row_bytes: int, stride: int | None = None) -> Traffic:
@@ -116,5 +116,5 @@ def traffic(order: Order, row_bytes: int, stride: int | None = None) -> Traffic:
 
 
 def under_way(request_bytes: int, round_trip: float) -> float:
-    """Return how many reads of that size must be under way at the best case; seconds."""
+    """Return how many reads of that size fill the link; ``round_trip`` is in seconds."""
     return LINK_BYTES * float(BEST_CASE) * round_trip / request_bytes

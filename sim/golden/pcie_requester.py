@@ -56,7 +56,7 @@ class Status(IntEnum):
 
 @dataclass(frozen=True)
 class Read:
-    """A read as it goes onto the link."""
+    """Describes a read as it goes onto the link."""
 
     address: int
     size: int
@@ -97,11 +97,11 @@ def cut(address: int, size: int, most: int) -> list[Read]:
 
 @dataclass(frozen=True)
 class Completion:
-    """An answer to a part of a read, or to all of it, as the block hands it on."""
+    """Describes an answer to a read or a part of it, as the block hands it on."""
 
-    address: int  #: of its first byte; the block gives the lowest 12 bits
+    address: int  #: address of its first byte; the block gives the lowest 12 bits
     remaining: int  #: bytes that are to come from here on, those of this completion included
-    dwords: int  #: of data
+    dwords: int  #: dwords of data
     completed: bool  #: the block expects no more for this read
     code: Code = Code.GOOD
     status: Status = Status.SUCCESS
@@ -186,17 +186,17 @@ def judge(read: Read, received: int, completion: Completion) -> Cause:
 
 @dataclass
 class Outstanding:
-    """A read under way: what has come of it, what became of it.
+    """Tracks a read that is under way: what has come of it, and how it has failed.
 
     The first error decides its cause, and nothing that comes later is taken. Its tag is free when
     the block says that it expects no more, and never before.
     """
 
     read: Read
-    received: int = 0  #: bytes, from the first on
+    received: int = 0  #: bytes that have come, from the first on
     cause: Cause = Cause.NONE
-    ended: bool = field(default=False)  #: the tag is free
-    given_up: bool = field(default=False)  #: nobody waits for what still comes
+    ended: bool = field(default=False)  #: whether the tag is free
+    given_up: bool = field(default=False)  #: whether later completions are thrown away
 
     def take(self, completion: Completion) -> bool:
         """Take the next completion; return whether its data is the read's."""
@@ -212,25 +212,25 @@ class Outstanding:
         return self.cause == Cause.NONE
 
     def give_up(self, cause: Cause) -> None:
-        """Wait no longer: what still comes of it is nobody's."""
+        """Give the read up for ``cause``: completions that still come are thrown away."""
         self.cause, self.given_up = cause, True
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A read whose data is handed on, ``place`` bytes behind the first of its request."""
+    """Describes a read whose data is handed on, ``place`` bytes into its request."""
 
     read: Read
     place: int
     request: int  #: number of the request
-    cause: Cause  #: why its data is of no use, or none
-    last: bool  #: nothing more of the request comes, or, as they complete, of the read
+    cause: Cause  #: why its data is invalid, or NONE
+    last: bool  #: whether it is the last of the request, or, out of order, of the read
 
 
 def in_order(requests: list[list[Outstanding]]) -> list[Turn]:
     """Return the turns of reads that are handed on in the order of ``requests``.
 
-    A failure counts for all that follows of its request.
+    A failed read also invalidates all later reads of its request.
     """
     turns: list[Turn] = []
     for number, reads in enumerate(requests):
@@ -247,8 +247,8 @@ def as_they_complete(
 ) -> tuple[list[Turn], list[Turn]]:
     """Return the turns of reads that are handed on in the order in which they have ``ended``.
 
-    Those that were given up instead come apart: they are handed on some time. A failure counts for
-    its read alone.
+    Reads that were given up are in the second list, as the time at which they are handed on is
+    open. A failure invalidates its read alone.
     """
     known = {
         id(one): Turn(one.read, one.read.address - reads[0].read.address, number, one.cause, True)

@@ -14,9 +14,9 @@ Dword = dict[int, int]  #: of a dword, each byte that is written, by its place i
 
 @dataclass(frozen=True)
 class Write:
-    """A write as it goes onto the link."""
+    """Describes a write as it goes onto the link."""
 
-    address: int  #: of the first dword
+    address: int  #: address of the first dword
     dwords: list[Dword]
 
     @property

@@ -1,19 +1,20 @@
-"""Whose a switch is, as pure functions over an immutable state: what the hardware has to equal.
+"""Specifies which job owns a switch, by pure functions of an immutable state, for the hardware.
 
-The design's tenancy: a job is registered, acquires the switch, is granted it, releases it, drains.
-Jobs that are registered may overlap. Of two that are granted or draining at a time neither has a
-slot of the other; and they are apart as the switch's unit says.
+A job is registered, acquires the switch, is granted it, releases it, and drains if slots are still
+in use. Registered jobs may have slots in common. Two jobs that are granted or drain at the same
+time have no slot in common; with unit PORT they have no port in common either, and with unit SWITCH
+at most ``most`` jobs own the switch.
 """
 
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 from typing import NamedTuple
 
-EPOCHS = 1 << 16  #: numbers of grants that packets of the data plane tell apart
+EPOCHS = 1 << 16  #: packets of the data plane carry a grant's number modulo this
 
 
 class Verb(StrEnum):
-    """What a command to a switch, or its answer, is."""
+    """Names the kind of a command to a switch, or of its answer."""
 
     REGISTER = "REGISTER"  # to a switch: a job's ports and slots
     ACQUIRE = "ACQUIRE"  # to a switch: one try to get the switch for a job
@@ -26,7 +27,7 @@ class Verb(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a switch refuses a command; the first that applies."""
+    """Names why a switch refuses a command; the first reason that applies counts."""
 
     NONE = "none"
     NO_SUCH_JOB = "no such job"  # the number is too large
@@ -42,31 +43,31 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A command to a switch or its answer; what a verb does not use is zero."""
+    """Holds a command to a switch or its answer; fields that a verb does not use are zero."""
 
     verb: Verb
     switch: int
     job: int
     epoch: int  #: number of the grant; REGISTER, RELEASE: of the last one that is over
-    force: bool = False  #: RELEASE: at once, whatever the slots hold
+    force: bool = False  #: RELEASE: whether the grant ends at once, whatever the slots hold
     ports: int = 0  #: REGISTER: bitmap of the job's children
     parent: int | None = None  #: REGISTER: port towards the parent, of a switch that has one
     base: int = 0  #: REGISTER: first slot
     count: int = 0  #: REGISTER: number of slots
-    reason: Reason = Reason.NONE  #: REFUSED
-    owner: int = 0  #: REFUSED, taken: the job that stands in the way
-    owner_epoch: int = 0  #: REFUSED, taken: the number of its grant
+    reason: Reason = Reason.NONE  #: REFUSED: why
+    owner: int = 0  #: REFUSED as another job has something: that job
+    owner_epoch: int = 0  #: REFUSED likewise: the number of that job's grant
 
 
 class Unit(Enum):
-    """What one job owns at a time."""
+    """Names what only one job can own at a time."""
 
-    SWITCH = "switch"  #: the switch; with ``most`` above 1, as many jobs may
+    SWITCH = "switch"  #: the switch; up to ``most`` jobs own it together
     PORT = "port"  #: its ports, those of the children and the parent's
 
 
 class State(Enum):
-    """Where a registered job stands."""
+    """Names whether a registered job owns the switch."""
 
     REGISTERED = 0
     GRANTED = 1
@@ -75,48 +76,48 @@ class State(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Tenant:
-    """A registered job."""
+    """Describes a registered job: its ports, its slots and its grant."""
 
-    ports: int  #: children
+    ports: int  #: bitmap of the ports of the job's children
     parent: int | None
     base: int
     count: int
-    closed: int  #: no grant of this number or one below is given any more
+    closed: int  #: grants of numbers up to this are over
     state: State = State.REGISTERED
-    epoch: int = 0  #: number of the grant
+    epoch: int = 0  #: number of the grant; 0 without one
 
     @property
     def everyone(self) -> int:
-        """The bitmap of all its ports."""
+        """Return the bitmap of all its ports, the parent's included."""
         return self.ports | (0 if self.parent is None else 1 << self.parent)
 
     @property
     def slots(self) -> range:
-        """Its slots."""
+        """Return the numbers of its slots."""
         return range(self.base, self.base + self.count)
 
     @property
     def holds(self) -> bool:
-        """Whether others have to keep away."""
+        """Return whether the job is granted the switch or drains."""
         return self.state is not State.REGISTERED
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """What a switch has, and how it is shared."""
+    """Sets the sizes of a switch, and how jobs share it."""
 
     ports: int = 2
     slots: int = 2
     jobs: int = 2
     unit: Unit = Unit.SWITCH
-    most: int = 1  #: C: jobs that have the switch at a time, by switch; 0: it takes nobody
+    most: int = 1  #: jobs that may own the switch at a time if the unit is SWITCH; 0: none
 
 
-Tenants = tuple[Tenant | None, ...]  #: by job
+Tenants = tuple[Tenant | None, ...]  #: registered jobs by their numbers; None where none is
 
 
 class Outcome(NamedTuple):
-    """What becomes of the tenants, the answer, and the job whose slots are cleared before it."""
+    """Holds the new tenants, the answer, and the job whose slots are cleared before the answer."""
 
     tenants: Tenants
     answer: Command
@@ -124,18 +125,18 @@ class Outcome(NamedTuple):
 
 
 def at_start(sizes: Sizes) -> Tenants:
-    """A switch that has just started knows no job."""
+    """Return the tenants of a switch that has just started: none."""
     return (None,) * sizes.jobs
 
 
 def answered(command: Command, verb: Verb, **fields: object) -> Command:
-    """The answer to a command."""
+    """Return the answer to a command."""
     named = Command(verb=verb, switch=command.switch, job=command.job, epoch=command.epoch)
     return replace(named, **fields)
 
 
 def refused(tenants: Tenants, command: Command, reason: Reason, owner: int = 0) -> Outcome:
-    """Nothing changes; the answer names the reason, and who stands in the way."""
+    """Return a refusal: nothing changes; the answer names the reason, and the job in the way."""
     entry = tenants[owner] if owner < len(tenants) else None
     epoch = entry.epoch if entry is not None and entry.holds else 0
     fields = {"reason": reason, "owner": owner, "owner_epoch": epoch}
@@ -143,12 +144,12 @@ def refused(tenants: Tenants, command: Command, reason: Reason, owner: int = 0) 
 
 
 def with_tenant(tenants: Tenants, job: int, tenant: Tenant) -> Tenants:
-    """The tenants with another entry for a job."""
+    """Return the tenants with another entry for a job."""
     return (*tenants[:job], tenant, *tenants[job + 1 :])
 
 
 def tenancy_rule(sizes: Sizes, tenants: Tenants, command: Command, finished: bool) -> Outcome:
-    """A command comes in; ``finished`` says that no slot of its job has a use under way."""
+    """Carry out a command; ``finished`` says that no slot of its job has a use under way."""
     if command.job >= sizes.jobs:
         return refused(tenants, command, Reason.NO_SUCH_JOB, command.job)
     if command.verb is Verb.REGISTER:
@@ -159,7 +160,7 @@ def tenancy_rule(sizes: Sizes, tenants: Tenants, command: Command, finished: boo
 
 
 def register_rule(sizes: Sizes, tenants: Tenants, command: Command) -> Outcome:
-    """A job gets ports and slots, unless it holds the switch; an old command changes nothing."""
+    """Register a job's ports and slots, unless it holds the switch or the command is old."""
     entry = tenants[command.job]
     parent = 0 if command.parent is None else 1 << command.parent
     everyone = command.ports | parent
@@ -184,7 +185,7 @@ def register_rule(sizes: Sizes, tenants: Tenants, command: Command) -> Outcome:
 
 
 def acquire_rule(sizes: Sizes, tenants: Tenants, command: Command) -> Outcome:
-    """One try: granted, or refused and not queued. What is granted already is granted again."""
+    """Grant the switch or refuse it; a job is not queued, and its present grant is repeated."""
     entry = tenants[command.job]
     if entry is None:
         return refused(tenants, command, Reason.NOT_REGISTERED, command.job)
@@ -203,7 +204,7 @@ def acquire_rule(sizes: Sizes, tenants: Tenants, command: Command) -> Outcome:
 
 
 def in_the_way(sizes: Sizes, tenants: Tenants, job: int) -> tuple[Reason, int] | None:
-    """Why a registered job cannot have the switch now, and the first other job that is why."""
+    """Return why a registered job cannot have the switch now, and the first job in its way."""
     mine = tenants[job]
     assert mine is not None
     pairs = enumerate(tenants)
@@ -220,7 +221,7 @@ def in_the_way(sizes: Sizes, tenants: Tenants, job: int) -> tuple[Reason, int] |
 
 
 def release_rule(tenants: Tenants, command: Command, finished: bool) -> Outcome:
-    """Grants up to the command's number are over, and none of them is given any more."""
+    """End all grants up to the command's number, for good."""
     entry = tenants[command.job]
     if entry is None:
         return Outcome(tenants, answered(command, Verb.RELEASED))
@@ -236,7 +237,7 @@ def release_rule(tenants: Tenants, command: Command, finished: bool) -> Outcome:
 
 
 def drained(tenants: Tenants, job: int) -> Tenants:
-    """All slots of a job are finished: if it drains, its grant is over."""
+    """End the grant of a job that drains, as all its slots are finished."""
     entry = tenants[job]
     if entry is None or entry.state is not State.DRAINING:
         return tenants
@@ -244,7 +245,7 @@ def drained(tenants: Tenants, job: int) -> Tenants:
 
 
 class Refused(StrEnum):
-    """Why a packet of the data plane changes nothing and is not answered."""
+    """Names why a packet of the data plane changes nothing and is not answered."""
 
     WRONG_JOB = "wrong job"  # not registered, or not at this port
     WRONG_WORKER = "wrong worker"  # not the bit of its port
@@ -257,9 +258,9 @@ class Refused(StrEnum):
 def packet_rule(
     tenants: Tenants, port: int, *, job: int, bm: int, epoch: int, slot: int
 ) -> Tenant | Refused:
-    """The tenant whose packet it is, which came by ``port``; what its slot says of it comes behind.
+    """Return the tenant of a packet that came by ``port``, or why the packet is refused.
 
-    Of a tenant that drains a packet that would begin a use of its slot is then ``DRAINING``.
+    A packet of a draining tenant that would begin a use of its slot is refused later, by the slot.
     """
     entry = tenants[job] if job < len(tenants) else None
     if entry is None or not entry.ports >> port & 1:

@@ -1,7 +1,7 @@
-"""Commands to a switch, and its answers, as bytes; and which bytes a switch takes for a command.
+"""Codes commands to a switch and its answers as bytes, and reads them.
 
-The 60-byte frame of MINA's tenancy (section "RTL: one data plane" of the design's page), without
-its checksum. Addresses and ethertype are in the order of the wire, all else has its low byte first.
+The 60-byte frame of MINA's tenancy (section "RTL: one data plane" of its design note), without
+its checksum. Addresses and ethertype are in network order; other fields have their low byte first.
 """
 
 import struct
@@ -21,14 +21,14 @@ LAYOUT = struct.Struct("<6s6s2sBBIHHIIIHBBIB15s")
 
 
 class Asked(NamedTuple):
-    """A command, and the address that it came from."""
+    """Holds a command, and the address that it came from."""
 
     command: Command
     source: bytes
 
 
 def to_bytes(command: Command, *, destination: bytes = bytes(6), source: bytes = bytes(6)) -> bytes:
-    """The frame of a command or an answer; ValueError for what does not fit."""
+    """Return the frame of a command or an answer; ValueError if a field does not fit."""
     try:
         return LAYOUT.pack(
             destination,
@@ -54,7 +54,7 @@ def to_bytes(command: Command, *, destination: bytes = bytes(6), source: bytes =
 
 
 def from_bytes(wire: bytes) -> Command:
-    """The command or answer that 60 bytes are; ValueError for a verb or reason that is none."""
+    """Return the command or answer in 60 bytes; ValueError for an unknown verb or reason."""
     fields = LAYOUT.unpack(wire)
     _, _, _, _, number, switch, job, owner, epoch, owner_epoch, ports, base, *fields = fields
     parent, reason, count, flags, _ = fields
@@ -79,9 +79,9 @@ def from_bytes(wire: bytes) -> Command:
 
 
 def asked_of(wire: bytes, address: bytes) -> Asked | None:
-    """The command that a whole frame is to the switch of that ``address``; None if it is none.
+    """Return the command in a frame for the switch of that ``address``; None if it is no command.
 
-    Bits that are zero in every frame are zero, and what only an answer says is not said.
+    In a command, reserved bits and the fields that only answers use are zero.
     """
     ours = wire[:6] == address and wire[12:14] == ETHERTYPE and wire[14:15] == bytes([VERSION])
     if len(wire) != BYTES or not ours or VERBS.get(wire[15]) not in COMMANDS:

@@ -1,37 +1,38 @@
-"""A tree of switches and workers: who is behind which port (MINA, "RTL", Tree)."""
+"""Describes a tree of switches and workers: what is behind each port (MINA, "RTL", Tree)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-MOST_WORKERS = 32  #: of a tree: so many sums of 32 bits are exact in the 37 that go up
+MOST_WORKERS = 32  #: sums of this many 32-bit numbers fit the 37 bits that go up
 
-#: Below a port is a worker (None), a switch with so many workers, or one with these.
+#: What is behind a port: None, a worker; a number, a switch with that many workers; or a switch
+#: with these behind its ports.
 Below = int | None | Sequence["Below"]
 
 
 @dataclass(frozen=True)
 class Member:
-    """A switch or a worker. Child k of a switch is behind its port k."""
+    """Describes a switch or a worker. Child k of a switch is behind its port k."""
 
     parent: int | None  #: number of the switch above; None: this is the root
     place: int  #: which child of it this is
-    children: tuple[int, ...]  #: numbers of those below; none below a worker
+    children: tuple[int, ...]  #: numbers of the members below; a worker has none
 
     @property
     def everyone(self) -> int:
-        """The bitmap of the children's ports."""
+        """Return the bitmap of the children's ports."""
         return (1 << len(self.children)) - 1
 
     @property
     def parent_port(self) -> int | None:
-        """Number of the port to the parent, which is behind those of the children."""
+        """Return the port to the parent, the one after the children's; None for the root."""
         return None if self.parent is None else len(self.children)
 
 
 @dataclass(frozen=True)
 class TreePlan:
-    """The members of a tree, by number: switches, the root first, then workers.
+    """Lists the members of a tree by number: the switches, the root first, then the workers.
 
     ``below`` says what the root has behind its ports: ``(2, 2)`` are two switches with two workers
     each. ValueError if there are no workers, or more than :data:`MOST_WORKERS`.
@@ -47,7 +48,7 @@ class TreePlan:
 
     @cached_property
     def members(self) -> tuple[Member, ...]:
-        """All of them."""
+        """Return all members, by number."""
         rows = list(rows_of(self.below, None, 0, 0))
         order = sorted(range(len(rows)), key=lambda row: rows[row][2])
         number = {row: k for k, row in enumerate(order)}
@@ -64,18 +65,18 @@ class TreePlan:
 
     @cached_property
     def workers(self) -> range:
-        """Numbers of the workers."""
+        """Return the numbers of the workers."""
         count = sum(worker for *_, worker in rows_of(self.below, None, 0, 0))
         return range(len(self.members) - count, len(self.members))
 
     @property
     def switches(self) -> range:
-        """Numbers of the switches."""
+        """Return the numbers of the switches."""
         return range(self.workers.start)
 
     @property
     def ports(self) -> int:
-        """Ports that each switch needs: those of the children, and one to a parent."""
+        """Return how many ports each switch needs, for its children and its parent."""
         members = (self.members[switch] for switch in self.switches)
         return max(len(one.children) + (one.parent is not None) for one in members)
 
@@ -84,7 +85,7 @@ Row = tuple[int | None, int, bool]  #: the row above, which child of it, whether
 
 
 def rows_of(below: Below, parent: int | None, place: int, first: int) -> Iterator[Row]:
-    """A subtree as rows, of which each comes before its children; its own is number ``first``."""
+    """Yield a subtree as rows, parents before children; its root is row number ``first``."""
     yield parent, place, below is None
     row = first + 1
     for k, child in enumerate([None] * below if isinstance(below, int) else below or ()):
