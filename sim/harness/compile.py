@@ -36,8 +36,8 @@ def compile_all(
 ) -> None:
     """Compile what Verilator wrote and link it with the shared runtime and cocotb, as a library.
 
-    A design, and each block of it, is one unit for the compiler, cocotb's main included: what the
-    units of Verilator's own makefile cost is the reading of the same headers again and again.
+    A design, and each block of it, is one unit for the compiler, cocotb's main included: the
+    many units of Verilator's own makefile would each read the same headers again.
     """
     level = f"{effort} -fPIC"
     command = ["make", "-s", f"-j{JOBS}", "VM_PARALLEL_BUILDS=0", *require_verilator().variables]

@@ -28,7 +28,7 @@ def asserted(m: Module, component: Component, name: str, holds: ValueLike) -> No
 
 @contextmanager
 def asserting() -> Iterator[None]:
-    """Let whatever is elaborated meanwhile assert what it expects."""
+    """Let components that are elaborated in the block assert what they expect."""
     token = HEED.set(asserted)
     try:
         yield

@@ -45,7 +45,7 @@ class Pair:
 
     left: Any
     right: Any
-    key: Any = None  #: under which they stand in the pair before
+    key: Any = None  #: key of the two values in the pair around them
 
 
 class Absent:
@@ -109,8 +109,9 @@ def differ(left: Any, right: Any) -> bool:
 def wrong_of(path: list[Pair], now: int, driven: Callable[[str], bool]) -> Wrong | None:
     """Return the wrong beat at the end of ``path``; None if neither side was seen on a stream.
 
-    What was seen is what was got. If both sides were, a stream that the test has ``driven`` is
-    the one to go by. ``now`` is the cycle for a beat that has not come.
+    The side that was seen on a stream is the one that was got. If both were, the side on a stream
+    that the test has ``driven`` is the expected one. ``now`` is the cycle for a beat that has not
+    come.
     """
     origin, other, side = seen(path, "left"), seen(path, "right"), "left"
     if origin is None or (other is not None and driven(origin.stream) > driven(other.stream)):

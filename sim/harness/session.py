@@ -24,15 +24,15 @@ class Result:
 
     figures: Mapping[str, float]  #: by the names in the session's ``counted`` and ``calculated``
     exact: bool = True  #: whether all that was computed equals the golden model's
-    difference: str = ""  #: the first thing that does not, in a line
-    warnings: Sequence[str] = ()  #: what makes the result worthless although it is exact
+    difference: str = ""  #: the first difference, in a line
+    warnings: Sequence[str] = ()  #: reasons not to trust the result although it is exact
     #: title -> name -> numbers; the first name of each is the horizontal axis
     curves: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)  #: what else the JSON says
 
 
 class Listener:
-    """Hears of a run's progress; this one ignores it."""
+    """Receives a run's progress; this base class ignores it."""
 
     def line(self, text: str) -> None:
         """Show a line that stays, such as an epoch's figures."""
@@ -51,7 +51,7 @@ class Session:
     workload: ClassVar[type[Workload]]
     counted: ClassVar[Mapping[str, str]] = {}  #: figure -> what it is, from counters of the RTL
     calculated: ClassVar[Mapping[str, str]] = {}  #: figure -> what it is, from a formula
-    maximise: ClassVar[Sequence[str]] = ()  #: what a search is for, unless it says so itself
+    maximise: ClassVar[Sequence[str]] = ()  #: what a search maximises by default
     swept: ClassVar[Mapping[str, Any]] = {}  #: defaults of a sweep that differ from the workload's
 
     def __init__(self, params: Any, asked: Any) -> None:

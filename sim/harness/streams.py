@@ -1,8 +1,8 @@
 """Drives and monitors Amaranth streams from cocotb.
 
-All of them act on rising edges: after one, cocotb reads what stood before it, and what it writes
-stands after it. Payloads are plain values (see :mod:`sim.harness.payloads`), in the shape that the
-component under test declares, unless ``shape`` gives another.
+All of them act on rising edges: after one, cocotb reads the values from before the edge, and what
+it writes takes effect after the edge. Payloads are plain values (see :mod:`sim.harness.payloads`),
+in the shape that the component under test declares, unless ``shape`` gives another.
 """
 
 import random
@@ -41,11 +41,11 @@ __all__ = [
     "start",
 ]
 
-RESET_CYCLES = 20  #: a reset takes its way over dies, and what is under way has to be gone
+RESET_CYCLES = 20  #: cycles of reset: it has to pass all dies, and beats under way have to leave
 
 quick_handles.install()
 
-Stall = Callable[[], bool]  #: asked every cycle: pause in this one?
+Stall = Callable[[], bool]  #: function that says in every cycle whether to pause
 
 
 def never() -> bool:

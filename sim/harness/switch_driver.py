@@ -8,7 +8,7 @@ from cocotb.triggers import ClockCycles
 from hdl.switch.params import Refusal
 from sim.harness.register_driver import RegisterDriver
 
-POLL_CYCLES = 32  #: between two looks at what takes longer
+POLL_CYCLES = 32  #: cycles between two polls of a register
 
 
 class CommandRefused(RuntimeError):

@@ -83,8 +83,9 @@ class Recipe:
     def effort(self) -> str:
         """Return the options that tell the C++ compiler how much to optimise.
 
-        What watches every signal is many times the code of the design itself, and runs seldom.
-        Other short simulations run as fast with -Og as with -O1, which takes twice as long.
+        With coverage or waves, the code that watches signals is many times the design's own and
+        seldom runs. Other short simulations run as fast with -Og as with -O1, whose compilation
+        takes twice as long.
         """
         if self.optimise:
             return f"-O3 {NATIVE}"
