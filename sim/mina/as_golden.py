@@ -1,4 +1,4 @@
-"""What is asked for and the jobs, as the golden models take them."""
+"""Converts a workload and its jobs for the golden models."""
 
 from sim.mina.golden.simulation import Cluster, GoldenJob
 from sim.mina.golden.training import Step

@@ -13,14 +13,14 @@ from sim.harness.workload import Workload, setting
 class TenantSwitchWorkload(Workload):
     """Describes jobs that acquire the switch, use its slots for a while, and release it."""
 
-    turns: int = setting(12, "Let a job try so often to get the switch.", least=1, most=1000)
+    turns: int = setting(12, "Let a job try this many times to get the switch.", least=1, most=1000)
     frames: int = setting(
-        40, "Send so many frames of a job that has the switch.", least=1, most=10_000
+        40, "Send this many frames of a job that has the switch.", least=1, most=10_000
     )
     strays: float = setting(0.2, "Send this share of frames from jobs without it.", least=0, most=1)
-    most: int = setting(1, "Let so many jobs hold the switch at a time.", least=1, most=32)
+    most: int = setting(1, "Let this many jobs hold the switch at a time.", least=1, most=32)
     apart: bool = setting(False, "Grant ports in place of the switch.")
-    seed: int = setting(1, "Draw jobs' ports, slots and frames by this number.", least=0)
+    seed: int = setting(1, "Draw jobs' ports, slots and frames with this seed.", least=0)
 
 
 class TenantSwitchSession(MeasuringSession):

@@ -64,36 +64,39 @@ class ScheduleWorkload(Workload):
     trace: int = setting(
         1, "Draw hosts of jobs as in this trace of the paper.", least=1, most=TRACES
     )
-    count: int = setting(1000, "Draw so many jobs.", least=1, most=100_000)
+    count: int = setting(1000, "Draw this many jobs.", least=1, most=100_000)
     seed: int = setting(
-        42, "Draw jobs by this number; 42 is the authors'.", least=1, most=(1 << 31) - 2
+        42, "Draw jobs with this seed; 42 is the authors'.", least=1, most=(1 << 31) - 2
     )
     topology: str = setting(
         str(FatTree()),
-        "Build a fat tree of these links, from the hosts up: of each layer down, then of each layer"
-        " up.",
+        "Build a fat tree with these numbers of links, layer by layer from the hosts up: first down"
+        " from each switch, then up from each host or switch below.",
         metavar="DOWN,..:UP,..",
     )
     unit: Unit = setting(
-        Unit.SWITCH, "Let no two jobs that use INA share this: switch (HDR) or port (NDR)."
+        Unit.SWITCH, "Let two jobs that use INA at a time share no switch (HDR), or no port (NDR)."
     )
     capacity: int = setting(
-        1, "Let a switch or port add up for so many jobs at a time.", least=1, most=64
+        1, "Let a switch or port add up for this many jobs at a time.", least=1, most=64
     )
     bandwidth: float = setting(
-        12.5e9, "Let an all-reduce without INA move so many bytes a second.", least=1, most=1e15
+        12.5e9, "Let an all-reduce without INA move this many bytes a second.", least=1, most=1e15
     )
     ratio: float = setting(
-        2.0, "Let INA move so many times the bytes a second.", least=1, most=1000
+        2.0,
+        "Let INA move this many times as many bytes a second as without it.",
+        least=1,
+        most=1000,
     )
     gpu_speed: float = setting(
         1.0,
-        "Let GPUs compute so many times as quickly as in the recordings.",
+        "Let GPUs compute this many times as quickly as in the recordings.",
         least=1e-3,
         most=1000,
     )
     latency: float = setting(
-        50e-6, "Add so many seconds to every all-reduce, whatever its bytes.", least=0, most=1
+        50e-6, "Add this many seconds to every all-reduce, whatever its bytes.", least=0, most=1
     )
     placement: Placement = setting(
         Placement.AWARE,
@@ -102,7 +105,7 @@ class ScheduleWorkload(Workload):
     )
     alpha: float = setting(
         0.5,
-        "Let fragments that stay free count so many times as much as the job's own.",
+        "Weigh fragments of the hosts that stay free this many times as much as the job's own.",
         least=0,
         most=1000,
     )
@@ -114,7 +117,7 @@ class ScheduleWorkload(Workload):
     )
     candidates: int = setting(
         5,
-        "Let mis and exact choose from so many trees of a job (the paper's k).",
+        "Let mis and exact choose from this many trees of a job (the paper's k).",
         least=1,
         most=1 << 16,
     )
@@ -126,12 +129,12 @@ class ScheduleWorkload(Workload):
     )
     lock: Lock = setting(
         Lock.TREE,
-        "Keep these from INA while a job uses it: its sharing group (the paper's), or jobs whose"
+        "While a job uses INA, keep these from it: its sharing group (the paper's), or jobs whose"
         " trees meet its own.",
     )
     ties: int = setting(
         0,
-        "Draw the order of events at one time, and candidates, by this number; 0 is the authors'.",
+        "Draw the order of simultaneous events, and candidates, with this seed; 0: the authors'.",
         least=0,
         most=1 << 20,
     )

@@ -22,5 +22,5 @@ class MinaAsked(Workload):
     """Holds the settings of all figures."""
 
     seeds: int = setting(
-        5, "Run the ablation with so many orders of events at one time.", least=1, most=100
+        5, "Run the ablation with this many orders of events at one time.", least=1, most=100
     )

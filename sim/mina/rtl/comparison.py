@@ -1,4 +1,4 @@
-"""The same jobs in the simulator and on switches in hardware: grants, and times of steps."""
+"""Compares the simulator with switches in hardware on the same jobs: grants, times of steps."""
 
 import json
 from dataclasses import asdict, dataclass, replace
@@ -19,12 +19,12 @@ from sim.mina.schedule import Schedule, schedule
 from sim.mina.surroundings.cluster_system import ClusterParams, ClusterSystem
 from sim.mina.workload import ScheduleWorkload, Trees
 
-SECONDS = PERIOD_NS * 1e-9  #: of a cycle
-FRAME_BYTES = 32  #: that a frame adds up
+SECONDS = PERIOD_NS * 1e-9  #: length of a cycle
+FRAME_BYTES = 32  #: bytes of numbers in a frame
 LARGEST = 240  #: frames of the largest all-reduce
-ROUGHLY = 340  #: cycles that one with INA takes beside its frames, to begin with
+ROUGHLY = 340  #: first guess of an all-reduce's latency with INA, in cycles
 MOST_SWITCHES, MOST_JOBS = 16, 16
-SMALL = "--topology 2,2,2:1,1,2 with --jobs of at most 8 hosts"  #: that fit
+SMALL = "--topology 2,2,2:1,1,2 with --jobs of at most 8 hosts"  #: options that fit
 MOST_CYCLES = 2_000_000
 MOST_OPERATIONS = 100_000
 STEPS_WITHIN = 0.02  #: share of a step's time by which it may differ
@@ -32,7 +32,7 @@ STEPS_WITHIN = 0.02  #: share of a step's time by which it may differ
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchRun:
-    """Jobs at the scale of the hardware, whose all-reduces are whole frames."""
+    """Holds jobs at the scale of the hardware, whose all-reduces are whole frames."""
 
     asked: ScheduleWorkload
     given: JobList
@@ -56,7 +56,7 @@ class SwitchRun:
         return 2 * self.params.pace
 
     def timed(self, latency: float, frame: float) -> ScheduleWorkload:
-        """Return what is asked if INA takes so many seconds, and so many for each frame."""
+        """Return the workload if INA takes ``latency`` seconds, and ``frame`` for each frame."""
         bandwidth = FRAME_BYTES / frame / self.asked.ratio
         return replace(self.asked, latency=latency, bandwidth=bandwidth)
 
@@ -69,13 +69,13 @@ class SwitchRun:
 class Agreement:
     """Says how the switches in hardware and the simulator agree."""
 
-    latency_cycles: float  #: that an all-reduce with INA takes beside its frames
-    frame_cycles: float  #: and for each of them
-    cycles: int  #: of the whole run
-    grants: int  #: of the simulator
-    differs_at: int | None  #: the first grant that is of another all-reduce; None: all are the same
+    latency_cycles: float  #: cycles of an all-reduce with INA beside those of its frames
+    frame_cycles: float  #: cycles for each frame
+    cycles: int  #: cycles of the whole run
+    grants: int  #: grants in the simulator
+    differs_at: int | None  #: index of the first grant that differs, if any
     steps: int
-    worst_step: float  #: share by which a step's time differs, at most
+    worst_step: float  #: largest difference of a step's time, as a share
 
     @property
     def holds(self) -> bool:
@@ -90,8 +90,8 @@ class Agreement:
 def scaled(asked: ScheduleWorkload, given: JobList) -> SwitchRun:
     """Return the jobs with time slowed down until their largest all-reduce has LARGEST frames.
 
-    What it takes with INA is to its frames on the hardware as all other times are to theirs.
-    ValueError for what does not fit into a simulation of the hardware.
+    All times are stretched in proportion to the time that its frames take on the hardware.
+    ValueError for jobs that do not fit a simulation of the hardware.
     """
     check(asked, given)
     used = {job.model for job in given.jobs}
@@ -117,7 +117,7 @@ def scaled(asked: ScheduleWorkload, given: JobList) -> SwitchRun:
 
 
 def check(asked: ScheduleWorkload, given: JobList) -> None:
-    """Raise ValueError for what the hardware, or the golden model that decides there, has not."""
+    """Raise ValueError for settings that the hardware or the golden model does not support."""
     cluster, jobs = asked.cluster, len(given.jobs)
     for name, count, most, option in (
         ("hosts", cluster.hosts, MOST_WORKERS, SMALL),
@@ -135,7 +135,7 @@ def check(asked: ScheduleWorkload, given: JobList) -> None:
 
 
 def check_run(asked: SwitchRun) -> None:
-    """Raise ValueError unless INA is used, from the beginning on, and the run is not too long."""
+    """Raise ValueError unless INA is used from the beginning and the run is not too long."""
     found = asked.simulated(ROUGHLY * SECONDS, asked.frame_cycles * SECONDS)
     if not found.in_ina.any() or not ((found.begun == 0) & (found.root >= 0)).any():
         raise ValueError(

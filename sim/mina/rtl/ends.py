@@ -1,4 +1,4 @@
-"""Who is outside of the switches: hosts and the controller, and their frames."""
+"""Plays the ends of the network around the switches: hosts, the controller, their frames."""
 
 from collections import deque
 from collections.abc import Callable
@@ -14,14 +14,14 @@ from sim.mina.surroundings.cluster_system import ClusterParams
 from sim.mina.wire import Wired, from_octets, to_octets
 from sim.p4sgd.golden.frames import BYTES
 
-SENDER = bytes.fromhex("0400000000ff")  #: of all ends, as answers go by ports
+SENDER = bytes.fromhex("0400000000ff")  #: source address of all ends
 ADDRESSES = 12  #: bytes of a frame that :mod:`sim.mina.wire` leaves zero
 PATIENCE = 20_000  #: most cycles until a command is answered
 NAMES = ("tvalid", "tdata", "tkeep", "tlast", "tuser")
 
 
 class Ends:
-    """Frames into the switches, one every ``pace`` cycles at each end, and out of them."""
+    """Drives frames into the switches, one every ``pace`` cycles at each end, and takes theirs."""
 
     def __init__(self, dut: Any, params: ClusterParams) -> None:
         self.dut, self.pace, wiring = dut, params.pace, params.wiring
@@ -35,20 +35,20 @@ class Ends:
         self.waiting: set[int] = set()  # ends with frames in their queues
         self.inputs = [{name: getattr(dut, f"s_axis_{k}_{name}") for name in NAMES} for k in ends]
         self.outputs = [getattr(dut, f"m_axis_{k}_tdata") for k in ends]
-        self.takes: dict[int, Callable[[Any], None]] = {}  #: by end: what a frame is given to
+        self.takes: dict[int, Callable[[Any], None]] = {}  #: what takes an end's frames
         for k, handles in enumerate(self.inputs):
             for name, value in zip(NAMES, (0, 0, FRAME_KEEP, 1, 0), strict=True):
                 handles[name].value = value
             getattr(dut, f"m_axis_{k}_tready").value = 1
 
     def send(self, end: int, *frames: Wired) -> None:
-        """Frames are on their way from an end."""
+        """Queue frames for sending at an end."""
         self.queues[end].extend(frames)
         if frames:
             self.waiting.add(end)
 
     async def move(self) -> None:
-        """Every cycle: frames leave the switches and enter them."""
+        """Take frames that leave the switches, and drive frames into them, in every cycle."""
         edge, leaving = RisingEdge(self.dut.clk), self.dut.leaving
         while True:
             await edge
@@ -62,7 +62,7 @@ class Ends:
                 self.drive(cycle())
 
     def drive(self, now: int) -> None:
-        """A frame enters at each end that has one and may send again; switches always take it."""
+        """Drive a frame at each end that has one and may send again; switches are always ready."""
         showing = {end for end in self.waiting if now >= self.free[end]}
         for end in showing:
             self.free[end] = now + self.pace
@@ -77,7 +77,7 @@ class Ends:
 
 
 class Controller:
-    """Commands to the switches, each by the controller's own port there, and their answers."""
+    """Sends commands to the switches, by the controller's port at each, and awaits answers."""
 
     def __init__(self, ends: Ends, params: ClusterParams) -> None:
         self.ends, self.hosts = ends, params.cluster.hosts
@@ -89,7 +89,7 @@ class Controller:
             ends.takes[self.hosts + number] = self.hears(number)
 
     def hears(self, number: int) -> Callable[[Any], None]:
-        """What a switch says is given to whoever waits for it."""
+        """Return the function that hands a switch's answers to the task that waits for them."""
 
         def take(answer: Command) -> None:
             self.answers[number] = answer
@@ -98,7 +98,7 @@ class Controller:
         return take
 
     async def ask(self, number: int, command: Command, expected: Verb) -> None:
-        """A switch is asked, and answers what is expected in time; one command after the other."""
+        """Send a command and assert its answer, within a time; one command at a time."""
         async with self.locks[number]:
             self.events[number].clear()
             self.ends.send(self.hosts + number, command)
@@ -108,7 +108,7 @@ class Controller:
         assert answer.verb is expected, f"switch {number}: {command} gave {answer}"
 
     async def ask_all(self, commands: dict[int, Command], expected: Verb) -> None:
-        """Switches are asked at the same time, by their numbers; all have answered."""
+        """Send commands to several switches, by their numbers, and wait for all answers."""
         tasks = [
             cocotb.start_soon(self.ask(number, command, expected))
             for number, command in commands.items()

@@ -1,4 +1,4 @@
-"""Inside the simulator: jobs on switches in hardware, which have measured what INA takes there."""
+"""Measures, inside the simulator, what INA takes on switches in RTL, and runs jobs on them."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ TRIED = (240, 80)  #: frames of the all-reduces that are measured
 
 
 async def configure(dut: Any, params: ClusterParams, unit: Unit) -> None:
-    """Switches know their addresses and places, and take the controller's commands."""
+    """Set the switches' addresses and places, and let them take the controller's commands."""
     wiring = params.wiring
     for number in range(params.cluster.switches):
         driver = TreeDriver(dut, params.switch, bus=f"s_axil_{number}")
@@ -32,9 +32,9 @@ async def configure(dut: Any, params: ClusterParams, unit: Unit) -> None:
 
 
 async def measured(jobs: RtlJobs) -> tuple[float, float]:
-    """Seconds that an all-reduce with INA takes alone, beside its frames and for each of them.
+    """Return the seconds of an all-reduce with INA alone: its latency, and those for each frame.
 
-    It is one of the largest tree of those that begin first.
+    The job that is measured has the largest tree of those that begin first.
     """
     jobs.start(0.0)
     job = max(
@@ -53,7 +53,7 @@ async def measured(jobs: RtlJobs) -> tuple[float, float]:
 
 @cocotb.test()
 async def compare(dut: Any) -> None:
-    """The jobs to their end, whose decisions go by what INA has been measured to take."""
+    """Run the jobs to their end, with decisions that use the measured times of INA."""
     params, run = params_in_simulator(ClusterParams), workload_in_simulator(SwitchRun)
     ends = Ends(dut, params)
     await start(dut)

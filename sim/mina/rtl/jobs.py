@@ -1,4 +1,4 @@
-"""Jobs whose all-reduces with INA are frames through switches in hardware; all else is timed."""
+"""Runs jobs whose all-reduces with INA go through switches in RTL; all else is a timed wait."""
 
 import random
 from collections.abc import Sequence
@@ -19,12 +19,12 @@ from sim.mina.surroundings.cluster_system import MOST_FRAMES, ClusterParams
 from sim.p4sgd.golden.allreduce import saturated
 from sim.p4sgd.golden.frames import LANES
 
-SECONDS = PERIOD_NS * 1e-9  #: of a cycle
-PATIENCE = 100  #: how many times as long an all-reduce may take as its hosts send its frames
+SECONDS = PERIOD_NS * 1e-9  #: length of a cycle
+PATIENCE = 100  #: limit of an all-reduce's time, as a multiple of that of sending
 
 
 class Host:
-    """A host that does an all-reduce with INA at a time, by the agreement's rules of hosts."""
+    """Plays a host, which does one all-reduce with INA at a time, by the agreement's rules."""
 
     def __init__(self, ends: Ends, host: int, job: int, way: Way, peers: frozenset[int]) -> None:
         self.ends, self.host, self.job, self.way, self.peers = ends, host, job, way, peers
@@ -33,7 +33,7 @@ class Host:
         ends.takes[host] = self.take
 
     def begins(self, grant: Grant, parts: Parts) -> None:
-        """All its frames are sent; ``over`` is set when the all-reduce is."""
+        """Send all frames of an all-reduce; ``over`` is set when it has ended."""
         plain = Operation(
             job=self.job, host=self.host, peers=self.peers, index=grant.first, parts=parts
         )
@@ -42,12 +42,12 @@ class Host:
         self.send(self.operation, self.way)
 
     def send(self, operation: Operation, way: Way) -> None:
-        """What the operation has to say goes to the switch."""
+        """Send the operation's frames to the switch."""
         frames = [frame for _, frame in operations.sent(operation, way)]
         self.ends.send(self.host, *(frame for frame in frames if isinstance(frame, Data)))
 
     def take(self, frame: Data) -> None:
-        """An answer of the switch comes in: the sum of a slot is acknowledged at once."""
+        """Take an answer of the switch; acknowledge the sum of a slot at once."""
         before = self.operation
         assert before is not None
         self.operation = after = operations.data_rule(before, frame, self.way.base)
@@ -60,10 +60,11 @@ class Host:
 
 
 class RtlJobs(Simulation):
-    """The golden model's jobs and decisions, in cycles of the hardware.
+    """Runs the jobs of the golden model, by its decisions, in cycles of the hardware.
 
-    What a job computes and its all-reduces without INA take the seconds that the model gives them.
-    One with INA takes as long as all switches of its tree are acquired, add up and are given back.
+    A job's computing and its all-reduces without INA take the seconds that the model gives them. An
+    all-reduce with INA takes as long as the switches of its tree need: they are acquired, add up,
+    and are released.
     """
 
     def __init__(
@@ -78,20 +79,20 @@ class RtlJobs(Simulation):
         self.params, self.ends, self.controller = params, ends, Controller(ends, params)
         self.wiring = params.wiring
         self.numbers = {id(job): number for number, job in enumerate(jobs)}
-        self.frames = frames  #: by job, of each all-reduce of a step
-        self.epoch = 0  #: of the last grant
-        self.grants: list[tuple[int, int]] = []  #: job, and its all-reduce from its first on
-        self.begins: list[list[float]] = [[] for _ in jobs]  #: by job: of steps, and the end
+        self.frames = frames  #: frames of each all-reduce of a step, by job
+        self.epoch = 0  #: number of the last grant
+        self.grants: list[tuple[int, int]] = []  #: number of the job, and of its all-reduce
+        self.begins: list[list[float]] = [[] for _ in jobs]  #: begins of a job's steps, and its end
         self.tasks: list[Any] = []
         self.zero = 0
 
     @property
     def now(self) -> float:
-        """Seconds since the jobs began."""
+        """Return the seconds since the jobs began."""
         return (cycle() - self.zero) * SECONDS
 
     async def train(self) -> None:
-        """All jobs that are there from the beginning, and those that come later, to their end."""
+        """Run all jobs, also those that arrive later, to their end."""
         self.zero = cycle()
         arrivals = sorted({job.arrival for job in self.waiting if job.arrival > 0})
         self.begin(0.0)
@@ -102,20 +103,20 @@ class RtlJobs(Simulation):
             await task
 
     def begin(self, now: float) -> None:
-        """Jobs that find room are started."""
+        """Start the jobs that find room."""
         before = list(self.running)
         self.start(now)
         new = [job for job in self.running if job not in before]
         self.tasks += [cocotb.start_soon(self.live(job)) for job in new]
 
     async def until(self, time: float) -> None:
-        """It is so many seconds since the jobs began, or later."""
+        """Wait until ``time`` seconds since the jobs began."""
         ahead = round((time - self.now) / SECONDS)
         if ahead > 0:
             await ClockCycles(self.ends.dut.clk, ahead)
 
     async def live(self, job: GoldenJob) -> None:
-        """A job's events, one after the other."""
+        """Carry out a job's events, one after the other."""
         number, training = self.numbers[id(job)], job.training
         members = await self.enter(job, number)
         begins = self.begins[number]
@@ -135,7 +136,7 @@ class RtlJobs(Simulation):
         self.begin(self.now)
 
     async def enter(self, job: GoldenJob, number: int) -> list[Host]:
-        """The switches of a job's tree know it; its hosts, if it has a tree."""
+        """Register a job with the switches of its tree; return its hosts, if it has a tree."""
         if job.tree is None or job.hosts == 1:
             return []
         base = number * MOST_FRAMES
@@ -161,7 +162,7 @@ class RtlJobs(Simulation):
         return hosts
 
     async def add_up(self, job: GoldenJob, members: list[Host], index: int, count: int) -> None:
-        """An all-reduce with INA: switches are acquired, add up, and are given back."""
+        """Do an all-reduce with INA: acquire switches, add up, release them, check the sums."""
         self.epoch += 1
         number = self.numbers[id(job)]
         grant = Grant(job=number, epoch=self.epoch, first=index, end=index + 1)
@@ -188,6 +189,6 @@ class RtlJobs(Simulation):
 
 
 def drawn_parts(count: int) -> Parts:
-    """A host's part of an all-reduce; some sums of two are clamped."""
+    """Draw a host's part of an all-reduce, from all numbers of 32 bits, so that sums saturate."""
     low, high = -(1 << 31), (1 << 31) - 1
     return tuple(tuple(random.randint(low, high) for _ in range(LANES)) for _ in range(count))

@@ -1,4 +1,4 @@
-"""The switches of a cluster in one simulation, with hosts and controller outside."""
+"""Simulates the switches of a cluster together; hosts and controller are outside."""
 
 from dataclasses import dataclass
 
@@ -16,18 +16,18 @@ from sim.golden.tree_plan import MOST_WORKERS
 from sim.mina.cluster import FatTree
 from sim.mina.surroundings.wiring import Wiring
 
-MOST_FRAMES = 256  #: of an all-reduce, one a slot
+MOST_FRAMES = 256  #: most frames of an all-reduce; each takes a slot
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterParams:
-    """A cluster of switches in hardware, each with slots of its own for every job.
+    """Sets the sizes of a cluster of switches, each with separate slots for every job.
 
     ValueError for more hosts than a tree's sums are exact for.
     """
 
     cluster: FatTree
-    jobs: int  #: most of them, 1..32
+    jobs: int  #: most jobs, 1..32
 
     def __post_init__(self) -> None:
         if self.cluster.hosts > MOST_WORKERS:
@@ -35,27 +35,27 @@ class ClusterParams:
 
     @property
     def suffix(self) -> str:
-        """The tree and its jobs."""
+        """Return the end of the module's name: links of the tree, and jobs."""
         links = (*self.cluster.down, *self.cluster.up)
         return f"{'_'.join(map(str, links))}_j{self.jobs}"
 
     @property
     def wiring(self) -> Wiring:
-        """What is connected to what."""
+        """Return how the switches are connected."""
         return Wiring(self.cluster)
 
     @property
     def pace(self) -> int:
-        """Cycles from a frame of an end to its next one.
+        """Return the cycles from a frame of an end to its next one.
 
-        A switch takes a frame a cycle: one of each child, one of the parent, and one to spare, as
-        what its queues do not hold is lost.
+        A switch handles a frame a cycle and loses frames that its queues have no room for. So there
+        is a cycle for each child, one for the parent, and one to spare.
         """
         return max(self.cluster.down) + 2
 
     @property
     def switch(self) -> TreeSwitchParams:
-        """One of the switches."""
+        """Return the parameters of each switch."""
         return TreeSwitchParams(
             ports=self.wiring.ports,
             slots=MOST_FRAMES << ceil_log2(self.jobs),
@@ -65,7 +65,7 @@ class ClusterParams:
 
 
 class ClusterSystem(Component):
-    """All switches of a cluster, connected by cables of no length.
+    """Connects all switches of a cluster by wires without delay.
 
     Ends are numbered: those of hosts first, then the controller's at each switch. ``leaving`` has a
     bit for each end: a frame leaves the switches there in this cycle.

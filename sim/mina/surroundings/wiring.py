@@ -1,4 +1,4 @@
-"""Which port of which switch leads where in a fat tree of switches in hardware."""
+"""Says where each port of each switch leads in a fat tree of switches in hardware."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from sim.mina.cluster import FatTree
 
 @dataclass(frozen=True)
 class Node:
-    """A switch of layer ``layer``, 1 is the ToR's, above all hosts of group ``group``.
+    """Identifies a switch of layer ``layer`` (1: ToR) above all hosts of group ``group``.
 
     Switches above the same hosts are told apart by ``path``, an index for each layer of links on
     the way up to them.
@@ -24,7 +24,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Wiring:
-    """The switches of a cluster by number, layer by layer; ports lead down, then up.
+    """Numbers the switches of a cluster layer by layer, and their ports: down first, then up.
 
     The last port of each switch is the controller's. ValueError for hosts of several links.
     """
@@ -37,7 +37,7 @@ class Wiring:
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """All switches."""
+        """Return all switches, by number."""
         down, up = self.cluster.down, self.cluster.up
         return tuple(
             Node(layer, group, path)
@@ -48,12 +48,12 @@ class Wiring:
 
     @cached_property
     def numbers(self) -> dict[Node, int]:
-        """The number of each switch."""
+        """Return the number of each switch."""
         return {node: number for number, node in enumerate(self.nodes)}
 
     @property
     def ports(self) -> int:
-        """Ports that a switch needs, whatever its layer."""
+        """Return how many ports a switch needs, the same in all layers."""
         ups = (*self.cluster.up[1:], 0)
         return max(map(sum, zip(self.cluster.down, ups, strict=True))) + 1
 
@@ -82,7 +82,7 @@ class Wiring:
     def addresses(self, number: int) -> tuple[bytes, bytes, bytes]:
         """Return the address of a switch, that of all below it, and that of all above it.
 
-        All children of a switch have one address, so that an answer goes to several of them.
+        All children of a switch share one address, so that one answer reaches several of them.
         """
         node, down = self.nodes[number], self.cluster.down
         blocks = [node.group]
