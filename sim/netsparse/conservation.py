@@ -10,7 +10,7 @@ from sim.netsparse.topology import End
 
 HARMS = ("dropped", "corrupted")  #: what a link was told to do to a packet
 
-Statement = tuple[str, int, int]  #: what must be equal
+Statement = tuple[str, int, int]  #: two counts that must be equal, and what they are
 
 
 def check_conservation(result: GatherResult) -> None:

@@ -14,7 +14,7 @@ from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
 from sim.harness.register_driver import RegisterDriver
 from sim.netsparse.retry import ATTEMPTS, carry_out
 
-POLL_CYCLES = 32  #: between two looks at what takes longer
+POLL_CYCLES = 32  #: cycles between two polls of a register
 COUNTER_CYCLES = 4  #: cycles until a counter is shown that was chosen
 REST_POLLS = 65_536  #: polls until units that do not come to rest are given up
 

@@ -35,8 +35,8 @@ from sim.surroundings.pcie.params import HOST_ARRAY, host_dump, host_file
 from sim.workloads.partition import Ints, Partition
 
 LINE = 128
-FILTER_ADDRESS = 64  #: where SNIC memory has the idx filter; what lies around it must not change
-GUARD = 0xA5  #: what it lies between
+FILTER_ADDRESS = 64  #: address of the idx filter in SNIC memory; bytes around it must not change
+GUARD = 0xA5  #: value of the bytes around it
 
 
 class GatherError(AssertionError):

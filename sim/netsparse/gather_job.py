@@ -20,11 +20,11 @@ class NodeJob:
     """Says what one node does."""
 
     requests: Sequence[Sequence[WorkRequest]]  #: work requests by client unit
-    server_units: int  #: a bit a unit
+    server_units: int  #: bitmap of the units that serve
     served_address: int
     served_bytes: int
     filter_address: int = 0
-    rings: RingPlaces | None = None  #: through which its requests go; None: through registers
+    rings: RingPlaces | None = None  #: rings of its requests; None: registers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class GatherJob:
     host: Mapping[str, Any] = field(default_factory=dict)  #: settings of host memories
     dram: Mapping[str, Any] = field(default_factory=dict)  #: parameters of SNICs' memories
     link: Mapping[str, Any] = field(default_factory=dict)  #: settings of all links
-    faulty_link: int = 0  #: the one that has faults
+    faulty_link: int = 0  #: number of the link that has faults
     switch: Mapping[str, int] = field(default_factory=dict)  #: register fields of all switches
     fail_index: int = 0
     timeout_cycles: int = 20_000_000
@@ -66,7 +66,7 @@ class GatherResult:
     nodes: Sequence[NodeResult]
     cycles: int  #: from the first request to the last completion
     first_packet: int  #: cycles from the first request to the first packet of reads; 0: none
-    seconds: float  #: time that this computer took, likewise
+    seconds: float  #: seconds that this computer took from the first request to the last completion
     topology: LeafSpine
     links: Sequence[Mapping[str, Mapping[str, int]]]  #: counts by link and class
     switches: Sequence[SwitchCounts]

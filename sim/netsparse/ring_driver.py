@@ -13,8 +13,8 @@ from sim.netsparse.driver import POLL_CYCLES, Completion, SnicDriver, WorkReques
 from sim.netsparse.golden.rings import pack_descriptor, unpack_entry
 from sim.netsparse.retry import ATTEMPTS, carry_out
 
-LOOK_CYCLES = 8  #: between two looks at the completion ring
-SILENT_LOOKS = 65_536  #: looks without a completion, after which it is asked what the rings do
+LOOK_CYCLES = 8  #: cycles between two polls of the completion ring
+SILENT_LOOKS = 65_536  #: polls without a completion before the rings' state is read
 INDICES = 1 << INDEX_BITS
 
 

@@ -1,4 +1,4 @@
-"""Keeps all links of racks full, and measures how full they were, to find what locks up."""
+"""Keeps all links of racks full, to find deadlocks, and measures how full they were."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Saturation:
     rows: int = 4096  #: number of properties; few of them are found in caches more often
     property_bytes: int = 64
     far: float = 0.25  #: share of the idxs that another rack owns
-    burst: bool = False  #: one node owns all idxs of a work request: nodes meet at some of them
+    burst: bool = False  #: whether one node owns all idxs of a work request
     clients: int = 1  #: units of a node that ask
     servers: int = 1  #: units of a node that answer
     concatenate: bool = True  #: join PRs in SNICs and in switches

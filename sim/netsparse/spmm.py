@@ -32,7 +32,7 @@ from sim.workloads.partition import Ints, Partition, batches, dealt
 
 LARGEST_NUMBER = 99  #: largest number in a property, and its negative
 LEAST_TIMEOUT = 2_000_000
-IDX_CYCLES = 5000  #: more than an idx can take, one after another
+IDX_CYCLES = 5000  #: bound of the cycles that an idx can take by itself
 RING_SIZE = 8  #: logarithm of the places of a ring
 
 

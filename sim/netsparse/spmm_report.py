@@ -27,7 +27,7 @@ BUCKET_NAMES = tuple(
     for k in range(BUCKETS)
 )
 MOST_NAMES = 8  #: most nodes that are named below a picture
-STALLS = ("idx", "table", "filter", "transmit")  #: what a client's idx waits for
+STALLS = ("idx", "table", "filter", "transmit")  #: what a client's idx may wait for
 FATES = ("local", "coalesced", "filtered", "prs")  #: what becomes of an idx
 
 

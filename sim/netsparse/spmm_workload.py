@@ -32,41 +32,43 @@ class SpmmWorkload(Workload):
     )
     nodes: int = setting(
         2,
-        "Share the matrix between so many nodes, at most those of the hardware.",
+        "Share the matrix between this many nodes, at most those of the hardware.",
         least=2,
         most=MOST_NODES,
     )
     racks: int = setting(
         1,
-        "Put the nodes into so many racks, as many in each; spines connect the racks' switches.",
+        "Put the nodes into this many racks of equal size; spines connect the racks' switches.",
         least=1,
         most=MOST_PORTS,
     )
-    spines: int = setting(1, "Connect racks by so many spine switches.", least=1, most=MOST_PORTS)
+    spines: int = setting(1, "Connect racks by this many spine switches.", least=1, most=MOST_PORTS)
     switch: str = setting(
         "small",
-        "Build the switches of several racks so: a preset of netsparse-switch, and"
-        " parameters that differ. Its ports and the limits of packets are as the nodes need them."
+        "Build the switches of several racks from this preset of netsparse-switch, with"
+        " parameters that differ from it. Their ports and limits of packets follow from the nodes."
         " The switch of a single rack only forwards, and so do spines.",
         metavar="PRESET[:KEY=VALUE,...]",
     )
-    property_bytes: int = setting(64, "Give a property, a row of the dense matrix, so many bytes.")
+    property_bytes: int = setting(
+        64, "Give a property, a row of the dense matrix, this many bytes."
+    )
     clients: int | None = setting(
         None,
-        "Let so many RIG units of a node act as clients.",
+        "Let this many RIG units of a node act as clients.",
         options=("--units",),
         shown="all but the servers",
     )
     servers: int | None = setting(
-        None, "Let so many RIG units of a node act as servers.", shown="half of the units"
+        None, "Let this many RIG units of a node act as servers.", shown="half of the units"
     )
     batch: int = setting(
-        1024, "Put so many idxs into a work request.", least=1, most=(1 << COUNT_BITS) - 1
+        1024, "Put this many idxs into a work request.", least=1, most=(1 << COUNT_BITS) - 1
     )
     shares: bool = setting(
         False,
-        "Give each client consecutive work requests, its share of a node's, instead of one after"
-        " another in turn: clients whose idxs are far apart seldom ask for one property at a time.",
+        "Give each client consecutive work requests of a node, instead of dealing them out in turn:"
+        " clients whose idxs are far apart seldom ask for the same property at the same time.",
     )
     filter: bool = setting(
         True,
@@ -91,13 +93,13 @@ class SpmmWorkload(Workload):
     switch_concatenate: bool = setting(
         True,
         "Join PRs of several packets in one in a rack's switch.",
-        off="Let packets pass switches of racks as whole as they came.",
+        off="Let racks' switches join no PRs of several packets.",
     )
     switch_read_delay: int = setting(
-        125, "Let a read wait for others in a rack's switch for so many cycles.", least=0
+        125, "Let a read wait for others in a rack's switch for this many cycles.", least=0
     )
     switch_response_delay: int = setting(
-        125, "Let a response wait for others in a rack's switch for so many cycles.", least=0
+        125, "Let a response wait for others in a rack's switch for this many cycles.", least=0
     )
     model: bool = setting(
         False,
@@ -108,30 +110,30 @@ class SpmmWorkload(Workload):
     aligned: bool = setting(
         True,
         "Access host memory in whole lines of 128 bytes.",
-        off="Access host memory in spans of 128 bytes from any address on, not in whole lines.",
+        off="Access host memory in pieces of 128 bytes that begin at any address, not in lines.",
         options=("--naive-host",),
     )
     rings: bool = setting(
         False, "Keep work requests and completions in rings in host memory, not in registers."
     )
     read_delay: int = setting(
-        500, "Let a read wait for others to join it for so many cycles.", least=0
+        500, "Let a read wait for others to join it for this many cycles.", least=0
     )
     response_delay: int = setting(
-        500, "Let a response wait for others to join it for so many cycles.", least=0
+        500, "Let a response wait for others to join it for this many cycles.", least=0
     )
     host_latency: int = setting(
-        128, "Let host memory take so many cycles to answer.", least=0, most=MOST_MEMORY_LATENCY
+        128, "Let host memory take this many cycles to answer.", least=0, most=MOST_MEMORY_LATENCY
     )
     dram_latency: int = setting(
         64,
-        "Let the SNIC's own memory take so many cycles to answer.",
+        "Let the SNIC's own memory take this many cycles to answer.",
         least=0,
         most=MOST_MEMORY_LATENCY,
     )
     link_latency: int = setting(
         50,
-        "Delay a packet on each link, to the rack's switch and from there on, by so many cycles.",
+        "Delay a packet on each link, to the rack's switch and from there on, by this many cycles.",
         least=0,
         most=MOST_LINK_LATENCY,
     )
@@ -139,10 +141,10 @@ class SpmmWorkload(Workload):
         0, "Stall an end of a link in a cycle with this chance in 256.", least=0, most=255
     )
     watchdog: int = setting(
-        200_000, "End a work request after so many cycles without progress.", least=1
+        200_000, "End a work request after this many cycles without progress.", least=1
     )
     seed: int = setting(
-        1, "Draw the matrix and the values by this number.", least=0, most=(1 << 31) - 1
+        1, "Draw the matrix and the values with this seed.", least=0, most=(1 << 31) - 1
     )
 
     @property

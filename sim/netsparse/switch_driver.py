@@ -12,7 +12,7 @@ from hdl.netsparse.switch.registers import switch_registers
 from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
 from sim.harness.register_driver import RegisterDriver
 
-POLL_CYCLES = 32  #: between two looks at what takes longer
+POLL_CYCLES = 32  #: cycles between two polls of a register
 COUNTER_CYCLES = 6  #: cycles until a counter is shown that was chosen
 
 

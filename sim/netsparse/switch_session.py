@@ -14,9 +14,9 @@ from sim.harness.workload import Workload, setting
 class NetSparseSwitchWorkload(Workload):
     """Asks for packets at all ports of a switch, one kind after the other."""
 
-    property_bytes: int = setting(64, "Give a property so many bytes.", least=4)
-    packets: int = setting(200, "Send so many packets by a port to measure throughput.", least=20)
-    seed: int = setting(1, "Draw by this number where packets go.", least=0)
+    property_bytes: int = setting(64, "Give a property this many bytes.", least=4)
+    packets: int = setting(200, "Send this many packets by a port to measure throughput.", least=20)
+    seed: int = setting(1, "Draw with this seed where packets go.", least=0)
 
 
 class NetSparseSwitchSession(MeasuringSession):

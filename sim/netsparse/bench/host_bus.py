@@ -12,13 +12,13 @@ from sim.netsparse.bench.gather import HARDWARE
 from sim.netsparse.gather import Gather, Gathered, build_gather, check, simulate_gather
 from sim.workloads.partition import Partition
 
-ROWS = 8192  #: that each of two nodes has; each asks for all that the other one has
+ROWS = 8192  #: rows of each of two nodes; each asks for all rows of the other
 SIZES = (4, 64, 512)  #: bytes of a property
 ROUND_TRIP = 375  #: cycles from a read to its data: 1.5 us
-#: A bridge keeps so many reads in order (AMD's DMA/Bridge Subsystem, PG195, in front of a host).
+#: Reads that a bridge keeps in order (AMD's DMA/Bridge Subsystem, PG195, in front of a host).
 BRIDGE = replace(HARDWARE, host_requests=32)
 REQUESTER = replace(HARDWARE, host_bus="pcie", host_requests=256)
-#: Of the requester's rate, in parts of the bridge's.
+#: Least rate of the requester, as a multiple of the bridge's.
 LEAST_GAIN = {64: Limit(3.5, at_least=True), 512: Limit(3, at_least=True)}
 
 

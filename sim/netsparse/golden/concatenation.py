@@ -1,4 +1,4 @@
-"""Checks what concatenation promises, on what went in and what came out; packets as bytes.
+"""Checks concatenation by the PRs that went in and the packets that came out, as bytes.
 
 NetSparse, section 6.1. Nothing here follows the hardware: a :class:`Ledger` knows when PRs
 arrived and packets were marked, and finds for each packet the reason why it left when it did.
@@ -142,14 +142,14 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """Says what a concatenator promises."""
+    """Sets the rules that a concatenator keeps."""
 
     mtu: int = 1500
     delay: int = 500
-    concatenate: bool = True  #: join PRs of different groups; else only those of one share a packet
+    concatenate: bool = True  #: whether PRs of different groups may share a packet
     lateness: int = 0  #: a packet is marked at most delay + lateness after its first PR entered
     open_packets: int = 1 << 30  #: virtual form: with this many the oldest is marked
-    open_lines: int = 1 << 30  #: likewise, with this many lines of open packets
+    open_lines: int = 1 << 30  #: virtual form: with this many lines of open packets too
     flushed: int | None = None  #: from this cycle on no packet waits for further PRs; None: never
 
 

@@ -36,9 +36,9 @@ class Access:
 
     bit: bool  #: the bit as it was before
     hit: bool  #: whether a bank had the line
-    write_back: int | None = None  #: the line whose new bits went to the memory
-    near: bool = False  #: answered by the unit's own cache; no bank has heard of it
-    read: bool = False  #: the line came from the memory; else, without a hit, it is all zeros
+    write_back: int | None = None  #: the line that was written back to memory
+    near: bool = False  #: whether the unit's own cache answered it, without a bank
+    read: bool = False  #: whether the line was read from memory; a miss without is all zeros
 
 
 @dataclass
@@ -56,9 +56,9 @@ class IdxFilter:
     victim is the least recently used line of a full set. A line is not read while its set is not
     full: since the filter was cleared none of the set has left, so it is all zeros.
 
-    The unit's own cache of ``blocks`` (0: none) holds a block of 16 idxs in entry block % blocks,
-    as it was when a bank last answered a request for it with a one among its bits; it answers
-    lookups of the ones that it holds.
+    The unit's own cache of ``blocks`` (0: none) holds blocks of 16 idxs, each in entry block %
+    blocks. It takes a block when a bank answers a request for it and one of its bits is 1, and
+    answers lookups of bits that are 1 in it.
     """
 
     columns: int

@@ -24,7 +24,7 @@ class PropertyCache:
     """Holds segments of 16 bytes with ``sets`` sets of ``ways`` lines each.
 
     An idx is {tag, segment, set}. The cache holds properties of one size; as many adjacent
-    segments as hold one act together, so that the lowest segment bits choose nothing any more.
+    segments as hold one act together, so that the lowest segment bits have no effect.
     """
 
     segments: int

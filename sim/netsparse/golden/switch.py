@@ -1,9 +1,9 @@
-"""Checks what a switch promises, on the PRs that went into its ports and those that came out.
+"""Checks a switch by the PRs that went into its ports and those that came out.
 
 NetSparse, section 6.2. Nothing here follows the hardware: a :class:`SwitchLedger` knows which port
-leads to a node and which ports lead to other racks. When packets move, and which reads find their
-property, is the hardware's business; that every PR leaves once, by the right port, in order, and
-that an answer is one that the read may have, is checked.
+leads to a node and which ports lead to other racks. It checks that every PR leaves once, by the
+right port, in order, and that an answer is one that the read may have. When packets move, and which
+reads find their property, is up to the hardware.
 """
 
 from collections import defaultdict
@@ -17,10 +17,10 @@ from sim.netsparse.golden.concatenation import HEADER_BYTES, Kind, Request
 class SwitchRules:
     """Says how a switch is set."""
 
-    routes: Mapping[int, int]  #: port by node; one without a route is not there
+    routes: Mapping[int, int]  #: port by node; nodes without a route are missing
     uplinks: Collection[int] = ()  #: ports that lead to other racks
     property_bytes: int = 0  #: bytes of a property that is cached; 0: nothing is
-    concatenate: bool = True  #: join PRs of different packets; else they share none
+    concatenate: bool = True  #: whether PRs of different packets may share one
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Entered:
 
 
 class Wholeness:
-    """Checks, without concatenation, that no packet has PRs of several; counts their pieces.
+    """Checks a switch without concatenation: no packet mixes PRs of several; counts pieces.
 
-    What came together is told by ``origin``: the packet, and whether the PR was answered.
+    The ``origin`` of a PR is the packet that it came in, and whether the PR was answered.
     """
 
     def __init__(self, mtu: int) -> None:

@@ -1,4 +1,4 @@
-"""How far the model is from a run in RTL."""
+"""Measures how far the model's figures are from those of a run in RTL."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ BOUNDS = {"PRs": 0.0, "packets": 0.05, "bytes": 0.05, "hits": 0.05, "cycles": 0.
 
 @dataclass(frozen=True)
 class Compared:
-    """A figure of both."""
+    """Holds a figure of the model and the same figure of the RTL."""
 
     name: str
     rtl: int
@@ -23,7 +23,7 @@ class Compared:
 
     @property
     def error(self) -> float:
-        """By how much the model's is larger, as a share of the RTL's."""
+        """Return by how much the model's figure is larger, as a share of the RTL's."""
         return (self.model - self.rtl) / max(1, self.rtl)
 
     def __str__(self) -> str:
@@ -31,7 +31,7 @@ class Compared:
 
 
 def figures_of(result: GatherResult) -> dict[str, int]:
-    """What is compared: packets and bytes are summed over all links that they pass."""
+    """Return the figures that are compared; packets and bytes are summed over all links."""
     network = NetworkFigures(result)
     return {
         "PRs": sum(node.totals["prs"] for node in result.nodes),
@@ -45,7 +45,7 @@ def figures_of(result: GatherResult) -> dict[str, int]:
 def compared(
     gather: Gather, params: ClusterParams, rtl: GatherResult
 ) -> tuple[GatherResult, list[Compared]]:
-    """The model's result of a gather, and its figures beside those of ``rtl``."""
+    """Return the model's result of a gather, and its figures beside those of ``rtl``."""
     result = model_gather(gather, params)
     modelled = figures_of(result)
     return result, [

@@ -1,4 +1,4 @@
-"""What a model has counted, under the names of the hardware's counters."""
+"""Returns what a model has counted, under the names of the hardware's counters."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,24 +27,24 @@ CACHE = ("hit", "miss", "inserted", "replaced", "present")
 BUSES = tuple(
     f"host_{way}_{what}" for way in ("read", "write") for what in ("requests", "properties")
 )
-REGISTER_ACCESSES = {"writes": 10, "reads": 5}  #: of a request, without rings
+REGISTER_ACCESSES = {"writes": 10, "reads": 5}  #: accesses for a request, without rings
 
 Links = Sequence[Mapping[str, Mapping[str, int]]]
 
 
 def none_of(bank: Any) -> dict[str, int]:
-    """All counters of a bank at 0, where those that a model does not count stay."""
+    """Return all counters of a bank at 0, which is the value of those that a model leaves out."""
     return {name: 0 for name, _ in bank.counters}
 
 
 def counted(model: Model, what: str, index: int, names: Sequence[str]) -> dict[str, int]:
-    """What number ``index`` has counted, by name."""
+    """Return the counts of item ``index`` of kind ``what``, by name."""
     found = model.counts(what, index, len(names))
     return {name: int(count) for name, count in zip(names, found, strict=True)}
 
 
 def result_of(model: Model, gather: Gather, params: ClusterParams, seconds: float) -> GatherResult:
-    """All counters of all nodes, links and switches; the model took ``seconds``."""
+    """Return all counters of all nodes, links and switches; the model took ``seconds``."""
     topology = params.network.topology
     links = [link_counts(model, link) for link in range(len(topology.links))]
     nodes = [node_result(model, n, gather, params) for n in range(topology.nodes)]
@@ -60,7 +60,7 @@ def result_of(model: Model, gather: Gather, params: ClusterParams, seconds: floa
 
 
 def link_counts(model: Model, link: int) -> dict[str, dict[str, int]]:
-    """Of a link, by class; nothing is lost on it."""
+    """Return a link's counts by class; the model loses nothing on it."""
     names = [f"{kind} {what}" for kind in CLASSES for what in ("packets", "bytes")]
     found = counted(model, "link", link, names)
     lost = {"dropped": 0, "corrupted": 0}
@@ -71,7 +71,7 @@ def link_counts(model: Model, link: int) -> dict[str, dict[str, int]]:
 
 
 def node_result(model: Model, n: int, gather: Gather, params: ClusterParams) -> NodeResult:
-    """Of one node."""
+    """Return the result of one node."""
     node = counted(model, "node", n, ("cycles", "doorbells", *BUSES))
     doorbells = node.pop("doorbells")
     return NodeResult(
@@ -88,7 +88,7 @@ def node_result(model: Model, n: int, gather: Gather, params: ClusterParams) -> 
 
 
 def accesses(requests: int, doorbells: int) -> dict[str, int]:
-    """Of a driver to registers; one of rings writes a register for each doorbell."""
+    """Return a driver's accesses to registers; with rings it writes one for each doorbell."""
     if doorbells:
         return {"writes": doorbells, "reads": 0}
     return {kind: each * requests for kind, each in REGISTER_ACCESSES.items()}
@@ -97,7 +97,7 @@ def accesses(requests: int, doorbells: int) -> dict[str, int]:
 def unit_counts(
     model: Model, n: int, unit: int, gather: Gather, params: ClusterParams
 ) -> dict[str, int]:
-    """Of one unit: clients are the first ones, servers the last ones."""
+    """Return the counters of one unit; clients come first, servers last."""
     counts, clients = none_of(UNIT_COUNTERS), len(gather.idxs[0])
     servers = gather.servers if isinstance(gather.servers, int) else gather.servers[0]
     server = unit - params.snic.units + servers
@@ -109,7 +109,7 @@ def unit_counts(
 
 
 def traffic_counts(model: Model, point: int, params: ClusterParams) -> dict[str, int]:
-    """Of a SNIC's, or a middle pipe's, concatenators and deconcatenators."""
+    """Return the counters of concatenators and deconcatenators of a SNIC or a middle pipe."""
     topology = params.network.topology
     points = topology.nodes + topology.racks * params.network.of(0).pipes
     return {
@@ -120,7 +120,7 @@ def traffic_counts(model: Model, point: int, params: ClusterParams) -> dict[str,
 
 
 def switch_counts(model: Model, switch: int, params: ClusterParams, links: Links) -> SwitchCounts:
-    """Of a switch; its ports send and take what their links deliver."""
+    """Return a switch's counters; its ports send and take what their links deliver."""
     topology = params.network.topology
     pipes = params.network.of(switch).pipes
     ports = [none_of(PORT_COUNTERS) for _ in range(topology.ports(switch))]

@@ -1,4 +1,4 @@
-"""The compiled model: built once of the C++ beside this file, and called through ctypes."""
+"""Builds the compiled model from the C++ beside this file, once, and calls it through ctypes."""
 
 import ctypes
 from collections.abc import Sequence
@@ -35,13 +35,13 @@ LIBRARY = Library(main=Path(__file__).with_name("cluster.cpp"), functions=FUNCTI
 
 
 def build() -> Build:
-    """The library, compiled; BuildError if there is no compiler, or it refuses."""
+    """Compile the library; raise BuildError if there is no compiler, or it refuses."""
     return LIBRARY.build()
 
 
 @lru_cache
 def load() -> Any:
-    """The library as its functions."""
+    """Return the library with the types of its functions declared."""
     library = LIBRARY.load()
     if library.model_shape_fields() != len(SHAPE_FIELDS):
         raise AssertionError("shape.h and shape.py differ")
@@ -49,7 +49,7 @@ def load() -> Any:
 
 
 class Model:
-    """A modelled cluster, from cycle 0 on."""
+    """Runs a modelled cluster from cycle 0 on."""
 
     def __init__(self, arrays: Arrays) -> None:
         self.library = load()
@@ -63,29 +63,29 @@ class Model:
         self.library.model_delete(self.handle)
 
     def advance(self, end: int) -> int:
-        """Go on to cycle ``end``, or to where all hosts have ended; that cycle."""
+        """Go on to cycle ``end``, or until all hosts have ended; return the cycle reached."""
         return self.library.model_advance(self.handle, end)
 
     @property
     def consumed(self) -> int:
-        """Idxs that all clients have consumed."""
+        """Return the number of idxs that all clients have consumed."""
         return self.library.model_consumed(self.handle)
 
     @property
     def first_packet(self) -> int:
-        """The cycle in which the first packet has come off a link; NEVER if there is none."""
+        """Return the cycle in which the first packet came off a link; NEVER if none has."""
         return self.library.model_first_packet(self.handle)
 
     def served(self, server: int) -> int:
-        """Reads that a server has answered."""
+        """Return the number of reads that a server has answered."""
         return self.library.model_served(self.handle, server)
 
     def waits(self, switch: int, kind: int, port: int) -> int:
-        """Cycles in which a packet of a port waited for room."""
+        """Return the cycles in which a packet of a port waited for room."""
         return self.library.model_waits(self.handle, switch, kind, port)
 
     def counts(self, what: str, index: int, size: int) -> NDArray[np.int64]:
-        """What number ``index`` of a client, traffic, node, link or cache has counted."""
+        """Return the counts of item ``index`` of a kind: client, traffic, node, link or cache."""
         found = np.zeros(size, np.int64)
         getattr(self.library, f"model_{what}")(self.handle, index, found.ctypes.data)
         return found

@@ -1,4 +1,4 @@
-"""A gather on the model: the same parameters and counters as in RTL, thousands of times faster."""
+"""Runs a gather on the model: the RTL's parameters and counters, thousands of times faster."""
 
 import time
 from collections.abc import Callable
@@ -10,11 +10,11 @@ from sim.netsparse.model.library import Model
 from sim.netsparse.model.shape import arrays_of
 from sim.netsparse.surroundings.cluster_system import ClusterParams
 
-SLICE = 2_000  #: cycles between two looks at how far it is
+SLICE = 2_000  #: cycles between reports of progress
 
 
 class ModelStuckError(RuntimeError):
-    """A modelled gather did not end in time."""
+    """Reports a modelled gather that did not end in time."""
 
 
 def model_gather(

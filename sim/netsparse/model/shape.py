@@ -1,4 +1,4 @@
-"""Sizes and arrays of a modelled cluster, from a gather and the hardware's own parameters."""
+"""Computes sizes and arrays of a modelled cluster from a gather and the hardware's parameters."""
 
 import ctypes
 import re
@@ -26,7 +26,7 @@ from sim.netsparse.topology import End, LeafSpine
 
 NEVER = 1 << 60
 NONE = -1
-PORT_BEATS = 16  #: that a switch's port holds
+PORT_BEATS = 16  #: beats that a switch's port holds
 
 #: Names of the fields of ``struct Shape``, in their order.
 SHAPE_FIELDS = tuple(
@@ -42,16 +42,16 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Needs:
-    """Which properties each node needs, once each, and the idxs as numbers of these."""
+    """Lists which properties each node needs, each once, and the idxs as indices into that list."""
 
-    stream: NDArray[np.int32]  #: by idx; NONE for a local one
+    stream: NDArray[np.int32]  #: number of the need of each idx; NONE for a local one
     owner: NDArray[np.int32]  #: node that has the property, by need
     idx: Ints
     base: Ints  #: the first need of each node, and the number of all
 
 
 def needs_of(gather: Gather) -> Needs:
-    """Of all nodes; idxs lie in the order of nodes, clients and requests."""
+    """Return the needs of all nodes; idxs are in the order of nodes, clients and requests."""
     partition = gather.partition
     streams, owners, idxs, base = [], [], [], [0]
     for node in range(partition.nodes):
@@ -73,7 +73,7 @@ def needs_of(gather: Gather) -> Needs:
 
 
 def shape_of(gather: Gather, params: ClusterParams) -> dict[str, int]:
-    """What ``struct Shape`` holds."""
+    """Return the fields of ``struct Shape``."""
     topology = params.network.topology
     return (
         {
@@ -91,7 +91,7 @@ def shape_of(gather: Gather, params: ClusterParams) -> dict[str, int]:
 
 
 def unit_shape(gather: Gather, params: ClusterParams) -> dict[str, int]:
-    """A node's units."""
+    """Return the fields that describe a node's units."""
     rig = params.snic.rig
     return {
         "clients": len(gather.idxs[0]),
@@ -113,7 +113,7 @@ def unit_shape(gather: Gather, params: ClusterParams) -> dict[str, int]:
 
 
 def memory_shape(gather: Gather, params: ClusterParams) -> dict[str, int]:
-    """Properties, host memory, the idx filter."""
+    """Return the fields that describe properties, host memory and the idx filter."""
     snic, size = params.snic, gather.property_bytes
     return {
         "property_bytes": size,
@@ -133,7 +133,7 @@ def memory_shape(gather: Gather, params: ClusterParams) -> dict[str, int]:
 
 
 def network_shape(gather: Gather, params: ClusterParams) -> dict[str, int]:
-    """Packets, links, middle pipes."""
+    """Return the fields that describe packets, links and middle pipes."""
     tor, size = params.network.of(0), gather.property_bytes
     cache = tor.cache
     together = 1
@@ -171,7 +171,7 @@ def network_shape(gather: Gather, params: ClusterParams) -> dict[str, int]:
 
 
 def stall_shape(gather: Gather) -> dict[str, int]:
-    """Chances in 256 that a beat waits."""
+    """Return the chances, in 256, that a beat waits."""
     names = ("ar", "r", "aw", "w", "b")
     return {
         "in_stall": gather.link.get("in_stall", 0),
@@ -182,7 +182,7 @@ def stall_shape(gather: Gather) -> dict[str, int]:
 
 
 def requests_of(gather: Gather) -> tuple[Ints, Ints]:
-    """Rows of all requests, in the order of nodes and clients; the number behind each client's."""
+    """Return a row for each request, by node and client, and the end of each client's rows."""
     queues: list[Sequence[WorkRequest]] = [
         queue for node in range(gather.partition.nodes) for queue in gather.requests(node)
     ]
@@ -195,7 +195,7 @@ def requests_of(gather: Gather) -> tuple[Ints, Ints]:
 
 
 def makers_of(gather: Gather, params: ClusterParams) -> Ints:
-    """Rows of the sizes of all concatenators: reads of SNICs and pipes, then responses."""
+    """Return a row of sizes for each concatenator: reads of SNICs and pipes, then responses."""
     topology, tor = params.network.topology, params.network.of(0)
     rows = []
     for payload, name in ((False, "read"), (True, "response")):
@@ -212,12 +212,12 @@ def makers_of(gather: Gather, params: ClusterParams) -> Ints:
 
 
 def joining(settings, name: str, delay: int) -> list[int]:
-    """DelayCycles, and whether PRs join at all."""
+    """Return DelayCycles, and whether PRs are joined at all."""
     return [int(settings.get(f"{name}_delay", delay)), int(settings.get("concatenate", 1))]
 
 
 def maker_row(sizes: ConcatenatorParams, gather: Gather, payload: bool) -> list[int]:
-    """Sizes of a concatenator, in this order.
+    """Return the sizes of a concatenator in this order.
 
     They are lines, lines to spare, lines of a PR, packets, open packets, bytes of a PR, queues,
     and the cycles from a packet's opening to its expiring at the earliest.
@@ -236,7 +236,7 @@ def maker_row(sizes: ConcatenatorParams, gather: Gather, payload: bool) -> list[
 
 
 def link_rooms(params: ClusterParams) -> Ints:
-    """Beats that a link and what is behind it may hold when a packet begins."""
+    """Return how many beats each link and its far end can hold when a packet begins."""
     waits = params.snic.receive_packets * params.network.of(0).packet_beats
     return np.array(
         [
@@ -248,7 +248,7 @@ def link_rooms(params: ClusterParams) -> Ints:
 
 
 def ports_of(topology: LeafSpine) -> Ints:
-    """Rows of switch, link out and link in, a row for each port in order."""
+    """Return a row for each port, in order: its switch, its link out and its link in."""
     out = {wire.source: number for number, wire in enumerate(topology.links)}
     into = {wire.target: number for number, wire in enumerate(topology.links)}
     ends = [
@@ -260,7 +260,7 @@ def ports_of(topology: LeafSpine) -> Ints:
 
 
 class Struct(ctypes.Structure):
-    """``struct Arrays`` of the library."""
+    """Mirrors the library's ``struct Arrays``."""
 
     _fields_ = [
         *(
@@ -276,7 +276,7 @@ class Struct(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Arrays:
-    """What the library is told of a cluster, in the order of ``struct Arrays``."""
+    """Holds the arrays that describe a cluster, in the order of the library's ``struct Arrays``."""
 
     shape: Ints
     stream: NDArray[np.int32]
@@ -292,13 +292,13 @@ class Arrays:
     uplink: Ints
 
     def as_struct(self) -> Struct:
-        """Addresses of all arrays, which must outlive it."""
+        """Return the addresses of all arrays, which must outlive the result."""
         addresses = [getattr(self, field.name).ctypes.data for field in fields(self)]
         return Struct(*addresses, len(self.ports))
 
 
 def arrays_of(gather: Gather, params: ClusterParams) -> Arrays:
-    """All that the library is told."""
+    """Return all arrays that describe a cluster to the library."""
     topology, needs = params.network.topology, needs_of(gather)
     shape = shape_of(gather, params)
     requests, behind = requests_of(gather)

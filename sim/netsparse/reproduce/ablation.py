@@ -1,4 +1,4 @@
-"""Table 8: what each mechanism brings, on a denser and a sparser matrix."""
+"""Reproduces table 8: what each mechanism brings, on a denser and a sparser matrix."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ Series = Mapping[Key, Sequence[Outcome]]  #: a run for each step
 
 
 def steps(point: Point) -> list[Point]:
-    """``point`` with nothing but RIG, then with one mechanism more each."""
+    """Return ``point`` with RIG alone, then with one more mechanism each."""
     found, on = [], dict(NOTHING)
     for switched in STEPS.values():
         on |= switched
@@ -41,7 +41,7 @@ def steps(point: Point) -> list[Point]:
 
 
 def series(subjects: Sequence[Subject], quick: bool, scaled: bool) -> dict[Key, list[Point]]:
-    """The steps of each matrix and K."""
+    """Return the steps of each matrix and K."""
     return {
         (one.family, elements): steps(Point(subject=one, elements=elements, scaled=scaled))
         for one in subjects
@@ -51,14 +51,14 @@ def series(subjects: Sequence[Subject], quick: bool, scaled: bool) -> dict[Key, 
 
 
 def points(subjects: Sequence[Subject], quick: bool) -> list[Point]:
-    """All that must be run."""
+    """Return all points that must be run."""
     return [
         point for form in FORMS for mine in series(subjects, quick, form).values() for point in mine
     ]
 
 
 def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
-    """Ours beside the paper's, a row for each matrix, K and step."""
+    """Return the figure: our numbers beside the paper's, a row for each matrix, K and step."""
     forms: dict[bool, Series] = {
         form: {
             key: [found[point] for point in mine]
@@ -102,7 +102,7 @@ def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
 
 
 def headers(family: str) -> list[float]:
-    """Bytes beside a property that the paper's RIG rows imply, from each K to the next.
+    """Return the bytes beside a property that the paper's RIG rows imply, from each K to the next.
 
     A node that receives n properties, each with so many bytes beside it, has the same n for each K;
     SUOpt brings nothing but properties.
@@ -119,7 +119,7 @@ def headers(family: str) -> list[float]:
 
 
 def limits() -> str:
-    """What the paper's rows say of each other."""
+    """Return what the paper's own rows imply about each other, in words."""
     told = {
         family: " and ".join(f"{octets:.0f}" for octets in headers(family))
         for family in (DENSER, SPARSER)
@@ -135,7 +135,7 @@ def limits() -> str:
 
 
 def row(form: bool, key: Key, step: str, outcome: Outcome) -> dict[str, Any]:
-    """Of the CSV file."""
+    """Return a row of the CSV file."""
     family, elements = key
     speed, traffic, goodput = paper.ABLATION[family][elements][paper.STEPS.index(step)]
     return {
@@ -158,7 +158,7 @@ def row(form: bool, key: Key, step: str, outcome: Outcome) -> dict[str, Any]:
 
 
 def shown(one: Mapping[str, Any]) -> dict[str, str]:
-    """Of the page."""
+    """Return a row of the page."""
     return {
         "matrix": one["matrix"],
         "K": str(one["K"]),
@@ -176,7 +176,7 @@ def shown(one: Mapping[str, Any]) -> dict[str, str]:
 
 
 def claims(form: str, outcomes: Series) -> list[Claim]:
-    """What section 9.2 says, of one form of our runs."""
+    """Return the statements of section 9.2, judged by one form of our runs."""
     traffic = {key: [one.traffic_reduction for one in mine] for key, mine in outcomes.items()}
     gains = {key: each[-1] / each[0] for key, each in traffic.items()}
     without_redundancy = {key: each[2] / each[0] for key, each in traffic.items()}
@@ -242,7 +242,7 @@ def claims(form: str, outcomes: Series) -> list[Claim]:
 
 
 def near(text: str, traffic: Mapping[Key, Sequence[float]]) -> Claim:
-    """No step's reduction is further from the paper's than :data:`FACTOR`."""
+    """Return the claim that each step's reduction is within :data:`FACTOR` of the paper's."""
     apart = [
         f"{name(key)} {step} {ours:.3g} against {papers:g}"
         for key, each in traffic.items()
@@ -255,12 +255,12 @@ def near(text: str, traffic: Mapping[Key, Sequence[float]]) -> Claim:
 
 
 def name(key: Key) -> str:
-    """Matrix and K in words."""
+    """Return matrix and K in words."""
     return f"{key[0]} K={key[1]}"
 
 
 def drawing(family: str, outcomes: Series) -> Callable[[Axes], None]:
-    """Traffic reduction step by step, ours as lines, the paper's as marks."""
+    """Return a function that draws traffic reductions: ours as lines, the paper's as marks."""
 
     def draw(axes: Axes) -> None:
         places = range(len(paper.STEPS))

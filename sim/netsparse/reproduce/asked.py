@@ -1,4 +1,4 @@
-"""What a reproduction of NetSparse may be asked for."""
+"""Describes the settings that a reproduction of NetSparse takes."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ FIGURES = (
 
 @dataclass(frozen=True, kw_only=True)
 class NetSparseAsked(Workload):
-    """The settings of all figures."""
+    """Holds the settings of all figures."""
 
     matrix: list[str] | None = setting(
         None,
@@ -34,7 +34,7 @@ class NetSparseAsked(Workload):
     )
     scale: float = setting(
         1.0,
-        "Generate matrices of so many times a 32nd of the rows that the paper's have.",
+        "Generate matrices of this many times a 32nd of the rows that the paper's have.",
         least=0.01,
         most=100,
     )

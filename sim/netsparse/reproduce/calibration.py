@@ -1,4 +1,4 @@
-"""The model beside the RTL, on a cluster that both can run."""
+"""Compares the model with the RTL, on a cluster that both can run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from sim.netsparse.reproduce.runs import Outcome, Outcomes
 from sim.netsparse.reproduce.subjects import Subject, subjects
 from sim.reproduce.figure import Claim, Figure, Panel
 
-SCALE = 0.1  #: of the families' rows of a node
+SCALE = 0.1  #: share of the families' rows of a node
 ABLATED = "arabic"  #: the matrix of which every step is run
 
 COUNTED: Mapping[str, Callable[[Outcome], float]] = {
@@ -26,12 +26,12 @@ COUNTED: Mapping[str, Callable[[Outcome], float]] = {
 
 
 def small() -> tuple[Subject, ...]:
-    """Generated matrices for the small cluster."""
+    """Return the generated matrices for the small cluster."""
     return subjects(scale=SCALE, nodes=RTL.nodes)
 
 
 def runs() -> dict[tuple[str, str], Point]:
-    """By matrix and step: all matrices with all mechanisms, one of them step by step."""
+    """Return runs by matrix and step: each matrix with all mechanisms, one also step by step."""
     found = {}
     for subject in small():
         whole = Point(subject=subject, cluster=RTL)
@@ -43,7 +43,7 @@ def runs() -> dict[tuple[str, str], Point]:
 
 
 def points(_: Sequence[Subject], quick: bool) -> list[Point]:
-    """Each run on both engines, of matrices of its own."""
+    """Return each run on both engines."""
     del quick
     return [
         replace(point, cluster=cluster) for point in runs().values() for cluster in (RTL, RTL_MODEL)
@@ -52,7 +52,7 @@ def points(_: Sequence[Subject], quick: bool) -> list[Point]:
 
 @dataclass(frozen=True)
 class Pair:
-    """A run on both engines."""
+    """Holds the outcomes of a run on both engines."""
 
     matrix: str
     step: str
@@ -60,13 +60,13 @@ class Pair:
     model: Outcome
 
     def error(self, name: str) -> float:
-        """Of the model, as a share of the RTL's figure."""
+        """Return the model's error, as a share of the RTL's figure."""
         ours, papers = COUNTED[name](self.model), COUNTED[name](self.rtl)
         return ours / papers - 1 if papers else float(ours != papers)
 
 
 def figure(_: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
-    """RTL and model, side by side."""
+    """Return the figure: RTL and model side by side."""
     del quick
     pairs = [
         Pair(matrix, step, found[point], found[replace(point, cluster=RTL_MODEL)])
@@ -109,7 +109,7 @@ def figure(_: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
 
 
 def claims(pairs: Sequence[Pair]) -> list[Claim]:
-    """How near the model must be."""
+    """Return the claims on how near the model is to the RTL."""
     made = []
     for name, most in BOUNDS.items():
         worst = max(pairs, key=lambda pair: abs(pair.error(name)))
@@ -132,7 +132,7 @@ def claims(pairs: Sequence[Pair]) -> list[Claim]:
 
 
 def drawing(pairs: Sequence[Pair]) -> Callable[[Axes], None]:
-    """A mark for each run and figure."""
+    """Return a function that draws a mark for each run and figure."""
 
     def draw(axes: Axes) -> None:
         for name in COUNTED:

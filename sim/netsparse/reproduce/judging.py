@@ -1,4 +1,4 @@
-"""What several figures judge and draw alike: orders of the matrices, factors, bars side by side."""
+"""Judges and draws what several figures have in common: orders, factors, pairs of bars."""
 
 from collections.abc import Callable, Mapping
 from math import ceil, floor, log10
@@ -10,7 +10,7 @@ from matplotlib.ticker import NullFormatter
 
 from sim.reproduce.figure import Claim
 
-FACTOR = 2  #: between our traffic and the paper's: what counts as the same
+FACTOR = 2  #: within this factor our traffic counts as the paper's
 
 __all__ = [
     "FACTOR",
@@ -25,17 +25,17 @@ __all__ = [
 
 
 def words(values: Mapping[str, float], form: str) -> str:
-    """Each value behind its name."""
+    """Return each value after its name, as text."""
     return ", ".join(f"{name} {value:{form}}" for name, value in values.items())
 
 
 def ranked(values: Mapping[str, float]) -> list[str]:
-    """Names, the largest value first."""
+    """Return the names, the one with the largest value first."""
     return sorted(values, key=lambda name: -values[name])
 
 
 def ranking(text: str, ours: Mapping[str, float], papers: Mapping[str, float]) -> Claim:
-    """The matrices are in the order that the paper has them in."""
+    """Return the claim that the matrices have the same order as the paper's."""
     found = f"ours {' > '.join(ranked(ours))}; the paper {' > '.join(ranked(papers))}"
     return Claim(text, ranked(ours) == ranked(papers), found)
 
@@ -47,7 +47,7 @@ def within_factor(
     why: Mapping[str, str] | None = None,
     most: float = FACTOR,
 ) -> Claim:
-    """Each number is at most ``most`` times the paper's, and at least its part."""
+    """Return the claim that each number is within a factor of ``most`` of the paper's."""
     apart = [
         name
         for name, value in ours.items()
@@ -63,7 +63,7 @@ def within_factor(
 def bars(
     ours: Mapping[str, float], papers: Mapping[str, float], *, logarithmic: bool = True
 ) -> Callable[[Axes], None]:
-    """Two bars for each name."""
+    """Draw two bars for each name."""
 
     def draw(axes: Axes) -> None:
         places = np.arange(len(ours))
@@ -77,7 +77,7 @@ def bars(
 
 
 def by_decades(axes: Axes) -> None:
-    """A logarithmic axis from one power of ten to another, whose numbers are written out.
+    """Draw a logarithmic axis between powers of ten, with its numbers written out.
 
     What was drawn before lies between them.
     """

@@ -1,30 +1,30 @@
-"""The numbers that NetSparse prints (MICRO '25), to stand beside ours."""
+"""Holds the numbers that NetSparse (MICRO '25) prints, to be compared with ours."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 NODES, RACKS = 128, 8
 UNITS = 32
-CLOCK_GHZ = 2.2  #: of a SNIC (table 5)
+CLOCK_GHZ = 2.2  #: clock of a SNIC (table 5)
 LINE_GBPS = 400
-LINK_NS = 450  #: one way
-HOST_NS = 400  #: PCI Express there and back
-DRAM_NS = 50  #: of SNIC memory; the paper does not say
-NIC_DELAY, SWITCH_DELAY = 500, 125  #: DelayCycles, of 2.2 GHz
-CACHE_BYTES = 32 << 20  #: of a switch
-SOFTWARE_US = 0.8  #: of SAOpt per PR and core: 64 cores make 10 % of the line of 64-byte PRs
+LINK_NS = 450  #: latency of a link, one way
+HOST_NS = 400  #: round trip over PCI Express
+DRAM_NS = 50  #: latency of SNIC memory; our choice, as the paper gives none
+NIC_DELAY, SWITCH_DELAY = 500, 125  #: DelayCycles, in cycles of 2.2 GHz
+CACHE_BYTES = 32 << 20  #: size of a switch's cache
+SOFTWARE_US = 0.8  #: time of a SAOpt core for a PR; 64 cores then fill 10 % of the line
 CORES = 64
-PROPERTY_BYTES = {1: 4, 16: 64, 128: 512}  #: by K
+PROPERTY_BYTES = {1: 4, 16: 64, 128: 512}  #: maps K to bytes
 
 SU_MEAN = 720
-SHARED_IN_RACK = 0.85  #: of useful PRs, with racks of 16
+SHARED_IN_RACK = 0.85  #: share of useful PRs, with racks of 16
 NETSPARSE_OVER_SUOPT, NETSPARSE_OVER_SAOPT = 33, 15  #: geometric means of figure 12
-CACHE_GAIN = 1.4  #: of arabic, figure 18
+CACHE_GAIN = 1.4  #: speed-up of arabic by caches, figure 18
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tail:
-    """A row of table 7: the node that takes longest, K = 16."""
+    """Holds a row of table 7: the node that takes longest, K = 16."""
 
     filter_coalesce: float
     prs_per_packet: float
@@ -38,7 +38,7 @@ class Tail:
 
 @dataclass(frozen=True, kw_only=True)
 class Matrix:
-    """A matrix of table 6, and what tables 1, 4 and 7 say of it."""
+    """Holds a matrix of table 6, and its figures in tables 1, 4 and 7."""
 
     rows: float
     nonzeros: float
@@ -155,10 +155,10 @@ HEADER_SHARES = {
     256: 13.5,
 }
 
-STEPS = ("RIG", "Filter", "Coalesce", "Conc NIC", "Switch")  #: of table 8, each with those before
+STEPS = ("RIG", "Filter", "Coalesce", "Conc NIC", "Switch")  #: table 8; each adds to those before
 
-#: Table 8: by matrix and K, of each step the speed-up over SUOpt, the tail node's traffic reduction
-#: and its goodput in per cent.
+#: Table 8: for each step, by matrix and K: the speed-up over SUOpt, and the tail node's traffic
+#: reduction and goodput in per cent.
 ABLATION: Mapping[str, Mapping[int, Sequence[tuple[float, float, float]]]] = {
     "arabic": {
         1: ((0.2, 3.1, 0.4), (3.4, 17.4, 0.8), (8.4, 34.6, 0.9), (12.6, 80.8, 1.1),

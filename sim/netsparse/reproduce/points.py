@@ -1,4 +1,4 @@
-"""Runs that a reproduction asks for: a matrix, a cluster, and what differs from the paper.
+"""Describes the runs of a reproduction: a matrix, a cluster, and what differs from the paper.
 
 Times of the paper become cycles of ours by the clock of its SNIC, 2.2 GHz: a client takes an idx
 a cycle in both. A line of 400 Gb/s brings 22.7 bytes in such a cycle, so that links of ours, of 64
@@ -39,55 +39,57 @@ from sim.netsparse.reproduce.subjects import Subject
 from sim.netsparse.spmm_session import Hardware, SpmmSession
 from sim.netsparse.spmm_workload import MOST_LINK_LATENCY, SpmmWorkload, switch_of
 
-FORMS = {True: "scaled", False: "unscaled"}  #: of a run
-CYCLE_NS = 1 / paper.CLOCK_GHZ  #: of the paper's time
-LINK_STALL = round(256 * (1 - paper.LINE_GBPS / 8 * CYCLE_NS / BEAT_BYTES))  #: cycles of 256
-SOFTWARE_CYCLES = 1e3 * paper.SOFTWARE_US / CYCLE_NS  #: of SAOpt, a PR and core
+FORMS = {True: "scaled", False: "unscaled"}  #: names of the two kinds of runs
+CYCLE_NS = 1 / paper.CLOCK_GHZ  #: length of a cycle of the paper's SNIC
+#: cycles in 256 in which a link stands still
+LINK_STALL = round(256 * (1 - paper.LINE_GBPS / 8 * CYCLE_NS / BEAT_BYTES))
+SOFTWARE_CYCLES = 1e3 * paper.SOFTWARE_US / CYCLE_NS  #: cycles of a SAOpt core for a PR
 OUR_CYCLE_NS = 1e3 / CORE_MHZ
-OUR_SOFTWARE_CYCLES = 1e3 * paper.SOFTWARE_US / OUR_CYCLE_NS  #: of such cores at our line
-MOST_DELAY = 32768  #: DelayCycles that hardware can have
-LINKS = 8  #: that a PR passes on its way there and back, between racks
-DELAYS = 2 * (paper.NIC_DELAY + 2 * paper.SWITCH_DELAY)  #: DelayCycles on that way
-PATIENCE = 10_000_000  #: cycles without progress, of the watchdog
+OUR_SOFTWARE_CYCLES = 1e3 * paper.SOFTWARE_US / OUR_CYCLE_NS  #: the same at our line's clock
+MOST_DELAY = 32768  #: the hardware's limit of DelayCycles
+LINKS = 8  #: links that a PR and its response pass between racks
+#: DelayCycles on the way of a PR and its response
+DELAYS = 2 * (paper.NIC_DELAY + 2 * paper.SWITCH_DELAY)
+PATIENCE = 10_000_000  #: the watchdog's cycles without progress
 
 
 def round_trip(scale: float) -> float:
-    """Cycles of a PR to another rack and of its response, by latencies that are scaled so much."""
+    """Return the cycles of a PR to another rack and of its response, latencies times ``scale``."""
     return scale * (LINKS * paper.LINK_NS + paper.HOST_NS) / CYCLE_NS + DELAYS
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cluster:
-    """Nodes, racks and hardware."""
+    """Describes nodes, racks and hardware of a run."""
 
     nodes: int
     racks: int
     spines: int
     snic: SnicParams
-    preset: str  #: of the ToRs
-    changes: str = ""  #: of their parameters
-    model: bool  #: run on the model, not in RTL
-    sizes_as_asked: bool = True  #: a point says how large caches and tables are; else the build
+    preset: str  #: preset of the ToRs
+    changes: str = ""  #: parameters of the ToRs that differ from it
+    model: bool  #: whether it runs on the model, not in RTL
+    sizes_as_asked: bool = True  #: whether caches and tables have a point's sizes
     link_stall: int = 0  #: chance in 256 that an end of a link moves nothing
 
     @property
     def line_bytes(self) -> float:
-        """That a line brings in a cycle."""
+        """Return the bytes that a line brings in a cycle."""
         return BEAT_BYTES * (256 - self.link_stall) / 256
 
     @property
     def engine(self) -> str:
-        """What runs it."""
+        """Return what runs it: "model" or "RTL"."""
         return "model" if self.model else "RTL"
 
     @property
     def switch(self) -> NetSparseSwitchParams:
-        """A ToR with the preset's sizes."""
+        """Return a ToR with the preset's sizes."""
         return switch_of(self.preset)
 
     @property
     def what(self) -> str:
-        """In words."""
+        """Return the cluster in words."""
         return (
             f"{self.racks} racks of {self.nodes // self.racks} nodes with {self.snic.units} RIG"
             f" units, {self.spines} spines"
@@ -104,7 +106,7 @@ PAPER = Cluster(
     model=True,
     link_stall=LINK_STALL,
 )
-#: As large as RTL runs in minutes.
+#: A cluster that is small enough for RTL to run it in minutes.
 RTL = Cluster(
     nodes=8,
     racks=2,
@@ -134,62 +136,62 @@ RTL = Cluster(
 )
 
 
-RTL_MODEL = replace(RTL, model=True)  #: the same on the model
+RTL_MODEL = replace(RTL, model=True)  #: the same cluster on the model
 
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """A run: a matrix, a size of properties, and what differs from the paper's default."""
+    """Describes a run: matrix, size of properties, and what differs from the paper's default."""
 
     subject: Subject
     cluster: Cluster = PAPER
-    elements: int = 16  #: K
-    scaled: bool = True  #: batch, cache and latencies, and Pending PR Tables with a PR's way
+    elements: int = 16  #: K, elements of a property
+    scaled: bool = True  #: whether sizes and latencies are in proportion to the matrix
     filter: bool = True
     coalesce: bool = True
     concatenate: bool = True
-    middle_pipes: bool = True  #: of the ToRs; without, they only forward
-    units: int | None = None  #: active ones of a SNIC, half of them clients
-    batch: int | None = None  #: of the paper's nonzeros, if not the paper's default
-    delay: int | None = None  #: DelayCycles of a SNIC as the paper counts them; a switch's too
-    cache_bytes: int | None = None  #: of a switch, for the paper's nonzeros; 0: no cache
+    middle_pipes: bool = True  #: whether ToRs have them; else they only forward
+    units: int | None = None  #: active RIG units of a SNIC, half of them clients
+    batch: int | None = None  #: idxs of a request for the paper's matrix, if not its default
+    delay: int | None = None  #: DelayCycles of a SNIC, and by it a switch's, as the paper counts
+    cache_bytes: int | None = None  #: cache of a switch for the paper's matrix; 0: none
 
     @property
     def scale(self) -> float:
-        """By which batch, cache and latencies are multiplied."""
+        """Return the factor of batch, cache and latencies."""
         return self.subject.scale if self.scaled else 1.0
 
     @property
     def property_bytes(self) -> int:
-        """Of K elements."""
+        """Return the bytes of a property of K elements."""
         return paper.PROPERTY_BYTES[self.elements]
 
     @property
     def what(self) -> str:
-        """In words, as far as one may want to know what runs."""
+        """Return the run in words."""
         return f"{self.subject.family}, K = {self.elements}, {self.form}, {self.cluster.engine}"
 
     @property
     def form(self) -> str:
-        """Scaled or not, in a word."""
+        """Return "scaled" or "unscaled"."""
         return FORMS[self.scaled]
 
     @property
     def clients(self) -> int:
-        """Client units of a SNIC; there are as many servers."""
+        """Return the number of a SNIC's client units; there are as many servers."""
         most = self.cluster.snic.units // 2
         return most if self.units is None else min(most, self.units // 2)
 
     @property
     def requests(self) -> int:
-        """Idxs of a work request."""
+        """Return the idxs of a work request."""
         return max(1, round(self.scale * (self.batch or self.subject.paper.batch)))
 
     @property
     def snic(self) -> SnicParams:
-        """SNICs with as many pending entries for each cycle of a PR's way as the paper's.
+        """Return SNICs with the paper's number of pending entries for a cycle of a PR's round trip.
 
-        Of the legal numbers, the powers of two, it is the nearest one.
+        The number is rounded to a power of two, as the hardware needs.
         """
         snic = self.cluster.snic
         if not self.cluster.sizes_as_asked:
@@ -200,21 +202,21 @@ class Point:
 
     @property
     def delays(self) -> tuple[int, int]:
-        """DelayCycles of SNICs, at most what hardware can have, and of switches."""
+        """Return DelayCycles of SNICs, at most the hardware's limit, and of switches."""
         nic = paper.NIC_DELAY if self.delay is None else self.delay
         return min(nic, MOST_DELAY), round(nic * paper.SWITCH_DELAY / paper.NIC_DELAY)
 
     @property
     def pipes(self) -> int:
-        """Middle pipes of a ToR: the preset's, or scaled a line's worth for each port."""
+        """Return the middle pipes of a ToR: the preset's or, if scaled, one for each port."""
         switch = self.cluster.switch
         return switch.ports if self.scaled and self.cluster.sizes_as_asked else switch.pipes
 
     @property
     def cache(self) -> PropertyCacheParams:
-        """The cache of a pipe: of the legal sizes the nearest to what the whole switch is to have.
+        """Return the cache of a pipe, of the legal size nearest to its part of the switch's cache.
 
-        It has fewer segments where the smallest cache of all of them would be too large.
+        It has fewer segments if the smallest cache with all of them would be too large.
         """
         switch = self.cluster.switch
         asked = paper.CACHE_BYTES if self.cache_bytes is None else self.cache_bytes
@@ -231,7 +233,7 @@ class Point:
 
     @property
     def switch(self) -> str:
-        """The ToRs, as a workload names them."""
+        """Return the ToRs in the form that a workload takes."""
         cluster, cache = self.cluster, self.cache
         changes = [cluster.changes] if cluster.changes else []
         if not self.middle_pipes:
@@ -242,12 +244,12 @@ class Point:
         return f"{cluster.preset}:{','.join(changes)}" if changes else cluster.preset
 
     def cycles(self, nanoseconds: float) -> int:
-        """A latency of the paper's in our cycles."""
+        """Convert a latency of the paper's to cycles of ours."""
         return round(self.scale * nanoseconds / CYCLE_NS)
 
     @property
     def workload(self) -> SpmmWorkload:
-        """What the session is asked."""
+        """Return the workload of the session."""
         cluster = self.cluster
         nic, switch = self.delays
         return SpmmWorkload(
@@ -281,5 +283,5 @@ class Point:
 
     @property
     def hardware(self) -> Hardware | str:
-        """What is built to run it; many points share one."""
+        """Return the hardware that is built for it; many points share one."""
         return SpmmSession.hardware(self.snic, self.workload)

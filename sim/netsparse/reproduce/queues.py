@@ -1,4 +1,4 @@
-"""Section 7.2: memory of concatenation, with a queue for each node and with virtual queues.
+"""Reproduces section 7.2: memory of concatenation, with a queue for each node and virtual queues.
 
 Nothing is calculated beside the hardware: the parts that know the nodes are elaborated with the
 parameters of a whole SNIC and of a whole switch, and the bits that they declare are counted.
@@ -52,13 +52,13 @@ Placed = tuple[Component, int]  #: a part, and how often it stands in the whole
 
 
 def parts_of_snic(params: SnicParams) -> list[Placed]:
-    """What grows with the nodes: both concatenators, and the boundary table of every unit."""
+    """Return the parts that grow with the nodes: concatenators, and each unit's boundary table."""
     solver = DestinationSolver(Client(params.rig).solver_params)
     return [*concatenators(params, 1), (solver, params.units)]
 
 
 def parts_of_switch(params: NetSparseSwitchParams) -> list[Placed]:
-    """Both concatenators of each middle pipe; routing tables.
+    """Return the concatenators of each middle pipe, and the routing tables.
 
     A port has a table for each class, and a pipe one, for reads that hit.
     """
@@ -67,13 +67,13 @@ def parts_of_switch(params: NetSparseSwitchParams) -> list[Placed]:
 
 
 def concatenators(params: SnicParams | NetSparseSwitchParams, times: int) -> list[Placed]:
-    """For reads and for responses."""
+    """Return the concatenators for reads and for responses."""
     return [(Concatenator(params.concatenator(payload)), times) for payload in (False, True)]
 
 
 @dataclass(frozen=True)
 class Design:
-    """A design with so many nodes, in one of the two forms."""
+    """Describes a design for a number of nodes, in one of the two forms."""
 
     name: str  #: SNIC or switch
     form: str
@@ -81,7 +81,7 @@ class Design:
 
     @property
     def params(self) -> SnicParams | NetSparseSwitchParams:
-        """The paper's sizes; ValueError if there cannot be so many nodes."""
+        """Return the paper's sizes; raise ValueError if there cannot be so many nodes."""
         pool = FORMS[self.form]
         if self.name == "SNIC":
             return SnicParams(rig=RigParams(nodes=self.nodes), pool=pool)
@@ -89,35 +89,35 @@ class Design:
 
     @property
     def parts(self) -> list[Placed]:
-        """What knows the nodes in it."""
+        """Return the parts of the design that know the nodes."""
         params = self.params
         return parts_of_snic(params) if isinstance(params, SnicParams) else parts_of_switch(params)
 
     @property
     def points(self) -> int:
-        """Concatenation points: middle pipes of a switch."""
+        """Return the number of concatenation points: middle pipes of a switch."""
         return 1 if self.name == "SNIC" else NetSparseSwitchParams().pipes
 
 
 @dataclass(frozen=True)
 class Memory:
-    """What a design's parts that know the nodes store, by column."""
+    """Holds the bits that the parts of a design that know the nodes store, by column."""
 
     design: Design
     columns: dict[str, Bits]
 
     def kib(self, *columns: str) -> float:
-        """KiB of memory in these columns, in all of them if none is named."""
+        """Return KiB of memory in these columns, in all of them if none is named."""
         return sum(self.columns[name].memory for name in columns or self.columns) / 8192
 
     @property
     def registers(self) -> int:
-        """Bits in registers."""
+        """Return the bits in registers."""
         return sum(bits.registers for bits in self.columns.values())
 
     @property
     def row(self) -> dict[str, Any]:
-        """Its row of the table."""
+        """Return the design's row of the table."""
         return {
             "design": self.design.name,
             "form": self.design.form,
@@ -129,7 +129,7 @@ class Memory:
 
     @property
     def shown(self) -> dict[str, Any]:
-        """Its row of the page, in KiB."""
+        """Return the design's row of the page, in KiB."""
         return {
             "KiB of": f"{self.design.name}, {self.design.form}",
             "nodes": f"{self.design.nodes:,}",
@@ -140,7 +140,7 @@ class Memory:
 
 
 def stored(parts: Sequence[Placed]) -> dict[str, Bits]:
-    """The bits of ``parts`` by column; what is in no column stores no memory, or it is an error."""
+    """Return the bits of ``parts`` by column; raise an error for memory that is in no column."""
     found = dict.fromkeys(PARTS, Bits())
     column = {kind: name for name, kinds in PARTS.items() for kind in kinds}
     for component, times in parts:
@@ -153,12 +153,12 @@ def stored(parts: Sequence[Placed]) -> dict[str, Bits]:
 
 
 def measured(design: Design) -> Memory:
-    """Elaborate the parts of a design and count."""
+    """Elaborate the parts of a design and count their bits."""
     return Memory(design, stored(design.parts))
 
 
 def designs(nodes: Sequence[int]) -> Iterator[Design]:
-    """Both designs in both forms, of all sizes."""
+    """Return both designs in both forms, in all sizes."""
     for name in ("SNIC", "switch"):
         for form in FORMS:
             for count in nodes:
@@ -166,7 +166,7 @@ def designs(nodes: Sequence[int]) -> Iterator[Design]:
 
 
 def memories(nodes: Sequence[int], progress: Callable[[int, int], None]) -> list[Memory]:
-    """Of all designs; the largest take longest and come first."""
+    """Return the memory of all designs; the largest take longest and come first."""
     asked = list(designs(nodes))
     found: dict[Design, Memory] = {}
     with ProcessPoolExecutor(WORKERS) as pool:
@@ -179,7 +179,7 @@ def memories(nodes: Sequence[int], progress: Callable[[int, int], None]) -> list
 
 
 def figure(found: Sequence[Memory]) -> Figure:
-    """The memory of both forms."""
+    """Return the figure: the memory of both forms."""
     return Figure(
         name="queues",
         title="Memory of concatenation: a queue for each node, and virtual queues",
@@ -208,7 +208,7 @@ def figure(found: Sequence[Memory]) -> Figure:
 
 
 def most_nodes(form: str) -> int:
-    """The largest number of nodes that the parameters of SNIC and switch accept."""
+    """Return the largest number of nodes that the parameters of SNIC and switch accept."""
 
     def refused(nodes: int) -> bool:
         try:
@@ -222,7 +222,7 @@ def most_nodes(form: str) -> int:
 
 
 def claims(found: Sequence[Memory]) -> list[Claim]:
-    """What sections 7.2 and table 5 say."""
+    """Return the statements of section 7.2 and table 5, judged."""
     by = {(one.design.name, one.design.form, one.design.nodes): one for one in found}
     sizes = sorted({one.design.nodes for one in found})
     least, most = sizes[0], sizes[-1]
@@ -261,7 +261,7 @@ def claims(found: Sequence[Memory]) -> list[Claim]:
 
 
 def drawing(found: Sequence[Memory]) -> Callable[[Axes], None]:
-    """Memory against nodes."""
+    """Return a function that draws memory against nodes."""
 
     def draw(axes: Axes) -> None:
         sizes = sorted({one.design.nodes for one in found})

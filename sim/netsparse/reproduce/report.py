@@ -1,4 +1,4 @@
-"""All figures and tables of the paper that can be reproduced."""
+"""Reproduces all figures and tables of the paper that can be reproduced."""
 
 from collections.abc import Sequence
 
@@ -52,7 +52,7 @@ QUICK = (
 def reproduce(
     names: Sequence[str], asked: NetSparseAsked, *, quick: bool, progress: Progress
 ) -> Report:
-    """The figures of these names, in the order of the paper."""
+    """Return the figures of these names, in the order of the paper."""
     if quick and set(names) == set(FIGURES):
         names = [name for name in names if name != "calibration"]
     part, rows = QUICK_SCALE if quick else 1, part_of_the_paper()

@@ -1,4 +1,4 @@
-"""Runs of clusters, in RTL or on the model that is calibrated against it, and what they counted."""
+"""Runs clusters, in RTL or on the model that is calibrated against it, and collects counters."""
 
 import math
 import tempfile
@@ -24,67 +24,67 @@ from sim.workloads.partition import dealt
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came of a run: from the counters of its SNICs and switches."""
+    """Holds what came of a run, from the counters of its SNICs and switches."""
 
-    figures: Mapping[str, float]  #: of SpmmSession
+    figures: Mapping[str, float]  #: figures of SpmmSession
     tail: NodeFigures  #: the node that took longest
     tail_node: int
     tail_useful: int  #: different remote idxs of that node
-    tail_hit_rate: float  #: of its rack's switch; 0 without lookups
+    tail_hit_rate: float  #: hit rate of its rack's switch; 0 without lookups
     busiest_client: int  #: most idxs that a client of any node has consumed
-    busiest_link: str  #: that most bytes have passed
+    busiest_link: str  #: name of the link with most bytes
     busiest_link_bytes: int
     most_received: int  #: bytes of the node that has received most, which may be another
     su: SuOpt
     sa: SaOpt
-    line_bytes: float  #: that a line brings in a cycle
+    line_bytes: float  #: bytes that a line brings in a cycle
     exact: bool
-    seconds: float  #: of this computer
+    seconds: float  #: time that this computer took
 
     @property
     def cycles(self) -> float:
-        """From the first request to the last completion."""
+        """Return the cycles from the first request to the last completion."""
         return self.figures["cycles"]
 
     @property
     def speed_up(self) -> float:
-        """Over SUOpt."""
+        """Return the speed-up over SUOpt."""
         return self.su.cycles(self.line_bytes) / self.cycles
 
     @property
     def traffic_reduction(self) -> float:
-        """Bytes that SUOpt brings a node, for each that the tail node has received."""
+        """Return SUOpt's bytes for a node, divided by those that the tail node has received."""
         return self.su.received / self.tail.packet_bytes("received")
 
     @property
     def busiest_reduction(self) -> float:
-        """The same of the node that has received most, which need not take longest."""
+        """Return the same for the node that has received most, which need not end last."""
         return self.su.received / self.most_received
 
     @property
     def prs_per_packet(self) -> float:
-        """Mean PRs of the packets of responses that the tail node has received."""
+        """Return the mean PRs of the packets of responses that the tail node has received."""
         received = self.tail.packets("received", "responses")
         return self.tail.unit["responses"] / received if received else 0.0
 
     @property
     def utilisation(self) -> float:
-        """Bytes that the tail node has received, of what its line could bring."""
+        """Return the bytes that the tail node has received, as a share of its line's capacity."""
         return self.tail.packet_bytes("received") / (self.cycles * self.line_bytes)
 
     @property
     def goodput(self) -> float:
-        """Properties that the tail node has received, of what its line could bring."""
+        """Return the bytes of properties that the tail node received, as a share of its line's."""
         return self.tail.goodput * BEAT_BYTES / self.line_bytes
 
     @property
     def link_bound(self) -> float:
-        """Share of the time that the busiest link needs for what has passed it."""
+        """Return the share of the time that the busiest link needs for its bytes."""
         return self.busiest_link_bytes / (self.cycles * self.line_bytes)
 
     @property
     def bounds(self) -> str:
-        """What the time is needed for, in words."""
+        """Return what bounds the time, in words."""
         return (
             f"{self.cycles:,.0f} cycles, of which the tail's line is needed for"
             f" {self.utilisation:.0%}, the busiest link ({self.busiest_link}) for"
@@ -93,11 +93,11 @@ class Outcome:
 
     @property
     def client_bound(self) -> float:
-        """Share of the time that the busiest client needs for its idxs, one in a cycle."""
+        """Return the share of the time that the busiest client needs at an idx a cycle."""
         return self.busiest_client / self.cycles
 
     def sa_speed_up(self, pr_cycles: float, line_bytes: float) -> float:
-        """Of SAOpt over SUOpt, on cores that spend so many cycles on a PR, and such a line."""
+        """Return SAOpt's speed-up over SUOpt on such a line; a PR costs a core ``pr_cycles``."""
         return self.su.cycles(line_bytes) / self.sa.cycles(line_bytes, pr_cycles)
 
 
@@ -139,7 +139,7 @@ def measured(point: Point) -> Outcome:
 
 
 def useful(subject: Subject, node: int) -> int:
-    """Different remote idxs of a node: the least number of PRs."""
+    """Return the number of different remote idxs of a node: the least number of PRs."""
     partition = subject.partition
     idxs = partition.idx_stream(subject.matrix, node)
     return np.unique(idxs[~partition.is_local(idxs, node)]).size
@@ -147,11 +147,11 @@ def useful(subject: Subject, node: int) -> int:
 
 @cache
 def repeats(subject: Subject, batch: int, clients: int, *, shares: bool) -> tuple[float, float]:
-    """Where the remote idx was before that a node asks for again, by shares of all such cases.
+    """Return where a node had asked for its repeated remote idxs before, by shares.
 
-    In the same work request, where it is coalesced or filtered; and in the request that another
-    unit runs at the same time as this one, if all take equally long: that unit may have asked for
-    it without anybody knowing yet.
+    The first share is in the same work request, where a repeat is coalesced or filtered. The second
+    is in the request that another unit runs at the same time, if all requests take equally long:
+    that unit's read may not have been answered yet.
     """
     partition, same, close, count = subject.partition, 0, 0, 0
     for node in range(subject.nodes):
@@ -169,7 +169,7 @@ def repeats(subject: Subject, batch: int, clients: int, *, shares: bool) -> tupl
 
 
 def turns_of(requests: int, clients: int, *, shares: bool) -> NDArray[np.int64]:
-    """How many requests its client has before each of a node's."""
+    """Return, for each of a node's requests, how many its client has before it."""
     turns = np.zeros(requests, np.int64)
     for mine in dealt(range(requests), clients, shares=shares):
         turns[mine] = np.arange(len(mine))
@@ -178,7 +178,7 @@ def turns_of(requests: int, clients: int, *, shares: bool) -> NDArray[np.int64]:
 
 @cache
 def software(subject: Subject, property_bytes: int) -> tuple[SuOpt, SaOpt]:
-    """Both baselines."""
+    """Return both software baselines."""
     partition = subject.partition
     return SuOpt(partition=partition, property_bytes=property_bytes), sparsity_aware(
         subject.matrix, partition, property_bytes=property_bytes, cores=paper.CORES

@@ -1,4 +1,4 @@
-"""Figures 15 to 18: batch size, RIG units, DelayCycles and cache size, K = 16."""
+"""Reproduces figures 15 to 18: batch size, RIG units, DelayCycles and cache size, K = 16."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -25,23 +25,23 @@ MEBI = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Sensitivity:
-    """A figure in which one setting differs."""
+    """Describes a figure in which one setting varies."""
 
     name: str
     title: str
     source: str
     quote: str
-    what: str  #: that differs
+    what: str  #: name of the setting that varies
     values: Sequence[int]
     quick_values: Sequence[int]
     change: Callable[[Point, int], Point]
-    basis: Callable[[Point], Point]  #: what the others are compared with
+    basis: Callable[[Point], Point]  #: makes the point that all values are compared with
     shown: Callable[[int], str] = str
     judge: Callable[[Lines], list[Claim]]
     note: str = ""
 
     def series(self, subjects: Sequence[Subject], quick: bool) -> dict[str, list[Point]]:
-        """By matrix: the basis, then a point for each value."""
+        """Return, by matrix, the basis and then a point for each value."""
         values = self.quick_values if quick else self.values
         found = {}
         for subject in subjects:
@@ -53,11 +53,11 @@ class Sensitivity:
         return found
 
     def points(self, subjects: Sequence[Subject], quick: bool) -> list[Point]:
-        """All that must be run."""
+        """Return all points that must be run."""
         return [point for mine in self.series(subjects, quick).values() for point in mine]
 
     def figure(self, subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
-        """Speed-up and traffic against the basis."""
+        """Return the figure: speed-up and traffic relative to the basis."""
         values = self.quick_values if quick else self.values
         lines: dict[str, list[Step]] = {}
         for family, (basis, *mine) in self.series(subjects, quick).items():
@@ -91,7 +91,7 @@ class Sensitivity:
         )
 
     def row(self, family: str, one: Step) -> dict[str, Any]:
-        """Of the CSV file."""
+        """Return a row of the CSV file."""
         outcome = one.outcome
         return {
             "matrix": family,
@@ -110,13 +110,13 @@ class Sensitivity:
         }
 
     def words(self, family: str, mine: Sequence[Step]) -> dict[str, str]:
-        """Of the page: speed-up, and traffic behind it."""
+        """Return a cell of the page: the speed-up, and the traffic behind it."""
         return {"speed-up (traffic)": family} | {
             self.shown(one.value): f"{one.speed_up:.2f} ({one.traffic:.2f})" for one in mine
         }
 
     def drawing(self, lines: Lines, get: Callable[[Step], float]) -> Callable[[Axes], None]:
-        """A line for each matrix."""
+        """Return a function that draws a line for each matrix."""
 
         def draw(axes: Axes) -> None:
             first = next(iter(lines.values()))
@@ -131,7 +131,7 @@ class Sensitivity:
 
 
 def mebibytes(value: int) -> str:
-    """A cache's size."""
+    """Return a cache's size in words."""
     return f"{value // MEBI} MB" if value else "none"
 
 

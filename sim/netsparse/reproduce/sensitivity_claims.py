@@ -1,4 +1,4 @@
-"""What section 9.3 says of figures 15 to 18, judged."""
+"""Judges the statements of section 9.3 on figures 15 to 18."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from sim.netsparse.reproduce import paper
 from sim.netsparse.reproduce.runs import Outcome
 from sim.reproduce.figure import Claim
 
-ALIKE = 0.02  #: of a speed-up: what counts as the same
+ALIKE = 0.02  #: relative difference below which speed-ups count as equal
 
 
 @dataclass(frozen=True)
 class Step:
-    """A value of what is swept, against the sweep's basis."""
+    """Holds the result of one value of a sweep, relative to the sweep's basis."""
 
     value: int
     speed_up: float
@@ -22,20 +22,20 @@ class Step:
 
     @property
     def hit_rate(self) -> float:
-        """Of all switches."""
+        """Return the hit rate of all switches together."""
         return self.outcome.figures["cache_hit_rate"]
 
 
-Lines = Mapping[str, Sequence[Step]]  #: by matrix
+Lines = Mapping[str, Sequence[Step]]  #: steps of a sweep, by matrix
 
 
 def best(mine: Sequence[Step]) -> Step:
-    """The fastest."""
+    """Return the fastest step."""
     return max(mine, key=lambda one: one.speed_up)
 
 
 def peaks(lines: Lines, shown: Callable[[int], str] = str) -> str:
-    """The best value of each matrix."""
+    """Return the best value of each matrix, in words."""
     return ", ".join(
         f"{family} {shown(best(mine).value)} ({best(mine).speed_up:.2f})"
         for family, mine in lines.items()
@@ -43,7 +43,7 @@ def peaks(lines: Lines, shown: Callable[[int], str] = str) -> str:
 
 
 def judge_batch(lines: Lines) -> list[Claim]:
-    """Section 9.3 on figure 15."""
+    """Judge the statements of section 9.3 on figure 15."""
     inside = [
         family
         for family, mine in lines.items()
@@ -64,7 +64,7 @@ def judge_batch(lines: Lines) -> list[Claim]:
 
 
 def judge_units(lines: Lines) -> list[Claim]:
-    """Section 9.3 on figure 16."""
+    """Judge the statements of section 9.3 on figure 16."""
     rises = {
         family: all(b.speed_up >= (1 - ALIKE) * a.speed_up for a, b in pairwise(mine))
         for family, mine in lines.items()
@@ -89,7 +89,7 @@ def judge_units(lines: Lines) -> list[Claim]:
 
 
 def judge_delay(lines: Lines) -> list[Claim]:
-    """Section 9.3 on figure 17."""
+    """Judge the statements of section 9.3 on figure 17."""
     shown = {family: [f"{one.speed_up:.2f}" for one in mine] for family, mine in lines.items()}
     told = "; ".join(f"{family} {', '.join(each)}" for family, each in shown.items())
     gains = {family: best(mine).speed_up for family, mine in lines.items()}
@@ -123,7 +123,7 @@ def judge_delay(lines: Lines) -> list[Claim]:
 
 
 def judge_cache(lines: Lines) -> list[Claim]:
-    """Section 9.3 on figure 18."""
+    """Judge the statements of section 9.3 on figure 18."""
     gains = {family: best(mine).speed_up for family, mine in lines.items()}
     usual = {
         family: next(one for one in mine if one.value == paper.CACHE_BYTES)

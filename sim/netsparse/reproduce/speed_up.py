@@ -1,4 +1,4 @@
-"""Figure 12: communication against SUOpt, of SAOpt and of NetSparse."""
+"""Reproduces figure 12: speed-up of communication over SUOpt, by SAOpt and by NetSparse."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,18 +30,18 @@ Key = tuple[str, int]  #: matrix and K
 
 @dataclass(frozen=True)
 class SpeedUps:
-    """Of a matrix and K, over SUOpt."""
+    """Holds the speed-ups over SUOpt of a matrix and K."""
 
     netsparse: float
-    traffic: float  #: of the tail node: NetSparse's speed-up if the line alone took time
-    saopt: float  #: on cores as fast as the paper's against its line
-    saopt_ours: float  #: on the same cores and our line, which is slower
-    bounds: str  #: what NetSparse's time is needed for
-    saopt_balanced: float  #: at the paper's line if all cores of all nodes had equally much to do
+    traffic: float  #: traffic reduction of the tail node: the speed-up if only the line took time
+    saopt: float  #: SAOpt's speed-up on cores as fast against the line as the paper's
+    saopt_ours: float  #: SAOpt's speed-up on the same cores and our slower line
+    bounds: str  #: what bounds NetSparse's time, in words
+    saopt_balanced: float  #: SAOpt's if all cores had equal work, at the paper's line
 
     @classmethod
     def of(cls, outcome: Outcome) -> "SpeedUps":
-        """From the counters of a run, and from both formulas."""
+        """Return them from the counters of a run, and from the formulas of both baselines."""
         line = outcome.line_bytes
         return cls(
             outcome.speed_up,
@@ -54,7 +54,7 @@ class SpeedUps:
 
 
 def points(subjects: Sequence[Subject], quick: bool) -> list[Point]:
-    """Every matrix and K, scaled and unscaled."""
+    """Return a point for every matrix and K, scaled and unscaled."""
     sizes = QUICK_ELEMENTS if quick else paper.PROPERTY_BYTES
     return [
         Point(subject=one, elements=elements, scaled=form)
@@ -65,7 +65,7 @@ def points(subjects: Sequence[Subject], quick: bool) -> list[Point]:
 
 
 def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
-    """Bars of all, and geometric means."""
+    """Return the figure: bars for all, and geometric means."""
     asked = points(subjects, quick)
     ours: dict[bool, dict[Key, SpeedUps]] = {form: {} for form in FORMS}
     for point in asked:
@@ -103,7 +103,7 @@ def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
 
 
 def row(point: Point, outcome: Outcome) -> dict[str, Any]:
-    """Of the CSV file."""
+    """Return a row of the CSV file."""
     return {
         "matrix": point.subject.family,
         "K": point.elements,
@@ -122,7 +122,7 @@ def row(point: Point, outcome: Outcome) -> dict[str, Any]:
 
 
 def shown(key: Key, one: SpeedUps, unscaled: SpeedUps) -> dict[str, str]:
-    """Of the page; the paper's numbers where it prints them (table 8)."""
+    """Return a row of the page, with the paper's numbers where it prints them (table 8)."""
     family, elements = key
     printed = paper.ABLATION.get(family, {}).get(elements)
     return {
@@ -140,7 +140,7 @@ def shown(key: Key, one: SpeedUps, unscaled: SpeedUps) -> dict[str, str]:
 
 
 def claims(form: str, ours: Mapping[Key, SpeedUps], su: Mapping[str, float]) -> list[Claim]:
-    """What section 9.1 says of the figure."""
+    """Return the statements of section 9.1 on the figure, judged."""
     sizes = sorted({elements for _, elements in ours})
     slower = [key for key, one in ours.items() if one.netsparse <= max(1.0, one.saopt)]
     over_su = geometric_mean(one.netsparse for one in ours.values())
@@ -185,10 +185,10 @@ def claims(form: str, ours: Mapping[Key, SpeedUps], su: Mapping[str, float]) -> 
 
 
 def software_claim(ours: Mapping[Key, SpeedUps]) -> Claim:
-    """Where SAOpt is behind SUOpt: a statement on formulas alone.
+    """Return the claim on where SAOpt is behind SUOpt, from formulas alone.
 
-    By the paper's own SU, SAOpt is so many times as fast as SUOpt at best, if it asks for no
-    property twice and all cores have equally much to do.
+    Its text names the best speed-up that the paper's own SU leaves to SAOpt: that of cores which
+    have equal work and ask for no property twice.
     """
     #: Bytes that the line brings in a property's time.
     per_property = SOFTWARE_CYCLES * PAPER.line_bytes / paper.CORES
@@ -215,7 +215,7 @@ def software_claim(ours: Mapping[Key, SpeedUps]) -> Claim:
 def mean_claim(
     what: str, found: float, papers: float, sizes: Sequence[int], by_traffic: float = 0
 ) -> Claim:
-    """A geometric mean within a factor of the paper's, which is of all K."""
+    """Return the claim that a geometric mean is near the paper's, which is over all K."""
     of = f"of K = {', '.join(map(str, sizes))}"
     text = f"{what}: {papers} on average (geometric mean), within a factor of {FACTOR}"
     told = f"{found:.1f} {of}" + (f"; by traffic alone {by_traffic:.1f}" if by_traffic else "")
@@ -225,7 +225,7 @@ def mean_claim(
 def order_claim(
     form: str, elements: int, ours: Mapping[Key, SpeedUps], su: Mapping[str, float]
 ) -> Claim:
-    """Gains follow the redundancy of SU: rank correlation of at least 0.8."""
+    """Return the claim that gains follow SU's redundancy: a rank correlation of at least 0.8."""
     mine = {family: one.netsparse for (family, k), one in ours.items() if k == elements}
     places = ranked(su)
     apart = sum((ranked(mine).index(family) - places.index(family)) ** 2 for family in mine)
@@ -240,12 +240,12 @@ def order_claim(
 
 
 def name(key: Key) -> str:
-    """Matrix and K in words."""
+    """Return matrix and K in words."""
     return f"{key[0]} K={key[1]}"
 
 
 def drawing(elements: int, ours: Mapping[Key, SpeedUps]) -> Callable[[Axes], None]:
-    """Bars of SAOpt and NetSparse, marks of what traffic alone would allow."""
+    """Return a function that draws bars of SAOpt and NetSparse, and marks of traffic's bound."""
 
     def draw(axes: Axes) -> None:
         mine = {family: one for (family, k), one in ours.items() if k == elements}

@@ -1,11 +1,11 @@
-"""Tables 1, 3 and 4: what the matrices make of sparse communication, without any hardware.
+"""Reproduces tables 1, 3 and 4: what the matrices mean for sparse communication, without hardware.
 
 The paper prints two ratios of each matrix. With the rows and nonzeros of table 6 they say more:
 
     useful transfers of a row   = (N - 1) / (SU + 1)
     share of remote nonzeros    = (SA + 1) x useful transfers of a row / nonzeros of a row
 
-so that a difference between its matrix and ours is told by these three numbers.
+so that these three numbers explain a difference between its matrix and ours.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ from sim.netsparse.reproduce.judging import bars, ranking
 from sim.netsparse.reproduce.subjects import Subject, sizes
 from sim.reproduce.figure import Claim, Figure, Panel
 
-NEAR = 0.25  #: of the paper's number: what counts as the same
+NEAR = 0.25  #: relative difference within which a number counts as the paper's
 
 SHARING = (
     "The paper's sharing within a rack is reached by stokes and queen, not by generated webs and"
@@ -39,27 +39,27 @@ REMARKS = {
 
 @dataclass(frozen=True)
 class Shape:
-    """The three numbers of a matrix that Table 1 follows from."""
+    """Holds the three numbers of a matrix from which Table 1 follows."""
 
-    nonzeros: float  #: of a row
-    remote: float  #: share of the nonzeros
-    useful: float  #: transfers of a row
+    nonzeros: float  #: nonzeros of a row
+    remote: float  #: share of the nonzeros that is remote
+    useful: float  #: useful transfers of a row
 
     @classmethod
     def of_paper(cls, matrix: paper.Matrix) -> "Shape":
-        """By tables 1 and 6."""
+        """Return those of the paper's matrix, by its tables 1 and 6."""
         useful = (paper.NODES - 1) / (matrix.su + 1)
         nonzeros = matrix.nonzeros / matrix.rows
         return cls(nonzeros, (matrix.sa + 1) * useful / nonzeros, useful)
 
     @classmethod
     def of(cls, subject: Subject) -> "Shape":
-        """Of ours, counted."""
+        """Return those of our matrix, counted."""
         found = subject.redundancy
         return cls(found.nonzeros_per_row, found.share_remote, found.useful / found.rows)
 
     def against(self, other: "Shape") -> str:
-        """Each number as a share of the other's, in words."""
+        """Return each number as a share of the other's, in words."""
         return (
             f"nonzeros of a row x {self.nonzeros / other.nonzeros:.2f},"
             f" share remote x {self.remote / other.remote:.2f},"
@@ -69,7 +69,7 @@ class Shape:
 
 @cache
 def run_length(subject: Subject) -> float:
-    """Mean number of consecutive remote nonzeros of a node that one node owns."""
+    """Return the mean number of consecutive remote nonzeros of a node that one node owns."""
     matrix = subject.matrix
     partition = subject.partition
     count = runs = 0
@@ -82,17 +82,17 @@ def run_length(subject: Subject) -> float:
 
 
 def setting(subjects: Sequence[Subject]) -> str:
-    """The matrices and their sizes."""
+    """Return the matrices and their sizes, in words."""
     return f"{subjects[0].nodes} nodes, equal blocks of rows, no hardware. {sizes(subjects)}"
 
 
 def near(ours: float, papers: float) -> bool:
-    """Within a quarter of the paper's number."""
+    """Return whether a number is within a quarter of the paper's."""
     return abs(ours - papers) <= NEAR * papers
 
 
 def all_near(text: str, subjects: Sequence[Subject], name: str) -> Claim:
-    """Each matrix has the paper's number, or why it has not."""
+    """Return the claim that each matrix has the paper's number; its text says why one has not."""
     apart = []
     for each in subjects:
         ours, papers = getattr(each.redundancy, name), getattr(each.paper, name)
@@ -103,7 +103,7 @@ def all_near(text: str, subjects: Sequence[Subject], name: str) -> Claim:
 
 
 def redundancy_figure(subjects: Sequence[Subject]) -> Figure:
-    """Table 1."""
+    """Return table 1."""
     rows, shown = [], []
     for each in subjects:
         found, ours, papers = each.redundancy, Shape.of(each), Shape.of_paper(each.paper)
@@ -184,7 +184,7 @@ def redundancy_figure(subjects: Sequence[Subject]) -> Figure:
 
 
 def headers_figure() -> Figure:
-    """Table 3."""
+    """Return table 3."""
     rows = [
         {
             "K": elements,
@@ -237,7 +237,7 @@ def headers_figure() -> Figure:
 
 
 def destinations_figure(subjects: Sequence[Subject]) -> Figure:
-    """Table 4."""
+    """Return table 4."""
     ours = {each.family: each.redundancy.destinations for each in subjects}
     papers = {each.family: each.paper.destinations for each in subjects}
     rows = [

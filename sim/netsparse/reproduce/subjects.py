@@ -1,4 +1,4 @@
-"""The five matrices: generated ones of their families, or real ones; and their scale."""
+"""Provides the five matrices, generated from their families or read from files, and their scale."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ LEAST_ROWS = 2  #: of a node
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """A matrix that stands for one of the paper's on so many nodes."""
+    """Describes a matrix that stands for one of the paper's, on a number of nodes."""
 
     family: str
     text: str  #: as a workload names it: the family with its options, or a path
@@ -29,42 +29,42 @@ class Subject:
 
     @property
     def matrix(self) -> csr_array:
-        """The matrix itself; it is kept."""
+        """Return the matrix itself; it is made or read once."""
         return _matrix(self.text, self.nodes)
 
     @property
     def rows(self) -> int:
-        """Of the matrix, which is square."""
+        """Return the number of rows of the matrix, which is square."""
         return self.matrix.indptr.size - 1
 
     @property
     def partition(self) -> Partition:
-        """Equal blocks of rows."""
+        """Return the partition into equal blocks of rows."""
         return Partition.blocks(self.rows, self.nodes)
 
     @property
     def paper(self) -> paper.Matrix:
-        """What the paper says of its matrix."""
+        """Return what the paper says of its matrix."""
         return paper.MATRICES[self.family]
 
     @property
     def generated(self) -> bool:
-        """Whether it is of the family, not a file."""
+        """Return whether it is generated from its family, not read from a file."""
         return self.text.partition(":")[0] == self.family
 
     @property
     def redundancy(self) -> Redundancy:
-        """Tables 1 and 4, in racks of 16 nodes."""
+        """Return the numbers of tables 1 and 4, in racks of 16 nodes."""
         return _redundancy(self.text, self.nodes)
 
     @property
     def scale(self) -> float:
-        """A node's nonzeros for each one that a node has of the paper's matrix (table 6)."""
+        """Return a node's nonzeros divided by those of a node with the paper's matrix (table 6)."""
         return self.matrix.indices.size / self.nodes * paper.NODES / self.paper.nonzeros
 
     @property
     def what(self) -> str:
-        """Name and size, in words."""
+        """Return name and size, in words."""
         nonzeros = self.matrix.indices.size
         return f"{self.text}: {self.rows:,} rows, {nonzeros:,} nonzeros, 1/{1 / self.scale:.0f}"
 
@@ -76,7 +76,7 @@ def subjects(
     nodes: int = paper.NODES,
     rows_of_node: Mapping[str, float] = ROWS_OF_NODE,
 ) -> tuple[Subject, ...]:
-    """A subject of each family: generated with ``scale`` times its rows, or the file given for it.
+    """Return a subject of each family: generated with ``scale`` times its rows, or its file.
 
     The rows of a node are those of the recipes; with :func:`part_of_the_paper` they are the same
     part of the paper's for all families. UserError for what names no family, names one twice, or
@@ -105,7 +105,7 @@ def subjects(
 
 
 def check(subject: Subject) -> None:
-    """UserError unless the matrix can be read and divided among the nodes."""
+    """Raise UserError unless the matrix can be read and divided among the nodes."""
     try:
         rows = subject.rows
     except MatrixError as error:
@@ -118,19 +118,19 @@ def check(subject: Subject) -> None:
 
 
 def sizes(subjects: Sequence[Subject]) -> str:
-    """How large the matrices are, in a sentence."""
+    """Return how large the matrices are, in a sentence."""
     every = "; ".join(one.what for one in subjects)
     return f"Matrices, with their nonzeros for each one of the paper's: {every}."
 
 
 def resized(subject: Subject, factor: float) -> Subject:
-    """A generated one with so many times its rows."""
+    """Return a generated matrix with ``factor`` times its rows."""
     rows = factor * subject.rows / subject.nodes
     return replace(subject, text=at_scale(subject.family, rows, subject.nodes))
 
 
 def part_of_the_paper() -> dict[str, float]:
-    """Rows of a node for each family, all the same part of table 6.
+    """Return the rows of a node for each family, the same part of table 6 for all.
 
     So what does not shrink with a matrix, the pipelines and DelayCycles, weighs the same in all.
     """
@@ -138,7 +138,7 @@ def part_of_the_paper() -> dict[str, float]:
 
 
 def at_scale(family: str, rows_of_node: float, nodes: int) -> str:
-    """The family with so many rows for each of the ``nodes``, by its name alone if it has them."""
+    """Return the family with a number of rows for each of the ``nodes``, as a workload takes it."""
     if rows_of_node == ROWS_OF_NODE[family]:
         return family
     return f"{family}:rows={max(LEAST_ROWS, round(rows_of_node)) * nodes}"

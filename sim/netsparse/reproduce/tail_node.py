@@ -1,4 +1,4 @@
-"""Table 7: the node that takes longest, K = 16."""
+"""Reproduces table 7: the node that takes longest, K = 16."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,24 +15,24 @@ from sim.reproduce.figure import Claim, Figure, Panel
 
 ELEMENTS = 16
 GROWING = "queen"  #: the matrix that is run in several sizes
-SIZES = (0.5, 1, 2)  #: of it, for each of its rows
-NEAR_RATE = 0.10  #: of the remote idxs: what counts as the same filter + coalesce rate
+SIZES = (0.5, 1, 2)  #: factors of the matrix's rows
+NEAR_RATE = 0.10  #: difference below which filter + coalesce rates count as equal
 
 
 def points(subjects: Sequence[Subject], quick: bool) -> list[Point]:
-    """Every matrix, scaled and unscaled, and one in several sizes."""
+    """Return every matrix, scaled and unscaled, and one in several sizes."""
     return [*tails(subjects), *growing(subjects, quick)]
 
 
 def tails(subjects: Sequence[Subject]) -> list[Point]:
-    """Every matrix, scaled and unscaled."""
+    """Return every matrix, scaled and unscaled."""
     return [
         Point(subject=one, elements=ELEMENTS, scaled=form) for form in FORMS for one in subjects
     ]
 
 
 def growing(subjects: Sequence[Subject], quick: bool) -> list[Point]:
-    """One matrix in several sizes, the smallest first; none if it is a file."""
+    """Return one matrix in several sizes, the smallest first; none if it is a file."""
     return [
         Point(subject=one if size == 1 else resized(one, size), elements=ELEMENTS)
         for one in subjects
@@ -44,22 +44,22 @@ def growing(subjects: Sequence[Subject], quick: bool) -> list[Point]:
 
 @dataclass(frozen=True)
 class Node:
-    """A row of the table, ours or the paper's."""
+    """Holds a row of the table, ours or the paper's."""
 
     tail: paper.Tail
-    received: float  #: properties, for each that the mean node can use
-    bytes_of_property: float  #: received, headers and the node's share of reads included
+    received: float  #: properties received, by those that the mean node can use
+    bytes_of_property: float  #: bytes received by property, with headers and reads
 
     @classmethod
     def of_paper(cls, matrix: paper.Matrix) -> "Node":
-        """Two factors that tables 1 and 7 say together."""
+        """Return the paper's row, with two factors that follow from its tables 1 and 7."""
         size, tail = paper.PROPERTY_BYTES[ELEMENTS], matrix.tail
         each = size * tail.utilisation / tail.goodput
         return cls(tail, (matrix.su + 1) / tail.traffic * size / each, each)
 
     @classmethod
     def of(cls, subject: Subject, outcome: Outcome) -> "Node":
-        """Ours, from counters."""
+        """Return our row, from counters."""
         node, sa = outcome.tail, outcome.sa
         line = outcome.line_bytes
         slowest = sa.tail(line, SOFTWARE_CYCLES)
@@ -79,7 +79,7 @@ class Node:
 
     @property
     def shown(self) -> dict[str, str]:
-        """As the paper prints it."""
+        """Return the row as the paper prints it."""
         tail = self.tail
         return {
             "F+C rate": f"{tail.filter_coalesce:.0%}",
@@ -95,7 +95,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Ours:
-    """A run, and its row of the table."""
+    """Holds a run, and its row of the table."""
 
     point: Point
     outcome: Outcome
@@ -103,14 +103,14 @@ class Ours:
 
     @property
     def node_requests(self) -> float:
-        """Work requests that the idxs of the mean node fill."""
+        """Return the number of work requests that the idxs of the mean node fill."""
         return (
             self.point.subject.matrix.indices.size / self.point.subject.nodes / self.point.requests
         )
 
 
 def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
-    """Ours scaled, ours unscaled and the paper's."""
+    """Return the figure: ours scaled, ours unscaled and the paper's."""
     papers = {one.family: Node.of_paper(one.paper) for one in subjects}
     forms: dict[bool, dict[str, Ours]] = {}
     for point in tails(subjects):
@@ -145,7 +145,7 @@ def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
 
 
 def row(one: Ours) -> dict[str, Any]:
-    """Of the CSV file."""
+    """Return a row of the CSV file."""
     point, outcome, node = one.point, one.outcome, one.node
     papers = point.subject.paper.tail
     return {
@@ -172,7 +172,7 @@ def row(one: Ours) -> dict[str, Any]:
 
 
 def claims(scaled: bool, ours: Mapping[str, Ours], papers: Mapping[str, Node]) -> list[Claim]:
-    """What section 9.1 says of the table, of one form of our runs."""
+    """Return the statements of section 9.1 on the table, judged by one form of our runs."""
 
     def each(get: Callable[[paper.Tail], float]) -> dict[str, float]:
         return {name: get(one.node.tail) for name, one in ours.items()}
@@ -232,7 +232,7 @@ def claims(scaled: bool, ours: Mapping[str, Ours], papers: Mapping[str, Node]) -
 
 
 def growth(found: Outcomes) -> list[Claim]:
-    """Whether what does not shrink with a matrix weighs the less, the larger it is."""
+    """Return the claim that fixed costs weigh less in a larger matrix."""
     if not found:
         return []
     papers = paper.MATRICES[GROWING].tail.traffic
@@ -253,7 +253,7 @@ def growth(found: Outcomes) -> list[Claim]:
 
 
 def redundant(one: Ours) -> str:
-    """Why some PRs are redundant."""
+    """Return why some PRs are redundant, in words."""
     point = one.point
     same, close = repeats(point.subject, point.requests, point.clients, shares=point.scaled)
     return (
@@ -264,13 +264,13 @@ def redundant(one: Ours) -> str:
 
 
 def most_rate(outcome: Outcome) -> float:
-    """The tail node's F+C rate if it asked for each of its remote idxs once."""
+    """Return the tail node's F+C rate if it asked for each of its remote idxs once."""
     node = outcome.tail
     return 1 - outcome.tail_useful / node.remote if node.remote else 0.0
 
 
 def why(ours: Node, papers: Node) -> str:
-    """The two factors of a traffic reduction."""
+    """Return the two factors of a traffic reduction, in words."""
     return (
         f"the tail receives {ours.received:.1f} times the properties that the mean node can use"
         f" (paper {papers.received:.1f}), with {ours.bytes_of_property:.0f} bytes each"
@@ -279,7 +279,7 @@ def why(ours: Node, papers: Node) -> str:
 
 
 def note(ours: Mapping[str, Ours]) -> str:
-    """What the time goes into."""
+    """Return what the time is spent on, in words."""
     spent = "; ".join(f"{name} {one.outcome.bounds}" for name, one in ours.items())
     return (
         f"Time, scaled: {spent}. What none of them explains is latency, of the hardware's own"
@@ -290,7 +290,7 @@ def note(ours: Mapping[str, Ours]) -> str:
 
 
 def unscaled_note(ours: Mapping[str, Ours], papers: Mapping[str, Node]) -> str:
-    """Why the unscaled runs are in another order, and receive less."""
+    """Return why the unscaled runs are in another order, and receive less, in words."""
     requests = {name: one.node_requests for name, one in ours.items()}
     rates = {name: one.node.tail.filter_coalesce for name, one in ours.items()}
     most = {name: most_rate(one.outcome) for name, one in ours.items()}
@@ -309,7 +309,7 @@ def unscaled_note(ours: Mapping[str, Ours], papers: Mapping[str, Node]) -> str:
 
 
 def limits(papers: Mapping[str, Node], matrices: Mapping[str, paper.Matrix]) -> str:
-    """What the paper's tables 1 and 7 say of each other.
+    """Return what the paper's tables 1 and 7 imply about each other, in words.
 
     A node drops all of its remote idxs but one for each property: SA of SA + 1 in the mean. A tail
     node that drops another share, and receives so many properties, has so many remote idxs.
@@ -328,7 +328,7 @@ def limits(papers: Mapping[str, Node], matrices: Mapping[str, paper.Matrix]) -> 
 
 
 def panels(ours: Mapping[str, Node], papers: Mapping[str, Node]) -> list[Panel]:
-    """Rates, and traffic."""
+    """Return the panels of the picture: rates, and traffic."""
 
     def pair(get: Callable[[paper.Tail], float]) -> tuple[dict[str, float], dict[str, float]]:
         return (

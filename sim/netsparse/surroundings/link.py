@@ -67,8 +67,8 @@ LINK_SETTINGS = data.StructLayout(
         "stop": data.StructLayout(dict.fromkeys(CLASSES, 1)),  # its far end takes nothing
     }
 )
-#: Counts of one class, modulo 2**32: what was delivered, what befell packets, and how many cycles
-#: the sender's beat was ``blocked``: not taken.
+#: Counts of one class, modulo 2**32: what was delivered, the faults of packets, and the cycles in
+#: which the sender's beat was ``blocked``, so not taken.
 CLASS_COUNTS = data.StructLayout(
     {name: field.shape for name, field in DELIVERED}
     | {"dropped": 32, "corrupted": 32, "blocked": 32}

@@ -58,8 +58,8 @@ class NetworkParams:
     def of(self, switch: int) -> NetSparseSwitchParams:
         """Return the sizes of a switch: a spine has no middle pipes.
 
-        Of a ToR's ports each pipe has as many; so it has no more pipes than ``switch.pipes``, and
-        fewer where these do not divide the ports.
+        All pipes of a ToR have equally many ports; so it has ``switch.pipes`` pipes, or fewer where
+        that number does not divide the ports.
         """
         ports = self.topology.ports(switch)
         if not self.topology.is_tor(switch):

@@ -1,4 +1,4 @@
-"""Takes packets into a simulated network: it takes beats when it likes, and harms a packet."""
+"""Takes packets into a simulated network, with random stalls, and drops or corrupts some."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ INPUT_BEATS = 4  #: beats that wait
 #: Gives the place, in a packet's second beat, of the highest bit of the first PR's tid.
 HIGHEST_TID = PR_LAYER["src"].width + 7
 
-#: Says what befalls one packet of a class; the first is number 0.
+#: Fault of one packet of a class, by its number; the first is number 0.
 FAULTS = data.StructLayout(
     {
         "drop": 1,
@@ -28,7 +28,7 @@ FAULTS = data.StructLayout(
         "stray_at": 32,
     }
 )
-#: Says what befalls the packet that begins in this cycle, for counters.
+#: Fate of the packet that begins in this cycle, for counters.
 EVENTS = data.StructLayout({"dropped": 1, "corrupted": 1, "lost": 1})
 
 
