@@ -15,7 +15,7 @@ from sim.p4sgd.worker_driver import WorkerDriver, WorkerFailure
 SWITCH_ADDRESS = bytes.fromhex("02000000ff00")  # locally administered
 GROUP_ADDRESS = bytes.fromhex("03000000ff01")
 JOB = 0
-WATCH_CYCLES = 100_000  #: cycles between two looks at a cluster that runs
+WATCH_CYCLES = 100_000  #: cycles between two polls of a running cluster
 
 
 class StuckError(RuntimeError):

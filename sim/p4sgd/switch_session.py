@@ -13,7 +13,7 @@ from sim.harness.workload import Workload, setting
 class SwitchWorkload(Workload):
     """Describes the packets of all workers, as many as the ports take."""
 
-    seed: int = setting(1, "Draw by this number which slots the packets use.", least=0)
+    seed: int = setting(1, "Draw with this seed which slots the packets use.", least=0)
 
 
 class SwitchSession(MeasuringSession):

@@ -184,7 +184,7 @@ class TrainingRun:
 
     @cached_property
     def eta(self) -> float:
-        """Return the learning rate: what was chosen, or what suits the data."""
+        """Return the learning rate: the one that was chosen, or else 1 / smoothness of the loss."""
         chosen = self.asked.eta
         return self.smoothness.learning_rate(self.asked.loss) if chosen is None else chosen
 
@@ -296,5 +296,5 @@ class TrainingRun:
 
     @property
     def chance(self) -> float:
-        """Return the loss of weights that are all zero, which know nothing."""
+        """Return the loss of weights that are all zero, an untrained model."""
         return self.evaluate(np.zeros(self.features))[0]

@@ -1,4 +1,4 @@
-"""Describes to the simulator a training run; it is light to import, as simulators wait for it."""
+"""Describes a training run to the simulator; the module imports little, as simulators wait."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -96,7 +96,7 @@ class Comparison:
 
     @property
     def warnings(self) -> list[str]:
-        """Return why the training came to nothing, a line for each reason."""
+        """Return why the training failed to learn, a line for each reason."""
         loss, chance, eta = self.rows[-1].rtl_loss, self.training.chance, self.training.eta
         suits = self.training.smoothness.learning_rate(self.training.asked.loss)
         hint = f"; --eta {suits:.3g} suits the data, not {eta:.3g}" if eta > suits else ""

@@ -36,8 +36,8 @@ class TrainingWorkload(Workload):
         "Train on the samples in an order that the seed draws.",
         off="Train in the order of the data, not in one that the seed draws.",
     )
-    samples: int = setting(512, f"Make so many samples of --data {ZEROS}.", least=1)
-    features: int = setting(4096, f"Give samples of --data {ZEROS} so many features.", least=1)
+    samples: int = setting(512, f"Make this many samples of --data {ZEROS}.", least=1)
+    features: int = setting(4096, f"Give samples of --data {ZEROS} this many features.", least=1)
     loss: Loss = setting(Loss.LOGISTIC, "Minimise this loss function.")
     positive: str | None = setting(
         None,
@@ -45,9 +45,9 @@ class TrainingWorkload(Workload):
         metavar="CLASS",
     )
     bias: bool = setting(False, "Add a constant feature.")
-    bits: int = setting(4, "Read so many bits of a feature: the precision of training.")
+    bits: int = setting(4, "Read this many bits of a feature: the precision of training.")
     stored_bits: int | None = setting(
-        None, "Store features with so many bits, if these are more than are read."
+        None, "Store features with this many bits, if these are more than are read."
     )
     global_scale: bool = setting(False, "Scale all features alike, instead of each by itself.")
     center: bool = setting(
@@ -55,7 +55,7 @@ class TrainingWorkload(Workload):
         "Subtract its mean from every feature, and add a constant one: this allows a larger"
         " learning rate. Codes become signed, which takes a bit of their precision.",
     )
-    batch: int = setting(64, "Update the model after so many samples, a mini-batch.", least=1)
+    batch: int = setting(64, "Update the model after this many samples, a mini-batch.", least=1)
     eta: float | None = setting(
         None, "Learn at this rate.", shown="from the data: 1 / smoothness of the loss"
     )
@@ -63,10 +63,10 @@ class TrainingWorkload(Workload):
         0,
         "Shrink weights by 2^-N of themselves in each mini-batch; 0 is off, others need l2=true.",
     )
-    epochs: int = setting(30, "Train so many times on all samples.", least=1)
+    epochs: int = setting(30, "Train this many times on all samples.", least=1)
     workers: int = setting(
         1,
-        "Share the features (data-parallel: the samples) between so many workers; a switch joins"
+        "Share the features (data-parallel: the samples) between this many workers; a switch joins"
         " two or more.",
         least=1,
         most=MOST_WORKERS,
@@ -76,7 +76,7 @@ class TrainingWorkload(Workload):
     )
     link_latency: int = setting(
         100,
-        "Delay packets between worker and switch by so many cycles, one way.",
+        "Delay packets between worker and switch by this many cycles, one way.",
         least=0,
         most=4095,
     )
@@ -89,23 +89,23 @@ class TrainingWorkload(Workload):
         0.0, "Flip a bit of a packet on a link with this chance.", least=0, most=1
     )
     displacement: int = setting(
-        64, "Delay reordered and doubled packets by at most so many cycles.", least=0, most=4095
+        64, "Delay reordered and doubled packets by at most this many cycles.", least=0, most=4095
     )
     timeout: int = setting(
         0,
-        "Repeat a worker's packet after so many cycles; 0 takes what suits the links.",
+        "Repeat a worker's packet after this many cycles; 0 chooses a time that suits the links.",
         least=0,
         most=(1 << 23) - 1,
     )
     retries: int = setting(
         100,
-        "Let a worker give a silent switch up after so many repetitions; 0 is never.",
+        "Give up on a silent switch after this many repetitions; 0 is never.",
         least=0,
         most=255,
     )
     memory_latency: int = setting(
         128,
-        "Let the simulated memory take so many cycles from a burst's address to its first beat.",
+        "Let the simulated memory take this many cycles from a burst's address to its first beat.",
         least=0,
         most=1023,
     )
@@ -116,11 +116,11 @@ class TrainingWorkload(Workload):
         most=250,
     )
     turnaround: float = setting(
-        0.0, "Add so many cycles to each mini-batch in the formula of ideal cycles.", least=0
+        0.0, "Add this many cycles to each mini-batch in the formula of ideal cycles.", least=0
     )
     seed: int = setting(
         1,
-        "Draw by this number the order of the samples, the memory's pauses and the links' faults.",
+        "Draw with this seed the order of the samples, the memory's pauses and the links' faults.",
         least=0,
         most=(1 << 31) - 1,
     )

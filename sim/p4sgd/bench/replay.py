@@ -22,7 +22,8 @@ from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import MemorySettings
 from sim.workloads.layout import weights_to_model
 
-FREE_RUNNING = Path(__file__).with_name("free_running.cpp")  #: a second main for the simulator
+#: source of the simulator's second main program
+FREE_RUNNING = Path(__file__).with_name("free_running.cpp")
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class Packet:
 
     @property
     def pending(self) -> bool:
-        """Return whether the switch tells by it that it has the packet and waits for others."""
+        """Return whether it is the switch's answer that it has the packet and waits for others."""
         return self.is_agg and self.acked
 
 
@@ -100,7 +100,7 @@ def full_activation(slot: SwitchSlot, bm: int) -> Packet:
 
 
 def pending(packet: Packet) -> Packet:
-    """Return the answer to what is repeated before it is complete."""
+    """Return the answer to a repeated packet of an AllReduce that is not complete."""
     return Packet(True, packet.bm, packet.use, acked=True)
 
 
@@ -180,9 +180,9 @@ def worker_starts(slot: WorkerSlot, uses: int = USES) -> WorkerSlot:
 def worker_rule(slot: WorkerSlot, packet: Packet) -> tuple[WorkerSlot, Verdict]:
     """Return what a packet makes of a worker's slot (algorithm 3), and the verdict on it.
 
-    FULL is handed on and acknowledged, FREED frees the slot. What the worker waits for it asks for
-    again, at any time: the partial activation in phase PARTIAL, the acknowledgement in phase ACK.
-    How often it does is the matter of `sends_again`.
+    FULL is handed on and acknowledged, FREED frees the slot. The worker may send its last packet
+    again at any time: the partial activation in phase PARTIAL, the acknowledgement in phase ACK.
+    `sends_again` says how often it does.
     """
     if packet.use != slot.use:
         return slot, Verdict.STALE
@@ -196,7 +196,7 @@ def worker_rule(slot: WorkerSlot, packet: Packet) -> tuple[WorkerSlot, Verdict]:
 
 
 class GaveUp(StrEnum):
-    """Says why a worker asks no more."""
+    """Says why a worker gives up."""
 
     NETWORK = "network"  # the switch does not answer
     PEERS = "peers"  # the switch answers, but other workers have not sent what it waits for
@@ -217,9 +217,9 @@ class Tries:
 def sends_again(tries: Tries, retries: int, peer_retries: int) -> Tries | GaveUp:
     """Return the tries after a timer ran out, or why the worker gives up (algorithm 3, line 34).
 
-    A switch is gone that has not answered the packet and `retries` repetitions in a row. Peers are
-    given up when the switch answers pending after `peer_retries` repetitions. A bound of 0 means
-    that there is none.
+    The worker gives up on a switch that has not answered the packet and `retries` repetitions in a
+    row, and on its peers if the switch still answers pending after `peer_retries` repetitions. A
+    bound of 0 means that there is none.
     """
     unanswered = 0 if tries.heard else tries.unanswered
     if retries and unanswered == retries:

@@ -1,4 +1,4 @@
-"""Computes cycles of training by the formulas, and has the paper's data sets and hardware."""
+"""Computes cycles of training by formulas, for the paper's data sets and hardware."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ PAPER_DATA = (
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """Describes what the formulas know of workers; the paper's section 5.1 unless given."""
+    """Holds the sizes of workers for the formulas; defaults are those of section 5.1."""
 
     workers: int = 8  #: M, number of workers
     engines: int = 8  #: N, number of engines of a worker

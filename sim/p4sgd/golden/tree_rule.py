@@ -1,9 +1,10 @@
 """Specifies the rule of a slot in a switch that has a parent (MINA, "RTL", Tree).
 
 The switch is a switch to its children, as `switch_rule` says, and a worker to its parent, as
-`worker_rule` says. What would complete a use goes up instead of down, and goes down when the
-parent's answer has come. A switch has no timer: what a child repeats is sent up again, so that the
-workers' repetitions drive every hop. The root has no parent and follows `switch_rule` alone.
+`worker_rule` says. A packet that would complete a use goes up instead of down, and the result goes
+down when the parent's answer has come. A switch has no timer: it sends up again what a child
+repeats, so that the workers' repetitions drive every hop. The root has no parent and follows
+`switch_rule` alone.
 
 Sums go up exactly; only the root clamps them, once. They have SUM_BITS, which is enough for those
 of MOST_WORKERS in the whole tree; larger ones, which no such tree makes, wrap.

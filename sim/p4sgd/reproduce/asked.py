@@ -16,7 +16,7 @@ class P4sgdAsked(Workload):
 
     link_latency: int = setting(
         LINK_LATENCY,
-        "Let a link from worker to switch, or back, take so many cycles, up to 4095.",
+        "Let a link from worker to switch, or back, take this many cycles, up to 4095.",
         least=0,
         most=MOST_LATENCY,
     )

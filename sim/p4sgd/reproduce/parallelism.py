@@ -17,8 +17,11 @@ from sim.reproduce.figure import Claim, Figure, Panel, doubling
 WORKERS = 4
 FEATURES, QUICK_FEATURES = (512, 2048, 8192), (512, 2048)
 BATCHES, QUICK_BATCHES = (16, 32, 64, 128, 256, 512, 1024), (16, 128, 1024)
-SEVERAL, EQUAL = 2.0, 1.5  #: factors from which on it is several times, up to which it is equal
-EXCHANGE_DEVIATION = 0.15  #: most deviation from the formula, which knows only few groups and many
+#: factors from which on a time counts as several times as long, and up to which as equal
+SEVERAL, EQUAL = 2.0, 1.5
+EXCHANGE_DEVIATION = (
+    0.15  #: most deviation from the formula, which is exact only for few groups and for many
+)
 PAPER_MACHINE = Machine(workers=WORKERS)
 
 NOTE = (

@@ -49,7 +49,7 @@ class Point:
 
     @property
     def machine(self) -> Machine:
-        """Return what the formulas know of the hardware."""
+        """Return the hardware's sizes for the formulas."""
         engine = self.hardware.engine
         return Machine(
             workers=self.workers,

@@ -1,4 +1,4 @@
-"""Connects a worker and its memories in one simulated design, so that Python may sleep."""
+"""Connects a worker and its memories in one simulated design; Python need not serve memories."""
 
 from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import data
