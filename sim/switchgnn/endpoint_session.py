@@ -21,16 +21,16 @@ STALLS = ("window", "payload", "list", "rate", "link")
 class EndpointWorkload(Workload):
     """Asks for features of one worker, which gets all sums itself."""
 
-    features: int = setting(128, "Send so many features in a turn.", least=1, most=4096)
-    turns: int = setting(2, "Run so many turns.", least=1, most=64)
-    fan_in: int = setting(4, "Add so many features to a sum.", least=1, most=65535)
+    features: int = setting(128, "Send this many features in a turn.", least=1, most=4096)
+    turns: int = setting(2, "Run this many turns.", least=1, most=64)
+    fan_in: int = setting(4, "Add this many features to a sum.", least=1, most=65535)
     read_latency: int = setting(
-        60, "Answer reads of memory after so many cycles.", least=4, most=1000
+        60, "Answer reads of memory after this many cycles.", least=4, most=1000
     )
     link_latency: int = setting(
-        100, "Delay frames to the switch, and back, by so many cycles.", least=1
+        100, "Delay frames to the switch, and back, by this many cycles.", least=1
     )
-    seed: int = setting(1, "Draw the features by this number.", least=0)
+    seed: int = setting(1, "Draw the features with this seed.", least=0)
 
 
 class EndpointSession(MeasuringSession):

@@ -18,7 +18,7 @@ from sim.switchgnn.golden.worker import WorkerModel
 from sim.switchgnn.wire import NOWHERE, judge, to_octets
 
 Place = str | int
-End = tuple[Place, int]  #: a place, and the number of one of its ports
+End = tuple[Place, int]  #: an end of a link: a place, and the number of one of its ports
 Sent = Iterable[tuple[int, Frame]]  #: frames, and the port that each leaves by
 MOST_DELIVERIES = 10_000_000  #: most deliveries of a job, unless told otherwise
 
@@ -28,10 +28,10 @@ class Faults:
     """Sets the chance of each fault that links do to a frame."""
 
     drop: float = 0.0  #: chance that a frame is lost
-    duplicate: float = 0.0  #: chance that it comes again, after some that were sent later
-    reorder: float = 0.0  #: chance that another one, whichever, comes before it
+    duplicate: float = 0.0  #: chance that it comes once more, after some that were sent later
+    reorder: float = 0.0  #: chance that another frame, any of those on their way, comes before it
     corrupt: float = 0.0  #: chance that one of its bits is wrong
-    again: float = 0.0  #: chance that one that was sent at any time before comes once more
+    again: float = 0.0  #: chance that an old frame, any that was ever sent, comes once more
 
 
 class Links:
@@ -109,8 +109,8 @@ def run(
     """Deliver frames until all turns are over; raise RunFailed if they are not after ``most``
     frames.
 
-    ``early`` is the chance, with every frame, that all timers run out although others are on their
-    way. It is small: each time many frames are sent, and only one is delivered.
+    ``early`` is the chance that, with a delivered frame, all timers run out although others are on
+    their way. It must be small, as many frames are sent each time and only one is delivered.
     """
     for switch in switches.values():
         switch.load()

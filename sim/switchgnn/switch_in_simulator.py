@@ -18,7 +18,7 @@ PATIENCE = 4000  #: most cycles until all sums have left
 MOST_DEPTH = 64  #: aggregators of a bank that are used
 MOST_FEATURES = 16  #: most features of a port in a measurement
 LATENCIES = 2  #: sums of each port whose latency is measured
-#: Explains, by the switch's counters, what cycles are spent on in which a task waits for its row.
+#: Causes, by the switch's counters, of cycles in which a task waits for its row.
 BUSY = ("rows", "waits_for_list", "waits_for_copy", "holes")
 
 

@@ -19,7 +19,7 @@ from sim.switchgnn.switch_on_rams import arguments_of, sources_of, switch_of
 class GnnSwitchWorkload(Workload):
     """Asks for features of all workers, as many as the ports take."""
 
-    seed: int = setting(1, "Draw the features by this number.", least=0)
+    seed: int = setting(1, "Draw the features with this seed.", least=0)
 
 
 class GnnSwitchSession(MeasuringSession):

@@ -28,7 +28,7 @@ def rows(progress: Callable[[str], None], switch: GnnSwitchParams) -> list[Row]:
 
 
 def judge(clean: Mapping[str, float], lossy: Mapping[str, float]) -> list[Row]:
-    """Hold both epochs to what the design's page grants."""
+    """Check both epochs against the limits of the design."""
     planned, sent = clean["planned_bytes"], clean["bytes"]
     lost, again = lossy["lost"], lossy["repeats"]
     return [

@@ -6,7 +6,7 @@ from typing import Any
 from sim.bench.limits import Limit, Row
 from sim.bench.synth import synth
 
-#: Limits of preset full, as the design's page grants them.
+#: Limits of preset full, as the design allows them.
 MOST = {"luts": Limit(120_000), "ff": Limit(220_000), "uram": Limit(560)}
 MOST_LEVELS = Limit(8)
 MOST_CHAINS = Limit(1)

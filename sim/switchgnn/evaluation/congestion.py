@@ -22,7 +22,7 @@ from sim.switchgnn.planning.saved import places, starts
 from sim.switchgnn.planning.senders import Senders
 
 Ints = NDArray[np.int64]
-MOST_SLOTS = 400  #: times what the turns take on empty links
+MOST_SLOTS = 400  #: limit of the time, as a multiple of that on empty links
 
 
 class StuckError(Exception):
@@ -113,8 +113,8 @@ class Aggregation:
         self.before = [self.sent] * (2 * network.delay + 1)  #: the same, in slots before
         self.on_way: dict[int, list[Any]] = {}  #: features, by the slot in which they come
         self.coming: dict[int, list[Any]] = {}  #: what workers get, by slot
-        self.crossing: dict[int, Ints] = {}  #: where background is going, by the slot it comes in
-        self.yields = np.zeros(workers, bool)  #: whose links have just carried background
+        self.crossing: dict[int, Ints] = {}  #: targets of background, by slot
+        self.yields = np.zeros(workers, bool)  #: which workers' links have just carried background
         self.waiting = np.zeros(0, np.int64)  #: sums that found no room and wait
 
     def run(self, turns: int, begin: int = 0) -> Outcome:

@@ -26,7 +26,7 @@ class Repeats:
         self.parts = sender[order]  #: senders of the parts of each aggregator in turn
         self.first = starts(senders.expected)
         self.lost: list[list[int]] = [[] for _ in range(workers)]  #: sums
-        self.queued: dict[int, tuple[int, list[int]]] = {}  #: by worker: from what slot, and which
+        self.queued: dict[int, tuple[int, list[int]]] = {}  #: requests by worker: slot, what
         self.open = np.zeros(workers, np.int64)  #: packets that were asked for and not seen
         self.has: list[set[int]] = [set() for _ in range(workers)]  #: packets that came
 

@@ -48,7 +48,7 @@ class Comparison:
         self.switch = run.shared(make)
         self.golden, self.plain, self.float = run.alone, run.without_edges, run.in_float
         self.rows: list[Row] = []
-        self.difference = ""  #: the first thing that is not as it must be, in a line
+        self.difference = ""  #: the first difference from the references, in a line
 
     def look(self) -> Row:
         """Evaluate all trainings' weights; return the row."""
@@ -104,7 +104,7 @@ class Comparison:
 
     @property
     def warnings(self) -> list[str]:
-        """Return a line for each sign that the training came to nothing."""
+        """Return a line for each sign that the training has failed."""
         found = []
         loss, chance = self.rows[-1].qualities["switch"].loss, np.log(self.run.problem.classes)
         if not loss <= chance:

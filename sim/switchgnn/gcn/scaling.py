@@ -1,6 +1,6 @@
 """Scales a vertex's numbers to the 16-bit features that are sent, and sums back.
 
-The hosts scale, the switch only adds (the design's page, "Frames"). A graph convolution is
+The hosts scale, the switch only adds. A graph convolution is
 
     y_v = sum over v and its neighbours u of x_u / sqrt(d_u d_v).
 

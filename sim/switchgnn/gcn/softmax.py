@@ -14,7 +14,7 @@ EXPONENT_FRACTION = 24  #: bits of a logit that is multiplied by log2 e
 SEGMENT_BITS = 8  #: bits of an index that choose a segment of the table; the others interpolate
 OFFSET_BITS = EXPONENT_FRACTION - SEGMENT_BITS
 POWER_FRACTION = 30  #: bits of a power of two below 1
-NOTHING = 62  #: a power of two with so many zeros in front is nothing
+NOTHING = 62  #: a power of two with this many zeros in front counts as 0
 
 
 @cache

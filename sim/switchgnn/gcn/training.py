@@ -26,7 +26,7 @@ from sim.switchgnn.gcn.propagation import Propagation
 from sim.switchgnn.gcn.softmax import softmax
 
 MOMENTUM_BITS = 45  #: width of a momentum; with the bits of a step's mantissa it fits 64
-MOMENTUM_SHIFT = 3  #: all but 2^-3 of a step goes into the next one
+MOMENTUM_SHIFT = 3  #: a step keeps all but 2^-3 of the one before, its momentum
 Shares = list[Integers]  #: an array for each worker, with a row for each of its vertices
 
 

@@ -37,21 +37,23 @@ class GcnWorkload(Workload):
     )
     labels: int = setting(
         10,
-        "Train on so many vertices of each class, drawn by the seed, unless the data say which;"
+        "Train on this many vertices of each class, drawn by the seed, unless the data say which;"
         " all others with a label are tested on.",
         least=1,
     )
-    layers: int = setting(2, "Make a network of so many layers.", least=1, most=4)
-    hidden: int = setting(32, "Give vertices so many features between layers.", least=1, most=1024)
-    bits: int = setting(16, "Send features of so many bits: 8, 12 or 16.")
+    layers: int = setting(2, "Make a network of this many layers.", least=1, most=4)
+    hidden: int = setting(
+        32, "Give a vertex this many features between layers.", least=1, most=1024
+    )
+    bits: int = setting(16, "Send features of this many bits: 8, 12 or 16.")
     eta: float = setting(0.4, "Learn at this rate.")
     l2_shift: int = setting(
         5, "Shrink weights by 2^-N of themselves in each epoch; 0 is off.", least=0, most=23
     )
-    epochs: int = setting(60, "Train so many times on all vertices.", least=1)
+    epochs: int = setting(60, "Train this many times on all vertices.", least=1)
     workers: int = setting(
         4,
-        "Share the vertices between so many workers; a switch joins two or more.",
+        "Share the vertices between this many workers; a switch joins two or more.",
         least=1,
         most=MOST_WORKERS,
     )
@@ -68,10 +70,10 @@ class GcnWorkload(Workload):
     )
     plan: str = setting(PLANS[0], f"Make blocks of edges by this plan: {', '.join(PLANS)}.")
     order: str = setting(next(iter(ORDERS)), f"Send vertices in this order: {', '.join(ORDERS)}.")
-    open_turns: int = setting(1, "Keep so many turns open at a time.", least=1, most=2)
+    open_turns: int = setting(1, "Keep this many turns open at a time.", least=1, most=2)
     link_latency: int = setting(
         20,
-        "Delay frames on a link of the simulated hardware by so many cycles, one way.",
+        "Delay frames on a link of the simulated hardware by this many cycles, one way.",
         least=0,
         most=4095,
     )
@@ -85,20 +87,20 @@ class GcnWorkload(Workload):
     )
     displacement: int = setting(
         400,
-        "Delay reordered and doubled frames by at most so many cycles in the simulated hardware.",
+        "Delay reordered and doubled frames by at most this many cycles in the simulated hardware.",
         least=0,
         most=4095,
     )
     timeout: int = setting(
         0,
-        "Repeat a worker's frame after so many cycles of the simulated hardware; 0 suits the"
-        " links.",
+        "Repeat a worker's frame after this many cycles of the simulated hardware; 0 chooses a"
+        " time that suits the links.",
         least=0,
         most=(1 << 23) - 1,
     )
     seed: int = setting(
         1,
-        "Draw by this number the first weights, the labels that are trained on, the plan and the"
+        "Draw with this seed the first weights, the labels that are trained on, the plan and the"
         " links' faults.",
         least=0,
         most=(1 << 31) - 1,

@@ -11,7 +11,7 @@ Row = Sequence[int | None]  # an index for each bank, None where nothing is adde
 
 
 class Step(NamedTuple):
-    """Is a step of a turn program: so many turns, each with the same block of destinations."""
+    """Describes a step of a turn program: a number of turns with the same block."""
 
     block: int
     turns: int

@@ -1,8 +1,8 @@
 """Models SwitchGNN's switch as a whole, frame by frame: in by a port, out by ports.
 
 The rule of a job is :func:`sim.switchgnn.golden.switch_rule.switch_rule`; here are the jobs, the
-order in which a frame is judged, and what is counted. What hardware does in its time is an event
-here: loads, the delay of ACKs, the timer of PARTIALs.
+order in which a frame is judged, and what is counted. Loads, the delay of ACKs and the timer of
+PARTIALs, which take time in hardware, are events here.
 """
 
 from collections import Counter

@@ -163,7 +163,7 @@ def entry_rule(entry: Entry, turn: int, payload: Any) -> Entry:
 
 
 def fetch_rule(setup: JobSetup, job: Job, frame: Frame) -> Outcome:
-    """Let a complete sum leave again; one that waits to leave does not wait twice."""
+    """Let a complete sum leave again, unless it is waiting to leave already."""
     if frame.list >= setup.size:
         return Outcome(job, Verdict.UNREADY)
     place = setup.place(frame.turn, frame.list)

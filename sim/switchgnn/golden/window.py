@@ -32,5 +32,5 @@ class Window:
         return Window(self.arrived | 1 << seq)
 
     def acknowledged(self, base: int, bitmap: int) -> "Window":
-        """Return the window after an ACK, be it older than others that have come."""
+        """Return the window after an ACK, which may be older than others that have come."""
         return Window(self.arrived | (1 << base) - 1 | bitmap << base)

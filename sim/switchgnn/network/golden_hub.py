@@ -16,7 +16,7 @@ from sim.switchgnn.network.wires import Faults, Wire
 from sim.switchgnn.network.worker_host import SWITCH, WorkerHost, own_address
 from sim.switchgnn.wire import Addresses, judge, to_octets
 
-LOAD_CYCLES = 150  #: cycles from one look at what is to be loaded or acknowledged to the next
+LOAD_CYCLES = 150  #: cycles between two rounds of loading and acknowledging
 
 
 class GoldenHub:
@@ -60,7 +60,7 @@ class GoldenHub:
         cocotb.start_soon(self.pass_time())
 
     async def pass_time(self) -> None:
-        """Load what is to be loaded and acknowledge what is not, now and then."""
+        """Load waiting aggregators and send delayed ACKs, at regular intervals."""
         switch, edge = self.switch, RisingEdge(self.dut.clk)
         while switch and self.switch is switch:
             switch.load()

@@ -1,4 +1,4 @@
-"""Describes how the links of a simulated network behave; it is light to import."""
+"""Describes how the links of a simulated network behave; the module imports little."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,8 @@ CHANCES = ("drop", "duplicate", "reorder", "corrupt")
 class LinkSettings:
     """Says how links behave, each alike, in both directions; see ``Link``."""
 
-    latency: int = 20  #: cycles of a frame
-    displacement: int = 400  #: most cycles by which one is late that was reordered or doubled
+    latency: int = 20  #: cycles that a frame takes
+    displacement: int = 400  #: most cycles by which a reordered or doubled frame is late
     drop: float = 0.0  #: chance that a frame is lost
     duplicate: float = 0.0  #: chance that a frame comes twice
     reorder: float = 0.0  #: chance that another frame comes before one

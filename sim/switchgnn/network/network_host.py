@@ -27,7 +27,7 @@ from sim.switchgnn.switch_driver import GnnSwitchDriver, block_rows
 GROUP = bytes.fromhex("03000000ff02")  #: address of all endpoints
 JOB = 0
 EPOCHS = 1 << 16  #: number of epochs of a job: numbers that tell its runs apart
-POLL_CYCLES = 64  #: between two looks at the workers
+POLL_CYCLES = 64  #: cycles between two polls of the workers
 #: Explains the causes for which a worker gives its job up.
 CAUSES = {
     "TABLES": "a read of its tables was answered by an error, or not at all",

@@ -1,4 +1,4 @@
-"""Defines what a training and the simulator of its network send each other; light to import."""
+"""Defines the messages between a training and the simulator of its network; imports little."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -39,13 +39,13 @@ class RtlNetwork:
         links: LinkSettings,
         timeout: int = 0,
     ) -> None:
-        """Take ``timeout`` as the cycles until a worker repeats a frame; 0 suits the links."""
+        """Take ``timeout``, the cycles until a worker repeats a frame; 0: what suits the links."""
         self.params, self.simulator, self.folder = params, simulator, folder.absolute()
         self.planner = planner
         self.use = Begin(open_turns=planner.setup.shape.open_turns, links=links, timeout=timeout)
         self.plans = 0  #: plans that the simulator was told
-        self.user: RtlAggregator | None = None  #: whose what was counted since the last time is
-        self.counted: Counter[str] = Counter()  #: counters of all, when they were read last
+        self.user: RtlAggregator | None = None  #: whose counts are to be read
+        self.counted: Counter[str] = Counter()  #: all counters at the last reading
         self.failure: BaseException | None = None  #: what made the simulation fail
         self.thread = threading.Thread(target=self.simulate, daemon=True)
 

@@ -19,8 +19,8 @@ from sim.switchgnn.network.cluster import RAMS, ClusterParams
 from sim.switchgnn.network.worker_image import Sums, WorkerImage
 
 SWITCH = bytes.fromhex("02000000ff01")  #: the switch's address
-NEVER_ENDS = 2_000_000  #: cycles; of a run that is stuck
-POLL_CYCLES = 100  #: between two looks at a job's state
+NEVER_ENDS = 2_000_000  #: cycles after which a run counts as stuck
+POLL_CYCLES = 100  #: cycles between two polls of a job's state
 
 
 def own_address(port: int) -> bytes:

@@ -11,7 +11,7 @@ from gen.errors import UserError
 from sim.switchgnn.planning.saved import Int32s, Int64s, Saved, refuse
 from sim.switchgnn.planning.workers import WorkerPartition
 
-MOST_IN_DEGREE = (1 << 16) - 1  #: sums of 32 bits hold so many features of 16 bits exactly
+MOST_IN_DEGREE = (1 << 16) - 1  #: features of 16 bits whose sum is exact in 32 bits
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

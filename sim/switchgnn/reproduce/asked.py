@@ -33,7 +33,7 @@ class SwitchGnnAsked(Workload):
     )
     graph_scale: float = setting(
         1.0,
-        "Generate graphs of so many times the vertices that their families have.",
+        "Generate graphs of this many times the vertices that their families have.",
         least=0.02,
         most=100,
     )

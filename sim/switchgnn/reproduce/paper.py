@@ -24,14 +24,14 @@ MOST_WORKERS = 128
 RACKS, SPINES = 8, 8  #: of section 6.2; a leaf has a link to each spine
 MEMORY = 100  #: MB of aggregators, unless a figure sweeps it
 LINK = 100e9  #: bits a second of a host's link (section 6)
-DELAY = 2e-6  #: seconds of a link
+DELAY = 2e-6  #: latency of a link in seconds
 HIDDEN = 128  #: features of a hidden layer (section 5.1)
 VALUE_BYTES = 4  #: of a feature
 MEMORIES = (10, 25, 50, 75, 100)  #: MB
 
-COPIES = 16  #: of a Reddit vertex, at 128 workers (section 2.2)
+COPIES = 16  #: copies of a Reddit vertex at 128 workers (section 2.2)
 UNLIMITED = -0.94  #: traffic of Reddit against the full graph's (section 2.4.1)
-UNLIMITED_TO_STRAWMAN = -0.92  #: against the strawman's at 100 MB
+UNLIMITED_TO_STRAWMAN = -0.92  #: the same against the strawman's at 100 MB
 HELD = 500  #: MB of aggregators that a memory without limit has in use
 QUEUE = 1000  #: MB that wait in the strawman's switch after a ms
 SKEW_WORKERS = 32  #: of figure 7

@@ -14,7 +14,7 @@ from sim.switchgnn.reproduce import paper
 from sim.switchgnn.reproduce.subjects import MEGABYTE, SEED, SLICE, Cut, Reduced, Subject
 
 POINTS = 240  #: of a curve over the longest time
-BUSY = 0.5  #: of the most: when an aggregation counts as under way
+BUSY = 0.5  #: share of the maximum from which on an aggregation counts as under way
 UNLIMITED, STRAWMAN, OURS, SLICES = "Straw-UL", "Straw-100MB", "SwitchGNN", "slices"
 Curve = NDArray[np.floating]
 

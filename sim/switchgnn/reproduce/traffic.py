@@ -19,7 +19,7 @@ COUNT = (
 FRAMES = FrameSizes.of(128)
 FULL = 128 * 4  #: bytes of an aggregator of the full preset
 OURS = ("multi-level", "multi-level, together", "slices")
-NEAR = 0.05  #: of the full graph's traffic: what counts as the paper's
+NEAR = 0.05  #: difference, by the full graph's traffic, that counts as none
 Row = dict[str, Any]
 
 
