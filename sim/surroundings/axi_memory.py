@@ -13,7 +13,7 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from sim.surroundings.chance import random_bits
 
-MEMORY_ARRAY = Path(__file__).with_name("memory_array.sv")  #: a source of every such simulation
+MEMORY_ARRAY = Path(__file__).with_name("memory_array.sv")  #: C++ that every such simulation needs
 OUTSTANDING = 64  #: bursts taken and not yet begun
 TIME_BITS = 32
 
@@ -23,8 +23,8 @@ class Fault(enum.Enum, shape=3):
 
     ERROR = 0  #: answers with an error
     LAST = 1  #: RLAST is wrong: missing from a burst's last beat, or with an earlier one
-    EXTRA = 2  #: there is a beat more, with RLAST
-    MUTE = 3  #: there is no answer, neither to that nor to what comes behind it
+    EXTRA = 2  #: an extra beat with RLAST is sent
+    MUTE = 3  #: the beat and all later ones are not answered
     DEAF = 4  #: no address is taken
 
 

@@ -14,7 +14,7 @@ from hdl.common.fifo import Fifo, FifoParams
 from sim.surroundings.axi_memory import Fault
 from sim.surroundings.chance import random_bits
 
-RAM_ARRAY = Path(__file__).with_name("axi_ram_array.sv")  #: a source of every such simulation
+RAM_ARRAY = Path(__file__).with_name("axi_ram_array.sv")  #: C++ that every such simulation needs
 OUTSTANDING = 256  #: bursts of each direction taken and not yet begun; bursts written, no B yet
 TIME_BITS = 32
 CHANCE_BITS = 8

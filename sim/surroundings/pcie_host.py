@@ -1,4 +1,4 @@
-"""A host and AMD's block that others wrote: the root complex of cocotbext-pcie, and its device."""
+"""Drives hardware by parts that others wrote: cocotbext-pcie's root complex and AMD's block."""
 
 import logging
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ Bus, *_ = define_stream("Pcie", signals=["tvalid", "tready", "tdata", "tkeep", "
 
 
 class Numbers:
-    """The block's word of numbers, an input, as the two pairs of wires that the model drives."""
+    """Splits the block's word of packet numbers into the two pairs of wires of the model."""
 
     def __init__(self, port):
         self.port, self.bits = port, 0
 
     def wires(self):
-        """Return the model's options."""
+        """Return the wires as options of the model."""
         size = len(self.port) // 2
         return {
             f"pcie_rq_seq_num{name}{k}": Wire(self, k * size + at, width)
@@ -32,7 +32,7 @@ class Numbers:
 
 
 class Wire:
-    """Some of the bits of :class:`Numbers`."""
+    """Is a range of bits of :class:`Numbers`."""
 
     def __init__(self, numbers, at, width):
         self.numbers, self.at, self.width = numbers, at, width
@@ -55,7 +55,7 @@ class Wire:
 
 
 class HostModel:
-    """The hardware under test in a slot of ``root``, by its ports of RQ and RC, or of CQ and CC.
+    """Puts the hardware under test into a slot of ``root``, by its ports RQ and RC, or CQ and CC.
 
     A ``roomy`` host gives credits for requests without an end. Hardware ``beside`` another is in
     the next slot of the same host, which finds both when the other begins.

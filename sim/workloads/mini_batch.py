@@ -1,4 +1,4 @@
-"""Samples mini-batches of a graph as GraphSAGE does: neighbours of neighbours, so many of each."""
+"""Samples mini-batches of a graph as GraphSAGE does: some neighbours of each vertex, by layers."""
 
 from collections.abc import Sequence
 

@@ -50,7 +50,7 @@ class Smoothness:
     def learning_rate(self, loss: Loss) -> float:
         """Return 1 / (curvature x expected): half of what could make a quadratic loss grow.
 
-        1 for data that are all zeros, which teach nothing.
+        The rate is 1 for data that are all zeros.
         """
         return 1 / (CURVATURE[loss] * self.expected) if self.expected else 1.0
 

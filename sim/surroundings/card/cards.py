@@ -19,42 +19,42 @@ from sim.harness.results import Run
 from sim.harness.verilator import simulate
 from sim.surroundings.card.ip_models import RAMS, SOURCES, model_of
 
-#: Times of a simulation, a ten thousandth of the cards': all else of the tops is theirs.
+#: Reset times in a simulation, a ten thousandth of the cards'; all else of the tops is unchanged.
 QUICK = MacResetsParams(settle=150, patience=400, pulse=50)
 
 
 class QuickWorker(WorkerBoard):
-    """Is a worker's card whose MAC resets are fast enough for a simulation."""
+    """Shortens the MAC resets of a worker's card for simulation."""
 
     mac_resets = QUICK
 
 
 class QuickSwitch(SwitchBoard):
-    """Is a switch's card whose MAC resets are fast enough for a simulation."""
+    """Shortens the MAC resets of a switch's card for simulation."""
 
     mac_resets = QUICK
 
 
 class QuickSnic(SnicBoard):
-    """Is a SNIC's card whose MAC resets are fast enough for a simulation."""
+    """Shortens the MAC resets of a SNIC's card for simulation."""
 
     mac_resets = QUICK
 
 
 class QuickNetSparseSwitch(NetSparseSwitchBoard):
-    """Is a card with NetSparse's switch whose MAC resets are fast enough for a simulation."""
+    """Shortens the MAC resets of a card with NetSparse's switch for simulation."""
 
     mac_resets = QUICK
 
 
 class QuickGnnSwitch(GnnSwitchBoard):
-    """Is a card with SwitchGNN's switch whose MAC resets are fast enough for a simulation."""
+    """Shortens the MAC resets of a card with SwitchGNN's switch for simulation."""
 
     mac_resets = QUICK
 
 
 class QuickEndpoint(EndpointBoard):
-    """Is a card with SwitchGNN's endpoint whose MAC resets are fast enough for a simulation."""
+    """Shortens the MAC resets of a card with SwitchGNN's endpoint for simulation."""
 
     mac_resets = QUICK
 

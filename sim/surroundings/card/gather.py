@@ -12,7 +12,7 @@ from sim.harness.register_driver import RegisterDriver
 from sim.surroundings.card.block_host import BlockHost
 
 WORD_BYTES = 32  #: of HBM
-PEEK_CYCLES = 8  #: of the core, in which the clock that HBM is looked at by has an edge or two
+PEEK_CYCLES = 8  #: core cycles in which HBM's clock, by which a word is read, has an edge or two
 
 
 class CardGather(CardDriver):

@@ -1,4 +1,4 @@
-"""Surrounds a MAC with cores that take little and a far end that sends all it may."""
+"""Surrounds a MAC with a core that takes little and a far end that sends as much as it may."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -23,7 +23,7 @@ PAYLOADS = 6  #: sizes of the largest payload: 128 << 0..5 bytes
 
 
 class CompletionCutter(Component):
-    """``completions`` are the answers to ``reads`` whose time has come, as ``settings`` say.
+    """Answers ``reads`` whose time has come by ``completions``, as ``settings`` say.
 
     Up to ``settings.window`` reads are answered at the same time, a part of one picked at random
     after the other, each in the order of its addresses. With a window of one all are in order. With
@@ -33,7 +33,7 @@ class CompletionCutter(Component):
 
     Throughput: a completion a cycle, or as many as ``settings.rate`` allows. Latency:
     :attr:`latency` from a read to its first completion, without what its bytes take. Stalls: the
-    host waits with what it has.
+    host waits.
     """
 
     latency = 2

@@ -17,7 +17,7 @@ AHEAD = 4  #: completions that may begin in a beat, at most
 
 
 class CompletionPacker(Component):
-    """``rc`` has the ``completions``, each from the next segment of four dwords on.
+    """Packs ``completions`` into ``rc``, each from the next free segment of four dwords on.
 
     A beat ends where nothing more has come. Data comes from host memory: in a cycle of ``fetch``
     each segment asks for four dwords of a place of its own, which are ``found`` a cycle later, and

@@ -20,7 +20,7 @@ PASSING = 16  #: cycles from a packet's first beat until nothing can pass it ins
 
 
 class PcieHost(Component):
-    """What a card sees by RQ and RC: reads are answered from memory, writes change it.
+    """Shows a card, by RQ and RC, a host that answers reads from its memory and takes writes.
 
     Host memory is what the file that ``host_file(index, ...)`` names held at first, from address 0
     on; ``index`` must be constant. The link carries ``settings.rate`` in each direction, of which

@@ -11,7 +11,7 @@ from hdl.pcie.axis import SEGMENT_DWORDS, check_data_bits
 from hdl.pcie.descriptors import COMPLETION, DWORD_BITS
 from sim.golden.pcie_link import LINK_BYTES
 
-HOST_ARRAY = Path(__file__).with_name("pcie_host_array.sv")  #: a source of every such simulation
+HOST_ARRAY = Path(__file__).with_name("pcie_host_array.sv")  #: C++ that every such simulation needs
 READ_DEPTH = 1024  #: reads under way, at most
 WINDOW = 8  #: reads that are answered at the same time, at most
 TIME_BITS = 16

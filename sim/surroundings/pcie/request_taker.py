@@ -19,13 +19,13 @@ CREDITS = 15  #: most that ``credits`` tells
 
 
 class RequestTaker(Component):
-    """Each read on ``rq`` becomes one of ``reads``, each beat of a write a ``write`` or ``lost``.
+    """Turns reads on ``rq`` into ``reads``, and each beat of a write into ``write`` or ``lost``.
 
-    With each of ``reads`` goes when it may leave the queue behind: in the cycle that follows, by
-    ``now``, and ``delay`` cycles later. A packet is taken when the link has carried those before
+    Each of ``reads`` carries the time at which it may leave the queue behind, by ``now``: ``delay``
+    cycles after the next one. A packet is taken when the link has carried those before
     it. A read is taken while fewer than ``settings.reads`` are under way, of which one ends with
-    each cycle of ``answered``; one that is not holds up all that is behind it, as the block has
-    it. ``credits`` is ``pcie_tfc_nph_av``: reads that the host takes, 15 if more. ``stalls``:
+    each cycle of ``answered``; one that is not holds up all requests behind it, as in the
+    block. ``credits`` is ``pcie_tfc_nph_av``: reads that the host takes, 15 if more. ``stalls``:
     nothing is taken.
 
     ``event`` tells, for a cycle, of a packet that begins, and its bytes on the link; ``told`` its

@@ -1,4 +1,4 @@
-"""Sparse matrices like those of NetSparse's Table 6, of any size.
+"""Generates sparse matrices like those of NetSparse's Table 6, of any size.
 
 Every family is a function with the options ``nodes`` (the partition that its shape is made for),
 ``rows`` (near which it lands; by default what the family needs for each node) and ``seed``. With

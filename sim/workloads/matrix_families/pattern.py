@@ -1,4 +1,4 @@
-"""From the positions of nonzeros to a matrix, and what all families check."""
+"""Makes matrices from the positions of their nonzeros, and checks options of all families."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,18 +10,18 @@ Ints = NDArray[np.int64]
 
 
 class MatrixError(ValueError):
-    """A matrix that cannot be made or used; the message is one line for the user."""
+    """Reports a matrix that cannot be made or used; the message is one line for the user."""
 
 
 def assembled(rows: Ints, columns: Ints, count: int, *, seed: int) -> csr_array:
-    """The ``count`` x ``count`` matrix with nonzeros at ``rows``, ``columns``, repeats merged."""
+    """Return the ``count`` x ``count`` matrix with nonzeros at these places, repeats merged."""
     ones = np.ones(np.size(rows), np.int32)
     matrix = csr_array((ones, (rows, columns)), (count, count))
     return with_integer_values(matrix, seed=seed)
 
 
 def with_integer_values(matrix: csr_array, *, seed: int) -> csr_array:
-    """The same pattern with values 1 to 9: products with small integers are exact."""
+    """Return the same pattern with values 1 to 9: products with small integers are exact."""
     values = np.random.default_rng([seed, 9]).integers(
         1, LARGEST_VALUE + 1, matrix.indices.size, dtype=np.int32
     )
@@ -29,14 +29,14 @@ def with_integer_values(matrix: csr_array, *, seed: int) -> csr_array:
 
 
 def check_at_least(least: int, **values: float) -> None:
-    """MatrixError unless every value is at least ``least``."""
+    """Raise MatrixError unless every value is at least ``least``."""
     for name, value in values.items():
         if not value >= least:
             raise MatrixError(f"{name} must be at least {least}, not {value}")
 
 
 def check_shares(**values: float) -> None:
-    """MatrixError unless every value is a probability."""
+    """Raise MatrixError unless every value is a probability."""
     for name, value in values.items():
         if not 0 <= value <= 1:
             raise MatrixError(f"{name} must be between 0 and 1, not {value}")

@@ -1,4 +1,4 @@
-"""Road networks: europe_osm's family."""
+"""Generates road networks: the family of europe_osm."""
 
 import math
 
@@ -27,7 +27,7 @@ def europe(
     stray: float = 0.345,
     seed: int = 1,
 ) -> csr_array:
-    """Europe_osm (Table 6): junctions of a square grid, joined by chains of road points.
+    """Generate a graph like europe_osm (Table 6): a grid's junctions, joined by chains of points.
 
     A grid edge exists with probability ``kept`` and carries a geometric number of points, ``chain``
     in the mean, perhaps none. A road is cut in its middle, so that a junction and the halves of
@@ -59,7 +59,7 @@ def europe(
 def _order(
     x: Ints, y: Ints, side: int, tiles: int, epochs: int, stray: float, rng: np.random.Generator
 ) -> Ints:
-    """The junctions in the order of their stars."""
+    """Return the junctions in the order of their stars."""
     main = rng.integers(epochs, size=(tiles, tiles))
     epoch = main[y * tiles // side, x * tiles // side]
     strays = rng.random(x.size) < stray
@@ -68,7 +68,7 @@ def _order(
 
 
 def _hilbert(x: Ints, y: Ints, bits: int) -> Ints:
-    """Distance along the Hilbert curve of a square of 2**bits."""
+    """Return the distance along the Hilbert curve of a square of 2**bits."""
     x, y, distance = x.copy(), y.copy(), np.zeros_like(x)
     for level in reversed(range(bits)):
         right, up = x >> level & 1, y >> level & 1
@@ -81,7 +81,7 @@ def _hilbert(x: Ints, y: Ints, bits: int) -> Ints:
 
 
 def _joined(order: Ints, tails: Ints, heads: Ints, points: Ints, seed: int) -> csr_array:
-    """Numbers stars in ``order`` and connects them: road k has ``points[k]`` between its ends."""
+    """Number stars in ``order`` and connect them: road k has ``points[k]`` between its ends."""
     # Half roads in the order of their junctions' stars; the tail has the smaller half.
     roads = np.arange(tails.size)
     owners, halves = np.concatenate([tails, heads]), np.concatenate([points // 2, -(-points // 2)])
@@ -108,6 +108,6 @@ def _joined(order: Ints, tails: Ints, heads: Ints, points: Ints, seed: int) -> c
 
 
 def _ranges(starts: Ints, lengths: Ints) -> Ints:
-    """starts[0] .. + lengths[0] - 1, starts[1] .. and so on, in one array."""
+    """Return starts[0] .. + lengths[0] - 1, starts[1] .. and so on, in one array."""
     before = np.cumsum(lengths) - lengths
     return np.repeat(starts - before, lengths) + np.arange(lengths.sum())

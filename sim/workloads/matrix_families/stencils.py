@@ -1,4 +1,4 @@
-"""Finite-element and finite-difference matrices of a box: queen_4147's and stokes's families."""
+"""Generates matrices of finite elements and differences: families of queen_4147 and stokes."""
 
 import math
 from functools import reduce
@@ -18,7 +18,7 @@ Box = tuple[int, int, int]  #: planes, lines of a plane, points of a line
 def queen(
     *, nodes: int = 128, rows: int | None = None, unknowns: int = 3, seed: int = 1
 ) -> csr_array:
-    """Queen_4147 (Table 6), structural mechanics: the 27-point stencil of a bar of square planes.
+    """Generate a matrix like queen_4147 (Table 6): the 27-point stencil of a bar of square planes.
 
     Every point has ``unknowns`` rows, all coupled with those of its neighbours. The bar has
     150 / 128 planes for each of the ``nodes``, so that a plane is .85 of a node's block and a node
@@ -34,7 +34,7 @@ def queen(
 
 
 def stokes(*, nodes: int = 128, rows: int | None = None, seed: int = 1) -> csr_array:
-    """Stokes (Table 6), flow: velocities u, v, w and pressure p of each point of a long box.
+    """Generate a matrix like stokes (Table 6): velocities u, v, w and pressure p in a long box.
 
     A velocity has a 7-point stencil on itself and a one-sided gradient of p, 4 points. The row of p
     has the divergences of u, v and w, 27 points each, and the 15 points on p that a mesh of
@@ -63,46 +63,46 @@ def stokes(*, nodes: int = 128, rows: int | None = None, seed: int = 1) -> csr_a
 def _planes(
     nodes: int, rows: int | None, planes_of_node: float, rows_of_node: float
 ) -> tuple[int, int]:
-    """How many planes, and rows near which the matrix is to land."""
+    """Return how many planes there are, and near which number of rows the matrix is to land."""
     rows = round(nodes * rows_of_node) if rows is None else rows
     check_at_least(1, rows=rows)
     return max(1, round(nodes * planes_of_node)), rows
 
 
 def _line(count: int, *steps: int) -> csr_array:
-    """Each of ``count`` points with those so many steps ahead."""
+    """Return the matrix that couples each of ``count`` points with those at these steps ahead."""
     ahead = np.subtract.outer(np.arange(count), np.arange(count)) * -1
     return csr_array(np.isin(ahead, steps).astype(np.int8))
 
 
 def _cube(box: Box) -> csr_array:
-    """27 points."""
+    """Return the matrix that couples each point with the 27 of the cube around it."""
     return _everywhere(box, -1, 0, 1)
 
 
 def _star(box: Box) -> csr_array:
-    """7 points: itself and its neighbours along each axis."""
+    """Return the matrix that couples each point with itself and its neighbours on the axes: 7."""
     return _along_axes(box, -1, 0, 1)
 
 
 def _forward(box: Box) -> csr_array:
-    """4 points: itself and the next one along each axis."""
+    """Return the matrix that couples each point with itself and the next one on each axis: 4."""
     return _along_axes(box, 0, 1)
 
 
 def _tetrahedra(box: Box) -> csr_array:
-    """15 points: itself and what shares one of the tetrahedra that cubes are cut into."""
+    """Return the matrix that couples each point with the 15 that share a tetrahedron with it."""
     return _everywhere(box, 0, 1) + _everywhere(box, -1, 0)
 
 
 def _everywhere(box: Box, *steps: int) -> csr_array:
-    """All combinations of such steps along the three axes."""
+    """Return the matrix that couples points at all combinations of these steps on three axes."""
     planes, lines, points = (_line(count, *steps) for count in box)
     return _product(planes, _product(lines, points))
 
 
 def _along_axes(box: Box, *steps: int) -> csr_array:
-    """Such steps along one axis, none along the others."""
+    """Return the matrix that couples points at these steps along one axis each."""
     still = [_line(count, 0) for count in box]
     terms = []
     for axis, count in enumerate(box):

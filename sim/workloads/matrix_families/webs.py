@@ -1,4 +1,4 @@
-"""Web crawls: the families of uk-2002 and arabic-2005."""
+"""Generates web crawls: the families of uk-2002 and arabic-2005."""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from sim.workloads.matrix_families.pattern import Ints, assembled, check_at_least
 
 ROWS_OF_NODE = 1562.5
-NEIGHBOURS = 20 / ROWS_OF_NODE  #: hosts on either side that are near, for each row of a block
+NEIGHBOURS = 20 / ROWS_OF_NODE  #: near hosts on either side, for each row of a block
 HUBS = 64 / ROWS_OF_NODE  #: of a neighbourhood, likewise
 HUB_NODES = 8  #: blocks that share their hubs
 INDEX_POWER = 3  #: in-host links go to page size * u**3
@@ -17,21 +17,21 @@ INDEX_POWER = 3  #: in-host links go to page size * u**3
 
 @dataclass(frozen=True, kw_only=True)
 class Crawl:
-    """What tells one crawl from another."""
+    """Holds the numbers that distinguish one crawl from another."""
 
     alpha: float  #: of the Pareto distributions of pages and of deep links among hosts
-    mean: float  #: pages of a host
-    cap: float  #: largest host, in means; likewise most deep links of a page
+    mean: float  #: mean pages of a host
+    cap: float  #: largest host, as a multiple of the mean; also the limit of deep links
     degree: float  #: in-host links of a page, before repeats are merged
-    near: float  #: share of them to a page a geometric distance away
-    distance: float  #: its mean
-    template: float  #: partners of a host, whose pages its template names, in the mean
-    taken: float  #: of the template's links, by each page
+    near: float  #: share of in-host links to a page at a geometric distance
+    distance: float  #: mean of that distance
+    template: float  #: mean number of a host's partners, whose pages its template names
+    taken: float  #: share of the template's links that each page has
     near_host: float  #: share of foreign links to one of the next hosts
     hub: float  #: share of foreign links to a hub
     zipf: float  #: exponent of the hosts' popularity, for the remaining ones
     deep: float  #: links of a page to any page of its host's partners, in the mean
-    uneven_template: bool  #: does it name as many pages of a partner more as there are deep links?
+    uneven_template: bool  #: whether templates also name further pages of a partner
 
 
 UK = Crawl(
@@ -45,7 +45,7 @@ ARABIC = Crawl(
 
 
 def uk(*, nodes: int = 128, rows: int | None = None, seed: int = 1) -> csr_array:
-    """Uk-2002 (Table 6), a web crawl in the order of URLs: ``rows`` (default: 1,562 a node) pages.
+    """Generate a crawl like uk-2002 (Table 6): ``rows`` (default: 1,562 a node) pages in URL order.
 
     Hosts are contiguous, with Pareto sizes. A page links within its host to pages close by and to
     index pages (size * u**3). A host has partners, in the mean 4: hubs that eight blocks share (a
@@ -60,7 +60,7 @@ def uk(*, nodes: int = 128, rows: int | None = None, seed: int = 1) -> csr_array
 
 
 def arabic(*, nodes: int = 128, rows: int | None = None, seed: int = 1) -> csr_array:
-    """Arabic-2005 (Table 6): as ``uk``, but nearly every page has the whole of its host's template.
+    """Generate a crawl like arabic-2005 (Table 6): as ``uk``, with all of a template on most pages.
 
     Its pages have more links, mostly to pages close by. Some hosts' templates name many more pages
     of their partners than others', by the same Pareto law, which brings Table 4 to the paper's.
@@ -96,13 +96,13 @@ class _Web:
         self.by_popularity = rng.permutation(self.sizes.size)
 
     def _pareto(self, count: int) -> np.ndarray:
-        """Numbers of mean 1, but for the largest ones, which are cut off."""
+        """Draw Pareto numbers of mean 1, of which the largest are cut off."""
         alpha = self.crawl.alpha
         draws = (alpha - 1) / alpha * (1 - self.rng.random(count)) ** (-1 / alpha)
         return np.minimum(draws, self.crawl.cap)
 
     def _sizes(self, count: int, nodes: int) -> Ints:
-        """Of hosts until ``count`` pages are full; where a block ends, a host does."""
+        """Draw sizes of hosts until ``count`` pages are full; a host ends where a block does."""
         mean = self.crawl.mean
         sizes = np.ceil(mean * self._pareto(2 * math.ceil(count / mean) + 64)).astype(np.int64)
         ends = np.cumsum(np.tile(sizes, 1 + count // int(sizes.sum())))
@@ -110,7 +110,7 @@ class _Web:
         return np.diff(np.union1d(ends[ends < count], blocks), prepend=0)
 
     def in_host(self) -> tuple[Ints, Ints]:
-        """Links to pages close by and to the host's first ones, its index."""
+        """Draw links to pages close by and to the first pages of the host, its index."""
         rng, crawl = self.rng, self.crawl
         pages = np.repeat(self.pages, rng.poisson(crawl.degree, self.pages.size))
         hosts = self.host[pages]
@@ -121,7 +121,7 @@ class _Web:
         return pages, np.where(rng.random(pages.size) < crawl.near, close, index)
 
     def foreign(self) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
-        """Links of the hosts' templates to their partners, and deep links to these."""
+        """Draw links of the hosts' templates to their partners, and deep links to these."""
         lengths = self.rng.poisson(self.crawl.template, self.sizes.size)
         hosts = np.repeat(np.arange(self.sizes.size), lengths)
         targets = self._foreign(hosts)
@@ -132,7 +132,7 @@ class _Web:
         return self._template(hosts, targets), deep
 
     def _more_pages(self, hosts: Ints, targets: Ints, eager: np.ndarray) -> tuple[Ints, Ints]:
-        """Several pages of a partner, or none, in the place of one."""
+        """Replace one page of a partner by several pages, or by none."""
         copies = self.rng.poisson(eager[hosts])
         partners = np.repeat(self.host[targets], copies)
         pages = self.starts[partners] + _power(self.rng, self.sizes[partners])
@@ -141,14 +141,14 @@ class _Web:
         return np.repeat(hosts, copies), pages
 
     def _template(self, hosts: Ints, targets: Ints) -> tuple[Ints, Ints]:
-        """Foreign links that many pages of a host have in common."""
+        """Draw foreign links that many pages of a host have in common."""
         sizes = self.sizes[hosts]
         pages = _ranges(self.starts[hosts], sizes)
         taken = self.rng.random(pages.size) < self.crawl.taken
         return pages[taken], np.repeat(targets, sizes)[taken]
 
     def _deep(self, lengths: Ints, targets: Ints, eager: np.ndarray) -> tuple[Ints, Ints]:
-        """Links of single pages to any page of one of their host's partners."""
+        """Draw links of single pages to any page of one of their host's partners."""
         rng = self.rng
         of_page = self.crawl.deep * eager * (lengths > 0)
         pages = np.repeat(self.pages, rng.poisson(of_page[self.host]))
@@ -158,7 +158,7 @@ class _Web:
         return pages, self.starts[partners] + rng.integers(self.sizes[partners])
 
     def _foreign(self, owners: Ints) -> Ints:
-        """A foreign page for each of these hosts: a hub's front page, or one of an index."""
+        """Draw a foreign page for each of these hosts: a hub's front page, or one of an index."""
         rng, crawl, hosts = self.rng, self.crawl, self.sizes.size
         steps = rng.integers(1, self.neighbours + 1, owners.size)
         near = (owners + steps * rng.choice([-1, 1], owners.size)) % hosts
@@ -176,6 +176,6 @@ def _power(rng: np.random.Generator, sizes: Ints) -> Ints:
 
 
 def _ranges(starts: Ints, lengths: Ints) -> Ints:
-    """starts[0] .. + lengths[0] - 1, starts[1] .. and so on, in one array."""
+    """Return starts[0] .. + lengths[0] - 1, starts[1] .. and so on, in one array."""
     before = np.cumsum(lengths) - lengths
     return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
