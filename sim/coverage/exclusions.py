@@ -1,4 +1,4 @@
-"""Says what does not count as untested, and why: the rules of exclusions.toml."""
+"""Reads the rules of exclusions.toml, which leave points out of coverage, each with a reason."""
 
 import re
 import tomllib
@@ -23,7 +23,7 @@ class Rule:
     kind: Literal["line", "toggle"]
     component: str  #: a pattern with stars: ``hdl.*``, ``hdl.common.fifo.Fifo``
     what: str  #: its name in reports
-    reason: str  #: what a reviewer agreed to
+    reason: str  #: why the points are left out, as reviewed
     signal: str | None = None  #: toggles: the whole name of the signal, as a regular expression
     from_bit: int = 0  #: toggles: this bit and those above it
     to_bit: int | None = None  #: toggles: this bit and those below it

@@ -4,8 +4,8 @@ Which points count. A component is a class; every set of parameters gives a modu
 those whose texts differ in names of modules only are one. The points of a component are those of
 the sizes that its own tests simulate (the tests that mirror its file, or whose top it is, or those
 that sim.mutation.targets names for it); of all sizes if there are no such tests. Another size,
-inside a larger design, comes from the same source: it adds hits, and no points, as its width and
-what stands unused there are the design's. *Lines* (blocks of statements and both sides of every
+inside a larger design, comes from the same source: it adds hits but no points, because its width
+and its unused parts are due to that design. *Lines* (blocks of statements and both sides of every
 branch) count in each module by itself. *Toggles* (every bit of every signal, rising and falling)
 count once for all sizes, by signal and bit: an upper bit that only the widest size has must be
 moved in that one, bit 0 in any. Verilator leaves signals of more than 256 bits out, and memories.

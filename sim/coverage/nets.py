@@ -1,4 +1,4 @@
-"""Asks Yosys about the nets of an emitted module: which cannot change, and which are one net."""
+"""Asks Yosys which nets of an emitted module are constant, have several names, or are unread."""
 
 import json
 import re
@@ -40,16 +40,16 @@ class Nets:
     """Holds what Yosys finds of the bits of a module's signals, by signal."""
 
     constant: Mapping[str, frozenset[int]]  #: bits that no input of the module can change
-    again: Mapping[str, frozenset[int]]  #: bits of a net that has a better name as well
-    unread: Mapping[str, frozenset[int]]  #: under their best name: nothing in the module reads them
+    again: Mapping[str, frozenset[int]]  #: bits that are the same net as one with a better name
+    unread: Mapping[str, frozenset[int]]  #: bits that nothing in the module reads
 
 
 def nets_of(sources: Iterable[Source]) -> dict[str, Nets]:
     """Analyse modules; return the answers by key, which are kept in the cache.
 
-    Constants are propagated, also out of instances, and what an instance takes counts as read where
-    it does read it. Of the names of one net the best is that of the innermost field of a
-    structure, then the shortest. Raises CoverageError where Yosys fails.
+    Constants are propagated, also out of instances. An instance's input counts as read if the
+    instance reads it. The best name of a net is that of the innermost field of a structure, then
+    the shortest. Raises CoverageError where Yosys fails.
     """
     ordered = {source.key: source for whole in sources for source in all_parts(whole)}
     missing = [source for source in ordered.values() if not kept_in(source).is_dir()]

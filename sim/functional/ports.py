@@ -1,4 +1,4 @@
-"""Reads from a component's signature which ports it has: streams, and what is beside them."""
+"""Finds the streams and the other ports in a component's signature."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Part:
     """Describes a port that carries a value."""
 
     port: str  #: its name in Verilog
-    label: str  #: what it is called in bins; empty for the payload of a stream
+    label: str  #: its name in bins; empty for the payload of a stream
     shape: Any
 
 
@@ -26,8 +26,8 @@ class Part:
 class Stream:
     """Describes the ports of a stream, or of a channel of AXI."""
 
-    name: str  #: elements of arrays share one
-    valid: str | None  #: the port; None if it is always
+    name: str  #: name in bins; all elements of an array share one
+    valid: str | None  #: name of the port; None if every cycle is valid
     ready: str | None
     parts: tuple[Part, ...]
 
@@ -38,8 +38,8 @@ class Plain:
 
     name: str
     part: Part
-    valid: str | None  #: the port that says when it means something; None if it always does
-    driven: bool  #: whether the component drives it, not what is around it
+    valid: str | None  #: port that says when it is valid; None: always
+    driven: bool  #: whether it is an output of the component
 
 
 def watched(signature: Any) -> list[Stream | Plain]:

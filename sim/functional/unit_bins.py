@@ -19,10 +19,10 @@ class UnitGroup:
 
     name: str  #: what the group is about
     ports: tuple[str, ...]  #: ports that are looked at; ``i[]_valid`` is those of all elements
-    #: tells of each bin whether the ports, as they are and as they were sampled before, hit it
+    #: function of each bin: whether the ports' present and previous samples hit it
     bins: Mapping[str, Callable[[PortValues, PortValues], bool]]
     when: tuple[str, ...] = ()  #: 1-bit ports that must all be high; sampled every cycle if none
-    #: gives what bins need to know of the component's parameters, as further values
+    #: function of params that returns further values for the bins
     sizes: Callable[[Any], PortValues] = field(default=lambda params: {})
 
 

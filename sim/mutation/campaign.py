@@ -17,16 +17,16 @@ from sim.mutation.trial import TrialError, Verdict, builder, try_mutants
 
 FORMAT = 2
 MOST_SIZES = 2  #: most sizes of a component that share its mutants
-WORTH = 0.1  #: a second size must come from this share of lines more
+WORTH = 0.1  #: a further size must add this share of source lines
 
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Says what is asked of every component."""
+    """Sets how every component is tested."""
 
-    sample: int = 50  #: mutants of a component
+    sample: int = 50  #: mutants of each component
     seed: int = 1  #: seed of the choice of mutants and of the tests
     #: limits the computing of a simulation; those that take longer are left out: far more than the
     #: tests of a component take, lest a busy machine decides whether there are any

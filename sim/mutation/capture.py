@@ -1,8 +1,8 @@
 """Captures what a test file would simulate, by running it in pytest without a simulator.
 
-This module is also the pytest plugin that takes the notes, in a process of its own. There every
-simulation is noted and taken for passed, so that the next one of the test comes to be asked for;
-what a test then says of the results does not matter.
+This module is also the pytest plugin that takes notes, in a separate process. There every
+simulation is noted and counts as passed, so that the test goes on to its next one; what the test
+then says of the results does not matter.
 """
 
 import os

@@ -1,8 +1,9 @@
 """Proves that a mutant changes nothing, whatever surrounds its module.
 
-First with every register, memory and child cut out: if all that goes into them and into the
-outputs is the same function of all that comes out of them, both modules are the same. If not,
-by induction over time with the registers in place: some states are never reached.
+The first attempt cuts out every register, memory and child: if all their inputs, and the module's
+outputs, are the same functions of the module's inputs and of their outputs, both modules are equal.
+The second attempt is induction over time with the registers in place, since some states are never
+reached.
 """
 
 import tempfile

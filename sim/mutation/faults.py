@@ -3,7 +3,7 @@
 - ``width``: the upper bits of a register stay zero, as if it were narrower;
 - ``bound``: a constant that something is compared with is one more, or one less, which is ``<``
   for ``<=`` as well;
-- ``one_of_many``: of the bits that an "any" or an "all" joins, one alone counts;
+- ``one_of_many``: of the bits that an "any" or an "all" reduces, only one counts;
 - ``response``: of the two bits of an AXI response, one is not looked at;
 - ``swap``: two ports of an instance that have one direction and one width are exchanged.
 """
@@ -19,7 +19,7 @@ from gen.emission.emit import native_yosys
 from sim.mutation.cells import Cell
 
 NARROW = 6  #: bits of a register that is too narrow to be called wide
-SHARE = 4  #: one mutant in so many is of these kinds
+SHARE = 4  #: one mutant in this many is of these kinds
 COMPARISONS = ("$eq", "$ne", "$lt", "$le", "$gt", "$ge")
 REDUCTIONS = {"$reduce_or": "const0", "$reduce_bool": "const0", "$reduce_and": "const1"}
 LOOKS = (*COMPARISONS, *REDUCTIONS, "$logic_not")

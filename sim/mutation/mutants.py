@@ -29,7 +29,7 @@ from sim.mutation.server import CHOICE
 CONTROL = "mutant_in_force"
 BITS = 16
 ALL = 10_000_000  #: more mutants than any module has
-SMALL = 12  #: samples' worth of mutants that are few
+SMALL = 12  #: multiple of the sample below which a module has few mutants
 PASSES = ("proc -norom", "memory_collect", "opt_clean -purge")
 
 #: warnings that a mutant may raise

@@ -1,4 +1,4 @@
-"""A figure of the paper, reproduced: numbers, a picture, and what the paper says of it."""
+"""Describes a reproduced figure of a paper: numbers, a picture, and the paper's statements."""
 
 import csv
 from collections.abc import Callable, Mapping, Sequence
@@ -15,21 +15,21 @@ Rows = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper's beside what was measured."""
+    """Holds a statement of the paper beside what was measured."""
 
     text: str
     holds: bool
-    found: str  #: the numbers that decide
+    found: str  #: the measured numbers, in words
 
     @property
     def verdict(self) -> str:
-        """In a word."""
+        """Return the verdict in a word."""
         return "yes" if self.holds else "NO"
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A diagram of a picture."""
+    """Describes one diagram of a picture."""
 
     title: str
     draw: Callable[[Axes], None]
@@ -37,9 +37,9 @@ class Panel:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """What is left of a reproduction."""
+    """Holds the result of reproducing a figure."""
 
-    name: str  #: of its files, and of ``--only``
+    name: str  #: name of its files, and of ``--only``
     title: str
     source: str  #: figure and section of the paper
     quote: str  #: the paper's own words
@@ -48,10 +48,10 @@ class Figure:
     panels: Sequence[Panel]
     claims: Sequence[Claim]
     shown: Rows = ()  #: the part of the table that the page shows, written out
-    note: str = ""  #: what a reader must know besides
+    note: str = ""  #: remarks for the reader
 
     def write(self, folder: Path) -> list[str]:
-        """The table and the picture; their names."""
+        """Write the table and the picture; return their names."""
         table, picture = f"{self.name}.csv", f"{self.name}.png"
         with open(folder / table, "w", newline="") as file:
             writer = csv.DictWriter(file, list(self.rows[0]))
@@ -61,7 +61,7 @@ class Figure:
         return [table, picture]
 
     def draw(self, path: Path) -> None:
-        """All panels side by side."""
+        """Draw all panels side by side."""
         made = Picture(figsize=(5.2 * len(self.panels), 4.0))
         FigureCanvasAgg(made)
         for axes, panel in zip(
@@ -75,7 +75,7 @@ class Figure:
         made.savefig(path, dpi=110)
 
     def text(self) -> str:
-        """Its part of the report, as Markdown."""
+        """Return the figure's part of the report, as Markdown."""
         claims = [f"| {claim.text} | {claim.found} | {claim.verdict} |" for claim in self.claims]
         return "\n".join(
             [
@@ -100,7 +100,7 @@ class Figure:
 
 
 def markdown(rows: Rows) -> list[str]:
-    """Rows as the lines of a Markdown table, and an empty one."""
+    """Return rows as the lines of a Markdown table, followed by an empty line."""
     names = list(rows[0])
     lines = [f"| {' | '.join(names)} |", f"| {' | '.join('---' for _ in names)} |"]
     lines += [f"| {' | '.join(str(row[name]) for name in names)} |" for row in rows]
@@ -108,7 +108,7 @@ def markdown(rows: Rows) -> list[str]:
 
 
 def doubling(axes: Axes, values: Sequence[int], label: str) -> None:
-    """An axis of powers of two, with their numbers."""
+    """Draw an axis of powers of two, with their numbers written out."""
     axes.set_xscale("log", base=2)
     axes.set_xticks(list(values), [str(value) for value in values])
     axes.set_xlabel(label)

@@ -1,7 +1,7 @@
-"""Runs what a reproduction asks for, two runs at a time, and keeps what comes of each in the cache.
+"""Runs the points of a reproduction, two at a time, and keeps each outcome in the cache.
 
 A reproduction that was interrupted goes on where it was, and one that only judges anew runs nothing
-again: a run is found by what it is asked, and by all files that decide what comes of it.
+again: the key of a run is its point and all files that decide its outcome.
 """
 
 import pickle
@@ -20,10 +20,10 @@ KIND, FILE = "outcomes", "outcome.pickle"
 
 
 def kept(run: Callable[[P], T], asked: P, *parts: str) -> T:
-    """Return what comes of ``run(asked)``, as the cache has it, or else of a run.
+    """Return the outcome of ``run(asked)``, from the cache or by a new run.
 
-    It is found by the representation of ``asked``, by ``parts``, which say what that does not,
-    such as what a file holds, and by all files that the module of ``run`` depends on.
+    Its key in the cache is made of the representation of ``asked``, of ``parts``, such as contents
+    of files that it names, and of all files that the module of ``run`` depends on.
     """
 
     def make(folder: Path) -> None:
@@ -37,9 +37,9 @@ def kept(run: Callable[[P], T], asked: P, *parts: str) -> T:
 def run_all(
     run: Callable[[P], T], asked: Sequence[P], done: Callable[[P | None, int], None]
 ) -> dict[P, T]:
-    """Return what ``run`` returns of each point of ``asked``, in processes that begin in order.
+    """Return what ``run`` returns for each point of ``asked``, in processes that begin in order.
 
-    ``done`` is told of each that has run, and how many have; first of none.
+    ``done`` is called at first, and with each point that has run and their number.
     """
     found: dict[P, T] = {}
     with ProcessPoolExecutor(WORKERS) as pool:

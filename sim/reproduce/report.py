@@ -1,4 +1,4 @@
-"""The page that shows a paper's figures, reproduced."""
+"""Writes the page that shows a paper's reproduced figures."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from sim.reproduce.figure import Figure
 
 REPORT = "report.md"
 
-Progress = Callable[[str, int, int], None]  #: what is going on, steps done, steps in all
+Progress = Callable[[str, int, int], None]  #: takes what is going on, steps done and steps in all
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What is left of a paper's reproduction."""
+    """Holds the result of a paper's reproduction."""
 
     title: str
     method: str  #: how all figures were made, as Markdown
@@ -26,7 +26,7 @@ class Report:
         return [REPORT, *files]
 
     def page(self, made: str = "") -> str:
-        """Return what was reproduced, as Markdown: a line a figure, then each with all it says.
+        """Return the page as Markdown: a line for each figure, then each figure in full.
 
         ``made`` says what made the page, and when.
         """
@@ -47,6 +47,6 @@ class Report:
 
 
 def slug(title: str) -> str:
-    """The name that Markdown gives a heading."""
+    """Return the anchor that Markdown gives a heading."""
     kept = (letter for letter in title.lower() if letter.isalnum() or letter in " -")
     return "".join(kept).replace(" ", "-")

@@ -1,9 +1,9 @@
 """Chooses, as pytest's plugin for a short run on another seed, one size of each test that
 simulates.
 
-The seed draws the size, so that in time every size runs on many seeds. ``make test`` runs it over
-``tests/hdl``, the components by themselves, after everything has run on seed 1: the simulators
-are then in the cache, and what it costs is simulation alone.
+The seed draws the size, so that in the course of time every size runs on many seeds. ``make test``
+runs it over ``tests/hdl``, the components by themselves, after everything has run on seed 1: the
+simulators are in the cache by then, so that only simulating takes time.
 """
 
 import random

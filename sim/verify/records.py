@@ -21,7 +21,7 @@ TIMED_OUT = "stopped after"
 
 _runs: "list[tuple[Simulation | None, Run]]" = []
 
-_interruptible: list[bool] = []  #: something if a test or its set-up is under way
+_interruptible: list[bool] = []  #: not empty while a test or its set-up is under way
 
 
 def observe(simulation: "Simulation | None", run: "Run") -> None:

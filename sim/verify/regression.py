@@ -1,4 +1,4 @@
-"""Runs pytest on several workers, and hears of each item as it ends."""
+"""Runs pytest on several workers, and collects each item as it ends."""
 
 import signal
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,16 +30,16 @@ class Options:
 
 
 class Listener(Protocol):
-    """Hears of a regression's progress."""
+    """Receives a regression's progress."""
 
     def collected(self, tests: Sequence[str]) -> None:
-        """Hear which items will run."""
+        """Note which items will run."""
 
     def started(self, nodeid: str) -> None:
-        """Hear that a worker has begun an item."""
+        """Note that a worker has begun an item."""
 
     def finished(self, nodeid: str, item: Item) -> None:
-        """Hear that an item has ended, and what became of it."""
+        """Note that an item has ended, and its outcome."""
 
 
 @dataclass
@@ -114,7 +114,7 @@ class Collector:
 
     def __init__(self, listener: Listener, first_seed: int) -> None:
         self.listener = listener
-        self.first_seed = first_seed  #: that of an item whose name has none
+        self.first_seed = first_seed  #: seed of an item whose name has none
         self.items: list[Item] = []
         self.trouble = ""
         self.phases: dict[str, list[pytest.TestReport]] = {}

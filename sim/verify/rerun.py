@@ -22,7 +22,7 @@ from sim.verify.gtkwave import moment, write_save
 __all__ = ["investigate", "replay_line"]
 
 WAVES = "dump.vcd"
-#: keeps the rerun from being counted, and out of a regression's coverage
+#: environment variables that are unset for a rerun, which adds to no coverage
 QUIET = ("INGATHER_COVERAGE", "INGATHER_COVERAGE_RUNS")
 
 
