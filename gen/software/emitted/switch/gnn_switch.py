@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from gen.software.emitted.device import Device
-from gen.software.emitted.switch.job_switch import JobSwitch
+from gen.software.emitted.switch.started_jobs import MOST_EPOCH, StartedJobs
 
-MOST_EPOCH = (1 << 16) - 1
 LISTS, DESCRIPTORS, PROGRAM = range(3)  #: tables
 ENTRY_BITS, VALID, PORT_SHIFT, WORD_BITS = 16, 1 << 15, 16, 32
 MOST_CONTRIBUTIONS, MOST_STEPS = (1 << 16) - 1, 256
@@ -38,7 +37,7 @@ class TableErrors:
     where: Mapping[str, int] = field(default_factory=dict)  #: its turn, row and aggregator
 
 
-class GnnSwitch(JobSwitch):
+class GnnSwitch(StartedJobs):
     """Drives a switch that adds features up by lists."""
 
     verdict_count = "verdict_count"
@@ -89,13 +88,6 @@ class GnnSwitch(JobSwitch):
         self.registers.write(job_list_base=tables.list_base)
         self.registers.write(job_list_rows=len(tables.lists))
         self._command("start_job")
-
-    def stop_job(self, job: int) -> None:
-        """Stop a job: its frames are taken no more."""
-        self._check_job(job, 0, MOST_EPOCH)
-        self._wait("the last command", "busy")
-        self.registers.write(job_number=job)
-        self._command("stop_job")
 
     def table_errors(self, job: int) -> TableErrors:
         """Return what is wrong with a job's lists and descriptors."""

@@ -1,11 +1,9 @@
-"""Runs jobs on a switch: starts them with their ports and slots, and stops them."""
+"""Starts jobs on a P4SGD switch, with their ports and slots."""
 
-from gen.software.emitted.switch.job_switch import JobSwitch
-
-MOST_EPOCH = (1 << 16) - 1
+from gen.software.emitted.switch.started_jobs import MOST_EPOCH, StartedJobs
 
 
-class Switch(JobSwitch):
+class Switch(StartedJobs):
     """Drives a switch whose jobs run side by side."""
 
     def start_job(self, job: int, *, ports: list[int], epoch: int, base: int, slots: int) -> None:
@@ -19,10 +17,3 @@ class Switch(JobSwitch):
         self._set_place(ports, base, slots)
         self.registers.write(job_number=job, job_epoch=epoch)
         self._command("start_job")
-
-    def stop_job(self, job: int) -> None:
-        """Stop a job: its frames are taken no more."""
-        self._check_job(job, 0, MOST_EPOCH)
-        self._wait("the last command", "busy")
-        self.registers.write(job_number=job)
-        self._command("stop_job")

@@ -1,0 +1,16 @@
+"""Drives a switch whose jobs the host alone starts and stops."""
+
+from gen.software.emitted.switch.job_switch import JobSwitch
+
+MOST_EPOCH = (1 << 16) - 1
+
+
+class StartedJobs(JobSwitch):
+    """Drives a switch whose jobs run side by side, each from its start until it is stopped."""
+
+    def stop_job(self, job: int) -> None:
+        """Stop a job: its frames are taken no more."""
+        self._check_job(job, 0, MOST_EPOCH)
+        self._wait("the last command", "busy")  # until then the job's registers hold still
+        self.registers.write(job_number=job)
+        self._command("stop_job")
