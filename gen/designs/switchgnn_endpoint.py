@@ -11,6 +11,7 @@ DESIGN = Design(
     presets=SETTINGS,
     preset="small",
     guide="gen.guides.switchgnn_endpoint:guide",
+    software="gen.software.switchgnn_endpoint:software",
     runs=[Run(session="sim.switchgnn.endpoint_session:EndpointSession")],
     cards={
         "u280": Card(

@@ -32,7 +32,7 @@ def software(params: NetSparseSwitchParams) -> Software:
             "pipe_counters": {name: plain(what) for name, what in pipes.items()},
             "faults": tuple(name for name in names if any(part in name for part in FAULTS)),
         },
-        reach="window",
+        reach="register_window",
         bench="netsparse_switch",
     )
 

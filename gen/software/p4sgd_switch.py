@@ -26,6 +26,6 @@ def software(params: SwitchParams) -> Software:
             "reasons": {reason.name: why.replace("`", "") for reason, why in reasons.items()},
             "tenant_counters": tuple(name for name, _ in TENANT_COUNTERS.counters if tenants),
         },
-        reach="window",
+        reach="register_window",
         bench="mina_switch" if tenants else "p4sgd_switch",
     )

@@ -31,7 +31,7 @@ class Software:
     exports: Mapping[str, Sequence[str]]  #: what a program imports beside, by module's name
     build: Mapping[str, Any]  #: fields of the class Build in the package's module ``build``
     bench: str  #: module to copy from BENCH; empty for none
-    reach: str  #: module that reaches a card: xdma, vfio, or window for registers alone
+    reach: str  #: module that reaches a card: xdma, vfio, or register_window
     board: bool = True  #: whether a card has registers of its own, which tell that memory is ready
     interrupts: bool = False  #: whether a program can wait for interrupt 0, of MSI-X
 
@@ -60,7 +60,7 @@ class Software:
 
     def init(self) -> str:
         """Return the text of the package's ``__init__.py``."""
-        device = "Registers" if self.reach == "window" else "Device"
+        device = "Registers" if self.reach == "register_window" else "Device"
         names = {"Build", device, "DeviceError", "Fake", "BUILD", "attach", "open_card"}
         return (
             environment(HERE)
@@ -87,15 +87,19 @@ def build_text(fields: Mapping[str, Any]) -> str:
     return f"Build(\n{''.join(parts)})"
 
 
-def literal(value: Any) -> str:
-    """Return numbers, texts, and tuples and mappings of them, as Python inside a call."""
+def literal(value: Any, indent: int = 8) -> str:
+    """Return numbers, texts, and tuples and mappings of them, as Python inside a call.
+
+    Entries of a mapping stand on lines of their own, ``indent`` columns in.
+    """
     if isinstance(value, str):
         return json.dumps(value)
     if isinstance(value, Mapping):
-        lines = (f"        {literal(key)}: {literal(one)},\n" for key, one in value.items())
-        return f"{{\n{''.join(lines)}    }}"
+        before, deeper = " " * indent, indent + 4
+        lines = (f"{before}{literal(k)}: {literal(one, deeper)},\n" for k, one in value.items())
+        return f"{{\n{''.join(lines)}{before[4:]}}}"
     if isinstance(value, tuple):
-        return "(" + "".join(f"{literal(one)}, " for one in value).removesuffix(" ") + ")"
+        return "(" + "".join(f"{literal(one, indent)}, " for one in value).removesuffix(" ") + ")"
     return repr(value)
 
 

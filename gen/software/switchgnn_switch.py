@@ -32,6 +32,6 @@ def software(params: GnnSwitchParams) -> Software:
             "errors": {cause.name: why.replace("`", "") for cause, why in errors.items()},
             "memory": (1 << CHANNEL_BITS, BEAT_BYTES) if params.in_memory else (0, 0),
         },
-        reach="xdma" if params.in_memory else "window",
+        reach="xdma" if params.in_memory else "register_window",
         bench="switchgnn_switch" if whole else "",
     )

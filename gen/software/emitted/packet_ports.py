@@ -1,7 +1,10 @@
 """Sends packets into streams of a simulated design, and takes those that leave."""
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from cocotb import start_soon
+from cocotb.queue import Queue
 from cocotb.triggers import RisingEdge
 
 BEAT_BYTES = 64
@@ -36,3 +39,22 @@ async def send(dut: Any, stream: str, packet: bytes) -> None:
         while not ready.value:
             await RisingEdge(dut.clk)
     pins["valid"].value = 0
+
+
+async def answer_packets(
+    dut: Any, leaving: str, coming: str, answer: Callable[[bytes], Iterable[bytes]]
+) -> None:
+    """Send what each packet of the stream ``leaving`` is answered with into ``coming``, for ever.
+
+    Packets are taken while answers are sent.
+    """
+    answers: Queue[bytes] = Queue()
+
+    async def send_answers() -> None:
+        while True:
+            await send(dut, coming, await answers.get())
+
+    start_soon(send_answers())
+    while True:
+        for packet in answer(await take(dut, leaving)):
+            answers.put_nowait(packet)

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from fcntl import ioctl
 
 from gen.software.emitted.device import Bus, DeviceError
-from gen.software.emitted.window import Window
+from gen.software.emitted.register_window import Window
 
 SET_IOMMU, GROUP_STATUS, SET_CONTAINER = 0x3B66, 0x3B67, 0x3B68
 DEVICE_FD, REGION_INFO, SET_IRQS, MAP_DMA = 0x3B6A, 0x3B6C, 0x3B6E, 0x3B71

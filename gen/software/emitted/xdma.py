@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gen.software.emitted.device import Bus, DeviceError
-from gen.software.emitted.window import Mapped, Window, window_at
+from gen.software.emitted.register_window import Mapped, Window, window_at
 
 
 class Xdma(Window):

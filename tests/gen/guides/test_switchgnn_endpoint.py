@@ -37,7 +37,7 @@ def test_every_field_state_cause_and_counter_is_told(params):
 def test_the_text_is_whole(params):
     text = guide(params)
     assert not re.search(r"\{[{%]|None|\bTODO\b|\bMISSING\b", text)
-    assert text.count("\n## ") == 9
+    assert text.count("\n## ") == 10
     places = {
         field.name: (address, offset, field.bits)
         for address, register in endpoint_registers(params).placed

@@ -22,6 +22,7 @@ SMALLEST = {
     "mina-switch": {},
     "netsparse-switch": {},
     "switchgnn-switch": {},
+    "switchgnn-endpoint": {},
     "gather-engine": {},
 }
 

@@ -18,7 +18,7 @@ SIMULATOR = {"cocotb", "cocotbext", "cocotb_tools"}
 
 
 #: arguments of a card that is not there, by how it would be reached
-NOWHERE = {"xdma": "('nowhere')", "vfio": "('nowhere', 4096)", "window": "('nowhere')"}
+NOWHERE = {"xdma": "('nowhere')", "vfio": "('nowhere', 4096)", "register_window": "('nowhere')"}
 
 
 def software_of(name):
@@ -177,6 +177,23 @@ for name, value in host.BUILD.fixed.items():
         fake.words[at] = fake.words.get(at, 0) | word
 host.open_card = contextmanager(lambda address, size: iter([host.attach(fake)]))
 """,
+    "switchgnn-endpoint": """
+import numpy as np
+import switchgnn_endpoint_host as host
+from contextlib import contextmanager
+from switchgnn_endpoint_driver import FIELDS
+features = np.ones((1, host.BUILD.fixed["lanes"]), int)
+
+def end(address, word):  # a job is over at once
+    if address == FIELDS["start"].address:
+        fake.words[FIELDS["state"].address] = 3 << FIELDS["state"].offset
+
+fake = host.Fake(end)
+for name, value in host.BUILD.fixed.items():
+    place = FIELDS[name]
+    fake.words[place.address] = fake.words.get(place.address, 0) | value << place.offset
+host.open_card = contextmanager(lambda prefix: iter([host.attach(fake)]))
+""",
 }
 for name in ("p4sgd-switch", "mina-switch", "netsparse-switch", "switchgnn-switch"):
     EXAMPLES[name] = f"""
@@ -198,6 +215,7 @@ PRINTED = {
     "mina-switch": "{'ADDED': 0, ",
     "netsparse-switch": "{'reads_in_packets': 0, ",
     "switchgnn-switch": "{'ADDED': 0, ",
+    "switchgnn-endpoint": "{1: array([0, 0]",
     "gather-engine": "Completion(tag=0, outcome='DONE', cause='NONE', beyond=0, failed=0)\n{",
 }
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from gen.software.emitted.packet_ports import send, take
+from gen.software.emitted.packet_ports import answer_packets
 
 HEADER_BYTES, PR_BYTES = 64, 18
 PR_FIELDS = ((0, 4), (4, 6), (6, 14), (14, 18))  #: src, tid, idx, id
@@ -44,6 +44,6 @@ def response(read: bytes, dest: bytes, prs: list[bytes]) -> bytes:
 async def answer_reads(dut: Any, node: int, mtu: int, row_of: Callable[[int], bytes]) -> None:
     """Answer all reads that leave the SNIC, for ever."""
     dut.m_axis_reads_tready.value = 1
-    while True:
-        for packet in answers(await take(dut, "m_axis_reads"), node, mtu, row_of):
-            await send(dut, "s_axis_responses", packet)
+    await answer_packets(
+        dut, "m_axis_reads", "s_axis_responses", lambda read: answers(read, node, mtu, row_of)
+    )

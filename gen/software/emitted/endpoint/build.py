@@ -1,0 +1,43 @@
+"""Describes one generated endpoint, as its host must know it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+Places = Mapping[str, tuple[int, int]]  #: first bit and bits of each field of a record, by name
+
+
+class Region(NamedTuple):
+    """Is the memory behind a port: where DMA finds it, its address at the port, and its bytes."""
+
+    dma: int
+    address: int
+    size: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Build:
+    """Holds what an endpoint was built with, and where a host finds its memories.
+
+    Addresses are in bytes. They are the ones of the Alveo U280's top; for a top of your own, give
+    :func:`dataclasses.replace` your regions.
+    """
+
+    fixed: Mapping[str, int]  #: what the fields read that never change, such as ``identity``
+    alignment: int  #: bytes that every address in a record is a multiple of
+    records: Mapping[str, tuple[int, Places]]  #: bytes and fields of turn, send and source records
+    kinds: Mapping[str, int]  #: numbers of FEATURE and PARTIAL in a send record
+    payload_bytes: Mapping[str, int]  #: of a payload in memory, by the name of its kind
+    regions: Mapping[str, tuple[int, int, int]]  #: of tables, features, sums: as in Region
+    causes: Mapping[str, str]  #: why a job failed, by the name of ``cause``
+    counters: tuple[str, ...]  #: names of the counters, by their numbers
+
+    def region(self, name: str) -> Region:
+        """Return the memory behind the port of ``tables``, ``features`` or ``sums``."""
+        return Region(*self.regions[name])
+
+    def record(self, name: str, **fields: int) -> bytes:
+        """Return a record of this name as bytes of memory; fields not named are 0."""
+        size, places = self.records[name]
+        number = sum(value << places[field][0] for field, value in fields.items())
+        return number.to_bytes(size, "little")

@@ -1,0 +1,250 @@
+"""The host software of a SwitchGNN endpoint on a stand-in for a card: memory, registers, errors."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gen.designs.catalogue import find_design
+from gen.software.emitted.device import DeviceError
+from gen.software.emitted.endpoint.build import Build
+from gen.software.emitted.endpoint.endpoint import Endpoint, JobFailed
+from gen.software.emitted.endpoint.turns import Send, Turn
+from gen.software.switchgnn_endpoint import software
+from hdl.switchgnn.endpoint.bundles import Cause, State
+from tests.gen.guides import gnn_endpoint_from_the_guide as independent
+from tests.gen.guides import gnn_frames_from_the_guide as frames
+from tests.gen.software.fake_card import FakeCard
+
+OWN, SWITCH = bytes(range(1, 7)), bytes(range(11, 17))
+SIZES = {"tiny": {}, "small": {}, "full": {"address_bits": 33}}
+TURN = Turn(
+    sends=[
+        Send(list=5, rows=2, source=7, copy_to=[0, 3]),
+        Send(list=9, partial=True),
+        Send(list=7, rows=1, source=70000),
+    ],
+    sums=[9, 2],
+    copies={63: 31, 0: 4},
+)
+OTHER = Turn(sends=[Send(list=0, source=3)], copies={1: 0})
+JOB = {"epoch": 9, "port": 2}
+
+
+def card_of(preset, **changes):
+    made = software(find_design("switchgnn-endpoint").params_of(preset, **changes))
+    card = FakeCard(made)
+    return card, Endpoint(card, card.registers(), Build(**made.build))
+
+
+@pytest.fixture
+def driven():
+    return card_of("tiny")
+
+
+@pytest.fixture(params=SIZES)
+def any_size(request):
+    return card_of(request.param, **SIZES[request.param])
+
+
+class Behind:
+    """The memory behind a port, at the addresses of the hardware."""
+
+    def __init__(self, card, region):
+        self.card, self.offset = card, region.dma - region.address
+
+    def __getitem__(self, at):
+        if isinstance(at, slice):
+            return self.card.read_memory(at.start + self.offset, at.stop - at.start)
+        return self[at : at + 1][0]
+
+
+def model_of(card, endpoint, turns):
+    """The endpoint as its guide tells, with what is in the card's memory."""
+    names = ("lanes", "aggregators", "window", "copies")
+    sizes = (endpoint.build.fixed[name] for name in names)
+    model = independent.Endpoint(*sizes, JOB["port"], turns, 0, b"", b"")
+    for mine, port in (("tables", "tables"), ("data", "features")):
+        setattr(model, mine, Behind(card, endpoint.build.region(port)))
+    return model
+
+
+def drawn(seed, endpoint, turn):
+    """Payloads of a turn, all within the narrowest lane."""
+    half, lanes = 1 << 15, endpoint.build.fixed["lanes"]
+    return np.random.default_rng(seed).integers(-half, half, (len(turn.sends), lanes))
+
+
+def test_memory_and_registers_are_those_of_the_guide(any_size, seed):
+    card, endpoint = any_size
+    turns = [TURN, OTHER, TURN]
+    endpoint.load(turns)
+    payloads = [drawn(seed + k, endpoint, turn) for k, turn in enumerate(turns)]
+    for number, values in enumerate(payloads):
+        endpoint.write_payloads(number, values)
+    model = model_of(card, endpoint, len(turns))
+    words = 32 * -(-endpoint.build.fixed["aggregators"] // 32)
+    for number, turn in enumerate(turns):
+        assert model.record(number)[6] == len(turn.sends)
+        for seq, (sent, values) in enumerate(zip(turn.sends, payloads[number], strict=True)):
+            kind = frames.PARTIAL if sent.partial else frames.FEATURE
+            fields = {"list": sent.list, "rows": sent.rows, "source": sent.source}
+            raw = sum(1 << port for port in sent.copy_to)
+            told = model.frame(kind, turn=number, seq=seq, raw=raw, payload=tuple(values), **fields)
+            assert model.contribution(number, seq) == told
+            if not sent.partial and sent.source < endpoint.build.fixed["copies"]:
+                assert model.own(number, sent.source) == tuple(values)
+        assert model.wants(number) == {*turn.sums, *(words + s for s in turn.copies)}
+        for vertex, port in turn.copies.items():
+            place = model.record(number)[5] + independent.SOURCE_BYTES * vertex
+            assert model.tables[place + 4] == port
+    endpoint.set_addresses(OWN, SWITCH)
+    endpoint.set_timers(send=1, fetch=2, gap=3, done=4, memory=5)
+    endpoint.start(1, **JOB, ready=2, two=True)
+    for name, octets in (("own_address", OWN), ("switch_address", SWITCH)):
+        assert card.heard_wide(name).to_bytes(6, "little") == octets
+    told = {"job": 1, "epoch": 9, "worker": 4, "turns": 3, "two_open": 1, "ready_turns": 2}
+    told |= {"send_timeout": 1, "fetch_timeout": 2, "fetch_gap": 3, "done_timeout": 4}
+    told |= {"memory_timeout": 5}
+    assert {name: card.heard(name) for name in told} == told
+    assert card.heard_wide("program") == endpoint.build.region("tables").address
+    assert card.log == ["start"]
+
+
+def test_addresses_are_aligned_and_apart(any_size):
+    _, endpoint = any_size
+    endpoint.load([TURN, OTHER, TURN])
+    lanes, seen = endpoint.build.fixed["lanes"], []
+    for placed in endpoint.layout.placed:
+        turn = placed.turn
+        seen.append((placed.sums, (1 + max(turn.sums, default=-1)) * 4 * lanes))
+        seen.append((placed.copies, (1 + max(turn.copies)) * 2 * lanes))
+    tables = [(address, len(octets)) for address, octets in endpoint.layout.tables]
+    for places in (seen, tables):
+        assert not any(address % 512 for address, _ in places)
+        ordered = sorted(places)
+        ends = [address + size for address, size in ordered]
+        assert all(e <= a for e, (a, _) in zip(ends, ordered[1:], strict=False))
+    assert len(tables) == 2 * 3 + 1  # turns that are one object share their tables
+
+
+def test_sums_and_copies_are_read_where_they_are(any_size, seed):
+    card, endpoint = any_size
+    endpoint.load([OTHER, TURN])
+    lanes, rng = endpoint.build.fixed["lanes"], np.random.default_rng(seed)
+    model = model_of(card, endpoint, 2)
+    offset = endpoint.build.region("sums").dma - endpoint.build.region("sums").address
+    for base, items, lane, found in (
+        (2, TURN.sums, "<i4", endpoint.sums),
+        (3, TURN.copies, "<i2", endpoint.copies),
+    ):
+        size = lanes * np.dtype(lane).itemsize
+        rows = {item: rng.integers(-(1 << 15), 1 << 15, lanes).astype(lane) for item in items}
+        for item, row in rows.items():
+            card.write_memory(offset + model.record(1)[base] + item * size, row.tobytes())
+        assert {k: v.tolist() for k, v in found(1).items()} == {
+            k: v.tolist() for k, v in rows.items()
+        }
+
+
+def test_a_job_is_waited_for(driven):
+    card, endpoint = driven
+    endpoint.load([TURN] * 5)
+    card.say(state=State.RUNNING.value, lo=2)
+    endpoint.wait(2)
+    endpoint.seconds = 0.01
+    with pytest.raises(DeviceError, match=r"the job has not ended within 0\.01 s"):
+        endpoint.wait(3)
+    for call in (lambda: endpoint.load([TURN]), lambda: endpoint.start(1, **JOB)):
+        with pytest.raises(DeviceError, match="a job runs"):
+            call()
+    with pytest.raises(DeviceError, match="the stop has not ended"):
+        endpoint.stop()
+    card.say(state=State.FINISHED.value, lo=0)
+    endpoint.wait()
+    endpoint.stop()
+
+
+def test_failures_are_told_by_cause(driven):
+    card, endpoint = driven
+    endpoint.load([TURN])
+    card.say(state=State.FAILED.value, cause=Cause.SUMS.value)
+    with pytest.raises(JobFailed, match="ended as SUMS, memory answered a write of a sum") as found:
+        endpoint.wait()
+    assert found.value.cause == "SUMS"
+    card.say(state=State.IDLE.value)
+    with pytest.raises(JobFailed, match="the job ended as IDLE"):
+        endpoint.wait()
+
+
+def test_broken_buses_are_revived_when_they_owe_nothing(driven):
+    card, endpoint = driven
+    endpoint.revive()
+    assert card.log == ["revive_buses"]
+    endpoint.seconds = 0.01
+    for name in ("tables", "features", "sums"):
+        card.say(**{f"{name}_owes": 1})
+        with pytest.raises(DeviceError, match="what memory owes has not ended"):
+            endpoint.revive()
+        card.say(**{f"{name}_owes": 0})
+
+
+def test_counters(driven):
+    card, endpoint = driven
+    card.say(count=5)
+    assert endpoint.counters()["taken_sum"] == 5
+    endpoint.clear_counters()
+    assert card.log == ["clear_counters"]
+
+
+@pytest.mark.parametrize(
+    ("turns", "text"),
+    [
+        ([], "a job has at least one turn"),
+        ([Turn(sums=[16])], "an aggregator of sums must be from 0 to 15: 16"),
+        ([Turn(copies={64: 0})], "a vertex of copies must be from 0 to 63: 64"),
+        ([Turn(copies={0: 32})], "a port of an owner must be from 0 to 31: 32"),
+        ([Turn(sends=[Send(list=-1)])], "list must be from 0 to 4294967295: -1"),
+        ([Turn(sends=[Send(list=0, rows=1 << 16)])], "rows must be from 0 to 65535: 65536"),
+        ([Turn(sends=[Send(list=0, copy_to=[32])])], "a port of copy_to must be from 0 to 31: 32"),
+        ([Turn(sends=[Send(list=0, source=64, copy_to=[1])])], "vertex 64 cannot be copied"),
+        ([Turn(sends=[Send(list=0, rows=1, partial=True)])], "a partial sum has neither rows"),
+        ([replace(TURN, copies={7: 1})], "vertex 7 is both sent and got"),
+        ([OTHER] * (1 << 14), "do not fit the 1048576 bytes of memory for tables"),
+        ([replace(TURN, sums=[15])] * 2000, "do not fit the 1048576 bytes of memory for sums"),
+    ],
+)
+def test_turns_that_cannot_be(driven, turns, text):
+    card, endpoint = driven
+    with pytest.raises(ValueError, match=text):
+        endpoint.load(turns)
+    assert not card.memory.pages
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda e: e.start(1 << 16, **JOB), "job and epoch must be from 0 to 65535: 65536"),
+        (lambda e: e.start(1, epoch=1, port=32), "port must be from 0 to 31: 32"),
+        (lambda e: e.start(1, **JOB, ready=2), "ready must be from 0 to 1: 2"),
+        (lambda e: e.wait(2), "turns must be from 0 to 1: 2"),
+        (lambda e: e.set_addresses(OWN, SWITCH[:5]), "an address must be 6 bytes"),
+        (lambda e: e.set_timers(send=-1, fetch=0, gap=0, done=0), "a timer must be from 0"),
+        (lambda e: e.set_timers(send=0, fetch=0, gap=1 << 16, done=0), "gap must be from 0"),
+        (lambda e: e.write_payloads(1, []), "turn must be from 0 to 0: 1"),
+        (lambda e: e.write_payloads(0, np.zeros((3, 1), int)), "has 3 payloads of 2 integers"),
+        (lambda e: e.write_payloads(0, np.zeros((3, 2))), "has 3 payloads of 2 integers"),
+        (lambda e: e.write_payloads(0, np.full((3, 2), 1 << 15)), "FEATURE has lanes of 16 bits"),
+    ],
+)
+def test_calls_that_cannot_be(driven, call, text):
+    card, endpoint = driven
+    endpoint.load([TURN])
+    with pytest.raises(ValueError, match=text):
+        call(endpoint)
+    assert not card.log
+
+
+def test_nothing_is_loaded(driven):
+    with pytest.raises(ValueError, match="no turns are loaded"):
+        driven[1].start(1, **JOB)
