@@ -33,6 +33,7 @@ from gen.guides.netsparse_snic_uses import (
     STATE,
 )
 from hdl.common.core_clock import CORE_MHZ
+from hdl.common.rings import DESCRIPTOR_BYTES, INDEX_BITS, SIZE_BITS
 from hdl.netsparse.host.params import LINE_BYTES as HOST_LINE_BYTES
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS
 from hdl.netsparse.params import SnicParams
@@ -40,15 +41,7 @@ from hdl.netsparse.protocol import (
     Kind,
 )
 from hdl.netsparse.queue.descriptor_fetch import AHEAD
-from hdl.netsparse.queue.params import (
-    DESCRIPTOR,
-    DESCRIPTOR_BYTES,
-    ENTRY,
-    ENTRY_BYTES,
-    INDEX_BITS,
-    NO_UNIT,
-    SIZE_BITS,
-)
+from hdl.netsparse.queue.params import DESCRIPTOR, ENTRY, ENTRY_BYTES, NO_UNIT
 from hdl.netsparse.registers import constants, snic_registers
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS

@@ -1,9 +1,10 @@
 """Holds what each register, field and number of a NetSparse SNIC is for, for its guide."""
 
 from gen.guides.guide import halves
+from hdl.common.rings import INDEX_BITS, Fault
 from hdl.netsparse.concat.deconcatenator_params import Drop
 from hdl.netsparse.protocol import DO_NOT_FRAGMENT, IP_OFFSET, UDP_OFFSET
-from hdl.netsparse.queue.params import INDEX_BITS, NO_UNIT, Fault
+from hdl.netsparse.queue.params import NO_UNIT
 from hdl.netsparse.rig.params import Cause
 
 #: settings of the node, which hold still while any unit works

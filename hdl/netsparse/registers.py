@@ -5,6 +5,7 @@ is written field by field and submitted to a client unit, or lies in a ring in h
 (:mod:`hdl.netsparse.queue.params`); its completion is read later, here or from another ring.
 """
 
+from hdl.common import ring_registers
 from hdl.common.register_parts import (
     buses_register,
     choice,
@@ -15,8 +16,8 @@ from hdl.common.register_parts import (
     single,
 )
 from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw, wide
+from hdl.common.rings import INDEX_BITS, SIZE_BITS, Fault
 from hdl.netsparse.params import SnicParams
-from hdl.netsparse.queue.params import INDEX_BITS, SIZE_BITS, Fault
 from hdl.netsparse.rig.params import COUNT_BITS, TAG_BITS, WATCHDOG_BITS, Cause
 from hdl.netsparse.snic_counters import BUSES, SNIC_COUNTERS, UNIT_COUNTERS
 
@@ -220,13 +221,9 @@ RING_REGISTERS = (
         "Sets up rings in host memory; sizes and addresses hold still while a ring is enabled or"
         " busy.",
         (
-            rw("request_ring", 1, "lets work requests be read from the request ring"),
+            ring_registers.ENABLE,
             rw("completion_ring", 1, "lets completions go to their ring; may change only at rest"),
-            rw(
-                "request_ring_size",
-                SIZE_BITS,
-                "sets the request ring's size: the binary logarithm of its places for descriptors",
-            ),
+            ring_registers.SIZE,
             rw(
                 "completion_ring_size",
                 SIZE_BITS,
@@ -239,14 +236,14 @@ RING_REGISTERS = (
         "ring_state",
         "Tells what the rings do.",
         (
-            ro("request_ring_busy", 1, "tells that the request ring is in use"),
+            ring_registers.BUSY,
             ro("completion_ring_busy", 1, "tells that the completion ring is in use"),
             ro(
                 "completion_ring_full",
                 1,
                 "tells that completions wait until the host has read some of the completion ring",
             ),
-            ro("request_ring_fault", 2, "tells why the request ring stopped", enum=names_of(Fault)),
+            ring_registers.FAULT,
             ro(
                 "completion_ring_fault",
                 2,
@@ -255,7 +252,7 @@ RING_REGISTERS = (
             ),
         ),
     ),
-    *wide("request_ring_address", "Sets the address of the request ring, a multiple of its bytes."),
+    *ring_registers.ADDRESS,
     *wide(
         "completion_ring_address",
         "Sets the address of the completion ring, a multiple of its bytes.",
@@ -264,11 +261,7 @@ RING_REGISTERS = (
         "doorbells",
         "Tells the SNIC how far the host is since a ring was enabled; one write says both.",
         (
-            rw(
-                "request_producer",
-                INDEX_BITS,
-                "sets the number of descriptors written, modulo 2^16",
-            ),
+            ring_registers.PRODUCER,
             rw(
                 "completion_consumer",
                 INDEX_BITS,
@@ -280,7 +273,7 @@ RING_REGISTERS = (
         "ring_indices",
         "Tells how far the SNIC is in the rings.",
         (
-            ro("request_consumer", INDEX_BITS, "counts descriptors that were read, modulo 2^16"),
+            ring_registers.CONSUMER,
             ro("completion_producer", INDEX_BITS, "counts completions in host memory, modulo 2^16"),
         ),
     ),

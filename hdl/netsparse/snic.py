@@ -14,6 +14,8 @@ from hdl.common.component import Component
 from hdl.common.counter_banks import CounterBanks, CounterBanksParams
 from hdl.common.packets import AXIS, BEAT_BYTES
 from hdl.common.register_block import RegisterBlock
+from hdl.common.ring_registers import set_ring
+from hdl.common.rings import Fault
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from hdl.common.streams import cut_ready
 from hdl.netsparse.concat.concatenator import Concatenator
@@ -26,7 +28,6 @@ from hdl.netsparse.params import SnicParams
 from hdl.netsparse.protocol import READ_PR, RESPONSE_BEAT
 from hdl.netsparse.queue.completion_ring import CompletionRing
 from hdl.netsparse.queue.descriptor_fetch import DescriptorFetch
-from hdl.netsparse.queue.params import Fault
 from hdl.netsparse.registers import constants, snic_registers
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.routing import ReadDispatch, ResponseRoute, UnitsParams
@@ -312,12 +313,8 @@ class Snic(Component):
             ("request_ring", fetch, settings.request_producer),
             ("completion_ring", entries, settings.completion_consumer),
         ):
-            low, high = (settings[f"{name}_address_{part}"] for part in ("low", "high"))
+            set_ring(m, part.ring, settings, name, index)
             m.d.comb += [
-                part.ring.enable.eq(settings[name]),
-                part.ring.size.eq(settings[f"{name}_size"]),
-                part.ring.address.eq(Cat(low, high)),
-                part.ring.index.eq(index),
                 status[f"{name}_busy"].eq(part.busy),
                 status[f"{name}_fault"].eq(part.fault),
             ]

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from gen.emission.emit import module_name
 from hdl.common.component import Component
+from hdl.common.rings import DESCRIPTOR_BYTES
 from hdl.netsparse.params import SnicParams
-from hdl.netsparse.queue.params import DESCRIPTOR_BYTES
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
 from hdl.netsparse.switch.params import NetSparseSwitchParams

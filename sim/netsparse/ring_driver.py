@@ -7,7 +7,8 @@ from typing import Any
 
 from cocotb.triggers import ClockCycles
 
-from hdl.netsparse.queue.params import DESCRIPTOR_BYTES, ENTRY_BYTES, INDEX_BITS, Fault
+from hdl.common.rings import DESCRIPTOR_BYTES, INDEX_BITS, Fault
+from hdl.netsparse.queue.params import ENTRY_BYTES
 from hdl.netsparse.rig.params import Cause
 from sim.netsparse.driver import POLL_CYCLES, Completion, SnicDriver, WorkRequest
 from sim.netsparse.golden.rings import pack_descriptor, unpack_entry

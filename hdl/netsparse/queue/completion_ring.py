@@ -5,15 +5,9 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.rings import INDEX_BITS, RING, Fault, misplaced
 from hdl.netsparse.params import SnicParams
-from hdl.netsparse.queue.params import (
-    ENTRY,
-    ENTRY_BYTES,
-    INDEX_BITS,
-    RING,
-    Fault,
-    misplaced,
-)
+from hdl.netsparse.queue.params import ENTRY, ENTRY_BYTES
 
 OFFSET_BITS = ENTRY_BYTES.bit_length() - 1
 

@@ -1,20 +1,11 @@
-"""Describes rings in host memory: what lies in them, and what the host's registers say of them."""
+"""Describes what lies in the SNIC's rings in host memory (:mod:`hdl.common.rings`)."""
 
-from amaranth.hdl import Value
 from amaranth.lib import data, enum
 
-from hdl.netsparse.rig.params import (
-    COUNT_BITS,
-    HOST_ADDRESS_BITS,
-    TAG_BITS,
-    WATCHDOG_BITS,
-    RigParams,
-)
+from hdl.common.rings import INDEX_BITS
+from hdl.netsparse.rig.params import COUNT_BITS, TAG_BITS, WATCHDOG_BITS, RigParams
 
-DESCRIPTOR_BYTES = 64
 ENTRY_BYTES = 16
-INDEX_BITS = 16  #: width of the number of descriptors or entries since enabling, modulo 2 ** 16
-SIZE_BITS = 4
 
 #: Lays out IBV_WR_RIG, a work request in the request ring (NetSparse, section 5.4),
 #: little-endian. What is reserved must be zero.
@@ -46,15 +37,6 @@ ENTRY = data.StructLayout(
 NO_UNIT = 32
 
 
-class Fault(enum.Enum, shape=2):
-    """Names why a ring has stopped, until it is disabled."""
-
-    NONE = 0
-    ADDRESS = 1  #: the ring does not begin at a multiple of its bytes
-    OVERRUN = 2  #: the host's index is further from ours than the ring is long
-    WRITE = 3  #: host memory answered the write of a completion with an error
-
-
 class Verdict(enum.Enum, shape=2):
     """Names what a descriptor is: legal, or why not."""
 
@@ -63,25 +45,6 @@ class Verdict(enum.Enum, shape=2):
     UNREAD = 2  #: host memory answered with an error
 
 
-#: Tells what the host says of a ring; all but ``index`` holds still while it is enabled or busy.
-#: The ring has 2 ** ``size`` places from ``address`` on, which is a multiple of the ring's bytes.
-#: ``index`` is the host's: how many descriptors it has written, or entries it has read, since the
-#: ring was enabled, modulo 2 ** 16.
-RING = data.StructLayout(
-    {"enable": 1, "address": HOST_ADDRESS_BITS, "size": SIZE_BITS, "index": INDEX_BITS}
-)
-
-
 def fetched_layout(params: RigParams) -> data.StructLayout:
     """Describe a descriptor that was read; unless it is legal only its ``tag`` means something."""
     return data.StructLayout({"verdict": Verdict, "unit": 8, "request": params.request})
-
-
-def misplaced(address: Value, mask: Value, place_bytes: int, address_bits: int) -> Value:
-    """Return whether a ring does not begin at a multiple of its bytes, or cannot be addressed.
-
-    It has ``mask`` + 1 places, a power of two.
-    """
-    offset_bits = place_bytes.bit_length() - 1
-    low, number = address[:offset_bits], address[offset_bits:]
-    return low.any() | (number & mask).any() | address[address_bits:].any()

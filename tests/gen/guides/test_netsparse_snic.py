@@ -22,8 +22,9 @@ from gen.guides.netsparse_snic_uses import (
     RINGS,
     STATE,
 )
+from hdl.common.rings import Fault
 from hdl.netsparse.concat.deconcatenator_params import Drop
-from hdl.netsparse.queue.params import ENTRY, Fault
+from hdl.netsparse.queue.params import ENTRY
 from hdl.netsparse.registers import snic_registers
 from hdl.netsparse.rig.params import Cause
 from sim.netsparse import wire

@@ -2,12 +2,12 @@
 
 from amaranth.utils import ceil_log2
 
+from hdl.common.rings import Fault
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.host.host_reader import HostReader
 from hdl.netsparse.host.host_writer import HostWriter
 from hdl.netsparse.idx_filter.cache import FilterCache
 from hdl.netsparse.queue.descriptor_fetch import DescriptorFetch
-from hdl.netsparse.queue.params import Fault
 from hdl.netsparse.registers import constants, snic_registers
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic

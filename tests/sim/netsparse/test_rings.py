@@ -10,7 +10,8 @@ import numpy as np
 from cocotb.triggers import ClockCycles
 
 from hdl.common.axi import Response
-from hdl.netsparse.queue.params import DESCRIPTOR_BYTES, ENTRY_BYTES, NO_UNIT, Fault
+from hdl.common.rings import DESCRIPTOR_BYTES, Fault
+from hdl.netsparse.queue.params import ENTRY_BYTES, NO_UNIT
 from hdl.netsparse.rig.params import Cause
 from sim.harness.payloads import pack
 from sim.harness.streams import start

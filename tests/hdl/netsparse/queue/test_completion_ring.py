@@ -5,9 +5,10 @@ from itertools import pairwise
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
+from hdl.common.rings import RING, Fault
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.queue.completion_ring import CompletionRing
-from hdl.netsparse.queue.params import NO_UNIT, RING, Fault
+from hdl.netsparse.queue.params import NO_UNIT
 from hdl.netsparse.rig.params import Cause
 from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, Source, never, start

@@ -4,8 +4,9 @@ from itertools import pairwise
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
+from hdl.common.rings import RING, Fault
 from hdl.netsparse.queue.descriptor_fetch import AHEAD, DescriptorFetch
-from hdl.netsparse.queue.params import RING, Fault, Verdict
+from hdl.netsparse.queue.params import Verdict
 from hdl.netsparse.rig.params import RigParams
 from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, Sink, cycle, never, start
@@ -18,7 +19,7 @@ NOTHING = dict.fromkeys(("idx_address", "property_address", "count", "watchdog")
 
 
 def test_descriptor_fetch():
-    simulate(DescriptorFetch(TINY), __name__, registers=["asked"])
+    simulate(DescriptorFetch(TINY), __name__)
 
 
 def descriptor(**changes):
@@ -177,75 +178,22 @@ async def so_many_wait_and_no_more(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(
     case=[
-        (6, 64, 0, Fault.ADDRESS),
-        (6, 32, 1, Fault.ADDRESS),
         (6, 1 << 32, 1, Fault.ADDRESS),
-        (0, 4, 1, Fault.ADDRESS),
-        (6, 64 * 64, 65, Fault.OVERRUN),
         (0, 64, 2, Fault.OVERRUN),
-        (6, 64 * 64, 0xFFFF, Fault.OVERRUN),
+        (6, 64 * 64, 65, Fault.OVERRUN),
     ]
 )
 async def a_ring_that_cannot_be_stops(dut, case):
     size, address, producer, fault = case
     bench = await Bench().begin(dut)
     bench.open(size, producer, address)
-    await ClockCycles(dut.clk, 20)
+    await ClockCycles(dut.clk, 70)
     assert Fault(int(dut.fault.value)) is fault
-    await ClockCycles(dut.clk, 50)
     assert not bench.reads.asks.beats
     await bench.close()
-    assert Fault(int(dut.fault.value)) is Fault.NONE
     bench.open(3)
     found, expected = await bench.run(20, lambda k: descriptor())
     assert found == expected
-
-
-@cocotb.test(timeout_time=400, timeout_unit="us")
-async def consumer_counts_over_every_bit(dut):
-    dut.ring.value = pack(RING, {"enable": 1, "size": 4})
-    dut.asks_ready.value, dut.o_ready.value, dut.beat_valid.value = 0, 1, 0
-    await start(dut)
-    await ClockCycles(dut.clk, 5)
-    counted = 0
-    stops = [1 << bit for bit in range(16)]
-    for stop in sorted({*stops, *(random.randrange(1, 1 << 15) for _ in stops)}):
-        dut.beat_valid.value = 1
-        await ClockCycles(dut.clk, stop - counted)
-        counted, dut.beat_valid.value = stop, 0
-        await RisingEdge(dut.clk)
-        for _ in range(2):
-            await RisingEdge(dut.clk)
-            assert int(dut.consumer.value) == counted
-
-
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def indices_go_round(dut):
-    """In the largest ring and in a small one, over the end of an index and of its upper half."""
-    bench = await Bench().begin(dut)
-    for size in (15, 2):
-        for begin in (0x7FF0, 0xFFF0):
-            bench.open(size)
-            await ClockCycles(dut.clk, 5)
-            dut.asked.value = begin
-            bench.produce(begin)
-            found, expected = await bench.run(40, lambda k: descriptor(), begin)
-            assert found == expected
-            assert Fault(int(dut.fault.value)) is Fault.NONE
-            await bench.close()
-
-
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(more=[0, 1])
-async def the_largest_ring_may_be_full(dut, more):
-    bench = await Bench().begin(dut)
-    bench.open(15)
-    bench.memory.update((bench.place(k), descriptor()[0]) for k in range(AHEAD + 20))
-    await ClockCycles(dut.clk, 5)
-    bench.produce((1 << 15) + more)
-    await ClockCycles(dut.clk, 60)
-    assert Fault(int(dut.fault.value)) is (Fault.OVERRUN if more else Fault.NONE)
-    assert bool(bench.o.beats) == (not more)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

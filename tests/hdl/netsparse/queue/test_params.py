@@ -2,7 +2,8 @@
 
 import random
 
-from hdl.netsparse.queue.params import DESCRIPTOR, DESCRIPTOR_BYTES, ENTRY, ENTRY_BYTES, NO_UNIT
+from hdl.common.rings import DESCRIPTOR_BYTES
+from hdl.netsparse.queue.params import DESCRIPTOR, ENTRY, ENTRY_BYTES, NO_UNIT
 from hdl.netsparse.rig.params import Cause
 from sim.harness.payloads import pack
 from sim.netsparse.golden.rings import pack_descriptor, unpack_entry

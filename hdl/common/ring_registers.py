@@ -1,0 +1,32 @@
+"""Declares the registers of a request ring, once for all designs that have one."""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module
+
+from hdl.common.registers import names_of, ro, rw, wide
+from hdl.common.rings import INDEX_BITS, SIZE_BITS, Fault
+
+ENABLE = rw("request_ring", 1, "lets work requests be read from the request ring")
+SIZE = rw(
+    "request_ring_size",
+    SIZE_BITS,
+    "sets the request ring's size: the binary logarithm of its places for descriptors",
+)
+BUSY = ro("request_ring_busy", 1, "tells that the request ring is in use")
+FAULT = ro("request_ring_fault", 2, "tells why the request ring stopped", enum=names_of(Fault))
+ADDRESS = wide(
+    "request_ring_address", "Sets the address of the request ring, a multiple of its bytes."
+)
+PRODUCER = rw("request_producer", INDEX_BITS, "sets the number of descriptors written, modulo 2^16")
+CONSUMER = ro("request_consumer", INDEX_BITS, "counts descriptors that were read, modulo 2^16")
+
+
+def set_ring(m: Module, ring: Any, given: Any, name: str, index: Any) -> None:
+    """Give ``ring`` (:data:`hdl.common.rings.RING`) what the registers of ring ``name`` hold."""
+    m.d.comb += [
+        ring.enable.eq(given[name]),
+        ring.size.eq(given[f"{name}_size"]),
+        ring.address.eq(Cat(given[f"{name}_address_low"], given[f"{name}_address_high"])),
+        ring.index.eq(index),
+    ]
