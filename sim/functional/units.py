@@ -7,13 +7,13 @@ from pkgutil import iter_modules
 from types import ModuleType
 
 import sim
-from sim.functional import common
+from sim.functional import common, pcie
 from sim.functional.unit_bins import UnitGroup
 
 
 def units() -> Mapping[str, tuple[UnitGroup, ...]]:
     """Return the groups of each component that has any, by the path of its class."""
-    found = dict(common.GROUPS)
+    found = common.GROUPS | pcie.GROUPS
     for module in systems():
         found |= module.GROUPS
     return found

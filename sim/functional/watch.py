@@ -3,7 +3,8 @@
 It runs beside every test that starts its clock with :mod:`sim.harness.streams` if
 ``$INGATHER_COVERAGE`` is set, or ``$INGATHER_BINS`` for this alone; else it costs nothing. What was
 hit is written to ``bins.json`` of the folder of the run at the end of each of its tests. A test's
-own component that is one of ours with more ports names that as ``watched_as``.
+own component that is one of ours with more ports names that as ``watched_as``. What stands around
+one of ours, and has the ports that its own groups look at, names it as ``groups_of``.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import RisingEdge
 
+from hdl.common.component import Component
 from hdl.common.registers import RegisterMap
 from sim.functional.groups import write
 from sim.functional.ports import Plain, Stream, watched
@@ -46,9 +48,14 @@ def begin(dut: Any) -> None:
     kind = getattr(component, "watched_as", None)
     if kind is not None:  # a test derives it, with more in view
         component = kind(component.params)
-    if component is not None and type(component).__module__.startswith("hdl."):
+    if component is not None and subject(component).startswith("hdl."):
         for domain in component.domains:
             cocotb.start_soon(watch(dut, component, domain))
+
+
+def subject(component: Component) -> str:
+    """Return the path of the class whose bins are sampled."""
+    return class_path(getattr(component, "groups_of", type(component)))
 
 
 async def watch(dut: Any, component: Any, domain: str) -> None:
@@ -68,9 +75,9 @@ async def watch(dut: Any, component: Any, domain: str) -> None:
 
 def looks_at(dut: Any, component: Any, domain: str) -> Iterator[Callable[[], None]]:
     """Yield functions that look at the ports of clock ``domain``, to be called every cycle."""
-    unit, first = class_path(type(component)), component.domains[0]
+    unit, first = subject(component), component.domains[0]
     homes = DOMAINS.get(unit, {})
-    for port in watched(component.signature):
+    for port in () if hasattr(component, "groups_of") else watched(component.signature):
         interface = port.name.partition(".")[0].removesuffix("[]")
         if homes.get(interface, first) != domain:
             continue

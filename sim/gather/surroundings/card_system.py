@@ -38,6 +38,8 @@ class CardSystem(Component):
     (:class:`sim.surroundings.axi_ram.AxiRam`), which is the RAM number ``index``, a constant.
     """
 
+    groups_of = GatherEngine  #: of functional coverage
+
     def __init__(self, params: CardParams) -> None:
         engine = GatherEngine(params.engine)
         self.outside = {

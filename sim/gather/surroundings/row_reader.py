@@ -18,6 +18,8 @@ class RowReader(Component):
     on ``rc`` to its first beat if it has but one.
     """
 
+    groups_of = GatherDatapath  #: of functional coverage
+
     def __init__(self, params: GatherParams) -> None:
         bits = params.reads.data_bits
         datapath = GatherDatapath(params)

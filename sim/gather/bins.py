@@ -1,0 +1,110 @@
+"""Defines the bins of the gather engine."""
+
+from collections.abc import Callable
+
+from hdl.common.axi import FOUR_KB
+from hdl.gather.params import LINE, SECTOR, ReadOrder
+from sim.functional.unit_bins import PortValues, UnitGroup
+
+
+def first_byte(now: PortValues) -> int:
+    """Return where the row of the idx begins."""
+    return now["table"]["base"] + now["table"]["stride"] * now["idxs_payload"]["idx"]
+
+
+def is_inside(now: PortValues) -> bool:
+    """Return whether the idx is in the table."""
+    return now["idxs_payload"]["idx"] < now["table"]["rows"]
+
+
+PLACES: dict[str, Callable[[int, int], bool]] = {  # of the row's first byte and of its bytes
+    "at a line": lambda first, size: first % LINE == 0,
+    "at a sector": lambda first, size: first % LINE != 0 and first % SECTOR == 0,
+    "within a sector": lambda first, size: first % SECTOR != 0,
+    "of one sector": lambda first, size: first // SECTOR == (first + size - 1) // SECTOR,
+    "of several lines": lambda first, size: first // LINE != (first + size - 1) // LINE,
+    "across 4 KB": lambda first, size: first // FOUR_KB != (first + size - 1) // FOUR_KB,
+}
+
+
+def row(order: ReadOrder, place: Callable[[int, int], bool]) -> Callable[..., bool]:
+    """Return what tells whether a row is read in this order, and is in such a place."""
+    return lambda now, before: (
+        now["table"]["order"] == order
+        and is_inside(now)
+        and place(first_byte(now), now["table"]["row_bytes"])
+    )
+
+
+ROWS = UnitGroup(
+    name="rows by order of reads",
+    ports=("table", "idxs_payload"),
+    when=("idxs_valid", "idxs_ready"),
+    bins={
+        f"{order.name}, {name}": row(order, place)
+        for order in ReadOrder
+        for name, place in PLACES.items()
+    },
+)
+
+IDXS = UnitGroup(
+    name="idxs",
+    ports=("table", "idxs_payload", "joined"),
+    when=("idxs_valid", "idxs_ready"),
+    bins={
+        "the table's first": lambda now, before: now["idxs_payload"]["idx"] == 0,
+        "the table's last": lambda now, before: now["idxs_payload"]["idx"] == last_row(now),
+        "the one behind it": lambda now, before: now["idxs_payload"]["idx"] == last_row(now) + 1,
+        "the largest": lambda now, before: (
+            now["idxs_payload"]["idx"] == (1 << now["idx_bits"]) - 1 and not is_inside(now)
+        ),
+        "the same again": lambda now, before: (
+            now["idxs_payload"]["idx"] == before["idxs_payload"]["idx"]
+            and not before["idxs_payload"]["final"]
+        ),
+        "an array's only one": lambda now, before: (
+            now["idxs_payload"]["final"] and before["idxs_payload"]["final"]
+        ),
+        "of rows that are joined": lambda now, before: now["joined"],
+    },
+    sizes=lambda params: {"idx_bits": params.idx_bits},
+)
+
+
+def last_row(now: PortValues) -> int:
+    """Return the idx of the table's last row."""
+    return now["table"]["rows"] - 1
+
+
+RESETS = UnitGroup(
+    name="resets of the function",
+    ports=("function_in_process", "function_master", "rq_tvalid", "rc_tvalid"),
+    bins={
+        "while a read waits": lambda now, before: (
+            begins(now, before) and now["function_master"] and now["rq_tvalid"]
+        ),
+        "while a completion comes": lambda now, before: (
+            begins(now, before) and now["function_master"] and now["rc_tvalid"]
+        ),
+        "of what is no master": lambda now, before: (
+            begins(now, before) and not now["function_master"]
+        ),
+        "a completion comes during one": lambda now, before: (
+            now["function_in_process"] and now["rc_tvalid"]
+        ),
+        "a completion comes for what is no master": lambda now, before: (
+            now["rc_tvalid"] and not now["function_master"] and not now["function_in_process"]
+        ),
+    },
+)
+
+
+def begins(now: PortValues, before: PortValues) -> bool:
+    """Return whether a reset begins."""
+    return now["function_in_process"] and not before["function_in_process"]
+
+
+GROUPS = {
+    "hdl.gather.datapath.GatherDatapath": (ROWS, IDXS),
+    "hdl.gather.engine.GatherEngine": (RESETS,),
+}
