@@ -1,4 +1,4 @@
-"""Judges the frames that come in, as far as that needs no knowledge of what the worker misses."""
+"""Checks the form and the header of received frames; what the worker misses is not needed here."""
 
 from typing import Any
 
@@ -20,10 +20,10 @@ from hdl.switchgnn.protocol import (
     Kind,
 )
 
-#: Names the settings that a frame is compared with.
+#: Describes the settings with which a frame is compared.
 OWN = data.StructLayout({"worker": 32, "job": 16, "epoch": 16, "lo": 32, "next": 32, "sending": 32})
 
-#: Holds what is kept of a beat that was measured.
+#: Describes a beat whose form was checked.
 MEASURED = data.StructLayout({"data": BEAT_BITS, "last": 1})
 
 NARROW = (Kind.FEATURE, Kind.RAW)
@@ -45,11 +45,12 @@ def one_of(kind: Any, kinds: tuple[Kind, ...]) -> Value:
 
 
 class Arrivals(Component):
-    """Gives every beat of ``packets`` as ``beats``, with what can be said of it.
+    """Passes every beat of ``packets`` on as ``beats``, with the result of all checks of its frame.
 
-    A frame is malformed if its length is not that of its kind, if its kind is none, or if bits are
-    set that are zero in every frame; all else about it is said with its first beat. Turns are
-    compared as they were when the frame came by: whoever takes it looks at their last bits again.
+    A frame is malformed if its length is not that of its kind, if its kind does not exist, or if
+    bits are set that are zero in every frame; all other results come with its first beat. Turns are
+    compared at the time when the frame passes here, so the :class:`Taker` compares their last bits
+    again.
 
     Throughput: a beat a cycle. Latency: :attr:`latency`. Stalls: holds.
     """
@@ -59,12 +60,12 @@ class Arrivals(Component):
     def __init__(self, params: EndpointParams) -> None:
         self.form = data.StructLayout(
             {
-                "clean": 1,  # a head's bits behind its fields are zero
-                "bare": 1,  # so are those behind ``rows``
+                "clean": 1,  # the bits after a head's fields are zero
+                "bare": 1,  # the bits after ``rows`` are zero
                 "control": 1,  # the beat has as many bytes as a control frame
                 "whole": 1,  # the beat has all bytes
-                "narrow": 1,  # bits behind a feature are zero
-                "wide": 1,  # bits behind a sum are zero
+                "narrow": 1,  # the bits after a feature are zero
+                "wide": 1,  # the bits after a sum are zero
             }
         )
         super().__init__(
@@ -97,11 +98,11 @@ class Arrivals(Component):
         return m
 
     def measure(self, m: Module, word) -> Any:
-        """Return what a beat is by its form, whatever frame it belongs to."""
+        """Return the checks of a beat's form that do not depend on its frame."""
         lanes, form = self.params.lanes, Signal(self.form)
         head, behind = head_of(word.data), word.data[8 * FIELD_BYTES :]
         m.d.comb += [
-            # What is behind a control frame in its beat has no meaning.
+            # The bytes after a control frame in its beat are undefined.
             form.clean.eq(
                 ~Mux(word.keep[-1], behind, behind[: 8 * (CONTROL_BYTES - FIELD_BYTES)]).any()
             ),
@@ -114,13 +115,13 @@ class Arrivals(Component):
         return form
 
     def judge(self, m: Module, word, form, valid: Signal, moves: Signal) -> None:
-        """Judge a beat that was measured, with what is known of those before it."""
+        """Check a beat whose form was checked, together with the beats before it."""
         params, own, beat = self.params, self.own, self.beats.payload
         head = head_of(word.data)
         first = Signal(init=1)
         wrong_before = Signal(reset_less=True)
-        is_wide = Signal(reset_less=True)  # the frame of the payload's beat
-        left = Signal(range(params.sum_beats + 1), reset_less=True)  # beats of its payload
+        is_wide = Signal(reset_less=True)  # the payload's frame has lanes of a sum's width
+        left = Signal(range(params.sum_beats + 1), reset_less=True)  # beats of its payload left
         wide, narrow = one_of(head.kind, WIDE), one_of(head.kind, NARROW)
         control = one_of(head.kind, CONTROL)
         wrong_head = (

@@ -7,17 +7,18 @@ from hdl.common.component import Component
 from hdl.switchgnn.endpoint.bundles import Cause, State
 from hdl.switchgnn.endpoint.params import EndpointParams
 
-CALM = 4  #: cycles without anything under way, after which a job has ended
+CALM = 4  #: idle cycles after which a job has ended
 
 
 class Control(Component):
-    """Starts a job with ``start``, and ends it with ``stop``, when it has ``finished``, or failed.
+    """Starts a job with ``start``, and ends it after ``stop``, ``finished`` or a failure.
 
-    ``start`` has no effect while a job runs or stops, ``stop`` none unless one runs. ``run`` is low
-    while there is no job: its hardware is in ``reset``, a register of its own, as it goes far. A
-    job ends by way of STOPPING, in which ``halt`` lets nothing begin, until ``quiet`` says that no
-    bus owes an answer and ``inside`` that no frame is leaving. The first of ``failures`` is kept as
-    ``cause``, until the next start; its bits are those of :class:`Cause`, from TABLES on.
+    ``start`` has no effect while a job runs or stops, and ``stop`` has none unless a job runs.
+    While there is no job ``run`` is low, and the job's hardware is in ``reset``, a register of its
+    own because of its long wires. A job ends through the state STOPPING, in which ``halt`` lets no
+    transfer begin, until ``quiet`` says that no bus owes an answer and ``inside`` is low: no frame
+    is leaving. The first of ``failures``, whose bits are those of :class:`Cause` from TABLES on, is
+    kept as ``cause`` until the next start.
     """
 
     def __init__(self, params: EndpointParams) -> None:

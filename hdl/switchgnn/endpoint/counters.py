@@ -1,4 +1,4 @@
-"""Counts what an endpoint does, by name and number."""
+"""Lists the counters of an endpoint, and counts its events."""
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
@@ -15,7 +15,7 @@ from hdl.switchgnn.protocol import Kind
 SENT = (Kind.FEATURE, Kind.PARTIAL, Kind.RAW, Kind.FETCH, Kind.RAWFETCH, Kind.DONE)
 QUALITIES = (Quality.FOREIGN, Quality.CORRUPT)
 VERDICTS = tuple(v for v in Verdict if v not in (Verdict.NONE, Verdict.MALFORMED))
-STALLS = {  #: names of events by those of counters, of cycles in which something waits
+STALLS = {  #: for each counter of stalled cycles, the name of its event
     "stall_window": "full",
     "stall_payload": "late_payload",
     "stall_list": "late_list",
@@ -47,7 +47,7 @@ ENDPOINT_COUNTERS = CountersParams(
 
 
 class EndpointCounters(Component):
-    """Counts what happens while a job runs; ``value`` is the counter number ``select``.
+    """Counts events while a job runs; ``value`` is the counter number ``select``.
 
     See :class:`hdl.common.counter_bank.CounterBank`; :data:`ENDPOINT_COUNTERS` has names and order.
     """

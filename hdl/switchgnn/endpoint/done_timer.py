@@ -1,4 +1,4 @@
-"""Says that the worker has all of the oldest open turn, until it is over."""
+"""Reports to the switch that the worker has all of the oldest open turn, until the turn ends."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
@@ -10,13 +10,13 @@ from hdl.switchgnn.protocol import Kind
 
 
 class DoneTimer(Component):
-    """Gives a job of DONE(``turn``) when ``complete`` is high, and again every ``timeout`` cycles.
+    """Emits a job of DONE(``turn``) when ``complete`` is high, and again every ``timeout`` cycles.
 
-    ``over`` ends that: the turn is another one from the next cycle on. ``said`` is high when a job
-    of the turn was taken. ``complete`` stays high until ``over``.
+    ``over`` ends the repetition: from the next cycle on ``turn`` is another one. ``said`` is high
+    when a job of the turn was taken. ``complete`` stays high until ``over``.
 
     Latency: :attr:`latency` from ``complete`` to the job. Stalls: holds; a job that waits when its
-    turn ends still leaves, and the switch answers it with an ADVANCE that is no news.
+    turn ends still leaves, and the switch answers it with an ADVANCE that has no effect.
     """
 
     latency = 2

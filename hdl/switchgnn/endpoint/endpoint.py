@@ -1,4 +1,4 @@
-"""Implements SwitchGNN's endpoint: a worker's side, between its memory and a port of the switch."""
+"""Implements SwitchGNN's endpoint, between a worker's memory and a port of the switch."""
 
 from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -18,20 +18,20 @@ from hdl.switchgnn.endpoint.registers import constants, endpoint_registers
 
 
 class Endpoint(Component):
-    """Sends a worker's features, turn by turn, and writes the sums and copies that it gets.
+    """Sends a worker's features, turn by turn, and writes received sums and copies to memory.
 
-    Sections 3.3 and 3.4 of SwitchGNN, corrected as :mod:`sim.switchgnn.golden.worker_rule` is. A
-    host lays tables, features and room for sums out in memory
-    (:mod:`hdl.switchgnn.endpoint.memory_layouts`), sets the registers
+    It implements sections 3.3 and 3.4 of SwitchGNN, with the corrections of
+    :mod:`sim.switchgnn.golden.worker_rule`. A host lays out tables, features and room for sums in
+    memory (:mod:`hdl.switchgnn.endpoint.memory_layouts`), sets the registers
     (:mod:`hdl.switchgnn.endpoint.registers`) and starts the job; when its state is FINISHED, every
     sum is in memory.
 
-    ``m_axi_tables`` and ``m_axi_features`` are read, ``m_axi_sums`` is written. ``m_axis`` leads to
-    the switch, ``s_axis`` comes from it; the latter is never held up. ``busy`` is high while a job
-    runs or stops, for an interrupt.
+    ``m_axi_tables`` and ``m_axi_features`` are read, ``m_axi_sums`` is written. ``m_axis`` goes to
+    the switch, ``s_axis`` comes from it and is never stalled. ``busy`` is high while a job runs or
+    stops, for an interrupt.
 
-    Throughput: a frame leaves in as many cycles as it has beats, and comes in so, while neither
-    window, memory, rate nor link holds it up; counters say which does.
+    Throughput: a frame is sent, and received, in as many cycles as it has beats, unless window,
+    memory, rate or link stalls it; counters tell which one does.
     """
 
     register_map = staticmethod(endpoint_registers)
@@ -101,7 +101,7 @@ class Endpoint(Component):
         return m
 
     def settle(self, m: Module, given, settings) -> None:
-        """Give the job what the host has set."""
+        """Connect the host's settings to the job."""
         program = Cat(given.program_low, given.program_high)
         same = (
             "worker",

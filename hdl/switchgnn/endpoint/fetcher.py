@@ -1,4 +1,4 @@
-"""Asks for what is missing of the oldest open turn, when nothing has come for a while."""
+"""Requests the missing items of the oldest open turn when nothing has come for a while."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream
@@ -14,16 +14,17 @@ from hdl.switchgnn.protocol import Kind
 
 
 class Fetcher(Component):
-    """Sends FETCH (``jobs``) and RAWFETCH (``lookups``, of sources) for what ``turn`` misses.
+    """Sends FETCH (``jobs``) and RAWFETCH (``lookups``, of sources) for missing items of ``turn``.
 
-    ``misses`` is high while the turn's tables are loaded and something is missing. When neither
-    ``news`` of the turn nor another turn has come for ``timeout`` cycles, all words of the slot
-    are walked once, and each bit that is one is asked for, ``gap`` cycles at least behind the one
-    before. Then the timer begins anew. A round ends early when nothing is missing any more, or
-    with the turn (``over``); a bit that is cleared while its word is in hand is asked for in vain.
+    ``misses`` is high while the turn's tables are loaded and some item is missing. When neither
+    ``news`` of the turn nor another turn has come for ``timeout`` cycles, all words of the slot are
+    scanned once, and for each bit that is one a request is sent, at least ``gap`` cycles after the
+    one before. Then the timer starts again. A round ends early when nothing is missing any more, or
+    with the turn (``over``). If a bit is cleared after its word was read, its request is
+    superfluous.
 
-    Only the oldest open turn is asked for: none can end before it, and what comes late for the
-    next one is more likely to be on its way.
+    Only items of the oldest open turn are requested: no other turn can end before it, and late
+    items of the next turn are probably still on their way.
 
     Throughput: an empty word in 3 cycles. Stalls: holds.
     """
@@ -55,10 +56,10 @@ class Fetcher(Component):
         waited = Signal(16, reset_less=True)
         rested = Signal()  # the gap is over
         ends = Signal()
-        ended = Signal()  # the turn that the round began with
+        ended = Signal()  # the turn with which the round began
         taken = Signal()
         last = number == params.words - 1
-        lowest = Signal(WORD_BITS)  # one of the word, alone
+        lowest = Signal(WORD_BITS)  # lowest bit set of the word, one-hot
         m.d.comb += [
             lowest.eq(word & ~(word - 1)[:WORD_BITS]),
             self.scan.payload.eq(Cat(number, self.turn[:SLOT_BITS])),
@@ -112,8 +113,8 @@ class Fetcher(Component):
         return m
 
     def ask(self, m: Module, item: Signal) -> None:
-        """Fill in what is asked for, whether it is a sum or a feature."""
-        asked = Signal(32, reset_less=True)  # the turn, as it was when its word was read
+        """Fill in the request, for a sum or for a feature."""
+        asked = Signal(32, reset_less=True)  # the turn at the time when its word was read
         job, lookup = self.jobs.payload, self.lookups.payload
         behind = WORD_BITS * self.params.sum_words
         with m.If(~self.jobs.valid & ~self.lookups.valid):

@@ -1,4 +1,4 @@
-"""Assembles frames of the head that a job describes, and its payload."""
+"""Assembles frames from the head that a job describes, and its payload."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from hdl.switchgnn.endpoint.params import EndpointParams
 from hdl.switchgnn.endpoint.payload_reader import is_narrow, is_wide
 from hdl.switchgnn.protocol import CONTROL_BYTES, FEATURE_BITS, SUM_BITS, Head
 
-#: Holds what is the same in all frames of a job.
+#: Describes the fields that are the same in all frames of a job.
 SIGNATURE = data.StructLayout(
     {"address": 48, "switch_address": 48, "worker": 32, "job": 16, "epoch": 16}
 )
@@ -23,14 +23,15 @@ CONTROL = (1 << CONTROL_BYTES) - 1  #: ``tkeep`` of a control frame
 
 
 class FrameWriter(Component):
-    """Sends the frame of every head, with the payload that comes for it, in order.
+    """Sends a frame for every head, with its payload, in order.
 
     A frame begins when ``may_begin`` is high and the first beat of its payload is there; the next
-    beats come as the memory gives them. What memory holds behind the last lane leaves as zeros. A
-    frame with a payload of which a beat ``failed`` ends with ``tuser``, so that no one takes it.
-    ``stop`` lets no frame begin; ``inside`` is high until one that has begun has left.
+    beats follow as memory delivers them. Bits after the last lane are sent as zeros. If a beat of
+    the payload ``failed``, the frame ends with ``tuser``, so that no receiver takes it. While
+    ``stop`` is high no frame begins; ``inside`` is high until a frame that has begun has left.
 
-    ``leaving`` tells of a frame when its last beat enters ``axis``, ``beat`` of every beat.
+    ``leaving`` reports a frame when its last beat enters ``axis``, and ``beat`` pulses for every
+    beat.
 
     Throughput: a beat a cycle, without a pause between frames. Latency: :attr:`latency` from a head
     and its payload to ``axis``. Stalls: holds.
@@ -58,8 +59,8 @@ class FrameWriter(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params, axis, job = self.params, self.axis, self.heads.payload
-        left = Signal(range(params.sum_beats + 1))  # beats of the payload that is leaving
-        failed = Signal(reset_less=True)  # one of its beats
+        left = Signal(range(params.sum_beats + 1))  # beats left of the payload that is leaving
+        failed = Signal(reset_less=True)  # one of its beats failed
         held = Signal(LEAVING, reset_less=True)
         wide = Signal(reset_less=True)
         size = Signal.like(left)

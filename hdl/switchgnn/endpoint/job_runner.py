@@ -1,4 +1,4 @@
-"""Contains all that a job of the worker needs: its turns, what is sent of them, what is taken."""
+"""Contains the hardware of a worker's job: turns, sending, receiving."""
 
 from amaranth.hdl import Array, Module
 from amaranth.lib import data, stream
@@ -20,17 +20,17 @@ from hdl.switchgnn.endpoint.table_reader import TableReader
 from hdl.switchgnn.endpoint.turn_contexts import TurnContexts
 from hdl.switchgnn.endpoint.turn_loader import TurnLoader
 
-ANSWERS = 16  #: RAWFETCHes that may wait for their answers
+ANSWERS = 16  #: most RAWFETCHes that wait for their answers
 
-#: Says what happens in a cycle.
+#: Describes the events of a cycle.
 JOB_EVENTS = data.StructLayout(
     {
         "sender": SENDER_EVENTS,
         "receiver": RECEIVER_EVENTS,
-        "foreign": 1,  # a RAWFETCH asks for a vertex that the worker does not send
-        "turn": 1,  # one is over
-        "unready": 1,  # the next one's features are not in memory
-        "unloaded": 1,  # the oldest open one's tables are not here
+        "foreign": 1,  # a RAWFETCH came for a vertex that the worker does not send
+        "turn": 1,  # a turn is over
+        "unready": 1,  # the next turn's features are not in memory
+        "unloaded": 1,  # the oldest open turn's tables are not loaded
     }
 )
 
@@ -38,10 +38,11 @@ JOB_EVENTS = data.StructLayout(
 class JobRunner(Component):
     """Runs a job from the end of its reset to ``finished``, when all turns of it are over.
 
-    Its buses' sides, ``table_*``, ``payload_*`` and ``sum_*``, belong to the ports of a
-    :class:`hdl.switchgnn.endpoint.memory_ports.MemoryPorts`. ``stop`` begins nothing more; the
-    frame that is leaving does so (``inside``). ``illegal_program`` and ``illegal_list``: a record
-    in memory is none. ``lo`` and ``sending`` are turns.
+    Its buses ``table_*``, ``payload_*`` and ``sum_*`` belong to the ports of a
+    :class:`hdl.switchgnn.endpoint.memory_ports.MemoryPorts`. While ``stop`` is high nothing new
+    begins, but the frame that is leaving goes on (``inside``). ``illegal_program`` and
+    ``illegal_list``: a record in memory is not legal. ``lo`` is the oldest open turn, and
+    ``sending`` the turn that is sent.
     """
 
     def __init__(self, params: EndpointParams) -> None:
@@ -125,7 +126,7 @@ class JobRunner(Component):
             m.d.comb += client.beat.eq(tables.beats[k])
 
     def follow_turns(self, m: Module, progress, loader, sender, receiver) -> None:
-        """Connect who begins, loads and ends turns."""
+        """Connect the parts that begin, load and end turns."""
         settings = self.settings
         connect(m, loader.words, receiver.words)
         m.d.comb += [
@@ -155,7 +156,7 @@ class JobRunner(Component):
         ]
 
     def ask(self, m: Module, progress, receiver, done, fetcher) -> None:
-        """Say DONE of turn lo, or fetch what it misses."""
+        """Connect the parts that send DONE of turn ``lo``, or fetch its missing items."""
         settings = self.settings
         slot = progress.lo[:SLOT_BITS]
         nothing = Array(receiver.none)[slot]
@@ -178,7 +179,7 @@ class JobRunner(Component):
         ]
 
     def look_up(self, m: Module, fetcher, receiver, lookup) -> None:
-        """Look sources up that others ask for, and that the worker misses."""
+        """Connect the lookup of sources that other workers request, or that this worker misses."""
         m.submodules.answers = answers = Fifo(FifoParams(width=LOOKUP.size, depth=ANSWERS))
         m.submodules.lookups = lookups = StreamArbiter(
             StreamArbiterParams(width=LOOKUP.size, count=2)
@@ -197,7 +198,7 @@ class JobRunner(Component):
         ]
 
     def send(self, m: Module, sender, receiver, fetcher, done, lookup) -> None:
-        """Connect what leaves: frames of lists, requests and answers."""
+        """Connect the sender: frames of lists, requests and answers."""
         connect(m, sender.axis, flipped(self.m_axis))
         connect(m, sender.bursts, flipped(self.payload_bursts))
         for job, give in zip(sender.others, (fetcher.jobs, done.jobs, lookup.jobs), strict=True):
@@ -212,7 +213,7 @@ class JobRunner(Component):
         ]
 
     def receive(self, m: Module, receiver) -> None:
-        """Connect what comes in, and what it writes to memory."""
+        """Connect the receiver, and its writes to memory."""
         connect(m, flipped(self.s_axis), receiver.axis)
         connect(m, receiver.bursts, flipped(self.sum_bursts))
         connect(m, receiver.beats, flipped(self.sum_beats))

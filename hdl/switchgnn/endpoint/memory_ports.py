@@ -13,16 +13,16 @@ from hdl.switchgnn.endpoint.params import EndpointParams
 from hdl.switchgnn.endpoint.sum_writer import SumWriter
 
 BUSES = ("tables", "features", "sums")
-COUNT_BITS = 12  #: width of the number of beats that a bus has to bring
+COUNT_BITS = 12  #: width of the number of beats that a bus has to deliver
 
 
 class MemoryPorts(Component):
-    """Gives the bursts of a :class:`JobRunner` to the buses, and what comes back to it.
+    """Connects the bursts of a :class:`JobRunner` to the buses, and returns their answers.
 
-    It is not reset with a job, as buses owe answers. ``stop`` lets no read begin. ``quiet``: every
-    beat and every answer that was asked for has come. ``failed`` has a bit for each of
-    :data:`BUSES` that is high for a cycle when it did not answer well, or in time: no bus is waited
-    for without end, unless ``timeout`` is 0. ``buses`` say what each is like.
+    It is not reset with a job, because buses may owe answers. While ``stop`` is high no read
+    begins. ``quiet``: all beats and answers that were requested have come. ``failed`` has a bit for
+    each of :data:`BUSES`, which pulses when the bus answered with an error, or not in time; every
+    wait for a bus is bounded, unless ``timeout`` is 0. ``buses`` is the state of each bus.
     """
 
     def __init__(self, params: EndpointParams) -> None:
@@ -92,7 +92,7 @@ class MemoryPorts(Component):
         return m
 
     def count(self, m: Module, bursts, more, came, name: str):
-        """Return whether all that was asked for has come."""
+        """Return whether all beats and answers that were requested have come."""
         owed = Signal(COUNT_BITS, name=name)
         asked = Signal(Value.cast(more).shape(), name=f"{name}_more")
         m.d.sync += [

@@ -1,4 +1,4 @@
-"""The sizes of SwitchGNN's endpoint, and the bundles of its parts that have them."""
+"""Describes the sizes of SwitchGNN's endpoint, and the bundles that depend on them."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ from hdl.switchgnn.protocol import (
 
 
 def port_beat(port: AxiPortParams) -> data.StructLayout:
-    """Describe a beat as :class:`hdl.common.axi_read_port.AxiReadPort` gives it."""
+    """Describe a beat from an :class:`hdl.common.axi_read_port.AxiReadPort`."""
     return data.StructLayout(
         {"valid": 1, "failed": 1, "last": 1, "tag": port.tag_bits, "data": port.data_bits}
     )
@@ -42,7 +42,7 @@ class EndpointParams:
     copies: int = 4096  #: most sources whose features are copied, a power of two, 2..65536
     address_bits: int = 34  #: width of a byte address in memory, 16..64
     prefetch_beats: int = 256  #: beats of payloads in flight or waiting, a power of two
-    ingress_beats: int = 512  #: beats of frames that can wait to be taken, a power of two
+    ingress_beats: int = 512  #: beats of received frames that can wait, a power of two
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -57,7 +57,7 @@ class EndpointParams:
                 raise ValueError(f"{name} must be a power of two: {getattr(self, name)}")
         check_range("window", self.window, 2, ACK_BITS)
         check_range("address_bits", self.address_bits, 16, 64)
-        _ = self.port  # judges
+        _ = self.port  # raises ValueError for sizes that do not fit
 
     @property
     def suffix(self) -> str:
@@ -69,12 +69,12 @@ class EndpointParams:
 
     @property
     def frames(self) -> FrameFormat:
-        """Describe the frames that the endpoint sends and takes."""
+        """Describe the frames that the endpoint sends and receives."""
         return frame_format(self.lanes)
 
     @property
     def port(self) -> PacketPortParams:
-        """Return the sizes of where frames come in."""
+        """Return the sizes of the port for received frames."""
         return PacketPortParams(frames=self.frames, words=self.ingress_beats)
 
     @property
@@ -84,7 +84,7 @@ class EndpointParams:
 
     @property
     def sum_words(self) -> int:
-        """Return the number of words of ``wanted`` that stand for aggregators."""
+        """Return the number of words of ``wanted`` for aggregators."""
         return -(-self.aggregators // WORD_BITS)
 
     @property
@@ -99,7 +99,7 @@ class EndpointParams:
 
     @property
     def table_bits(self) -> int:
-        """Return the width of a word's place in the table of all slots: word, then slot."""
+        """Return the width of a word's place in the table of all slots: word below slot."""
         return self.word_bits + SLOT_BITS
 
     @property
@@ -134,13 +134,13 @@ class EndpointParams:
 
     @property
     def context(self) -> data.StructLayout:
-        """Describe what is kept of a turn's record; addresses without the bits that are zero."""
+        """Describe a turn's stored record; addresses lack the bits that are always zero."""
         names = ("list", "features", "sums", "copies", "sources")
         return data.StructLayout(dict.fromkeys(names, self.base_bits) | {"sends": 32})
 
     @property
     def job(self) -> data.StructLayout:
-        """Describe a frame that is to leave: what its head says, and where its payload lies."""
+        """Describe a frame to be sent: the fields of its head, and the address of its payload."""
         return data.StructLayout(
             {
                 "kind": Kind,
@@ -157,14 +157,14 @@ class EndpointParams:
 
     @property
     def head(self) -> data.StructLayout:
-        """Describe what a job says of its frame's head."""
+        """Describe the fields of a job that go into its frame's head."""
         return data.StructLayout({name: field.shape for name, field in self.job if name != "beat"})
 
     @property
     def arrival(self) -> data.StructLayout:
-        """Describe a beat of a frame that was judged; all but the first two are of heads.
+        """Describe a beat of a frame that was checked; all but the first two fields are of heads.
 
-        ``malformed`` is of a last beat, and of its whole frame.
+        ``malformed`` is valid with the last beat, and is about the whole frame.
         """
         return data.StructLayout(
             {
@@ -173,17 +173,17 @@ class EndpointParams:
                 "malformed": 1,
                 "stranger": Verdict,  # NONE for a frame of this run of the job, for this worker
                 "is_lo": 1,  # its turn was the oldest open one
-                "is_next": 1,  # or the one behind it
-                "is_sending": 1,  # and the one that is being sent
-                "in_sums": 1,  # its list is an aggregator of a turn
-                "in_copies": 1,  # its source is one
+                "is_next": 1,  # or the one after it
+                "is_sending": 1,  # or the one that is being sent
+                "in_sums": 1,  # its list is the number of an aggregator of a turn
+                "in_copies": 1,  # its source is the number of a source of a turn
                 "data": BEAT_BITS,
             }
         )
 
     @property
     def write(self) -> data.StructLayout:
-        """Describe a beat that is to be written, and the slot that it is for."""
+        """Describe a beat to be written, and the slot that it belongs to."""
         return data.StructLayout(
             {
                 "beat": self.beat_address_bits,
@@ -195,17 +195,17 @@ class EndpointParams:
 
     @property
     def settings(self) -> data.StructLayout:
-        """Describe what a host sets; all but ``ready_turns`` holds still while a job runs."""
+        """Describe the host's settings; all but ``ready_turns`` must be stable while a job runs."""
         return data.StructLayout(
             {
-                "address": 48,  # own, the source of what is sent; first byte lowest
+                "address": 48,  # own address, the source of frames sent; first byte lowest
                 "switch_address": 48,
-                "worker": 32,  # bit of the switch's port
+                "worker": 32,  # bit of the worker's port at the switch
                 "job": 16,
                 "epoch": 16,
                 "turns": 32,
                 "ready_turns": 32,  # turns whose features are in memory
-                "two_open": 1,  # two turns are open at a time, else one
+                "two_open": 1,  # two turns are open at a time; otherwise one
                 "program": self.beat_address_bits,
                 "send_timeout": 32,
                 "fetch_timeout": 32,
@@ -217,7 +217,7 @@ class EndpointParams:
 
     @property
     def table_port(self) -> AxiPortParams:
-        """Return the sizes of the port that tables are read by; the tag is the client."""
+        """Return the sizes of the port that reads tables; the tag is the client."""
         return AxiPortParams(
             address_bits=self.address_bits, data_bits=BEAT_BITS, tag_bits=2, outstanding=256
         )
@@ -234,7 +234,7 @@ class EndpointParams:
 
     @property
     def payload_port(self) -> AxiPortParams:
-        """Return the sizes of the port that payloads are read by."""
+        """Return the sizes of the port that reads payloads."""
         return AxiPortParams(
             address_bits=self.address_bits,
             data_bits=BEAT_BITS,
@@ -244,19 +244,19 @@ class EndpointParams:
 
     @property
     def write_port(self) -> AxiPortParams:
-        """Return the sizes of the port that sums are written by; the tag is the slot."""
+        """Return the sizes of the port that writes sums; the tag is the slot."""
         return AxiPortParams(
             address_bits=self.address_bits, data_bits=BEAT_BITS, tag_bits=SLOT_BITS, outstanding=256
         )
 
     @property
     def read_axi(self) -> AxiReadSignature:
-        """Describe a bus that is read by."""
+        """Describe a read-only bus."""
         return AxiReadSignature(address_bits=self.address_bits, data_bits=BEAT_BITS)
 
     @property
     def write_axi(self) -> AxiWriteSignature:
-        """Describe the bus that is written by."""
+        """Describe the write-only bus."""
         return AxiWriteSignature(address_bits=self.address_bits, data_bits=BEAT_BITS)
 
 

@@ -1,4 +1,4 @@
-"""Reads the payloads of frames ahead of their leaving."""
+"""Prefetches the payloads of frames to be sent."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream
@@ -24,10 +24,10 @@ def is_narrow(kind: Value) -> Value:
 
 
 class PayloadReader(Component):
-    """Passes ``jobs`` on as ``heads``, and brings the payloads of those that have one.
+    """Passes ``jobs`` on as ``heads``, and reads the payloads of those that have one.
 
-    A payload is one burst, as it lies at a multiple of its own size. It is asked for when there is
-    room for all of it, so ``given``, which is a port's, is never held up.
+    A payload is one burst, because it is aligned to its own size. It is requested when there is
+    room for all of it, so the port's beats, ``given``, are never stalled.
 
     Throughput: a job a cycle, and a beat a cycle while ``params.prefetch_beats`` and
     :data:`UNDER_WAY` jobs cover the memory's latency. Latency: none from a job to its burst, one

@@ -1,4 +1,4 @@
-"""Lists presets of SwitchGNN's endpoint: what differs from a full U280, by parameter."""
+"""Lists presets of SwitchGNN's endpoint: the parameters that differ from a full U280."""
 
 SETTINGS: dict[str, dict[str, int]] = {
     "tiny": {

@@ -8,22 +8,22 @@ from hdl.common.expectations import expect
 from hdl.switchgnn.endpoint.bundles import SLOTS
 from hdl.switchgnn.endpoint.params import EndpointParams
 
-SETTLING = 3  #: cycles behind a change in which nothing else is decided
+SETTLING = 3  #: cycles after a change in which nothing else is decided
 
 
 class Progress(Component):
-    """Counts turns: ``lo`` is the oldest open one, ``turns`` how many the job has.
+    """Counts the turns of a job: ``lo`` is the oldest open one, of ``turns`` in all.
 
-    ``load`` asks for ``loading``, the next turn, until ``loaded``: all that are open and, ahead of
-    time, those behind them, as far as there are slots. ``begin`` starts the sending of turn
-    ``beginning`` when it is open (``two_open``: two are), loaded, one of the ``ready`` turns whose
-    features are in memory, and when ``free`` says that all of the turn before has been
-    acknowledged and has left. ``advance`` ends turn ``lo``: if it has not begun it never will
-    (``end``: it has). ``is_open``, ``is_loaded`` and ``has_begun`` tell of lo and the turn behind
-    it. ``finished``: all turns are over. ``waits``: the next turn could begin, but its features
-    are not there.
+    ``load`` requests ``loading``, the next turn to load, until ``loaded``; turns that are open are
+    loaded and, in advance, the turns after them, as long as there are slots. ``begin`` starts the
+    sending of turn ``beginning`` when that is open (with ``two_open`` two turns are), is loaded,
+    and is one of the ``ready`` turns whose features are in memory, and when ``free`` says that all
+    frames of the turn before have left and were acknowledged. ``advance`` ends turn ``lo``; if its
+    sending has not begun, it is skipped, and if it is being sent, ``end`` pulses. ``is_open``,
+    ``is_loaded`` and ``has_begun`` are about ``lo`` and the turn after it. ``finished``: all turns
+    are over. ``waits``: the next turn could begin, but its features are not in memory.
 
-    Latency: 2 cycles from a change to what follows from it.
+    Latency: 2 cycles from a change to its consequences.
     """
 
     def __init__(self, params: EndpointParams) -> None:
@@ -53,8 +53,8 @@ class Progress(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        loaded = Signal(range(SLOTS + 1))  # turns from lo on
-        begun = Signal(range(3))  # likewise
+        loaded = Signal(range(SLOTS + 1))  # number of loaded turns from lo on
+        begun = Signal(range(3))  # number of turns from lo on that have begun
         settling = Signal(SETTLING, init=(1 << SETTLING) - 1)
         calm = ~settling.any()
         following = Signal(32, init=1)
@@ -75,7 +75,7 @@ class Progress(Component):
         m.d.sync += [
             settling.eq(Mux(changes, (1 << SETTLING) - 1, settling >> 1)),
             may_load.eq((loaded != SLOTS) & (self.loading != self.turns)),
-            # A turn that is loaded is one of the job's.
+            # Only turns of the job are loaded, so ``turns`` need not be compared.
             may_begin.eq((begun < Mux(self.two_open, 2, 1)) & (begun < loaded)),
             ready.eq(self.beginning < self.ready),
             self.finished.eq(self.lo == self.turns),

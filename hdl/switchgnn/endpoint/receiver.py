@@ -1,4 +1,4 @@
-"""Receives for the worker: frames are judged, sums and copies go to memory once each."""
+"""Receives the worker's frames: it checks them, and writes each sum and copy to memory once."""
 
 from amaranth.hdl import Module
 from amaranth.lib import data, stream
@@ -16,27 +16,28 @@ from hdl.switchgnn.endpoint.sum_writer import SumWriter
 from hdl.switchgnn.endpoint.taker import TURNS, Taker
 from hdl.switchgnn.endpoint.wanted_table import WantedTable
 
-#: Says what became of packets in a cycle.
+#: Describes the events of received packets in a cycle.
 RECEIVER_EVENTS = data.StructLayout(
     {
         "verdict": Verdict,
-        "marked": 1,  # a frame says that there is congestion
-        "judged": 1,  # a packet came, of this
+        "marked": 1,  # a frame has a congestion mark
+        "judged": 1,  # a packet came, of this quality
         "quality": Quality,
         "lost": 1,  # there was no room for it
-        "writes_wait": 1,  # the memory holds frames up
+        "writes_wait": 1,  # the memory stalls frames
     }
 )
 
 
 class Receiver(Component):
-    """Takes the frames of ``axis``; see :class:`Taker` for what becomes of them.
+    """Receives the frames of ``axis``, which a :class:`Taker` carries out.
 
-    ``words`` and ``set`` load the table of what is missing, ``scan`` reads it. ``complete`` has a
-    bit for each slot: nothing of it is missing, and all that came for it is in memory, as the bus
-    has answered. ``news`` is high when something that was missing has come for ``news_slot``.
+    ``words`` and ``set`` load the table of missing items, and ``scan`` reads it. ``complete`` has a
+    bit for each slot: nothing of it is missing, and everything received for it is in memory, as the
+    bus has acknowledged. ``news`` is high when a missing item has come for ``news_slot``.
 
-    Throughput: a beat a cycle. Full: frames are lost, as the MAC cannot wait; they come again.
+    Throughput: a beat a cycle. Full: frames are lost, because the MAC cannot wait; they are sent
+    again.
     """
 
     def __init__(self, params: EndpointParams) -> None:

@@ -1,4 +1,4 @@
-"""Turns the order of a frame into what its head says and where its payload lies."""
+"""Turns the order of a frame into the fields of its head and the address of its payload."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream
@@ -14,17 +14,17 @@ from hdl.switchgnn.endpoint.memory_layouts import ALIGNMENT, SendRecord
 from hdl.switchgnn.endpoint.params import EndpointParams
 from hdl.switchgnn.protocol import Kind
 
-BASE_BEATS = exact_log2(ALIGNMENT // BEAT_BYTES)  #: bits of a beat's number that a base has not
+BASE_BEATS = exact_log2(ALIGNMENT // BEAT_BYTES)  #: bits of a beat's number, 0 in a base
 
 
 class RecordReader(Component):
-    """Reads the record of every order from the list, and makes a job of it, in order.
+    """Reads the record of every order from the list, and turns it into a job, in order.
 
-    Each order reads the beat that its record is in, so frames that are sent again are read again
-    and nothing of a list is kept. ``context`` and ``turn`` are those of the turn that is being
-    sent; they hold still until the jobs of all orders have left. A record of another kind than
-    FEATURE and PARTIAL is ``illegal``, for a cycle, and makes no job; nor does one whose read
-    failed.
+    Each order reads the beat with its record, so the record of a frame that is sent again is read
+    again, and nothing of a list is stored. ``context`` and ``turn`` are those of the turn that is
+    being sent; they must be stable until the jobs of all orders have left. A record of another kind
+    than FEATURE and PARTIAL raises ``illegal`` for a cycle, and gives no job; a record whose read
+    failed gives none either.
 
     Throughput: a job a cycle, while :data:`UNDER_WAY` orders cover the memory's latency. Latency:
     :attr:`request_latency` from an order to ``request``, :attr:`latency` from the record's beat to
@@ -67,7 +67,7 @@ class RecordReader(Component):
         connect(m, made.o, flipped(self.jobs))
         m.d.comb += [
             self.request.payload.eq((origin + (order.seq >> 1))[: params.beat_address_bits]),
-            # There is room in ``waiting`` where there is in ``made``.
+            # If there is room in ``made``, there is room in ``waiting``.
             self.request.valid.eq(self.orders.valid & made.room),
             self.orders.ready.eq(self.request.ready & made.room),
             made.reserve.eq(self.orders.valid & self.orders.ready),
@@ -90,7 +90,7 @@ class RecordReader(Component):
         return m
 
     def filled(self, job, record, order) -> list:
-        """Return statements that make the job of a record."""
+        """Return statements that fill a job from a record."""
         params = self.params
         origin = Cat(Const(0, BASE_BEATS), self.context.features)
         offset = Mux(

@@ -1,4 +1,4 @@
-"""An endpoint's registers, declared once for the hardware, the driver and the documentation."""
+"""Declares an endpoint's registers, once for the hardware, the driver and the documentation."""
 
 from hdl.common.event_counters import numbered
 from hdl.common.register_parts import (
@@ -14,7 +14,7 @@ from hdl.switchgnn.endpoint.counters import ENDPOINT_COUNTERS
 from hdl.switchgnn.endpoint.memory_ports import BUSES
 from hdl.switchgnn.endpoint.params import EndpointParams
 
-IDENTITY = 0x474E4E57  #: "GNNW"
+IDENTITY = 0x474E4E57  #: the letters GNNW
 VERSION = 1
 
 IDENTITY_REGISTERS = (
@@ -195,7 +195,7 @@ RATE_REGISTERS = (
 )
 
 
-Counter = numbered(ENDPOINT_COUNTERS, "EndpointCounter")  #: all of them by their numbers
+Counter = numbered(ENDPOINT_COUNTERS, "EndpointCounter")  #: numbers of all counters
 
 COUNTER_REGISTERS = (
     Register(

@@ -1,4 +1,4 @@
-"""Orders the frames of the turn that is sent: in sequence, within the window, again on a timer."""
+"""Orders the frames of a turn to be sent: in sequence, within the window, and again on a timer."""
 
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import stream
@@ -15,25 +15,27 @@ from hdl.switchgnn.endpoint.params import EndpointParams
 class SendWindow(Component):
     """Orders the ``sends`` frames of a turn, seq by seq, until all of them are acknowledged.
 
-    ``begin`` starts a turn, when ``idle``; ``end`` gives it up, as an ADVANCE acknowledges all of
-    it. A frame is ordered for the first time when it is less than ``params.window`` ahead of the
-    oldest that is not acknowledged. ``left`` says that an ordered frame has left, in the order of
-    ``orders``, and ``left_again`` that it was ordered ``again``.
+    ``begin`` starts a turn, when ``idle``; ``end`` abandons it, because an ADVANCE acknowledges all
+    of it. A frame is ordered for the first time when it is less than ``params.window`` ahead of the
+    oldest one without acknowledgement. ``left`` says that an ordered frame has left, in the order
+    of ``orders``, and ``left_again`` that it was ordered ``again``.
 
-    One turn at a time is enough, as a turn begins when all of the one before is acknowledged.
-    What an ACK says never shrinks at the switch. The base moves behind all that is acknowledged, by
-    an ACK's base at once and by its bitmap one frame a cycle: a switch's base may be late. An ACK
-    with a lower base than the window's is left out; what else it says is said again. An ACK whose
-    base was never ordered is no switch's and has no effect (``nonsense``). ``ack`` is of the turn
-    that was begun before, and counts a cycle later, unless another turn begins meanwhile.
+    One turn at a time is enough, because a turn begins when all of the one before is acknowledged.
+    The set of frames that ACKs acknowledge never shrinks. The window's base moves past all
+    acknowledged frames, at once to an ACK's base, and by its bitmap one frame a cycle, because a
+    switch's base may be late. An ACK with a lower base than the window's is ignored; a later ACK
+    repeats the rest of its content. An ACK whose base was never ordered cannot come from a switch,
+    and has no effect (``nonsense``). ``ack`` is about the turn that was begun last, and takes
+    effect a cycle later, unless another turn begins meanwhile.
 
-    When the oldest frame has not been acknowledged for ``timeout`` cycles, every frame that had
-    left by then and is not acknowledged is ordered again, once; the timer starts anew when the
-    last of them has left. Until then, and while the base moves, nothing is repeated, so a frame
-    is repeated at most once in ``timeout`` cycles, however slowly frames leave.
+    When the oldest frame has not been acknowledged for ``timeout`` cycles, every frame without
+    acknowledgement that had left when the timer started is ordered again, once; the timer starts
+    again when the last of them has left. Until then, and while the base moves, nothing is repeated,
+    so a frame is repeated at most once in ``timeout`` cycles, however slowly frames leave.
 
-    Throughput: an order a cycle; one in two again. Latency: an order is there 2 cycles after
-    ``begin``. Stalls: holds. ``full``: nothing new is ordered because the window is full.
+    Throughput: an order a cycle; an order ``again`` in two cycles. Latency: an order is there 2
+    cycles after ``begin``. Stalls: holds. ``full``: nothing new is ordered because the window is
+    full.
     """
 
     latency = 2
@@ -60,12 +62,12 @@ class SendWindow(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        count = Signal(32, reset_less=True)  # of frames
-        base = Signal(32, reset_less=True)  # the oldest that is not acknowledged
+        count = Signal(32, reset_less=True)  # number of frames of the turn
+        base = Signal(32, reset_less=True)  # the oldest frame without acknowledgement
         arrived = Signal(self.params.window, reset_less=True)  # bit k: base + k is acknowledged
-        following = Signal(32, reset_less=True)  # the next that is ordered for the first time
-        moved = Signal()  # the base
-        free = Signal()  # for an order
+        following = Signal(32, reset_less=True)  # the next frame to be ordered for the first time
+        moved = Signal()  # the base has moved
+        free = Signal()  # there is room for an order
         fresh = Signal()
         m.d.comb += free.eq(~self.orders.valid | self.orders.ready)
         self.take_ack(m, base, arrived, following, moved)
@@ -85,7 +87,7 @@ class SendWindow(Component):
             ]
         with m.If(fresh):
             m.d.sync += following.eq(following + 1)
-        under_way = Signal(bits_for(4 * self.params.window + 4 * UNDER_WAY))  # and have not left
+        under_way = Signal(bits_for(4 * self.params.window + 4 * UNDER_WAY))  # orders not left yet
         ordered = delay(m, fresh | again, 1, "ordered", reset_less=False)
         m.d.sync += [
             under_way.eq(under_way + ordered - self.left),
@@ -114,15 +116,15 @@ class SendWindow(Component):
     def take_ack(
         self, m: Module, base: Signal, arrived: Signal, following: Signal, moved: Signal
     ) -> None:
-        """Take what an ACK says, unless a later one has come."""
+        """Take the content of an ACK, unless a later one has come."""
         ack = Signal(ACKNOWLEDGEMENT)
         m.d.sync += ack.eq(self.ack)
-        with m.If(self.begin):  # it is of the turn before
+        with m.If(self.begin):  # the ACK is of the turn before
             m.d.sync += ack.valid.eq(0)
         news = ack.bitmap[: self.params.window]
         valid = Signal()
         jumps = Signal()
-        slides = Signal()  # behind a base that the bitmap of an ACK has told of
+        slides = Signal()  # the base moves past a frame that a bitmap acknowledged
         m.d.comb += [
             valid.eq(ack.valid & self.active & (ack.base <= following)),
             self.nonsense.eq(ack.valid & ~(self.active & (ack.base <= following))),
@@ -146,10 +148,10 @@ class SendWindow(Component):
         timer = Signal(32, reset_less=True)
         scanning = Signal()
         cursor = Signal(32, reset_less=True)
-        looked = Signal()  # at the cursor's frame: the next two hold
+        looked = Signal()  # the cursor's frame was looked up: the next two are valid
         index = Signal(range(self.params.window), reset_less=True)
         below = Signal(reset_less=True)
-        repeating = Signal(bits_for(2 * self.params.window))  # ordered again, and have not left
+        repeating = Signal(bits_for(2 * self.params.window))  # ordered again, and not left yet
         again = Signal()
         known = Signal()
         m.d.comb += [

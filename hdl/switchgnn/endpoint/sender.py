@@ -1,4 +1,4 @@
-"""Sends for the worker: frames of lists, answers and requests, as fast as they may leave."""
+"""Sends the worker's frames: those of lists, answers and requests, within window and rate."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream
@@ -16,36 +16,36 @@ from hdl.switchgnn.endpoint.send_window import SendWindow
 from hdl.switchgnn.endpoint.token_bucket import TokenBucket
 from hdl.switchgnn.protocol import Kind
 
-OTHERS = 3  #: others that give jobs: FETCH, DONE, and the lookup of sources
+OTHERS = 3  #: other sources of jobs: FETCH, DONE, and the lookup of sources
 
-#: Says what happened, or held frames up, in a cycle.
+#: Describes the events of a cycle, and what stalled frames in it.
 SENDER_EVENTS = data.StructLayout(
     {
         "leaving": LEAVING,
         "halved": 1,
-        "nonsense": 1,  # an ACK that no switch sends
-        "full": 1,  # the window holds the next frame up
-        "late_payload": 1,  # a payload that has not come does
+        "nonsense": 1,  # an ACK came that no switch sends
+        "full": 1,  # the window stalls the next frame
+        "late_payload": 1,  # a payload that has not come stalls it
         "late_list": 1,  # frames are ordered, and none is there
-        "slow": 1,  # the rate does
-        "link": 1,  # the link does
+        "slow": 1,  # the rate limit stalls it
+        "link": 1,  # the link stalls it
     }
 )
 
 
 class Sender(Component):
-    """Sends the frames of ``turn``, which ``begin`` starts and ``end`` gives up, and ``others``.
+    """Sends the frames of ``turn``, from ``begin`` until all have left or ``end``, and ``others``.
 
-    ``context`` is that of ``turn``; both are kept from ``begin`` on. ``sending`` is the turn that
-    was begun last, and ``free`` says that all of it is acknowledged, or given up, and has left.
-    ``others`` take turns with the frames of the list, in front of the payloads' queue: they wait
-    behind what is prefetched. ``stop`` cuts nothing: ``inside`` says that a frame is leaving.
-    ``illegal``: a record of the list is none.
+    ``context`` is that of ``turn``; both are stored at ``begin``. ``sending`` is the turn that was
+    begun last, and ``free`` says that all of it has left and is acknowledged, or abandoned.
+    ``others`` are arbitrated with the frames of the list in front of the payloads' queue, so they
+    wait behind prefetched frames. ``stop`` does not cut a frame: ``inside`` says that one is
+    leaving. ``illegal``: a record of the list is not legal.
 
     Throughput: a frame in as many cycles as it has beats, once the first payload has come, as long
-    as the window covers the reads of a record and of a payload, and the way to the switch and back,
+    as the window covers the reads of a record and of a payload, and the round trip to the switch,
     and :data:`hdl.switchgnn.endpoint.bundles.UNDER_WAY` frames cover each of the reads. Stalls:
-    holds; see :data:`SENDER_EVENTS` for who holds up.
+    holds; see :data:`SENDER_EVENTS` for the causes.
     """
 
     def __init__(self, params: EndpointParams) -> None:
@@ -93,7 +93,7 @@ class Sender(Component):
         connect(m, payloads.payload, writer.payload)
         connect(m, writer.axis, flipped(self.axis))
         context = Signal(params.context, reset_less=True)
-        begins = Signal()  # a turn, whose context is there
+        begins = Signal()  # a turn begins, and its context is there
         ends = Signal()
         m.d.sync += [begins.eq(self.begin), ends.eq(self.end)]
         with m.If(self.begin):
@@ -109,7 +109,7 @@ class Sender(Component):
         m.d.sync += [
             window.left.eq(listed),
             window.left_again.eq(leaving.again),
-            # It stays so until another turn begins, so it may be known a cycle late.
+            # It stays high until another turn begins, so it may be registered.
             self.free.eq(window.idle & (window.acknowledged | ~window.active)),
         ]
         m.d.comb += [

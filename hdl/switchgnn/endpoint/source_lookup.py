@@ -1,4 +1,4 @@
-"""Looks up what the table of sources says of one: where its feature lies, or who has it."""
+"""Looks up the address of a source's feature, or its owner, in the table of sources."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream
@@ -17,13 +17,14 @@ BEAT_RECORDS = 8 * BEAT_BYTES // SourceRecord.as_shape().size
 
 
 class SourceLookup(Component):
-    """Makes the job of every lookup: a RAW that answers, or a RAWFETCH that asks the owner.
+    """Turns every lookup into a job: a RAW that answers, or a RAWFETCH to the owner.
 
-    A source that is asked for and that the worker does not send is ``foreign`` and makes no job;
-    one whose read fails makes none either. ``slot`` names the turn whose ``context`` is used. One
-    lookup is under way at a time: what is fetched is what was lost, and few frames are.
+    If another worker requests a source that this worker does not send, ``foreign`` pulses and there
+    is no job; a lookup whose read fails gives no job either. ``slot`` selects the turn whose
+    ``context`` is used. One lookup is under way at a time, which is enough because only lost frames
+    are fetched.
 
-    Throughput: a lookup in the memory's latency and 4 cycles. Stalls: holds.
+    Throughput: a lookup in the memory's latency plus 4 cycles. Stalls: holds.
     """
 
     def __init__(self, params: EndpointParams) -> None:

@@ -1,4 +1,4 @@
-"""Writes beats, and knows for each slot whether all of them are in memory."""
+"""Writes beats, and tracks for each slot whether all of them are in memory."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream
@@ -11,15 +11,16 @@ from hdl.common.streams import StreamRegister, StreamRegisterParams
 from hdl.switchgnn.endpoint.bundles import BEAT_BITS, SLOT_BITS, SLOTS
 from hdl.switchgnn.endpoint.params import EndpointParams
 
-COUNT_BITS = 10  #: width of the number of a slot's beats that are under way; a port has fewer
+COUNT_BITS = 10  #: width of the number of a slot's beats under way, enough for all of a port
 
 
 class SumWriter(Component):
-    """Gives each of ``writes`` to a port as a burst of one beat; the port's tag is the slot.
+    """Sends each of ``writes`` to a port as a burst of one beat; the port's tag is the slot.
 
-    ``written`` has a bit for each slot: every beat that was taken for it is in memory, as B says.
-    Bursts of one beat let a frame that ends early leave nothing unfinished on the bus. ``stop``
-    lets no burst begin; the beat of one that has begun still follows.
+    ``written`` has a bit for each slot: every beat that was taken for it is in memory, as B has
+    acknowledged. Bursts have one beat, so that a frame that ends early leaves no unfinished burst
+    on the bus. While ``stop`` is high no burst begins; the beat of a burst that has begun still
+    follows.
 
     Throughput: a beat a cycle. Latency: :attr:`latency` from a beat to the port. Stalls: holds.
     """
@@ -50,7 +51,7 @@ class SumWriter(Component):
         params = self.params
         m.submodules.cut = cut = StreamRegister(StreamRegisterParams(width=params.write.size))
         write = params.write(cut.o.payload)
-        begun = Signal()  # the port has the beat's burst
+        begun = Signal()  # the port has taken the beat's burst
         m.d.comb += [
             cut.i.payload.eq(self.writes.payload),
             cut.i.valid.eq(self.writes.valid),

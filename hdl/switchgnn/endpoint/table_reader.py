@@ -1,4 +1,4 @@
-"""Reads beats of tables for several clients, by one port."""
+"""Reads beats of tables for several clients through one port."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
@@ -13,11 +13,11 @@ from hdl.switchgnn.endpoint.params import EndpointParams
 
 
 class TableReader(Component):
-    """Reads the beat of memory that each of ``requests[k]`` names; it comes as ``beats[k]``.
+    """Reads the beats of memory that ``requests[k]`` address, and returns them as ``beats[k]``.
 
-    Clients take turns; the beats of each come in the order in which it asked. Nobody can hold
-    ``beats`` up: a client asks when it has room. ``bursts`` and ``given`` belong to an
-    :class:`hdl.common.axi_read_port.AxiReadPort`, whose tag is the client.
+    Clients are granted in round-robin order; the beats of each come in the order of its requests.
+    ``beats`` has no back-pressure: a client requests what it has room for. ``bursts`` and ``given``
+    belong to an :class:`hdl.common.axi_read_port.AxiReadPort`, whose tag is the client.
 
     Throughput: a beat a cycle. Latency: :attr:`latency` from a request to ``bursts``, none from
     ``given`` to ``beats``. Stalls: requests wait.

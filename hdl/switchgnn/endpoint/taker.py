@@ -1,4 +1,4 @@
-"""Takes frames: sums and copies once each, what ACKs and ADVANCEs say, what others ask for."""
+"""Carries out received frames: sums and copies, ACKs and ADVANCEs, requests of other workers."""
 
 from typing import Any
 
@@ -16,36 +16,36 @@ from hdl.switchgnn.endpoint.params import EndpointParams
 from hdl.switchgnn.endpoint.record_reader import BASE_BEATS
 from hdl.switchgnn.protocol import FEATURE_BITS, SUM_BITS, Kind
 
-#: Tells what is known of turns; of two bits the first is of lo, the other of the next one.
+#: Describes the state of turns; of two bits, bit 0 is about lo and bit 1 about the next turn.
 TURNS = data.StructLayout(
     {
-        "lo": SLOT_BITS,  # the last bits of turns' numbers
+        "lo": SLOT_BITS,  # lowest bits of the turns' numbers
         "sending": SLOT_BITS,
         "is_open": 2,
         "is_loaded": 2,
         "has_begun": 2,
-        "may_advance": 1,  # the worker has said that it has all of lo
+        "may_advance": 1,  # the worker has sent DONE of lo
     }
 )
 
 
 class Taker(Component):
-    """Does with each frame of ``beats`` what the worker's rule says, and tells ``verdict`` of it.
+    """Carries out the worker's rule for each frame of ``beats``, and reports its ``verdict``.
 
-    RESULT and RAW: a sum or copy that is missing is written (``writes``), beat by beat as it comes,
-    and is missing no more (``clear``, with what remains of its word) when the last beat was right.
-    Before, it is written and still missing: what a malformed frame wrote is overwritten by the sum
-    that is fetched. A sum shorter than a beat is written to its part of the beat. What is not
-    missing is not written. ``look`` reads the word of the table; it is there a cycle later.
+    RESULT and RAW: a missing sum or copy is written (``writes``) beat by beat as it comes. It is
+    marked as received (``clear``, with the other bits of its word) when its last beat was right.
+    Until then it stays missing, so data of a malformed frame is overwritten by the sum that is
+    fetched. A sum shorter than a beat is written to its part of the beat. An item that is not
+    missing is not written. ``look`` reads a word of the table, which comes a cycle later.
 
-    ACK: ``ack``, in the cycle of the frame, if its turn is the one that is being sent. ADVANCE:
-    ``advance``, if it ends turn lo and the worker has said that it has all of it; others are no
-    news. So an ADVANCE that is wrong cannot make the worker leave out a sum, and as the switch
-    waits for that DONE, no right one is missed. RAWFETCH: ``lookups``, if the turn has begun; what
-    finds no room there will be asked for again.
+    ACK: ``ack`` reports it in the cycle of the frame, if its turn is the one that is being sent.
+    ADVANCE: ``advance`` reports it if it ends turn lo and the worker has sent DONE of that turn;
+    any other is ignored. So a wrong ADVANCE cannot make the worker skip a sum, and no right one is
+    missed, because the switch waits for that DONE. RAWFETCH: it goes to ``lookups``, if the turn
+    has begun; if there is no room, it is dropped, and the other worker sends it again.
 
-    Throughput: a beat a cycle. Latency: :attr:`latency` from a beat to what it causes, and to
-    ``verdict``, which comes with the frame's last beat, one more. Stalls: ``writes`` holds.
+    Throughput: a beat a cycle. Latency: :attr:`latency` from a beat to its effects, and one more to
+    ``verdict``, which comes with the frame's last beat. Stalls: ``writes`` holds.
     """
 
     latency = 1
@@ -79,7 +79,7 @@ class Taker(Component):
         params, coming = self.params, self.beats.payload
         beat = Signal(params.arrival, reset_less=True)
         valid = Signal()
-        writing = Signal()  # a beat of a payload that is to be written
+        writing = Signal()  # a beat of a payload is to be written
         go = Signal()
         head = head_of(beat.data)
         begins = Signal()
@@ -130,7 +130,7 @@ class Taker(Component):
         return Cat(word, head.turn[:SLOT_BITS])
 
     def judge(self, m: Module, beat, head, acts: Value) -> Any:
-        """Return what becomes of the frame, and do it where ``acts``, with those of one beat."""
+        """Return the verdict on the frame; carry it out if ``acts``, for frames of one beat."""
         turns, target, found = self.turns, head.about.target, Signal(Verdict)
         ahead = (head.turn[:SLOT_BITS] - turns.lo)[:SLOT_BITS]
         is_open = (beat.is_lo & ~ahead.any()) | (beat.is_next & (ahead == 1))
@@ -188,7 +188,7 @@ class Taker(Component):
         return found
 
     def write(self, m: Module, beat, head, begins: Signal, writing: Signal) -> None:
-        """Hold what a payload's beats need of the head; write them to their place."""
+        """Keep the fields of the head that the payload's beats need; write the beats."""
         params, write, target = self.params, self.writes.payload, head.about.target
         address = Signal(params.beat_address_bits, reset_less=True)
         strobes = Signal(BEAT_BYTES, reset_less=True)
@@ -236,6 +236,6 @@ class Taker(Component):
         return (one << (item[:parts] << exact_log2(size)))[:BEAT_BYTES], item[parts:]
 
     def everywhere(self, beat: Value, bits: int) -> Value:
-        """Return a payload's first part, in every place that it could have in a beat."""
+        """Return a payload's first part, repeated at every place that it could have in a beat."""
         size = min(BEAT_BITS, self.params.lanes * bits)
         return beat[:size].replicate(BEAT_BITS // size)

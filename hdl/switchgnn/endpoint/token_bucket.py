@@ -1,4 +1,4 @@
-"""Controls the rate at which frames may leave, which a word of congestion lowers."""
+"""Controls the rate at which frames leave, which congestion marks lower (a token bucket)."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib.wiring import In, Out
@@ -8,23 +8,22 @@ from hdl.common.component import Component
 from hdl.switchgnn.endpoint.bundles import RATE_SETTINGS
 from hdl.switchgnn.endpoint.params import EndpointParams
 
-UNIT = 1 << 16  #: cycles that a rate counts beats in, so a beat is worth so many tokens
+UNIT = 1 << 16  #: a rate is a number of beats in so many cycles, so a beat costs so many tokens
 UNIT_BITS = exact_log2(UNIT)
-TOKEN_BITS = UNIT_BITS + 14  #: width of a signed number of tokens: a burst, or a frame on credit
+TOKEN_BITS = UNIT_BITS + 14  #: width of a signed number of tokens: a burst, or a frame's overdraft
 
 
 class TokenBucket(Component):
     """``may_begin`` says whether a frame may begin; ``beat`` says that a beat has left.
 
-    Every cycle adds ``rate`` tokens, up to ``burst`` beats' worth; a beat takes 65,536. A frame may
-    begin while the tokens are not negative, and leaves whole, on credit; a beat counts a cycle
-    later. So in any time the beats that leave are at most rate / 65,536 a cycle, a burst and two
-    frames.
+    Every cycle adds ``rate`` tokens, up to those of ``burst`` beats; a beat costs 65,536, a cycle
+    later. A frame may begin while the tokens are not negative, and may overdraw them. So in any
+    period at most rate / 65,536 beats a cycle leave, plus a burst and two frames.
 
-    ``congested`` halves the rate, down to ``least``, unless it has been halved within the last
-    ``round_trip`` cycles (``halved`` is high when it does). After each round trip without a
-    halving the rate grows by ``step``, up to ``most``, which it has after a reset. Without
-    ``enabled`` frames may always begin, from the next cycle on.
+    ``congested`` halves the rate, down to ``least``, unless the rate was halved within the last
+    ``round_trip`` cycles; ``halved`` reports a halving. After each round trip without a halving the
+    rate grows by ``step``, up to ``most``, which is also its value after a reset. While ``enabled``
+    is low, from the next cycle on, frames may always begin.
     """
 
     def __init__(self, params: EndpointParams) -> None:
@@ -45,7 +44,7 @@ class TokenBucket(Component):
         settings = self.settings
         tokens = Signal(signed(TOKEN_BITS))
         most = Signal(signed(TOKEN_BITS))
-        left = Signal()  # a beat, in the cycle before
+        left = Signal()  # a beat left in the previous cycle
         m.d.comb += [
             most.eq(Cat(Const(0, UNIT_BITS), settings.burst)),
             self.may_begin.eq(~tokens[-1]),
@@ -65,11 +64,12 @@ class TokenBucket(Component):
         """Halve the rate, or let it grow."""
         settings = self.settings
         begun = Signal()
-        recent = Signal()  # the rate has been halved in this round trip
+        recent = Signal()  # the rate was halved in this round trip
         time = Signal(24, reset_less=True)
         over = Signal()
         half = self.rate >> 1
-        # From how much on a step is too much: what is added and what is compared are two chains.
+        # The rate from which a step would exceed ``most``, in advance: no path has two carry
+        # chains.
         near = Signal(signed(18), reset_less=True)
         grown = (self.rate + settings.step)[: len(self.rate)]
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""Keeps the records of the turns that are open or come next."""
+"""Stores the records of the turns that are open or come next."""
 
 from amaranth.hdl import Module
 from amaranth.lib import memory
@@ -8,11 +8,11 @@ from hdl.common.component import Component
 from hdl.switchgnn.endpoint.bundles import SLOT_BITS, SLOTS
 from hdl.switchgnn.endpoint.params import EndpointParams
 
-READERS = 3  #: who sends, who writes sums, who looks sources up
+READERS = 3  #: the sender, the writer of sums, the lookup of sources
 
 
 class TurnContexts(Component):
-    """``contexts[k]`` is that of slot ``slots[k]``, in the same cycle; ``write`` replaces one.
+    """Reads ``contexts[k]`` of slot ``slots[k]`` in the same cycle; ``write`` replaces a context.
 
     A slot is a turn's number modulo the slots.
     """

@@ -1,4 +1,4 @@
-"""Loads a turn's tables from memory: its record, and the bitmap of what the worker gets in it."""
+"""Loads a turn's tables from memory: its record, and the bitmap of the items that it wants."""
 
 from typing import Any
 
@@ -15,23 +15,23 @@ from hdl.switchgnn.endpoint.bundles import BEAT_BITS, SLOT_BITS, TABLE_BEAT
 from hdl.switchgnn.endpoint.memory_layouts import ALIGNMENT, WORD_BITS, TurnRecord
 from hdl.switchgnn.endpoint.params import EndpointParams
 
-AHEAD = 4  #: beats of a bitmap that are asked for ahead
+AHEAD = 4  #: beats of a bitmap that are requested in advance
 BEAT_WORDS = BEAT_BITS // WORD_BITS
-KEPT = ("list", "features", "sums", "copies", "sources")  #: addresses of a turn that are kept
+KEPT = ("list", "features", "sums", "copies", "sources")  #: addresses of a turn that are stored
 
 
 class TurnLoader(Component):
-    """Loads ``turn`` when ``load`` is high, into the slot of its number; ``loaded`` ends it.
+    """Loads ``turn`` when ``load`` is high, into the slot of its number, until ``loaded``.
 
-    ``program`` is the beat at which the turn program begins. The turn's record becomes ``context``
-    with ``write``; its bitmap goes to ``words``, each with its place in the table of all slots;
-    ``missing``, with ``loaded``, is the number of bits that are one. A record that has an address
-    which is not a multiple of :data:`ALIGNMENT`, or beyond memory, is ``illegal``, as is one whose
-    read failed; then nothing is loaded any more. What has begun with ``load`` goes on to its end,
-    and ``turn`` holds still meanwhile.
+    ``program`` is the number of the beat with which the turn program begins. The turn's record is
+    written as ``context`` with ``write``; its bitmap goes to ``words``, each with its place in the
+    table of all slots; ``missing``, valid with ``loaded``, is the number of bits that are one. A
+    record with an address that is not a multiple of :data:`ALIGNMENT`, or beyond memory, is
+    ``illegal``, and so is a record whose read failed; then nothing is loaded any more. A load that
+    has begun goes on to its end, and ``turn`` must be stable meanwhile.
 
-    Latency: two reads, one after the other, and a cycle a word of the bitmap; without stalls and
-    with a memory that answers a beat in 60 cycles or less. Stalls: ``words`` holds.
+    Latency: two consecutive reads, and a cycle for each word of the bitmap, without stalls and with
+    a memory that answers in at most 60 cycles. Stalls: ``words`` holds.
     """
 
     def __init__(self, params: EndpointParams) -> None:
@@ -64,7 +64,7 @@ class TurnLoader(Component):
         record: Any = Signal(TurnRecord, reset_less=True)
         wrong = Signal(reset_less=True)
         count = -(-params.words // BEAT_WORDS)
-        left = Signal(range(count + 1), reset_less=True)  # beats of the bitmap
+        left = Signal(range(count + 1), reset_less=True)  # beats of the bitmap that are left
         m.submodules.bitmap = bitmap = ReservedFifo(
             ReservedFifoParams(width=BEAT_BITS, depth=AHEAD)
         )
@@ -93,7 +93,7 @@ class TurnLoader(Component):
                     m.next = "LOOK"
                     with m.If(self.beat.failed):
                         m.next = "STUCK"
-            with m.State("LOOK"):  # until it is known whether the record is wrong
+            with m.State("LOOK"):  # until the check of the record is known
                 m.next = "JUDGE"
             with m.State("JUDGE"):
                 m.d.comb += self.write.eq(~wrong)
@@ -116,7 +116,7 @@ class TurnLoader(Component):
                     m.d.sync += [address.eq(address + 1), left.eq(left - 1)]
                 with m.If(self.loaded):
                     m.next = "SETTLE"
-            with m.State("SETTLE"):  # another turn is named in the cycle behind loaded
+            with m.State("SETTLE"):  # ``turn`` changes in the cycle after ``loaded``
                 m.next = "REST"
             with m.State("STUCK"):
                 m.d.comb += self.illegal.eq(1)
@@ -130,14 +130,14 @@ class TurnLoader(Component):
         return Cat(wrong).any()
 
     def unpack(self, m: Module, bitmap: ReservedFifo, unpacks: Signal) -> None:
-        """Give the words of the beats one after the other, and count their ones."""
+        """Emit the words of the beats one after the other, and count their ones."""
         params, words = self.params, self.words
         beat = Signal(BEAT_BITS, reset_less=True)
         held = Signal(range(BEAT_WORDS + 1))  # words of the beat that are left
         number = Signal(params.word_bits)
         ones = Signal(range(WORD_BITS + 1))
         missing = Signal(params.missing_bits)
-        ended = Signal(3)  # all words have gone; their ones have been counted; and added
+        ended = Signal(3)  # all words have left; their ones are counted; and added
         last = number == params.words - 1
         moves = Signal()
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""Keeps what the worker still misses of each turn: a bit for every aggregator and every source."""
+"""Keeps the missing items of each turn: a bit for every aggregator and every source."""
 
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data, memory, stream
@@ -12,14 +12,14 @@ from hdl.switchgnn.endpoint.params import EndpointParams
 
 
 class WantedTable(Component):
-    """Keeps the words of ``wanted`` of all slots; a one is missing.
+    """Keeps the words of ``wanted`` of all slots, in which a one marks a missing item.
 
-    ``look`` reads word ``place`` (the word's number, the slot above it): it is ``word`` in the next
-    cycle, and until the next read. ``scan``, with its own place, reads likewise; it moves in a
-    cycle without ``look``. ``clear`` writes ``cleared`` to ``cleared_place``, and takes one from
-    what the slot misses; a read in the same cycle sees it. ``loads`` are words of a slot that
-    nobody reads yet; they move in a cycle without ``clear``. ``set`` says how many bits of
-    ``set_slot`` are one, when all its words are loaded.
+    ``look`` reads word ``place`` (the number of the word, with the slot above it): ``word`` has it
+    from the next cycle until the next read. ``scan`` reads in the same way with its own place, and
+    is taken in a cycle without ``look``. ``clear`` writes ``cleared`` to ``cleared_place``, and
+    subtracts one from the slot's number of missing items; a read in the same cycle returns the new
+    word. ``loads`` are words of a slot that is not read yet, and are taken in a cycle without
+    ``clear``. ``set`` gives the number of ones of ``set_slot``, when all its words are loaded.
 
     Throughput: one of the reads and one of the writes a cycle. Latency: :attr:`latency`.
     """

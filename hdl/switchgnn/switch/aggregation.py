@@ -1,4 +1,4 @@
-"""Aggregates, between the switch's ports: rows go into banks, sums and features to the ports."""
+"""Aggregates between the switch's ports: adds rows in banks, sends sums and features to ports."""
 
 from amaranth.hdl import Cat, Module
 from amaranth.lib import data, stream
@@ -23,16 +23,16 @@ AGGREGATION_EVENTS = {name: bits for name, bits in TOTAL_COUNTERS.counters if na
 
 
 class Aggregation(Component):
-    """Does what ``tasks`` say, and sends what leaves to the ports.
+    """Carries out ``tasks``, and sends sums and copies of features to the ports.
 
     Rows of ``lists`` and ``payloads`` are those of the tasks, in their order. A port that is
     ``open``, and not claimed in the same cycle, may be claimed in the next one: ``claim`` and,
-    ``params.delivery_cycles`` later, ``deliver`` with ``delivery``, or nothing. ``leaving``
-    says that sums of ports without an active job leave, for nobody. ``begin`` has the bit of a job
-    whose table errors are forgotten; ``errors`` and ``first_error`` are those of ``error_job``.
+    ``params.delivery_cycles`` later, ``deliver`` with ``delivery``, or nothing. ``leaving`` says
+    that sums for ports without an active job leave, and are dropped. ``begin`` has the bit of a job
+    whose table errors are cleared; ``errors`` and ``first_error`` are those of ``error_job``.
 
     Tables are on chip, where the host writes their rows, or in memory, which ``m_axi_tables`` read
-    as ``table_settings`` say; ``table_state`` tells how it is (:class:`TableMemory`).
+    as ``table_settings`` say; ``table_state`` is the state of that memory (:class:`TableMemory`).
     """
 
     def __init__(self, params: GnnSwitchParams) -> None:
@@ -88,7 +88,7 @@ class Aggregation(Component):
         return m
 
     def add_banks(self, m: Module, sequencer: TaskSequencer, schedule: ReadSchedule) -> list[Bank]:
-        """Add the banks, which get the commands of a row, and in its holes a READ."""
+        """Add the banks, which get the commands of a row, or a READ in its holes."""
         params = self.params
         commands = delay(
             m, sequencer.commands, ReadSchedule.holes_ahead, "commands", reset_less=False
@@ -99,7 +99,8 @@ class Aggregation(Component):
             m.submodules[f"bank_{k}"] = bank = Bank(params)
             m.d.comb += [
                 bank.command.eq(commands[k]),
-                # A row never has this bit, and a hole, which is NONE, becomes READ by it.
+                # A row's command never has this bit, and it turns a hole, which is NONE, into a
+                # READ.
                 read_bit(bank.command.operation).eq(schedule.read[k]),
                 bank.command.port.eq(schedule.port),
                 bank.payload.as_value().eq(low_bits(payload, len(bank.payload.as_value()))),
@@ -116,13 +117,13 @@ class Aggregation(Component):
         copies: CopyQueue,
         banks: list[Bank],
     ) -> None:
-        """Choose what is read: for ports that take something, or that nobody has any more."""
+        """Choose the READs: for ports that are open, or ports without an active job."""
         active = Cat(port.active for port in self.ports)
         free = self.open & ~self.claim
         m.d.comb += [
             copies.active.eq(active),
             copies.open.eq(free),
-            # What leaves for nobody finds room in every other cycle.
+            # Sums without an active job are dropped, at most in every other cycle.
             schedule.open.eq((free & active) | ~(schedule.claim | active)),
             schedule.urgent.eq(self.urgent),
             schedule.holes.eq(
@@ -168,7 +169,7 @@ class Aggregation(Component):
     def add_far_lanes(
         self, m: Module, sequencer: TaskSequencer, way: ResultWay, banks: list[Bank]
     ) -> FarLanes:
-        """Add the upper lanes of the banks, which complete what comes of the lower ones."""
+        """Add the upper lanes of the banks, which complete deliveries of the lower ones."""
         m.submodules.far = far = FarLanes(self.params)
         payload = far.payload.as_value()
         m.d.comb += [
@@ -183,7 +184,7 @@ class Aggregation(Component):
     def collect_errors(
         self, m: Module, sequencer: TaskSequencer, errors: TableErrors, banks: list[Bank]
     ) -> None:
-        """Count what is wrong with the lists of jobs."""
+        """Count the errors in the lists of jobs."""
         m.d.comb += [
             errors.issued.eq(sequencer.issued),
             errors.missing.eq(sequencer.missing),

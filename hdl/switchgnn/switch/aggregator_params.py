@@ -1,4 +1,4 @@
-"""Describes what an aggregator keeps, and what its bank is asked for and answers."""
+"""Describes the contents of an aggregator, and the commands and results of its bank."""
 
 from typing import Any
 
@@ -10,28 +10,28 @@ from hdl.switchgnn.switch.sizes import COUNT_BITS, INDEX_BITS, TAG_BITS, GnnSwit
 
 
 class BankOperation(enum.Enum, shape=3):
-    """Names what a bank does with one of its aggregators."""
+    """Names the commands of a bank for one of its aggregators."""
 
     NONE = 0
-    ADD = 1  #: a contribution is added; the first one of a turn takes the aggregator
-    FETCH = 2  #: a sum that is complete is to leave again, unless it waits to leave already
+    ADD = 1  #: a contribution is added; the first one of a turn occupies the aggregator
+    FETCH = 2  #: a complete sum must leave again, unless it waits to leave already
     READ = 4  #: the first aggregator in the list of a port leaves; see :func:`read_bit`
-    LOAD = 3  #: it gets a descriptor, and belongs to no turn yet
+    LOAD = 3  #: the aggregator gets a descriptor, and belongs to no turn yet
 
 
 def read_bit(operation: Any) -> Value:
-    """Return the bit that only READ has: which bank reads is known late, and goes far."""
+    """Return the bit that only READ has; it is driven alone, as the bank is known late."""
     return Value.cast(operation)[-1]
 
 
 class TableError(enum.Enum, shape=3):
-    """Names why a contribution that a list asks for is not added."""
+    """Names the reasons for which a contribution of a list is not added."""
 
     NONE = 0
-    OUTSIDE = 1  #: not an aggregator of the job's region
-    UNUSED = 2  #: an aggregator that the block has no destination for
-    COMPLETE = 3  #: its sum has all its contributions
-    NO_SUCH_ROW = 4  #: a row behind the job's lists
+    OUTSIDE = 1  #: it is not for an aggregator of the job's region
+    UNUSED = 2  #: it is for an aggregator without a destination in the block
+    COMPLETE = 3  #: the sum has all its contributions already
+    NO_SUCH_ROW = 4  #: the row is beyond the job's lists
 
 
 class AggregatorParams(GnnSwitchSizes):
@@ -43,11 +43,11 @@ class AggregatorParams(GnnSwitchSizes):
         return data.StructLayout(
             {
                 "sums": self.sums,
-                "used": 1,  # the block has a destination for it, so that expected is not 0
-                "expected": COUNT_BITS,  # contributions
-                "remaining": COUNT_BITS,  # contributions that are missing from the sum
-                "tag": TAG_BITS,  # of the turn that the sum is of
-                "port": self.port_bits,  # that the sum leaves by
+                "used": 1,  # the block has a destination for it, so expected is not 0
+                "expected": COUNT_BITS,  # number of contributions
+                "remaining": COUNT_BITS,  # number of contributions missing from the sum
+                "tag": TAG_BITS,  # of the sum's turn
+                "port": self.port_bits,  # port by which the sum leaves
                 "complete": 1,
                 "queued": 1,  # it is in the list of a port
             }
@@ -55,7 +55,7 @@ class AggregatorParams(GnnSwitchSizes):
 
     @property
     def state(self) -> data.StructLayout:
-        """Describe an aggregator apart from its sums."""
+        """Describe an aggregator without its sums."""
         fields = self.entry.members
         return data.StructLayout({name: fields[name] for name in fields if name != "sums"})
 
@@ -68,29 +68,29 @@ class AggregatorParams(GnnSwitchSizes):
 
     @property
     def state_memory(self) -> MemoryParams:
-        """Return the sizes of the memory of what a bank's aggregators have beside their sums."""
+        """Return the sizes of the memory of a bank's aggregators without their sums."""
         return MemoryParams(bits=self.state.size, depth=self.slots, style=self.style)
 
     @property
     def region(self) -> data.StructLayout:
-        """Describe where a turn's aggregators are in every bank."""
+        """Describe the region of a turn's aggregators in every bank."""
         return data.StructLayout({"base": self.slot_bits, "count": self.count_bits})
 
     @property
     def descriptor(self) -> data.StructLayout:
-        """Describe what an aggregator is loaded with."""
+        """Describe a descriptor, which is loaded into an aggregator."""
         return data.StructLayout({"expected": COUNT_BITS, "port": self.port_bits})
 
     @property
     def bank_command(self) -> data.StructLayout:
-        """Describe what a bank does in a cycle."""
+        """Describe the command of a bank in a cycle."""
         return data.StructLayout(
             {
                 "operation": BankOperation,
-                "index": INDEX_BITS,  # of the aggregator in the region; READ: none
+                "index": INDEX_BITS,  # number of the aggregator in the region; READ: unused
                 "region": self.region,
                 "tag": TAG_BITS,  # ADD, FETCH: of the turn; LOAD: of the turn before it
-                "port": self.port_bits,  # READ: whose list
+                "port": self.port_bits,  # READ: port of the list
                 "descriptor": self.descriptor,  # LOAD
             }
         )
@@ -101,7 +101,7 @@ class AggregatorParams(GnnSwitchSizes):
         return data.StructLayout(
             {
                 "port": self.port_bits,
-                "slot": self.slot_bits,  # the index in the bank
+                "slot": self.slot_bits,  # number of the aggregator in the bank
                 "tag": TAG_BITS,
                 "sums": self.bank_sums,
             }
@@ -109,7 +109,7 @@ class AggregatorParams(GnnSwitchSizes):
 
     @property
     def sum_command(self) -> data.StructLayout:
-        """Describe what a :class:`SumMemory` is told beside its payload, each in its own cycle."""
+        """Describe the inputs of a :class:`SumMemory` without the payload, each in its cycle."""
         return data.StructLayout({"address": self.slot_bits, "keep": 1, "write": 1})
 
     @property
@@ -119,5 +119,5 @@ class AggregatorParams(GnnSwitchSizes):
 
     @property
     def indices(self) -> data.ArrayLayout:
-        """Describe the index that each bank is asked for."""
+        """Describe the index of a row for each bank."""
         return data.ArrayLayout(INDEX_BITS, self.banks)

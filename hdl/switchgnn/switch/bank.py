@@ -1,4 +1,4 @@
-"""Executes a command a cycle on a bank of aggregators, and lists those that wait to leave."""
+"""Executes a command a cycle on a bank of aggregators, and lists sums that wait to leave."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -15,32 +15,32 @@ from hdl.switchgnn.switch.sum_memory import SumMemory
 
 
 class Bank(Component):
-    """Does a command with one of its aggregators every cycle, as :class:`BankRule` says.
+    """Executes a command on one of its aggregators in every cycle, by the :class:`BankRule`.
 
-    The aggregator of a ``command`` is number ``index`` of its region, or of a READ the first one
-    in the list of its port, which must be ``ready``. An ``index`` that the region has not changes
+    The aggregator of a ``command`` is number ``index`` of its region; that of a READ is the first
+    one in the list of its port, which must be ``ready``. An ``index`` beyond the region changes
     nothing, whatever the command. ``payload`` comes :attr:`lead` cycles after its ADD; in all other
-    cycles it means nothing.
+    cycles it is undefined.
 
     A READ's ``result`` comes :attr:`read_latency` cycles later, with ``result_valid``, unless the
-    aggregator has been loaded anew, or is complete for another port by now, in whose list it waits
-    from then on. One that was added to within the last two cycles waits in its list once more. Sums
-    come straight from their memory, so they want a register where they are taken. ``added`` and
+    aggregator was loaded again meanwhile, or is now complete for another port, in whose list it
+    waits from then on. An aggregator with an addition in the last two cycles is put back into its
+    list. Sums come directly from their memory, so the receiver must register them. ``added`` and
     ``error`` say :attr:`latency` cycles after every command whether an ADD's contribution was
-    added, and why it was not; OUTSIDE is said of a FETCH and of a LOAD, too. A sum that completes
-    is in its list, and can be read, :attr:`ready_latency` cycles after its last ADD if that list
-    was empty.
+    added, or why not; OUTSIDE is also given for FETCH and LOAD. A sum that becomes complete is in
+    its list, and can be read, :attr:`ready_latency` cycles after its last ADD if that list was
+    empty.
 
-    Throughput: one command a cycle, the same aggregator over and over included; for one list a READ
-    every ``ReadyLists.recovery`` cycles. ``soon`` says ``ReadyLists.ahead`` cycles before that a
-    list will be ready, if it is not read until then. Never stalls. The sums that wait stay in their
-    aggregators, so that nothing is lost if all are complete at once.
+    Throughput: one command a cycle, even for the same aggregator in a row; for one list a READ
+    every ``ReadyLists.recovery`` cycles. ``soon`` says ``ReadyLists.ahead`` cycles in advance that
+    a list will be ready, if it is not read until then. Never stalls. Sums that wait stay in their
+    aggregators, so that nothing is lost even if all become complete at once.
 
-    With ``params.slr_stages`` it has the lower lanes only; ``far`` is what the memory of the upper
-    ones is told, which is elsewhere (:class:`FarLanes`).
+    With ``params.slr_stages`` it has only the lower lanes; ``far`` has the commands for the memory
+    of the upper lanes, which is in another die (:class:`FarLanes`).
 
-    Contents of a memory survive a reset, so all aggregators are cleared behind it: that is
-    ``busy`` for a cycle each, in which commands are NONE.
+    Contents of a memory survive a reset, so all aggregators are cleared after it, one a cycle;
+    meanwhile ``busy`` is high, and commands must be NONE.
     """
 
     ruling = 1 + UpdateMemory.lead  #: cycles from a command to the rule's decision about it
@@ -71,8 +71,8 @@ class Bank(Component):
         params, command = self.params, self.command
         m.submodules.lists = lists = ReadyLists(params)
         m.submodules.rule = rule = BankRule(params)
-        # Sums are apart from the rest of their aggregator, so that only an ADD writes them: nothing
-        # has to keep a payload out of the adders.
+        # Sums are stored separately from the rest of their aggregator, so that only an ADD writes
+        # them, and the payload needs no gate in front of the adders.
         m.submodules.sums = sums = SumMemory(params)
         m.submodules.states = states = UpdateMemory(params.state_memory)
         is_read = read_bit(command.operation)
@@ -128,8 +128,8 @@ class Bank(Component):
         return m
 
     def clear(self, m: Module) -> Signal:
-        """Go through all aggregators behind a reset; return which one is to be cleared."""
-        cleared = Signal(self.params.slot_bits)  # so many are
+        """Count through all aggregators after a reset; return which one is cleared now."""
+        cleared = Signal(self.params.slot_bits)  # number of aggregators that were cleared
         busy = Signal(init=1)
         m.d.comb += self.busy.eq(busy)
         with m.If(busy):
@@ -137,7 +137,7 @@ class Bank(Component):
         return cleared
 
     def state_expectations(self, m: Module) -> None:
-        """State which commands may be given."""
+        """State the commands that are allowed."""
         command, region = self.command, self.command.region
         is_none = command.operation == BankOperation.NONE
         is_read = command.operation == BankOperation.READ

@@ -1,4 +1,4 @@
-"""Chooses the bank whose list a port is read from, if it is its turn."""
+"""Chooses the bank from which a port's list is read, if the port is chosen."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ from hdl.switchgnn.switch.read_schedule_params import ReadScheduleParams
 
 
 def next_turn(turn: Signal, from_turn: Signal) -> list[Any]:
-    """Return statements after which the next bit is the one in ``turn``.
+    """Return statements that move ``turn``, one-hot, to the next bit.
 
-    Those from it on to the highest are ``from_turn``, the ones that are first.
+    ``from_turn`` has the bits from there to the highest, which have priority.
     """
-    all_from = turn[-1].replicate(len(turn))  # around the end
+    all_from = turn[-1].replicate(len(turn))  # wraps to bit 0
     return [
         turn.eq(turn.rotate_left(1)),
         from_turn.eq((from_turn << 1)[: len(turn)] | all_from),
@@ -25,17 +25,17 @@ def next_turn(turn: Signal, from_turn: Signal) -> list[Any]:
 
 
 class BankChoice(Component):
-    """Chooses among the lists of one port anew every cycle: of banks that are free for a READ.
+    """Chooses one of a port's lists in every cycle, among banks that are free for a READ.
 
-    ``ready`` and ``holes`` are those of the cycle; behind it ``has`` says that a list is ready and
-    ``asks`` that one of them is in a bank with a hole. If the port is chosen then, ``chosen`` is
-    high in the cycle behind that, in which ``bank`` has the bit of the bank that is read; without
-    ``chosen`` it means nothing. A list that was read counts as not ready in that cycle and
-    ``params.settling`` - 1 more.
+    A cycle after ``ready`` and ``holes``, ``has`` says that a list is ready, and ``asks`` that one
+    of them is in a bank with a hole. If the port is then chosen, ``chosen`` is high in the next
+    cycle, in which ``bank`` has the bit of the bank that is read; without ``chosen``, ``bank`` is
+    undefined. A list that was read counts as not ready in that cycle and ``params.settling`` - 1
+    more.
 
-    Fair: one of the banks is in turn, until its list has been read or is not ready; then it is the
-    next one's turn. Other banks' lists may be read before it, but ``params.passes`` times only:
-    then the port waits for a hole of the one in turn.
+    Fairness: the banks have the turn in cyclic order; a bank has it until its list was read or is
+    not ready. Lists of other banks may be read before it, but at most ``params.passes`` times; then
+    the port waits for a hole of the bank that has the turn.
     """
 
     def __init__(self, params: ReadScheduleParams) -> None:
@@ -63,8 +63,8 @@ class BankChoice(Component):
         listed = Signal(banks)
         free = Signal(banks)
         turn = Signal(banks, init=1)
-        from_turn = Signal(banks, init=(1 << banks) - 1)  # the bank in turn, and those above it
-        strict = Signal()  # only it may be read
+        from_turn = Signal(banks, init=(1 << banks) - 1)  # bank with the turn, and those above
+        strict = Signal()  # only the bank that has the turn may be read
         m.d.comb += [
             listed.eq(self.ready & ~masked),
             free.eq(listed & self.holes & (turn | ~strict.replicate(banks))),
@@ -81,7 +81,7 @@ class BankChoice(Component):
     def take_turns(
         self, m: Module, waits: Value, turn: Signal, from_turn: Signal, strict: Signal
     ) -> None:
-        """Go on to the next bank, unless the list of the one in turn ``waits``."""
+        """Pass the turn to the next bank, unless the list of the current one ``waits``."""
         passes = self.params.passes
         passed = Signal(bits_for(passes))
         with m.If(~waits):

@@ -1,4 +1,4 @@
-"""Defines what a command does to an aggregator."""
+"""Defines the effect of a command on an aggregator."""
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -10,31 +10,31 @@ from hdl.switchgnn.switch.sizes import COUNT_BITS
 
 
 class BankRule(Component):
-    """Decides what becomes of an aggregator, as logic: the rule of `sim/switchgnn/golden`.
+    """Computes the next state of an aggregator, as logic: the rule of `sim/switchgnn/golden`.
 
-    ``before`` is the aggregator that ``operation`` is for, apart from its sums. With ``write`` it
-    becomes ``after``, and with ``added`` the payload comes to its sums, or in their place if they
-    are not ``same``.
+    ``before`` is the aggregator of the ``operation``, without its sums. With ``write`` it becomes
+    ``after``, and with ``added`` the payload is added to its sums, or replaces them if they are not
+    of the ``same`` turn.
 
     - ADD: the first contribution of a turn, known by its ``tag``, replaces the sums, all others
       are added to them, modulo 2^32 (hosts keep to in-degrees that never wrap). The last one makes
-      the aggregator complete, and it is to leave. Without ``added``, ``error`` says why not, and
-      the aggregator stays as it is.
-    - FETCH: a complete sum of the turn ``tag`` is to leave again, unless it waits to, or leaves by
-      a link to another switch, which repeats it itself (:class:`PartialSender`).
-    - READ: the aggregator was taken from the list of ``port``. Its sum ``leaves`` if it is
-      complete and of that port. A complete one of another port goes on waiting in that one's list;
-      so does one that is ``recent``, whose sums cannot be read yet.
-    - LOAD: it gets its ``descriptor`` and the ``tag``, and is complete no more. One that waits in a
-      list stays there. If the switch has no such port, the aggregator is not used.
-    - ``clear``: it is not used and waits nowhere.
+      the aggregator complete, and its sum must leave. Without ``added``, ``error`` says why not,
+      and the aggregator does not change.
+    - FETCH: a complete sum of the turn ``tag`` must leave again, unless it waits to leave, or
+    leaves by a link to another switch, which repeats it itself (:class:`PartialSender`). - READ:
+    the aggregator was taken from the list of ``port``. Its sum ``leaves`` if it is
+      complete and of that port. A complete sum of another port is put into that port's list; a sum
+      that is ``recent``, and cannot be read yet, goes back into its list.
+    - LOAD: the aggregator gets its ``descriptor`` and the ``tag``, and is no longer complete. If it
+    waits in a list, it stays there. If the switch does not have the descriptor's port, the
+    aggregator is not used. - ``clear``: the aggregator is not used and waits in no list.
 
-    ``outside`` says that the aggregator is not of the command's region: of ADD, FETCH and LOAD
-    nothing happens then, and ``error`` is OUTSIDE. ``push`` says that the aggregator enters the
-    list of ``before.port``; that is so if it becomes queued, or goes on waiting elsewhere.
+    ``outside`` says that the aggregator is not in the command's region: ADD, FETCH and LOAD then
+    have no effect, and ``error`` is OUTSIDE. ``push`` says that the aggregator enters the list of
+    ``before.port``, because it becomes queued, or is put into a list again.
 
-    Latency: none. What is written chooses what the next cycle's ``before`` is, so that ``write``
-    does not depend on ``before``, and ``added`` and ``same`` on little of it.
+    Latency: none. The write of this cycle selects the ``before`` of the next one; therefore
+    ``write`` does not depend on ``before``, and ``added`` and ``same`` depend on few of its bits.
     """
 
     latency = 0
@@ -74,16 +74,16 @@ class BankRule(Component):
                 BankOperation.LOAD,
             )
         )
-        same = self.same  # the aggregator is of the command's turn
+        same = self.same  # the aggregator has the command's turn
         finished = Signal()  # it has all contributions of that turn
         mine = Signal()  # it is in the list of its own port
         last = Signal()  # the contribution is the last one
-        completes = Signal()  # it is added
+        completes = Signal()  # the last contribution is added
         fetched = Signal()
-        stays = Signal()  # in the list of its port
+        stays = Signal()  # it goes back into the list of its port
         inside = (is_add | is_fetch | is_load) & ~self.outside
         is_fetched = is_fetch & ~self.outside & finished & ~before.queued
-        if self.params.links:  # it is not for another switch
+        if self.params.links:  # the sum is not for another switch
             first = self.params.first_link
             is_fetched &= before.port < first if first else Const(0)
         m.d.comb += [
@@ -112,7 +112,7 @@ class BankRule(Component):
         return m
 
     def count(self, m: Module, same: Value, is_load: Value) -> None:
-        """Say whose the aggregator is, and how many contributions its sum misses."""
+        """Compute the aggregator's turn, and the number of contributions that its sum lacks."""
         before, after = self.before, self.after
         m.d.comb += [
             after.used.eq(before.used),
@@ -138,7 +138,7 @@ class BankRule(Component):
                 after.port.eq(Mux(self.has_port(), self.descriptor.port, 0)),
             ]
         with m.Elif(self.added):
-            # Both are counted down while the tags are compared.
+            # Both numbers are decremented while the tags are compared.
             fewer = Signal(COUNT_BITS)
             first = Signal(COUNT_BITS)
             m.d.comb += [
@@ -149,7 +149,7 @@ class BankRule(Component):
             ]
 
     def has_port(self) -> Value:
-        """State whether the switch has the descriptor's port."""
+        """Return whether the switch has the descriptor's port."""
         params = self.params
         if params.ports == 1 << params.port_bits:
             return Const(1)

@@ -1,4 +1,4 @@
-"""Makes the control frames by which a port tells what is no sum: ACK, ADVANCE, RAWFETCH, DONE."""
+"""Builds the control frames of a port: ACK, ADVANCE, RAWFETCH, DONE."""
 
 from collections.abc import Mapping
 from functools import reduce
@@ -18,31 +18,31 @@ from hdl.switchgnn.protocol import Kind
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.sizes import OPEN_TURNS, TURN_BITS
 
-RAW_REQUESTS = 16  #: raw requests that can wait at a port: a worker asks again for those lost
-ADVANCE, RAWFETCH = OPEN_TURNS, OPEN_TURNS + 1  #: those who ask; below them are the ACKs of turns
+RAW_REQUESTS = 16  #: raw requests that can wait at a port; a worker repeats those that are lost
+ADVANCE, RAWFETCH = OPEN_TURNS, OPEN_TURNS + 1  #: requesters; below them are ACKs of turns
 
 
 class ControlFrames(Component):
-    """Makes a stream ``o`` of control frames of what is to be told, in turn.
+    """Arbitrates ACKs, ADVANCEs and RAWFETCHes, and emits them as control frames in ``o``.
 
-    - ``acks``: while one is ``wanted``, an ACK of it is to leave. ``acked`` has its bit set in the
-      cycle in which its content is taken; another one may be wanted in the next cycle.
-    - ``advance`` for a cycle: an ADVANCE leaves, with the ``lo`` that the job has when it is made;
-      several may become one. Where the switch may have links, and ``above`` says that the port
-      leads to the switch above, a DONE leaves instead, of the ``lo`` in the cycle of the last
-      ``advance``: its turn may end before it leaves, and it must not end the one behind that.
-    - ``raw_request``, with ``raw_valid``: a RAWFETCH. It is never refused; with
-      :data:`RAW_REQUESTS` that wait it is lost, and ``dropped`` is high in that cycle.
+    - ``acks``: while one is ``wanted``, an ACK for it must leave. Its bit of ``acked`` is high in
+    the cycle in which its content is taken; another ACK may be wanted in the next cycle. -
+    ``advance``, a pulse: an ADVANCE leaves, with the ``lo`` that the job has when the frame is
+    built; several pulses may give one frame. If the switch has links, and ``above`` says that the
+    port leads to the switch above, a DONE leaves instead, with the ``lo`` of the cycle of the last
+    ``advance``: that turn may end before the frame leaves, and the frame must not end the next
+    turn. - ``raw_request``, with ``raw_valid``: a RAWFETCH leaves. It is never stalled; while
+    :data:`RAW_REQUESTS` wait it is lost, and ``dropped`` is high in that cycle.
 
-    Frames are of the ``job``. While it is not active, nothing is taken in, and what waits goes
-    away, RAWFETCHes one a cycle, apart from a frame that ``o`` has offered already: that one stays,
-    of the epoch that it was made in. ``congested`` is the ACKs' ECN echo. Fields that a kind does
-    not use are zero.
+    Frames belong to the ``job``. While it is not active, no request is taken, and waiting ones are
+    dropped, RAWFETCHes one a cycle. Only a frame that ``o`` already offers stays, with the epoch in
+    which it was built. ``congested`` is the ECN echo of ACKs. Fields that a kind does not use are
+    zero.
 
-    Throughput: a frame every two cycles. Latency: :attr:`latency` from an ACK's being wanted, when
-    nothing else is, and a cycle more for the others. Stalls: who is next is chosen meanwhile, but
-    looked at when the frame before has left, so that no frame is old. Fair: whoever waits is passed
-    by three others at most.
+    Throughput: a frame every two cycles. Latency: :attr:`latency` from an ACK's ``wanted``, if no
+    other frame waits, and a cycle more for the other kinds. Stalls: the next requester is chosen
+    meanwhile, but its content is taken when the previous frame has left, so that no frame is
+    outdated. Fairness: a requester waits for at most three others.
     """
 
     latency = 2
@@ -73,7 +73,7 @@ class ControlFrames(Component):
         frame, offered = Signal(self.params.control_frame, reset_less=True), Signal()
         advancing = Signal()  # an ADVANCE is to leave
         wanted = Cat(*(ack.wanted for ack in self.acks), advancing, requests.o.valid)
-        chosen = Signal(len(wanted))  # who is next, at most one
+        chosen = Signal(len(wanted))  # the next requester, at most one
         taken = Signal(len(wanted))
         m.d.comb += [
             taken.eq(Mux(active & ~offered, chosen & wanted, 0)),
@@ -95,7 +95,7 @@ class ControlFrames(Component):
             advancing.eq(active & (self.advance | (advancing & ~taken[ADVANCE]))),
             offered.eq(Mux(offered, ~self.o.ready, taken.any())),
         ]
-        said = Signal(TURN_BITS, reset_less=True)  # the turn that a DONE is of
+        said = Signal(TURN_BITS, reset_less=True)  # the turn of a DONE
         if self.params.links:
             with m.If(self.advance):
                 m.d.sync += said.eq(self.job.lo)
@@ -112,7 +112,7 @@ class ControlFrames(Component):
         return m
 
     def filled(self, frame: Any, chosen: Signal, request: data.View, said: Signal) -> list[Any]:
-        """Return statements that make ``frame`` what the chosen one tells."""
+        """Return statements that fill ``frame`` for the chosen requester."""
         job = self.job
 
         def of(tells: Mapping[int, Any]) -> Value:

@@ -1,4 +1,4 @@
-"""Queues features that leave as RAW, until their ports take them or they are dropped."""
+"""Queues features to be sent as RAW, until their ports take them or they are dropped."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
@@ -12,20 +12,21 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.sizes import READ_CYCLES
 
 DEPTH = 16  #: copies that can wait
-PATIENCE = 128  #: cycles that a copy waits for ports that take none: several of the longest frames
-#: Number of cycles from a claim to its delivery on the way of results, as a READ has them.
+PATIENCE = 128  #: most cycles that a copy waits for closed ports: several of the longest frames
+#: Number of cycles from a claim to its delivery to the result path, as for a READ.
 CLAIM_LAG = READ_CYCLES
 
 
 class CopyQueue(Component):
-    """Sends each ``copy`` to all of its ports, which take it together or apart.
+    """Sends each ``copy`` to all of its ports, which may take it in different cycles.
 
-    A place is kept by ``reserve``, while there is ``room``; the copy comes later, with ``push``.
-    The first that waits takes all of its ports that are ``open``. ``taking`` says in that cycle
-    that there are some, so that nobody else takes them, and ``claim``, a register, has them in the
-    next one. :data:`CLAIM_LAG` cycles behind the claim ``deliver`` has the same ports, and
-    ``delivered`` the copy. A port that is not open for :data:`PATIENCE` cycles loses its copy,
-    which ``dropped`` tells; its worker asks for it again. A port of no ``active`` job gets none.
+    ``reserve`` reserves a place, while there is ``room``; the copy comes later, with ``push``. The
+    first copy in the queue claims all of its ports that are ``open``. ``taking`` says in that cycle
+    that there are some, so that no sum claims them, and ``claim``, a register, has them in the next
+    cycle. :data:`CLAIM_LAG` cycles after the claim ``deliver`` has the same ports, and
+    ``delivered`` the copy. A port that is not open for :data:`PATIENCE` cycles loses its copy, and
+    its bit of ``dropped`` pulses; its worker requests the copy again. A port without an ``active``
+    job gets none.
 
     Throughput: a copy a cycle, if all of its ports are open. Latency: 2 cycles from ``push``
     to the claim.
@@ -33,7 +34,7 @@ class CopyQueue(Component):
 
     def __init__(self, params: GnnSwitchParams) -> None:
         self.queue = ReservedFifoParams(width=params.copy.size, depth=DEPTH)
-        # A copy whose ports have all been claimed is inside until the last delivery.
+        # A copy stays inside until the last delivery, after all of its ports were claimed.
         self.targets = FifoParams(width=params.ports, depth=DEPTH, refuses=False)
         super().__init__(
             params,
@@ -57,7 +58,7 @@ class CopyQueue(Component):
         params = self.params
         m.submodules.copies = copies = ReservedFifo(self.queue)
         m.submodules.targets = targets = Fifo(self.targets)
-        served = Signal(params.ports)  # ports that the first copy needs no more
+        served = Signal(params.ports)  # ports that the first copy does not need any more
         age = Signal(range(PATIENCE + 1))
         left, takes = Signal(params.ports), Signal(params.ports)
         gone = Signal(params.ports)

@@ -1,4 +1,4 @@
-"""Names what SwitchGNN's switch counts beside verdicts: of each port, and as a whole."""
+"""Lists the counters of SwitchGNN's switch besides verdicts: of each port, and of the whole."""
 
 from hdl.common.event_counters import CountersParams
 from hdl.switchgnn.switch.params import GnnSwitchParams
@@ -9,10 +9,10 @@ PORT_COUNTERS = CountersParams(
     counters=tuple(
         (name, 1)
         for name in (
-            "overflows",  # frames lost as the port's queue was full
-            "results",  # RESULTs that left, repeated ones too
+            "overflows",  # frames lost because the port's queue was full
+            "results",  # RESULTs that left, repeated ones included
             "raws",  # RAWs that left
-            "marks",  # frames that left and say that the port is congested
+            "marks",  # frames with a congestion mark that left
             "raws_dropped",  # RAWs that the port did not take in time
             "requests_dropped",  # RAWFETCHes for which there was no room
         )
@@ -24,9 +24,9 @@ LINK_PORT_COUNTERS = CountersParams(
     name="link_port",
     counters=(
         *PORT_COUNTERS.counters,
-        ("partials", 1),  # PARTIALs that left for another switch, repeated ones too
-        ("partials_again", 1),  # of them those that were repeated
-        ("acks_unknown", 1),  # ACKs of what was never sent: no switch says so
+        ("partials", 1),  # PARTIALs that left for another switch, repeated ones included
+        ("partials_again", 1),  # repeated ones of these
+        ("acks_unknown", 1),  # ACKs of PARTIALs that were never sent
     ),
 )
 
@@ -34,9 +34,9 @@ TOTAL_COUNTERS = CountersParams(
     name="total",
     counters=(
         *ROW_EVENTS.counters,
-        ("additions", 5),  # into aggregators
-        ("reads", 1),  # of aggregators, for a RESULT
-        ("turns", 4),  # that have ended
+        ("additions", 5),  # additions to aggregators
+        ("reads", 1),  # reads of aggregators, for a RESULT
+        ("turns", 4),  # turns that have ended
     ),
 )
 

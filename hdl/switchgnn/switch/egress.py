@@ -1,4 +1,4 @@
-"""Sends by all ports: sums and features that are delivered, and what workers are told."""
+"""Sends frames at all ports: sums and features that are delivered, and control frames."""
 
 from amaranth.hdl import Module
 from amaranth.lib import data
@@ -11,9 +11,9 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.partial_sender import PartialSender
 from hdl.switchgnn.switch.sizes import LEVEL_BITS, OPEN_TURNS
 
-#: Names what happens at a port, a bit for each.
+#: Names the events of a port, a bit for each.
 EGRESS_EVENTS = ("sent_results", "sent_raws", "marks", "requests_dropped")
-#: Names what happens at a port that leads to another switch.
+#: Names the additional events of a port that leads to another switch.
 LINK_EVENTS = ("sent_partials", "partials_again", "acks_unknown")
 
 
@@ -21,11 +21,11 @@ class GnnEgress(Component):
     """Holds an :class:`EgressPort` and its :class:`ControlFrames` for each port.
 
     The last ``params.links`` ports lead to other switches: their sums pass through a
-    :class:`PartialSender`, which ``two``, ``clear`` and ``link_ack`` are for, and frames have the
-    bit of ``far_port``. If ``above``, the last one leads to the switch above.
+    :class:`PartialSender`, to which ``two``, ``clear`` and ``link_ack`` belong, and frames have the
+    bit of ``far_port``. With ``above``, the last one leads to the switch above.
 
-    Bits of ``claim``, ``deliver``, ``advance`` and ``raw_request_to`` are for the port
-    of that number; ``open``, ``urgent`` and the events have one of each port.
+    ``claim``, ``deliver``, ``advance``, ``raw_request_to``, ``open``, ``urgent`` and the events
+    have a bit for each port.
     """
 
     def __init__(self, params: GnnSwitchParams) -> None:
@@ -91,7 +91,7 @@ class GnnEgress(Component):
         return m
 
     def connect_link(self, m: Module, k: int, control: ControlFrames, port: EgressPort) -> None:
-        """Let port ``k`` lead to another switch, if it is one of the last ones."""
+        """Add the :class:`PartialSender` of port ``k``, if the port leads to another switch."""
         last = k == self.params.ports - 1
         m.d.comb += control.above.eq(self.above if last else 0)
         if k < self.params.first_link:
@@ -122,7 +122,7 @@ class GnnEgress(Component):
 
 
 def link_signals(params: GnnSwitchParams) -> dict:
-    """List what the way out has beside if there are links to other switches."""
+    """List the additional ports for links to other switches."""
     return {
         "above": In(1),
         "far_port": In(5),

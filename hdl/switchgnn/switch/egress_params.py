@@ -1,4 +1,4 @@
-"""Describes what leaves the switch: sums and features, control frames, and their beats."""
+"""Describes the frames that leave the switch: sums and features, control frames, and beats."""
 
 from amaranth.lib import data
 
@@ -9,19 +9,19 @@ from hdl.switchgnn.switch.sizes import SEQ_BITS, TURN_BITS, GnnSwitchSizes
 
 
 class EgressParams(GnnSwitchSizes):
-    """Adds the bundles of the way out to the sizes of the switch."""
+    """Adds the bundles of the output path to the sizes of the switch."""
 
     @property
     def answer(self) -> data.StructLayout:
-        """Describe what goes out, as every switch calls it; see :attr:`delivery`."""
+        """Describe an answer, the common name of :attr:`delivery` in all switches."""
         return self.delivery
 
     @property
     def delivery(self) -> data.StructLayout:
-        """Describe what ports send as RESULT or RAW."""
+        """Describe a RESULT or RAW that ports send."""
         return data.StructLayout(
             {
-                "raw": 1,  # a RAW, whose features are in the lower half of sums
+                "raw": 1,  # it is a RAW, whose features are in the lower half of sums
                 "job": self.job_bits,
                 "epoch": 16,
                 "turn": TURN_BITS,
@@ -34,7 +34,7 @@ class EgressParams(GnnSwitchSizes):
 
     @property
     def ack_state(self) -> data.StructLayout:
-        """Describe what has come of an open turn by a port, and whether an ACK is to tell."""
+        """Describe what has come of an open turn at a port, and whether an ACK is wanted."""
         return data.StructLayout(
             {"wanted": 1, "turn": TURN_BITS, "base": SEQ_BITS, "arrived": self.window}
         )
@@ -57,18 +57,18 @@ class EgressParams(GnnSwitchSizes):
                 "ecn": 1,  # ACK
                 "bitmap": ACK_BITS,  # ACK
                 "source": 32,  # RAWFETCH
-                "raw": self.ports,  # RAWFETCH: who asks
+                "raw": self.ports,  # RAWFETCH: port of the requester
             }
         )
 
     @property
     def read_schedule(self) -> ReadScheduleParams:
-        """Return the sizes of what chooses which bank reads for which port."""
+        """Return the sizes of the schedule of READs."""
         return ReadScheduleParams(ports=self.ports, banks=self.banks, settling=1, hole_cycles=1)
 
     @property
     def egress_beat(self) -> data.StructLayout:
-        """Describe a beat on its way out; which bytes count follows from the kind of frame."""
+        """Describe a beat to be sent; its valid bytes follow from the kind of frame."""
         return data.StructLayout({"data": self.frames.axis.data_bits, "last": 1})
 
     @property

@@ -1,4 +1,4 @@
-"""Sends what leaves by a port: sums and features that wait, and control frames between them."""
+"""Sends the frames of a port: sums and features, and control frames between them."""
 
 from typing import Any
 
@@ -17,29 +17,29 @@ from hdl.switchgnn.switch.frame_serializer import FrameSerializer
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.sizes import DELIVERY_CYCLES
 
-CONTROL, DATA = range(2)  #: inputs of the arbiter, which expects the last one behind a reset
+CONTROL, DATA = range(2)  #: inputs of the arbiter, which chooses the last one after a reset
 
 
 class EgressPort(Component):
-    """Sends what is delivered to a port, and the frames of ``control``, as frames of ``axis``.
+    """Sends each ``delivery`` to a port, and the frames of ``control``, as frames of ``axis``.
 
-    Frames go from ``source`` to ``destination`` and have the port's ``port_bit`` as their bm. With
-    ``claim`` room for the longest frame is taken; it may come if ``open`` was high in the cycle
-    before, in which there was no other claim. :attr:`delay` cycles later comes ``deliver`` with a
-    ``delivery``, or nothing, and then the room is free again; ``open`` keeps claims a RESULT's
-    beats apart. So every frame that comes finds the serializer idle and room in the queue, and
-    nothing here makes anybody wait.
+    Frames go from ``source`` to ``destination`` and have the port's ``port_bit`` as their bm.
+    ``claim`` claims room for the longest frame; it is allowed if ``open`` was high in the cycle
+    before, without another claim. :attr:`delay` cycles later comes ``deliver`` with a ``delivery``,
+    or nothing, and then the room is free again. ``open`` keeps claims apart by the beats of a
+    RESULT. So for every delivery the serializer is idle and the queue has room, and no delivery
+    ever stalls.
 
     A RESULT or RAW is marked (ecn) if more than ``mark_level`` beats waited in the queue in the
-    cycle before it came; with a ``mark_level`` of 0 none is. ``urgent`` says that no RESULT or RAW
-    waits in the queue or is on its way to it, so that the port idles. It is a
-    register, so it is still high in the cycle of a claim.
+    cycle before it came; a ``mark_level`` of 0 switches marking off. ``urgent`` says that no RESULT
+    or RAW waits in the queue or is on its way to it, so that the port is idle. It is a register, so
+    it is still high in the cycle of a claim.
 
-    Fields of a ``control`` frame that its kind does not use are zero. Data and control frames take
-    turns while both wait, frame by frame, so a control frame waits
-    for a RESULT or two at most. ``sent_results``, ``sent_raws`` and ``marks`` are high for a cycle
-    behind the one in which the head of such a frame, or one with ecn, an ACK's too, has left; so is
-    ``sent_partials`` where there are links to other switches. A PARTIAL is never marked.
+    Fields of a ``control`` frame that its kind does not use are zero. Data and control frames
+    alternate while both wait, so a control frame waits for at most two RESULTs. ``sent_results``,
+    ``sent_raws`` and ``marks`` pulse in the cycle after the head of such a frame, or of any frame
+    with ecn, has left; so does ``sent_partials`` if there are links to other switches. A PARTIAL is
+    never marked.
 
     Throughput: a beat a cycle. Latency: :attr:`latency` from ``deliver`` to the head at ``axis``, a
     cycle more if a control frame was the last to leave. Stalls: beats wait in the queue; when it
@@ -83,7 +83,7 @@ class EgressPort(Component):
                 width=params.egress_beat.size, count=2, last_bit=params.egress_beat["last"].offset
             )
         )
-        claims = Signal(self.delay)  # of the last cycles, the latest in the lowest bit
+        claims = Signal(self.delay)  # claims of the last cycles, the latest in the lowest bit
         sums, control = arbiter.i[DATA], arbiter.i[CONTROL]
         level = delay(m, fifo.level, 1, "level", reset_less=False)
         m.d.comb += [
@@ -117,7 +117,7 @@ class EgressPort(Component):
         return m
 
     def control_head(self, m: Module) -> Value:
-        """Return the only beat of the control frame that waits."""
+        """Return the single beat of the control frame that waits."""
         frame, head, target = self.control.payload, Signal(Head), Signal(Target)
         m.d.comb += [
             target.as_value().eq(0),
@@ -139,11 +139,11 @@ class EgressPort(Component):
         return beat
 
     def drive_axis(self, m: Module, arbiter: Any) -> None:
-        """Send the arbiter's beats, and tell which frames begin to leave."""
+        """Send the arbiter's beats, and report which frames begin to leave."""
         axis, beat = self.axis, self.params.egress_beat(arbiter.o.payload.payload)
         head = data.View(Head, beat.data[: Head.as_shape().size])
         control_keep = (1 << CONTROL_BYTES) - 1
-        inside = Signal()  # a frame
+        inside = Signal()  # a frame has begun and not ended
         begins = Signal()
         moves = axis.tvalid & axis.tready
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""Tracks how much of a port's queue of beats is free, and when the next frame may be made."""
+"""Tracks the free beats of a port's queue, and when the next frame may be built."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib.wiring import In, Out
@@ -11,16 +11,15 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 
 
 class EgressRoom(Component):
-    """Counts the beats of the queue that nobody has a claim to.
+    """Counts the beats of the queue that are not claimed.
 
-    A ``claim`` takes room for the longest frame; it may come if ``open`` was high in the cycle
-    before, in which there was no other claim. All of it is given back with ``voided``, the rest of
-    it with ``shorter``, when the frame is a RAW, and a beat with ``left``, when it has left the
-    queue.
+    A ``claim`` takes room for the longest frame; it is allowed if ``open`` was high in the cycle
+    before, without another claim. ``voided`` returns all of it, ``shorter`` returns the surplus if
+    the frame is a RAW, and ``left`` returns a beat that has left the queue.
 
-    A frame is made a beat a cycle, so ``open`` keeps claims at least ``params.result_beats`` cycles
-    apart, and no more than that while there is room. It is a gate behind registers and tells
-    nothing of a claim in the same cycle. What is given back opens it two cycles later.
+    A frame is built a beat a cycle, so ``open`` keeps claims at least ``params.result_beats``
+    cycles apart, and not more than that while there is room. It is a gate after registers, and does
+    not reflect a claim of the same cycle. Returned room opens it two cycles later.
     """
 
     def __init__(self, params: GnnSwitchParams) -> None:
@@ -38,9 +37,9 @@ class EgressRoom(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         depth, beats = self.params.egress_depth, self.params.result_beats
-        # The sign of what would be free behind one more claim is all that has to be looked at.
+        # The room that another claim would leave: only its sign has to be examined.
         spare = Signal(signed(bits_for(depth) + 1), init=depth - beats)
-        back = Signal(bits_for(beats + 1))  # beats that are given back
+        back = Signal(bits_for(beats + 1))  # beats that are returned
         back_behind_claim = Signal(signed(len(back) + 1), init=-beats)
         given = Mux(self.voided, beats, Mux(self.shorter, beats - self.params.raw_beats, 0))
         given = given + self.left
@@ -51,7 +50,7 @@ class EgressRoom(Component):
             spare.eq((spare + Mux(self.claim, back_behind_claim, back))[: len(spare)]),
         ]
         if beats > 2:
-            claims = [self.claim]  # and those of the cycles before
+            claims = [self.claim]  # this cycle's claim, then those of the cycles before
             for k in range(beats - 3):
                 claims.append(delay(m, claims[-1], 1, f"claim_{k}", reset_less=False))
             m.d.sync += apart.eq(~Cat(claims).any())

@@ -1,4 +1,4 @@
-"""Leads to the upper lanes of all aggregators, which are in another die, and back."""
+"""Connects the upper lanes of all aggregators, which are in another die."""
 
 from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal, Value
 from amaranth.lib.wiring import In, Out
@@ -11,16 +11,16 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 
 
 class FarLanes(Component):
-    """Completes each ``delivery`` by the upper half of its sums, which :class:`LaneSums` keeps.
+    """Completes each ``delivery`` with the upper half of its sums, from :class:`LaneSums`.
 
-    ``commands`` are what every bank tells the memory of its lower lanes, ``payload`` is the upper
-    half of what all of them add, and ``read`` has the bank that is given a READ, each in the cycle
-    in which the lower half has it. ``lower`` are the ports that get ``half`` a delivery;
-    :attr:`latency` cycles later ``deliver`` has the same ports, and ``delivery`` all of it. A
+    ``commands`` are the commands of every bank to the memory of its lower lanes, ``payload`` is the
+    upper half of the operand that all of them add, and ``read`` has the bank with a READ, each in
+    the cycle in which the lower half has it. ``lower`` are the ports that get ``half`` a delivery;
+    :attr:`latency` cycles later ``deliver`` has the same ports, and ``delivery`` the whole. A
     feature that is copied is in the lower half.
 
-    Nothing comes back that a bank waits for, so the upper lanes do what the lower ones do,
-    ``params.slr_stages`` cycles later. Their reset takes the same way. Throughput: an addition a
+    No bank waits for an answer of the upper lanes, so they follow the lower ones
+    ``params.slr_stages`` cycles later. Their reset has the same delay. Throughput: an addition a
     cycle in every bank, and a delivery. Never stalls.
     """
 
@@ -61,7 +61,7 @@ class FarLanes(Component):
         return m
 
     def carried(self, m: Module, name: str, wires: Value) -> Value:
-        """Return ``wires`` at the other end of the way ``name`` between the dies."""
+        """Return ``wires`` at the other end of the pipeline ``name`` between the dies."""
         sizes = WirePipelineParams(width=len(wires), stages=self.params.slr_stages)
         m.submodules[name] = way = WirePipeline(sizes)
         m.d.comb += way.i.eq(wires)

@@ -1,4 +1,4 @@
-"""Assembles a frame's beats: what is judged of it, and the payload beside it."""
+"""Assembles a frame's beats into the fields to be judged, and the payload."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,21 +26,19 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 
 
 class FrameAssembler(Component):
-    """Makes one of ``frames`` of every frame of ``beats``: ``packet``, and the payload it brought.
+    """Turns every frame of ``beats`` into one of ``frames``: a ``packet``, and its payload.
 
-    ``payload`` has the beats behind the head, the last of them in the last place (see
-    :attr:`GnnSwitchParams.payload_words`); what a shorter payload leaves over is undefined. A frame
-    is malformed if its kind does not exist, if it has another length than its kind, or if bits are
-    set that are zero in frames of its kind (the design's page, Frames).
+    ``payload`` has the beats after the head, the last of them in the last place (see
+    :attr:`GnnSwitchParams.payload_words`); places that a shorter payload does not use are
+    undefined. A frame is malformed if its kind does not exist, if it has another length than its
+    kind, or if bits are set that must be zero in frames of its kind.
 
-    ``undone`` says that all beats since the last one of a frame, one that comes in this cycle
-    included, have never been there.
+    ``undone`` drops all beats since the end of the last frame, one of this cycle included.
 
-    The last beat is not stored: it is looked at while it waits. All others stay as they are in the
-    cycle behind the one in which their frame is taken, so that what a wide multiplexer chooses can
-    be known a cycle before it does. Throughput: a beat a cycle, so a
-    frame every :attr:`GnnSwitchParams.result_beats` cycles at most. Latency: none from the last
-    beat. Stalls: holds.
+    The last beat is not stored, but read while it waits. All other beats are still stable in the
+    cycle after their frame is taken, so that the select of a wide multiplexer can be registered.
+    Throughput: a beat a cycle, so at most a frame every :attr:`GnnSwitchParams.result_beats`
+    cycles. Latency: none from the last beat. Stalls: holds.
     """
 
     latency = 0
@@ -66,12 +64,12 @@ class FrameAssembler(Component):
             Signal(params.frames.axis.data_bits, name=f"word_{k}", reset_less=True)
             for k in range(params.payload_beats - 1)
         ]
-        head = Signal(params.stored_head)  # of the frame whose beat this is
+        head = Signal(params.stored_head)  # head of this beat's frame
         inside = before != 0
         fresh = self.head_of(m, beat)
         m.d.comb += head.eq(Mux(inside, stored, fresh))
         broken = broken_before | (beat.last & self.padding(beat.data, head))
-        # Nothing but ``before`` depends on who takes the frame: that is known late.
+        # ``ready`` is known late, so only ``before`` depends on it.
         with m.If(self.beats.valid & ~beat.last):
             with m.If(~inside):
                 m.d.sync += stored.eq(fresh)
@@ -87,7 +85,7 @@ class FrameAssembler(Component):
         arrival = self.frames.payload
         wrong = Mux(inside, broken | ~beat.keep.all(), fresh.broken | beat.keep[CONTROL_BYTES])
         good = ~wrong & self.is_end(head, before)
-        # PARTIAL, FEATURE and RAW; a RESULT is not for a switch.
+        # PARTIAL, FEATURE and RAW have a payload to keep; a RESULT is not for a switch.
         brings = (head.features | head.sums) & (head.header.kind != Kind.RESULT)
         m.d.comb += [
             self.frames.valid.eq(self.beats.valid & beat.last),
@@ -104,12 +102,12 @@ class FrameAssembler(Component):
         return m
 
     def words_stay(self, m: Module, words: Value) -> Value:
-        """State that the words of a frame that is taken are there for a cycle more."""
+        """State that the words of a frame that was taken are stable for one more cycle."""
         taken = delay(m, self.frames.valid & self.frames.ready, 1, "taken", reset_less=False)
         return ~taken | (words == delay(m, words, 1, "words"))
 
     def head_of(self, m: Module, beat) -> Any:
-        """Return what is kept of a beat that is a head."""
+        """Return the stored fields of a head."""
         params, bits = self.params, beat.data
         frame: Any = data.View(Head, bits[: 8 * FIELD_BYTES])
         target = frame.about.target
@@ -134,13 +132,13 @@ class FrameAssembler(Component):
         return head
 
     def is_end(self, head, before: Value) -> Value:
-        """Return whether the beat behind ``before`` others is the last one of its kind."""
+        """Return whether the beat after ``before`` others is the last one for its kind."""
         params = self.params
         end = Mux(head.sums, beats_of(SUM_BITS, params), beats_of(FEATURE_BITS, params))
         return before == Mux(head.sums | head.features, end, 0)
 
     def padding(self, bits: Value, head) -> Value:
-        """Return whether a last beat of payload has bits set behind the last lane."""
+        """Return whether a last beat of payload has bits set after the last lane."""
         wrong: list[Value] = []
         for width, is_wide in ((FEATURE_BITS, head.features), (SUM_BITS, head.sums)):
             used = width * self.params.lanes % len(bits)

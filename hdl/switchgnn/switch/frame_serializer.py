@@ -1,4 +1,4 @@
-"""Serializes sums and features on their way out: a head, and behind it the payload, by beats."""
+"""Serializes sums and features into frames: a head, and then the beats of the payload."""
 
 from typing import Any
 
@@ -13,14 +13,15 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 
 
 class FrameSerializer(Component):
-    """Makes a RESULT or a RAW of each ``delivery`` that comes with ``deliver``, or a PARTIAL.
+    """Builds a RESULT, a RAW or a PARTIAL from each ``delivery`` that comes with ``deliver``.
 
     Frames go from ``source`` to ``destination``, have the bit ``bm`` of their port and are marked
     if ``congested`` is high when they come; fields that their kind does not use are zero.
 
-    Throughput: a beat a cycle, so ``deliver`` comes at most every ``params.result_beats`` cycles,
-    or ``params.raw_beats`` behind a RAW; it waits for nothing, and nor do the beats. Latency:
-    :attr:`latency` to the head. ``busy`` says that beats of a frame are still to come.
+    Throughput: a beat a cycle, so ``deliver`` may come every ``params.result_beats`` cycles, or
+    ``params.raw_beats`` after a RAW. There is no back-pressure, neither to deliveries nor from
+    beats. Latency: :attr:`latency` to the head. ``busy`` says that beats of a frame are still to
+    come.
     """
 
     latency = 0
@@ -45,13 +46,12 @@ class FrameSerializer(Component):
         m = Module()
         params = self.params
         bits, count = params.frames.data_bits, params.payload_beats
-        # The payload stands still and is looked at part by part: as a shift register it would cost
-        # a LUT a bit.
+        # The payload does not shift, but is read part by part: shifting would cost a LUT a bit.
         payload = Signal(count * bits, reset_less=True)
         parts = Array(payload[k * bits : (k + 1) * bits] for k in range(count))
         index_bits = max(1, ceil_log2(count))
-        index = Signal(index_bits, reset_less=True)  # of the part that is next
-        last = Signal(index_bits, reset_less=True)  # of the frame's last part
+        index = Signal(index_bits, reset_less=True)  # number of the next part
+        last = Signal(index_bits, reset_less=True)  # number of the frame's last part
         ends = index == last
         with m.If(self.deliver):
             m.d.sync += [
@@ -71,7 +71,7 @@ class FrameSerializer(Component):
         return m
 
     def head(self, m: Module) -> Value:
-        """Return the first beat of the frame that comes."""
+        """Return the first beat of the frame."""
         head, delivery = Signal(Head), self.delivery
         m.d.comb += [
             head.as_value().eq(0),
@@ -89,7 +89,7 @@ class FrameSerializer(Component):
         return head.as_value()
 
     def as_partial(self, head: Any) -> list[Any]:
-        """Return statements that make the head one of a PARTIAL, which is not marked, if it is."""
+        """Return statements that change the head for a PARTIAL, which is not marked."""
         if not self.params.links:
             return []
         delivery = self.delivery
@@ -101,8 +101,8 @@ class FrameSerializer(Component):
         ]
 
     def payload(self) -> Value:
-        """Return the payload of the frame that comes."""
+        """Return the payload of the frame."""
         sums, feature_bits = self.delivery.sums.as_value(), self.params.lanes * FEATURE_BITS
         if feature_bits % self.params.frames.data_bits == 0:
-            return sums  # a RAW ends before what is no feature of it
+            return sums  # a RAW ends before the lanes that it does not have
         return Cat(sums[:feature_bits], Mux(self.delivery.raw, 0, sums[feature_bits:]))

@@ -1,4 +1,4 @@
-"""Merges all ports of the switch into a frame a cycle; payloads wait apart from what is judged."""
+"""Merges all ports of the switch into a frame a cycle; payloads have a queue of their own."""
 
 from amaranth.hdl import Array, Cat, Module, Signal, Value
 from amaranth.lib import stream
@@ -12,21 +12,21 @@ from hdl.switchgnn.switch.ingress_port import GnnIngressPort
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.sizes import LEVEL_BITS
 
-UNSEEN = 2  #: payloads that may be on their way when there seems to be room for one
+UNSEEN = 2  #: payloads that may be under way, and are not in the queue's level yet
 
 
 class GnnIngress(Component):
-    """Takes the frames of all ports in turn, round robin, one a cycle.
+    """Takes the frames of all ports in round-robin order, one a cycle.
 
-    ``packet`` came by the port in ``sender`` and is there in cycles with ``valid``; it cannot be
-    stalled. If it ``brings`` a payload, that follows in ``payloads``, in the same order. With
-    ``hold`` no frame follows a cycle later, and none does while as many payloads wait as can: they
-    leave some cycles behind their tasks, so there may be more of them. ``overflows`` are high for a
-    cycle where a port lost a frame, ``congested`` while more than ``mark_level`` beats wait at it;
-    at 0 it never is.
+    ``packet`` is valid in cycles with ``valid``, and cannot be stalled; ``sender`` is the one-hot
+    number of its port. If it ``brings`` a payload, that follows in ``payloads``, in the same order.
+    With ``hold`` no frame follows a cycle later; the same holds while the queue of payloads is
+    full, which may be since payloads leave some cycles after their tasks. A bit of ``overflows``
+    pulses when the port loses a frame; a bit of ``congested`` is high while more than
+    ``mark_level`` beats wait at the port, and never if ``mark_level`` is 0.
 
-    Throughput: no cycle is idle while any port has a frame. Latency: :attr:`latency` to
-    ``packet``, with no other port's frame ahead.
+    Throughput: no cycle is idle while any port has a frame. Latency: :attr:`latency` to ``packet``,
+    if no other port's frame is ahead.
     """
 
     latency = GnnIngressPort.latency + 1
@@ -53,7 +53,7 @@ class GnnIngress(Component):
         m = Module()
         params = self.params
         m.submodules.payloads = payloads = Fifo(params.payload_fifo)
-        # With the payloads of the cycles since ``level`` was known there are at most ``tasks``.
+        # Together with payloads of the cycles since ``level`` was known, at most ``tasks`` wait.
         room = Signal()
         m.d.sync += room.eq(payloads.level < params.tasks - UNSEEN)
         asking = Signal(params.ports)
@@ -79,7 +79,7 @@ class GnnIngress(Component):
         m.d.comb += chosen.eq(params.judged(heads[index_of(picked)]))
         packet = Signal(params.packet, reset_less=True)
         sender = Signal(params.ports, reset_less=True)
-        # Whose turn it is is known late, and a payload has thousands of bits: a register chooses.
+        # The grant is known late, and a payload has thousands of bits, so the select is registered.
         turn = delay(m, index_of(picked, params.port_bits), 1, "turn")
         waiting = Array(self.payload_behind(m, k, port) for k, port in enumerate(ports))
         m.d.comb += [
@@ -100,7 +100,7 @@ class GnnIngress(Component):
         return m
 
     def payload_behind(self, m: Module, k: int, port: GnnIngressPort) -> Value:
-        """Return the payload of port ``k`` a cycle behind its arrival: only its last word goes."""
+        """Return port ``k``'s payload a cycle after its arrival; only its last word is gone."""
         words = port.arrivals.payload.payload
         last = delay(m, words[self.params.payload_beats - 1], 1, f"last_word_{k}")
         return Cat(*(words[at] for at in range(self.params.payload_beats - 1)), last)

@@ -1,4 +1,4 @@
-"""Describes what comes into the switch: beats, heads, and payloads behind their ports."""
+"""Describes received frames: beats, heads, and payloads."""
 
 from amaranth.hdl import Cat, Value
 from amaranth.lib import data
@@ -9,32 +9,32 @@ from hdl.switchgnn.switch.sizes import GnnSwitchSizes
 
 
 class IngressParams(GnnSwitchSizes):
-    """Adds the bundles of the way in to the sizes of the switch."""
+    """Adds the bundles of the input path to the sizes of the switch."""
 
     @property
     def port_params(self) -> PacketPortParams:
-        """Return the sizes of a port on the way in."""
+        """Return the sizes of an input port."""
         return PacketPortParams(frames=self.frames, words=self.ingress_depth, ahead=True)
 
     @property
     def stored_head(self) -> data.StructLayout:
-        """Describe what is kept of a head while its payload comes."""
+        """Describe the fields of a head that are stored while its payload comes."""
         return data.StructLayout(
             {
                 "header": self.header,
                 "own": 1,  # bm is the bit of the port
                 "known": 1,  # the job's number is not too large
                 "features": 1,  # its payload is one of features
-                "sums": 1,  # or of sums
-                "broken": 1,  # no such kind, or bits set that are zero
+                "sums": 1,  # its payload is one of sums
+                "broken": 1,  # its kind does not exist, or bits are set that must be zero
             }
         )
 
     @property
     def payload_words(self) -> data.ArrayLayout:
-        """Describe a payload in beats: its last one is the last word, wherever that was.
+        """Describe a payload in beats; its last beat is always in the last word.
 
-        The others are the words from 0 on, so what a shorter payload leaves over is in between.
+        The others are in the words from 0 on; a shorter payload leaves words in between unused.
         """
         return data.ArrayLayout(self.frames.axis.data_bits, self.payload_beats)
 
@@ -47,17 +47,17 @@ class IngressParams(GnnSwitchSizes):
 
     @property
     def judged(self) -> data.StructLayout:
-        """Describe what is judged of a frame behind its port."""
+        """Describe the fields of a frame that are judged."""
         return data.StructLayout({"packet": self.packet, "brings": 1})
 
     @property
     def arrival(self) -> data.StructLayout:
-        """Describe a frame behind its port: what is judged of it, and its payload."""
+        """Describe a frame from a port: the fields to be judged, and its payload."""
         return data.StructLayout({**self.judged.members, "payload": self.payload_words})
 
     @property
     def payload_fifo(self) -> FifoParams:
-        """Return the sizes of the queue of payloads; whoever sends sees to it that one fits."""
+        """Return the sizes of the queue of payloads; the sender must ensure that there is room."""
         style = "distributed" if self.tasks <= DISTRIBUTED_WORDS else "block"
         width = self.payload_words.size
         return FifoParams(width=width, depth=self.tasks, style=style, refuses=False)

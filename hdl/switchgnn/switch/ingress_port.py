@@ -1,4 +1,4 @@
-"""Takes the frames of one port: they are judged, queued as a whole, and put together."""
+"""Receives the frames of one port: checks them, queues whole ones, and assembles them."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
@@ -17,13 +17,13 @@ BAD_FRAMES = FifoParams(width=2, depth=16)
 
 
 class GnnIngressPort(Component):
-    """Makes one of ``arrivals`` of every frame of ``axis``; broken ones come without a payload.
+    """Turns every frame of ``axis`` into one of ``arrivals``; broken ones have no payload.
 
-    ``address`` is the switch's own, ``port_bit`` what the worker behind this port must send;
-    ``used`` is how many beats wait. Throughput: a beat a cycle; ``axis.tready`` is always high, as
-    a MAC cannot wait. Latency: :attr:`latency` from a frame's last beat to its arrival, if nothing
-    waits: all other beats are read before the frame is judged. Full: the frame is lost and
-    ``overflow`` is high for a cycle; so are broken ones of which 18 wait to be counted.
+    ``address`` is the switch's own, and ``port_bit`` the bit that the worker at this port must
+    send; ``used`` is the number of beats that wait. Throughput: a beat a cycle; ``axis.tready`` is
+    always high, as a MAC cannot wait. Latency: :attr:`latency` from a frame's last beat to its
+    arrival, if nothing waits: all other beats are read before the frame is judged. Full: the frame
+    is lost, and ``overflow`` pulses; so is a broken frame while 18 broken ones wait to be counted.
     """
 
     latency = PacketPort.latency
@@ -52,7 +52,7 @@ class GnnIngressPort(Component):
         bad = port.judged & (port.quality != Quality.GOOD)
         word = port.packets.payload
         frames, arrival = assembler.frames, self.arrivals.payload
-        offered = Signal()  # a broken one, which may not go away
+        offered = Signal()  # a broken frame is offered, and must not be withdrawn
         is_broken = Signal()
         m.d.comb += [
             assembler.beats.payload.eq(word),
@@ -65,11 +65,11 @@ class GnnIngressPort(Component):
             self.overflow.eq(port.lost | (bad & ~queue.i.ready)),
             self.used.eq(port.used),
             arrival.eq(frames.payload),
-            # Whose turn it is among all ports is known late, and beats wait for it: what the
-            # assembler says of them is said again here, where it takes fewer levels.
+            # The grant among all ports is known late, and beats wait for it, so the assembler's
+            # decision is repeated here with fewer logic levels.
             self.arrivals.valid.eq((port.packets.valid & word.last) | broken.o.valid),
             port.packets.ready.eq((self.arrivals.ready & ~offered) | ~word.last),
-            # Whole frames come first: more broken ones can wait.
+            # Whole frames have priority, because more broken ones can wait.
             is_broken.eq(offered | ~frames.valid),
             frames.ready.eq(self.arrivals.ready & ~is_broken),
             broken.o.ready.eq(self.arrivals.ready & is_broken),

@@ -1,4 +1,4 @@
-"""Describes what is known of jobs and of their turns."""
+"""Describes the state of jobs and of their turns."""
 
 from amaranth.lib import data
 from amaranth.utils import bits_for, ceil_log2
@@ -12,7 +12,7 @@ class JobParams(AggregatorParams):
 
     @property
     def port_job(self) -> data.StructLayout:
-        """Describe what a port has to know of its job."""
+        """Describe the state of a job that its ports need."""
         return data.StructLayout(
             {
                 "active": 1,
@@ -34,40 +34,40 @@ class JobParams(AggregatorParams):
 
     @property
     def lists(self) -> data.StructLayout:
-        """Describe the rows of lists that a job has."""
+        """Describe the rows of a job's lists."""
         return data.StructLayout({"base": self.row_bits, "count": self.row_bits})
 
     @property
     def job_tables(self) -> data.StructLayout:
-        """Describe what a job is started with, beside its ports and its aggregators."""
+        """Describe the operands of a job's start, besides its ports and its aggregators."""
         return data.StructLayout(
             {
                 "two": 1,  # two turns are open, each with half of the job's aggregators
                 "lists": self.lists,
-                "last_step": ceil_log2(PROGRAM_STEPS),  # of the turn program
+                "last_step": ceil_log2(PROGRAM_STEPS),  # number of the turn program's last step
             }
         )
 
     @property
     def step(self) -> data.StructLayout:
-        """Describe a step of a turn program: a block, and the turns that it is done for."""
+        """Describe a step of a turn program: a block, and the number of its turns."""
         return data.StructLayout(
             {
                 "first": self.descriptor_bits,  # row of descriptors of the block
-                "height": self.count_bits,  # rows that it has
-                "turns": TURN_BITS,  # at least 1
+                "height": self.count_bits,  # number of rows
+                "turns": TURN_BITS,  # number of turns, at least 1
             }
         )
 
     @property
     def job_turns(self) -> data.StructLayout:
-        """Describe what a frame has to do with the turns of its job."""
+        """Describe how a frame's turn relates to the turns of its job."""
         return data.StructLayout(
             {
                 "past": 1,  # its turn has ended
-                "lowest": 1,  # is the oldest open one
-                "following": 1,  # is the other open one
-                "place": 1,  # of its turn among those that are open
+                "lowest": 1,  # its turn is the oldest open one
+                "following": 1,  # its turn is the other open one
+                "place": 1,  # place of its turn among the open ones
                 "loaded": 1,  # that turn's aggregators have their descriptors
                 "region": self.region,
                 "lists": self.lists,
@@ -76,11 +76,11 @@ class JobParams(AggregatorParams):
 
     @property
     def port_region(self) -> data.StructLayout:
-        """Describe where the aggregators of a port's job are."""
+        """Describe the region of the aggregators of a port's job."""
         return data.StructLayout(
             {
                 "base": self.slot_bits,
-                "count": self.count_bits,  # of a turn in each bank
-                "two": 1,  # turns are open, the odd ones' aggregators behind the even ones'
+                "count": self.count_bits,  # aggregators of a turn in each bank
+                "two": 1,  # two turns are open; those of odd turns follow those of even ones
             }
         )

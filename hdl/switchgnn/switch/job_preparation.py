@@ -1,4 +1,4 @@
-"""Ensures what must have happened before a job that starts is active."""
+"""Ensures that a job becomes active only when nothing of its earlier run is left."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
@@ -8,19 +8,19 @@ from hdl.common.component import Component
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.task_params import TaskKind
 
-#: Number of cycles until all frames of the earlier run, those behind the ports, are tasks.
+#: Number of cycles until all frames of the earlier run that have left the ports are tasks.
 UNDER_WAY = 12
-QUIET = 32  #: cycles in which nothing of an earlier run leaves: more than any pipeline has
+QUIET = 32  #: cycles without a sum of an earlier run, more than the depth of any pipeline
 
 
 class JobPreparation(Component):
     """Ensures that nothing of a job's earlier run is left when it is ``prepared``.
 
     With ``preparing``, ``begin`` is high for a cycle. :data:`UNDER_WAY` cycles later a FENCE
-    follows all tasks of earlier runs; when it has been ``fenced``, sums of ports without an active
-    job are no more put into lists. Those that wait there leave for nobody: until :data:`QUIET`
-    cycles have gone by without one, which ``leaving`` tells. ``busy`` says that aggregators are
-    being cleared, which comes first.
+    follows all tasks of earlier runs; after ``fenced``, no more sums of ports without an active job
+    are put into lists. The sums that wait there leave and are dropped, which ``leaving`` reports,
+    until :data:`QUIET` cycles have passed without one. ``busy`` says that aggregators are being
+    cleared, for which the preparation waits first.
     """
 
     def __init__(self, params: GnnSwitchParams) -> None:
@@ -43,7 +43,7 @@ class JobPreparation(Component):
         waited = Signal(range(UNDER_WAY + 1))
         asks = Signal()
         asked = Signal()  # the FENCE is among the tasks
-        passed = Signal()  # and has had its turn
+        passed = Signal()  # the FENCE was carried out
         quiet = Signal(range(QUIET + 1))
         m.d.comb += [
             self.begin.eq(self.preparing & ~begun & ~self.busy),

@@ -1,4 +1,4 @@
-"""Tracks the turns of one job: which are open, who is done with the oldest, which are loaded."""
+"""Tracks the turns of one job: which are open, which ports are done, which are loaded."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -11,20 +11,19 @@ from hdl.switchgnn.switch.sizes import OPEN_TURNS, TURN_BITS
 class JobTurns(Component):
     """Keeps ``lo``, the oldest open turn, which ends when all ``ports`` are done with it.
 
-    ``begin`` starts the job anew: turn 0 is open, and turn 1 with ``two``. What ``turn``, the one
-    of a frame, has to do with the job's turns is told a cycle later. ``done`` says that the ports
-    of ``sender`` have all of turn ``lo``. Once all have, and the turn is loaded, it ``ends``: in
-    the next cycle that is ``quiet``, in which no frame is being judged, ``ended`` is high while
-    ``lo`` is still that of the turn that ends, and ``place`` its place among those that are open.
+    ``begin`` starts the job: turn 0 is open, and with ``two`` turn 1 as well. The relation of a
+    frame's ``turn`` to the job's turns is given a cycle later. ``done`` says that the ports of
+    ``sender`` have all of turn ``lo``. When all ports have, and the turn is loaded, it ``ends``: in
+    the next cycle with ``quiet``, in which no frame is being judged, ``ended`` is high, while
+    ``lo`` is still the turn that ends, and ``place`` its place among the open turns.
 
-    Turns are opened one after the other: ``waits`` says that ``turn_waits`` is to be opened, at
-    place ``opens``; ``opened`` says that its aggregators are loaded. After ``stop`` no turn is
-    opened or ends any more.
+    Turns are opened one after the other: ``waits`` says that ``turn_waits`` must be opened, at
+    place ``opens``; ``opened`` says that its aggregators are loaded. After ``stop`` no turn opens
+    or ends.
 
     A switch with links has ``up``, the bit of the port to the switch above. If the job has that
-    port, it is that switch that ends turns: when all other ports are done, ``said`` is high for a
-    cycle, a cycle later, and again for each ``done`` that is repeated; the turn ends when it has
-    ``advanced``.
+    port, that switch ends turns: when all other ports are done, ``said`` pulses a cycle later, and
+    again for each repeated ``done``; the turn ends with ``advanced``.
     """
 
     latency = 1
@@ -64,12 +63,12 @@ class JobTurns(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         lo = Signal(TURN_BITS)
-        after = Signal(TURN_BITS, init=1)  # the turn behind lo
+        after = Signal(TURN_BITS, init=1)  # the turn after lo
         done = Signal(self.params.ports)
         all_done = Signal()
         below, over = self.levels(m, all_done)
         unopened = Signal(range(OPEN_TURNS + 1))  # open turns that are not loaded yet
-        place = Signal()  # of lo
+        place = Signal()  # place of lo
         m.d.sync += [
             self.past.eq(self.turn < lo),
             self.lowest.eq(self.turn == lo),
@@ -81,7 +80,7 @@ class JobTurns(Component):
             self.ends.eq(over & Mux(place, self.loaded[1], self.loaded[0])),
             self.ended.eq(self.ends & self.quiet),
             self.waits.eq(unopened != 0),
-            # With two open turns, one of which is not loaded, that one is the later one.
+            # If one of two open turns is not loaded, it is the later one.
             self.turn_waits.eq(Mux(self.two & (unopened != OPEN_TURNS), after, lo)),
             self.opens.eq(self.turn_waits[0] & self.two),
         ]
@@ -117,7 +116,7 @@ class JobTurns(Component):
         return m
 
     def levels(self, m: Module, all_done: Signal) -> tuple[Value, Value]:
-        """Return the ports whose DONEs are waited for, and whether the oldest turn is over."""
+        """Return the ports whose DONEs are missing, and whether the oldest turn is over."""
         if not self.params.links:
             return self.ports, all_done
         has_up = Signal()  # the job has a switch above

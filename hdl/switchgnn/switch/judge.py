@@ -1,4 +1,4 @@
-"""Judges the frames of jobs: windows, turns, and a task for each that is to be added."""
+"""Decides about the frames of jobs: windows, turns, and a task for each frame to be added."""
 
 from typing import Any
 
@@ -20,23 +20,23 @@ WORKERS_SEND = (*CONTRIBUTIONS, Kind.RAW, Kind.FETCH, Kind.DONE, Kind.RAWFETCH)
 
 
 class Judge(Component):
-    """Decides by the switch's rule (``sim/switchgnn/golden/switch_rule.py``) about a frame a cycle.
+    """Decides about a frame a cycle, by the rule in ``sim/switchgnn/golden/switch_rule.py``.
 
-    ``request`` is a frame of a job that comes with ``valid``, or of none, which ``refused`` tells;
+    ``request`` is a frame of a job, with ``valid``, or a frame that the job table ``refused``;
     ``brings`` says that its payload waits. ``ahead`` was its header a cycle before, and ``about``
-    says what its turn is to its job (:class:`TurnTable`). :attr:`latency` cycles after it came,
-    ``verdict`` says what became of it, and ``sender`` by which port it came. With ``task_valid``,
-    ``task`` is what is to be done, for every frame that brought a payload and every FETCH; it must
-    be taken. ``raw_request`` goes to the ports in ``raw_request_to``.
+    is the relation of its turn to its job (:class:`TurnTable`). :attr:`latency` cycles after the
+    frame come its ``verdict``, and ``sender``, its port. With ``task_valid``, ``task`` is to be
+    carried out, for every frame with a payload and every FETCH; it must be taken. ``raw_request``
+    goes to the ports in ``raw_request_to``.
 
-    With links to other switches, what comes by these ports may be an ACK: ``link_ack``, for the
-    port in ``link_ack_to``. If ``above``, the last port leads to the switch that decides when a
-    turn ends: it may send ADVANCE, ``advanced`` of ``done_job``, and no DONE. Features are copied
-    to workers only.
+    With links to other switches, a frame from a link may be an ACK: ``link_ack``, for the port in
+    ``link_ack_to``. With ``above``, the last port leads to the switch that decides when a turn
+    ends: it may send ADVANCE, reported by ``advanced`` of ``done_job``, but no DONE. Features are
+    copied only to workers.
 
     ``done`` says that ``done_sender`` has all of the oldest open turn of ``done_job``. ``over`` has
-    the bit of a port that is to be told again what turn is the oldest. ``acks`` tell of the windows
-    of each port; ``acked`` says which leave; ``clear`` empties them.
+    the bit of a port to which the oldest open turn must be sent again. ``acks`` describe the
+    windows of each port; ``acked`` says which ACKs leave; ``clear`` empties windows.
 
     Throughput: a frame a cycle.
     """
@@ -77,7 +77,7 @@ class Judge(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         step = data.StructLayout({"refused": self.params.verdict, "request": self.params.request})
-        decided = Signal(step, reset_less=True)  # what the windows tell of now
+        decided = Signal(step, reset_less=True)  # the frame for which the windows answer now
         decided_valid = Signal()
         then = Signal(self.params.job_turns, reset_less=True)
         m.d.sync += [
@@ -96,7 +96,7 @@ class Judge(Component):
         return m
 
     def look(self, m: Module, valid: Signal, request: Any) -> None:
-        """Say who is done, and who has to be told that a turn is over."""
+        """Report ports that are done, and ports that must be told that a turn is over."""
         done = valid & (request.header.kind == Kind.DONE)
         if self.params.links:
             done &= ~self.from_above(request)
@@ -110,7 +110,7 @@ class Judge(Component):
             self.look_at_links(m, valid, request)
 
     def look_at_links(self, m: Module, valid: Signal, request: Any) -> None:
-        """Say what another switch has acknowledged, and whether the one above has ended a turn."""
+        """Report ACKs of other switches, and the end of a turn by the switch above."""
         about, header = self.about, request.header
         acks = valid & (header.kind == Kind.ACK) & (about.lowest | about.following)
         links = request.sender & self.link_mask
@@ -134,11 +134,11 @@ class Judge(Component):
         return ((1 << self.params.links) - 1) << self.params.first_link
 
     def from_above(self, request: Any) -> Value:
-        """State that a frame came from the switch above."""
+        """Return whether a frame came from the switch above."""
         return self.above & request.sender[-1]
 
     def is_misplaced(self, request: Any) -> Value:
-        """State that who sent a frame may send none of its kind."""
+        """Return whether a frame's sender may not send its kind."""
         kind = request.header.kind
         wrong = ~Cat(kind == k for k in WORKERS_SEND).any()
         if not self.params.links:
@@ -148,11 +148,9 @@ class Judge(Component):
         return wrong | ((kind == Kind.DONE) & above)
 
     def mark(self, m: Module, valid: Signal, request: Any, sender: Any) -> tuple[Value, Value]:
-        """Mark what may be added in its port's window; return what the window of ``sender`` said
-        of the frame before.
-        """
+        """Mark frames in their port's window; return the window's answer for the previous one."""
         params, about = self.params, self.about
-        # Of the frame, known a cycle before it comes; of its turn, late.
+        # The kind is known a cycle before the frame comes; the facts about its turn are late.
         adds = delay(m, Cat(self.ahead.kind == k for k in CONTRIBUTIONS).any(), 1, "adds")
         admit = valid & adds & (about.lowest | about.following) & about.loaded
         windows = []
@@ -167,7 +165,7 @@ class Judge(Component):
                 window.acked.eq(self.acked[k]),
             ]
             m.d.comb += [self.acks[k][place].eq(window.acks[place]) for place in range(OPEN_TURNS)]
-            # The turn at a place is the oldest, or the one behind it.
+            # The turn at a place is the oldest one, or the one after it.
             lo, two = self.port_jobs[k].lo, self.regions[k].two
             after = Signal(TURN_BITS, name=f"after_{k}", reset_less=True)
             m.d.sync += after.eq((lo + 1)[:TURN_BITS])
@@ -219,7 +217,7 @@ class Judge(Component):
         return verdict
 
     def order(self, m: Module, verdict: Any, request: Any, about: Any, brings: Signal) -> None:
-        """Give the task that follows from a verdict, or the request for a feature."""
+        """Emit the task that follows from a verdict, or the request for a feature."""
         kinds = self.params.verdict
         task = Signal(self.params.task, reset_less=True)
         header, everyone = request.header, request.everyone
@@ -228,7 +226,7 @@ class Judge(Component):
             copied &= (1 << self.params.first_link) - 1
         is_raw = header.kind == Kind.RAW
         passed = verdict == kinds.PASSED
-        left = Signal(signed(34))  # rows that the job has from the first one on
+        left = Signal(signed(34))  # rows of the job from the first one on
         m.d.comb += left.eq(about.lists.count - header.list)
         kind = Signal(TaskKind)
         with m.If(verdict == kinds.FETCHED):
@@ -260,7 +258,7 @@ class Judge(Component):
 
 
 def link_signals(params: GnnSwitchParams) -> dict:
-    """List what a judge has beside if there are links to other switches."""
+    """List the additional ports of a judge with links to other switches."""
     return {
         "above": In(1),
         "link_ack": Out(params.link_ack),
@@ -270,6 +268,6 @@ def link_signals(params: GnnSwitchParams) -> dict:
 
 
 def at_most(number: Signal, bits: int) -> Value:
-    """Return a signed number as one of ``bits`` bits without a sign, the nearest that there is."""
+    """Return a signed number clamped to an unsigned one of ``bits`` bits."""
     above = number[bits:-1].any()
     return Mux(number[-1], 0, Mux(above, Const(-1, bits), number[:bits]))

@@ -1,4 +1,4 @@
-"""Keeps the upper lanes of all aggregators, in a die of their own."""
+"""Keeps the upper lanes of all aggregators, in another die."""
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
@@ -12,11 +12,11 @@ from hdl.switchgnn.switch.sum_memory import SumMemory
 
 
 class LaneSums(Component):
-    """Adds ``payload`` to sums of every bank as its ``commands`` say: a :class:`SumMemory` of each.
+    """Adds ``payload`` to the sums of each bank by its ``commands``, in a :class:`SumMemory` each.
 
-    ``number`` is that of the bank that was given a READ :attr:`ahead` cycles before;
-    :attr:`latency` cycles later ``sums`` are what it read, from logic behind registers. Throughput:
-    an addition a cycle in every bank, and the sums of one.
+    ``number`` is the number of the bank that had a READ :attr:`ahead` cycles before;
+    :attr:`latency` cycles later ``sums`` are the sums that it read, from logic after registers.
+    Throughput: an addition a cycle in every bank, and the sums of one.
     """
 
     ahead = READ_CYCLES - 1
@@ -43,7 +43,8 @@ class LaneSums(Component):
                 getattr(memory, name).eq(command[name]) for name in self.params.sum_command.members
             ]
             stored.append(memory.stored)
-        # With resets, as shift registers of LUTs have none: every bit of a sum looks at them.
+        # These have resets, so that they are no LUT shift registers: each has a load in every bit
+        # of a sum.
         number = delay(m, self.number, 1, "number", reset_less=False)
         bank = delay(m, number, 1, "bank", reset_less=False)
         m.d.comb += self.sums.as_value().eq(chosen_sums(m, stored, number, bank))

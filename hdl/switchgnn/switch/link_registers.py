@@ -2,7 +2,7 @@
 
 from hdl.common.registers import Register, ro, rw
 
-LINK_TIMEOUT = 20_000  #: cycles: 80 us at 250 MHz, some round trips between two switches
+LINK_TIMEOUT = 20_000  #: cycles: 80 us at 250 MHz, several round trips between two switches
 
 LINK_REGISTERS = (
     Register(

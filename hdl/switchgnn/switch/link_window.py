@@ -1,4 +1,4 @@
-"""Tracks which PARTIALs of an open turn another switch has, and which are to leave, also again."""
+"""Tracks which PARTIALs of an open turn another switch has, and orders the others to leave."""
 
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import stream
@@ -12,24 +12,26 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 class LinkWindow(Component):
     """Orders the PARTIALs of a turn, seq by seq, until all of them are acknowledged.
 
-    ``add`` says that PARTIAL ``following`` of the turn is kept from now on. At most
-    ``params.link_window`` are kept, of which ``used`` tells how many there are: whoever adds sees
-    to it. A PARTIAL is ordered for the first time as soon as it is kept.
+    ``add`` says that PARTIAL ``following`` of the turn is stored from now on. ``used`` is the
+    number of stored ones; the user must not add beyond ``params.link_window``. A PARTIAL is ordered
+    for the first time as soon as it is stored.
 
-    ``ack`` comes with ``ack_valid`` and counts a cycle later. What ACKs say never shrinks, so one
-    with a lower base than the window's is left out: what else it says is said again. The base moves
-    behind all that is acknowledged, by an ACK's base at once and by its bitmap one PARTIAL a cycle.
-    An ACK whose base was never ordered is no switch's and has no effect (``nonsense``).
+    ``ack`` comes with ``ack_valid``, and takes effect a cycle later. The set of PARTIALs that ACKs
+    acknowledge never shrinks, so an ACK with a lower base than the window's is ignored; a later ACK
+    repeats the rest of its content. The window's base moves past all acknowledged PARTIALs, at once
+    to an ACK's base, and by its bitmap one PARTIAL a cycle. An ACK whose base was never ordered
+    cannot come from a switch, and has no effect (``nonsense``).
 
-    When the oldest PARTIAL has not been acknowledged for ``timeout`` cycles, every one that had
-    been ordered by then and is not acknowledged is ordered again, once; then the timer starts anew.
-    So a PARTIAL is repeated at most once in ``timeout`` cycles (SwitchGNN, section 3.4, corrected).
+    When the oldest PARTIAL has not been acknowledged for ``timeout`` cycles, every PARTIAL without
+    acknowledgement that had been ordered when the timer started is ordered again, once; then the
+    timer starts again. So a PARTIAL is repeated at most once in ``timeout`` cycles (SwitchGNN,
+    section 3.4, corrected).
 
-    ``clear`` empties the window. An order that waits then stays, as a waiting beat does.
+    ``clear`` empties the window. An order that waits then stays valid, like any waiting beat.
     ``unsent`` says that a PARTIAL has not been ordered yet.
 
-    Throughput: an order a cycle; one in two again. Latency: an order is there :attr:`latency`
-    cycles after its ``add``. Stalls: holds.
+    Throughput: an order a cycle; a repeated order in two cycles. Latency: an order is there
+    :attr:`latency` cycles after its ``add``. Stalls: holds.
     """
 
     latency = 2
@@ -55,11 +57,11 @@ class LinkWindow(Component):
         m = Module()
         width, slot_bits = self.params.link_window, self.params.link_slot_bits
         bits = self.params.link_seq_bits
-        base = Signal(bits)  # the oldest that is not acknowledged
+        base = Signal(bits)  # the oldest one without acknowledgement
         arrived = Signal(width)  # bit k: base + k is acknowledged
-        sent = Signal(bits)  # so many have been ordered
-        moved = Signal()  # the base
-        free = Signal()  # for an order
+        sent = Signal(bits)  # number of PARTIALs that were ordered
+        moved = Signal()  # the base has moved
+        free = Signal()  # there is room for an order
         fresh = Signal()
         m.d.comb += [
             free.eq(~self.orders.valid | self.orders.ready),
@@ -92,14 +94,14 @@ class LinkWindow(Component):
     def take_ack(
         self, m: Module, base: Signal, arrived: Signal, sent: Signal, moved: Signal
     ) -> None:
-        """Take what an ACK says, unless a later one has come."""
+        """Take the content of an ACK, unless a later one has come."""
         ack = Signal(self.params.link_ack, reset_less=True)
         came = Signal()
         m.d.sync += [came.eq(self.ack_valid & ~self.clear), ack.eq(self.ack)]
         low, high = ack.base[: len(base)], ack.base[len(base) :].any()
         known = Signal()
         jumps = Signal()
-        slides = Signal()  # behind a base that the bitmap of an ACK has told of
+        slides = Signal()  # the base moves past a PARTIAL that a bitmap acknowledged
         m.d.comb += [
             known.eq(~high & (low <= sent)),
             self.nonsense.eq(came & ~known),
@@ -118,11 +120,11 @@ class LinkWindow(Component):
         self, m: Module, base: Signal, arrived: Signal, sent: Signal, free, moved: Signal
     ) -> tuple[Signal, Signal]:
         """Return whether a PARTIAL is ordered again, when ``free``, and which."""
-        mark = Signal(len(base))  # so many had been ordered when the timer began
+        mark = Signal(len(base))  # number of PARTIALs ordered when the timer started
         timer = Signal(32, reset_less=True)
         scanning = Signal()
         cursor = Signal(len(base), reset_less=True)
-        looked = Signal()  # at the cursor's PARTIAL: the next two hold
+        looked = Signal()  # the cursor's PARTIAL was looked up: the next two are valid
         index = Signal(self.params.link_slot_bits, reset_less=True)
         below = Signal(reset_less=True)
         known = Signal()
@@ -140,7 +142,7 @@ class LinkWindow(Component):
                 below.eq(cursor < base),
                 timer.eq(0),
             ]
-            # While it waits to be ordered, an ACK may tell of it.
+            # While it waits to be ordered, an ACK may acknowledge it.
             with m.If(looked), m.If(known | again):
                 m.d.sync += cursor.eq(cursor + 1)
             with m.Elif(cursor >= mark):

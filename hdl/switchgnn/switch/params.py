@@ -9,7 +9,7 @@ from hdl.switchgnn.switch.task_params import TaskParams
 
 @dataclass(frozen=True, kw_only=True)
 class GnnSwitchParams(TaskParams, LinkParams, IngressParams):
-    """Sets the sizes of SwitchGNN's switch; describes what its jobs, tasks and ports exchange.
+    """Sets the sizes of SwitchGNN's switch; describes the bundles of jobs, tasks and ports.
 
     The sizes are those of :class:`GnnSwitchSizes`; each base class adds the bundles of one part.
     """

@@ -14,31 +14,31 @@ from hdl.switchgnn.switch.link_window import LinkWindow
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.sizes import DELIVERY_CYCLES, OPEN_TURNS
 
-HELD = 3  #: cycles behind a turn's end, until all are told which turn follows
+HELD = 3  #: cycles after a turn's end until all parts know the next turn
 
 
 class PartialSender(Component):
-    """Makes PARTIALs of the sums that are delivered to a port with another switch behind it.
+    """Sends the sums that are delivered to a port with another switch as PARTIALs.
 
-    It stands between the schedule of reads and the :class:`EgressPort`, and is to each as the other
-    would be. A ``delivery`` of an open turn gets the next seq of that turn and is kept, by
-    :class:`LinkWindow`, until the other switch has acknowledged it: it leaves at once and, read
-    from here, again on a timer of ``timeout`` cycles. So a sum is read from its bank once, and
-    repeats take no bank's time. While a turn's window has no room for all that is claimed, ``open``
+    It is between the schedule of reads and the :class:`EgressPort`, and behaves towards each like
+    the other. A ``delivery`` of an open turn gets the next seq of that turn and is stored, by
+    :class:`LinkWindow`, until the other switch has acknowledged it: it leaves at once, and is sent
+    again from here on a timer of ``timeout`` cycles. So a sum is read from its bank once, and
+    repetitions take no cycles of a bank. While a turn's window has no room for all claims, ``open``
     is low, and sums wait in their aggregators.
 
-    ``turns`` are those at both places of open turns, if ``two`` are open; ``clear`` says that one
-    ends, or that a job begins. A sum of a turn that is not open is for nobody: it would take a seq
-    of another turn. An ``ack`` is of an open turn of this port. Without an ``active`` job nothing
-    is kept.
+    ``turns`` are the turns at both places, if ``two`` are open; ``clear`` says that one ends, or
+    that a job begins. A sum of a turn that is not open is dropped, because it would take a seq of
+    another turn. An ``ack`` is for an open turn of this port. Without an ``active`` job nothing is
+    stored.
 
-    What is kept is all that its frame says, so that an order that was late, of a turn or a job that
-    is over, sends a frame of that turn, and nothing else under another's name.
+    All fields of a PARTIAL's frame are stored, so that a late order, of a turn or a job that is
+    over, still sends a frame with that turn and job.
 
-    ``again`` says that a PARTIAL that is claimed for was sent before, ``nonsense`` that an ACK is
-    no switch's. Throughput: a PARTIAL in as many cycles as its frame has beats, as long as
-    ``params.link_window`` cover the way to the other switch and back. Latency: :attr:`latency` from
-    a delivery to that at the port, if it is open. Stalls: holds.
+    ``again`` says that the PARTIAL of a claim was sent before, ``nonsense`` that an ACK cannot come
+    from a switch. Throughput: a PARTIAL in as many cycles as its frame has beats, as long as
+    ``params.link_window`` covers the round trip to the other switch. Latency: :attr:`latency` from
+    a delivery to the delivery at the port, if it is open. Stalls: holds.
     """
 
     latency = LinkWindow.latency + 2 + DELIVERY_CYCLES  #: with all lanes in one die
@@ -90,8 +90,8 @@ class PartialSender(Component):
         return m
 
     def held(self, m: Module, place: int) -> Value:
-        """State that the window of a place stays empty: ``turns`` may still tell of the old one."""
-        # Which turn ends is known late, and nothing new can come in the cycle after.
+        """Return whether the window of a place must stay empty, as ``turns`` may be out of date."""
+        # The turn that ends is known late, and no sum of the next turn can come in the cycle after.
         ended = delay(m, self.clear[place], 1, f"ended_{place}", reset_less=False)
         held = now = ended | ~self.active
         for k in range(HELD):
@@ -100,9 +100,9 @@ class PartialSender(Component):
         return held
 
     def keep(self, m: Module, windows: list[LinkWindow], kept: DualPortMemory) -> None:
-        """Keep what is delivered of an open turn, under the turn's next seq."""
+        """Store the deliveries of an open turn, with the turn's next seq."""
         params, delivery = self.params, self.delivery
-        # By its number, as both places may tell of the same turn while the oldest one changes.
+        # By its number, because both places may show the same turn while the oldest one changes.
         second = self.two & delivery.turn[0]
         fits = [
             (delivery.turn == turn) & (second == place) for place, turn in enumerate(self.turns)
@@ -121,8 +121,8 @@ class PartialSender(Component):
         ]
 
     def make_room(self, m: Module, windows: list[LinkWindow]) -> None:
-        """Open while both windows have room for one more than all that is claimed."""
-        # of the last cycles, the latest in the lowest bit
+        """Drive ``open``: both windows have room for one more than all claims."""
+        # claims of the last cycles, the latest in the lowest bit
         claims = Signal(self.params.delivery_cycles)
         under_way = count_ones([self.claim, *claims])
         room = Cat(window.used + under_way < self.params.link_window for window in windows)
@@ -135,9 +135,9 @@ class PartialSender(Component):
         expect(m, self, has_been_claimed=lambda: ~self.deliver | claims[-1])
 
     def send(self, m: Module, windows: list[LinkWindow], kept: DualPortMemory) -> None:
-        """Claim the port for an order, the turns' in turn, and deliver what was ordered."""
+        """Claim the port for an order, alternating between turns, and deliver its PARTIAL."""
         params = self.params
-        last = Signal()  # place of the order that was taken last
+        last = Signal()  # place of the order taken last
         orders = [window.orders for window in windows]
         second = orders[1].valid & (~orders[0].valid | ~last)
         go = self.port_open & ~self.port_claim

@@ -1,4 +1,4 @@
-"""Tracks what has come by a port in each of its open turns, and when to acknowledge it."""
+"""Tracks the frames that came at a port in each of its open turns, and when to acknowledge."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data
@@ -9,7 +9,7 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.sizes import OPEN_TURNS, SEQ_BITS
 
 DELAY_BITS = 16
-#: Sets when a port acknowledges; the host writes it.
+#: Describes the host's settings of when a port acknowledges.
 ACK_SETTINGS = data.StructLayout(
     {
         "every": 8,  # new frames that one ACK answers, at least 1
@@ -19,21 +19,21 @@ ACK_SETTINGS = data.StructLayout(
 
 
 class PortWindow(Component):
-    """Keeps a window of frames for each open turn: ``turn`` is 0 or 1, its place.
+    """Keeps a window of frames for each open turn; ``turn`` is the place of a turn, 0 or 1.
 
-    A frame's seq comes with ``turn``; a cycle later ``admit`` says that it is that of a FEATURE or
-    PARTIAL of this port that may be added. If it is new it is marked, and :attr:`latency` cycles
-    after the seq ``repeated`` says that it was not new, ``ahead`` that it is beyond the window.
+    A frame's seq comes with ``turn``; a cycle later ``admit`` says that the frame is a FEATURE or
+    PARTIAL of this port that may be added. A new seq is marked; :attr:`latency` cycles after the
+    seq ``repeated`` says that it was not new, ``ahead`` that it is beyond the window.
 
-    A window begins at ``base``, the first seq that has not come, and bit k of ``arrived`` stands
-    for seq ``base + k``. It moves on by one seq a cycle, or by eight, so for some cycles after a
-    gap has been filled ``base`` may itself be marked. An ACK tells the same all the while; only a
-    frame that is more than W ahead of an ACK's base may be refused meanwhile.
+    A window begins at ``base``, the first seq that has not come, and bit k of ``arrived`` is for
+    seq ``base + k``. The window moves by one seq a cycle, or by eight, so for some cycles after a
+    gap was filled ``base`` itself may be marked. An ACK acknowledges the same frames all the while;
+    only a frame more than W ahead of an ACK's base may be refused meanwhile.
 
-    ``acks`` tell the windows and whether an ACK is ``wanted``: ``settings.every`` new frames have
-    come since the last one, one is ``settings.delay`` cycles old, or an old one was repeated.
-    ``acked`` says for each that it leaves now. ``clear`` empties the windows; their ``turns`` are
-    told by who clears them.
+    ``acks`` are the windows, and whether an ACK is ``wanted``: because ``settings.every`` new
+    frames have come since the last ACK, because one is ``settings.delay`` cycles old, or because an
+    old one was repeated. A bit of ``acked`` says that the ACK leaves now. ``clear`` empties the
+    windows, and ``turns`` are their new turns.
 
     Throughput: a frame a cycle.
     """
@@ -63,7 +63,7 @@ class PortWindow(Component):
         bases = [Signal(SEQ_BITS, name=f"base_{k}") for k in range(OPEN_TURNS)]
         windows = [Signal(window, name=f"arrived_{k}") for k in range(OPEN_TURNS)]
         steps = [self.step(m, arrived, k) for k, arrived in enumerate(windows)]
-        # How far the seq is from the base as it will be a cycle later, below 0 if it is behind it.
+        # Distance of the seq from the base of the next cycle; negative if it is below.
         far = Signal(SEQ_BITS + 1, reset_less=True)
         turn = Signal(reset_less=True)
         base = Mux(self.turn, bases[1], bases[0])
@@ -122,7 +122,7 @@ class PortWindow(Component):
         due = (count >= self.settings.every) | (age >= self.settings.delay)
         m.d.sync += age.eq(Mux(count.any(), age + ~age.all(), 0)[:DELAY_BITS])
         with m.If(self.clear[k] | self.acked[k]):
-            # An ACK tells of what came in the cycle before, too.
+            # An ACK also covers frames of the cycle before.
             m.d.sync += [count.eq(0), wanted.eq(0)]
         with m.Else():
             m.d.sync += [

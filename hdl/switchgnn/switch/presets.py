@@ -1,15 +1,15 @@
-"""Lists presets of SwitchGNN's switch: what differs from a full U280, by parameter."""
+"""Lists presets of SwitchGNN's switch: the parameters that differ from a full U280."""
 
-#: Puts tables into HBM: 256 MB of lists and 32 MB of descriptors at P = 8. Frames enough wait for
-#: their lists that a row a cycle is asked for before it is needed, at the latency of HBM.
+#: Puts tables into HBM: 256 MB of lists and 32 MB of descriptors at P = 8. Enough frames wait for
+#: their lists to request a row a cycle in advance, by the latency of HBM.
 IN_HBM: dict[str, int | str] = {
     "tables": "memory",
     "rows": 1 << 24,
     "descriptor_rows": 1 << 20,
     "tasks": 256,
 }
-#: Puts half of the lanes, with half of the UltraRAM, into another die: two registers on each side
-#: of the edge, one at it and one on the way to the memories.
+#: Puts half of the lanes, with half of the UltraRAM, into another die. On each side of the edge are
+#: two registers: one at the edge and one on the way to the memories.
 ON_TWO_DIES = {"slr_stages": 4}
 PRESETS: dict[str, dict[str, int | str]] = {
     "tiny": {

@@ -15,27 +15,28 @@ from hdl.switchgnn.switch.read_schedule_params import ReadScheduleParams
 class ReadSchedule(Component):
     """Chooses at most one READ a cycle among the ``ready`` lists of ``open`` ports.
 
-    In a cycle with ``read``, a bit for a bank, that bank reads the list of ``port``, and the bit of
-    that port in ``claim`` takes its room. The choice looks at ``ready`` (of each bank, a bit for
-    each port) two cycles before, whether a list is ready in the cycle of the READ, at ``holes``,
-    the banks that have nothing else to do in that cycle, two cycles before as well, and at ``open``
-    and ``taken`` one cycle before: :attr:`holes_ahead`, :attr:`open_ahead`. With ``taken`` nothing
-    is read. All outputs are registers or gates behind them.
+    In a cycle with a bit of ``read``, that bank reads the list of ``port``, and the port's bit of
+    ``claim`` claims room there. Two cycles before (:attr:`holes_ahead`) the choice reads ``ready``,
+    the lists that are ready in the cycle of the READ (of each bank, a bit for each port), and
+    ``holes``, the banks that are idle in that cycle. One cycle before (:attr:`open_ahead`) it reads
+    ``open`` and ``taken``; with ``taken`` there is no READ. All outputs are registers, or gates
+    after registers.
 
     ``open`` is low in the cycle of a claim, and from the next cycle on it stays high once it is,
-    until there is a claim. ``ready`` may be late by ``params.settling`` cycles: a list that is read
-    is not chosen before.
+    until there is a claim. ``ready`` may be late by ``params.settling`` cycles; a list that was
+    read is not chosen again before.
 
-    ``make_hole`` is high for a cycle if a port has ready lists but none in a bank with a hole, and
-    is ``urgent``, or has waited for ``params.patience`` cycles while it is its turn. A hole for all
-    banks has to be among ``holes`` ``params.hole_cycles`` cycles later; the port asks once more if
-    it has not been chosen then.
+    ``make_hole`` pulses if a port has ready lists but none in a bank with a hole, and is
+    ``urgent``, or has had the turn for ``params.patience`` cycles. A hole for all banks must be
+    among ``holes`` ``params.hole_cycles`` cycles later; the port requests again if it was not
+    chosen then.
 
-    Fair: one of the ports is in turn, until it has been read, or is closed or without ready lists;
-    then it is the next one's turn. Urgent ports go before all others, and from the one in turn on
-    in order. An open port with ready lists is read within ``params.most_wait`` cycles, and a
-    ``taken`` costs ``params.hole_cycles`` + 4 more at most; each list is among
-    ``params.most_passes`` READs of its port (:class:`BankChoice`). A closed port holds up nobody.
+    Fairness: the ports have the turn in cyclic order; a port has it until one of its lists was
+    read, or it is closed or without ready lists. Urgent ports have priority over all others, in
+    order from the port that has the turn. An open port with ready lists is read within
+    ``params.most_wait`` cycles; each ``taken`` costs at most ``params.hole_cycles`` + 4 more. Each
+    list is read within ``params.most_passes`` READs of its port (:class:`BankChoice`). A closed
+    port does not block the others.
 
     Throughput: a READ a cycle while an open port has a list that is ready in a bank with a hole.
     """
@@ -78,7 +79,7 @@ class ReadSchedule(Component):
             m.d.comb += self.read[bank].eq(Cat(read[bank] for read in reads).any())
         turn, from_turn = Signal(ports, init=1), Signal(ports, init=(1 << ports) - 1)
         late = self.take_turns(m, has, turn, from_turn)
-        pressed = Signal(ports)  # ports that go first
+        pressed = Signal(ports)  # ports with priority
         first, free = Signal(ports), Signal(ports)
         grant = Signal(ports)
         m.d.comb += [
@@ -101,7 +102,7 @@ class ReadSchedule(Component):
         return m
 
     def take_turns(self, m: Module, has: Value, turn: Signal, from_turn: Signal) -> Signal:
-        """Go on to the next port, unless the one in turn waits; return whether it does for long."""
+        """Pass the turn to the next port, unless the current one waits; return if it waits long."""
         patience = self.params.patience
         waited = Signal(bits_for(patience))
         late = Signal()
@@ -116,8 +117,8 @@ class ReadSchedule(Component):
         return late
 
     def make_holes(self, m: Module, wanting: Value) -> None:
-        """Make a hole for one of the ports that are ``wanting``, and then wait for it."""
-        made = Signal(self.params.ports)  # for whom
+        """Request a hole for one of the ports that are ``wanting``, and then wait for it."""
+        made = Signal(self.params.ports)  # port that the hole is for
         waiting = delayed = made
         for k in range(self.params.hole_cycles):
             delayed = delay(m, delayed, 1, f"made_{k}", reset_less=False)

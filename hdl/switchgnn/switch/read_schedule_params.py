@@ -1,4 +1,4 @@
-"""Describes the sizes of what chooses the reads of banks."""
+"""Describes the sizes of the schedule of READs."""
 
 from dataclasses import dataclass
 
@@ -9,14 +9,14 @@ from hdl.common.checks import check_range
 
 @dataclass(frozen=True, kw_only=True)
 class ReadScheduleParams:
-    """Says how many ports and banks there are, and how soon banks and rows follow a choice."""
+    """Sets the number of ports and banks, and the latencies of banks and rows after a choice."""
 
-    ports: int  #: 2..32
-    banks: int  #: 1..16
-    settling: int = 2  #: cycles from a READ until ``ready`` tells what it has left
-    hole_cycles: int = 2  #: cycles from ``make_hole`` until ``holes`` has what was made
-    patience: int = 32  #: cycles that a port may wait for holes when it is its turn
-    passes: int = 3  #: results of other banks that may go before one of the bank in turn
+    ports: int  #: number of ports, 2..32
+    banks: int  #: number of banks, 1..16
+    settling: int = 2  #: cycles from a READ until ``ready`` reflects it
+    hole_cycles: int = 2  #: cycles from ``make_hole`` until ``holes`` has the hole
+    patience: int = 32  #: cycles that a port that has the turn waits for a hole by chance
+    passes: int = 3  #: results of other banks that may precede one of the bank with the turn
 
     def __post_init__(self) -> None:
         check_range("ports", self.ports, 2, 32)
@@ -43,11 +43,11 @@ class ReadScheduleParams:
     def most_wait(self) -> int:
         """Return the cycles within which an open port with ready lists is read.
 
-        Nothing else takes the way out meanwhile.
+        This is without copies, which take the output path meanwhile.
         """
         return self.ports * (self.patience + 2 * self.hole_cycles + 8)
 
     @property
     def most_passes(self) -> int:
-        """Return the number of READs of a port among which each of its lists is, while ready."""
+        """Return the number of READs of a port within which each of its ready lists is read."""
         return self.banks * (self.passes + 2)

@@ -10,27 +10,27 @@ from hdl.common.expectations import expect
 from hdl.common.memory import DualPortMemory, MemoryParams
 from hdl.switchgnn.switch.params import GnnSwitchParams
 
-LUTRAM_SLOTS = 512  #: most aggregators whose links are kept in LUTs
+LUTRAM_SLOTS = 512  #: most aggregators whose links are stored in LUTs
 
 
 def push_layout(params: GnnSwitchParams) -> data.StructLayout:
-    """Describe what enters a list in a cycle."""
+    """Describe a push to a list."""
     return data.StructLayout({"valid": 1, "slot": params.slot_bits, "port": params.port_bits})
 
 
 class ReadyLists(Component):
     """Keeps a linked list of the bank's aggregators for each port, first in, first out.
 
-    ``push`` puts a slot at the end of a port's list. ``head`` is, in the same cycle, the first slot
-    of the list of ``port``, if that list's bit of ``ready`` is set; ``pop`` takes it off. A bit of
-    ``soon`` says that the list is ready :attr:`ahead` cycles later, if nothing is popped off it in
-    this cycle or until then.
+    ``push`` appends a slot to a port's list. ``head`` is, in the same cycle, the first slot of the
+    list of ``port``, if that list's bit of ``ready`` is set; ``pop`` removes it. A bit of ``soon``
+    says that the list is ready :attr:`ahead` cycles later, if it is not popped in this cycle or
+    until then.
 
-    Throughput: one push and one pop a cycle, of the same list included. What is pushed onto an
-    empty list can be popped in the next cycle. A list that has more slots is not ready for
-    ``recovery`` - 1 cycles after a pop, since its next slot is read from a memory; another list
-    can be popped meanwhile. Nothing is ever full: a slot is in one place at most, so that there is
-    a link for each. A reset empties all lists.
+    Throughput: one push and one pop a cycle, even of the same list. A slot that is pushed onto an
+    empty list can be popped in the next cycle. A list with more slots is not ready for ``recovery``
+    - 1 cycles after a pop, since its next slot is read from a memory; another list can be popped
+    meanwhile. Lists are never full: a slot is in at most one list, and there is a link for each
+    slot. A reset empties all lists.
     """
 
     recovery = 1 + DualPortMemory.latency  #: cycles from a pop of a list to the next one
@@ -54,13 +54,13 @@ class ReadyLists(Component):
         params, push = self.params, self.push
         style = "distributed" if params.slots <= LUTRAM_SLOTS else "block"
         sizes = MemoryParams(bits=params.slot_bits, depth=params.slots, style=style)
-        m.submodules.links = links = DualPortMemory(sizes)  # the slot behind each slot of a list
+        m.submodules.links = links = DualPortMemory(sizes)  # the next slot of each slot of a list
         ports = range(params.ports)
         heads = [Signal(params.slot_bits, name=f"head_{k}", reset_less=True) for k in ports]
         tails = [Signal(params.slot_bits, name=f"tail_{k}", reset_less=True) for k in ports]
-        ready = Signal(params.ports)  # the list's first slot is in heads
-        some = Signal(params.ports)  # it is there, or on its way from the memory
-        single = Signal(params.ports)  # of a list that is ready: there is no other slot in it
+        ready = Signal(params.ports)  # the list's first slot is in ``heads``
+        some = Signal(params.ports)  # the first slot is in ``heads``, or on its way from the memory
+        single = Signal(params.ports)  # a ready list has no other slot
         pushes = Signal(params.ports)
         pops = Signal(params.ports)
         steps = delay(m, pops & ~single, DualPortMemory.latency, "steps", reset_less=False)
@@ -73,7 +73,7 @@ class ReadyLists(Component):
             self.soon.eq(some),
             self.head.eq(Array(heads)[self.port]),
             links.read_address.eq(self.head),
-            # Where the last slot leaves in the same cycle, nothing will ask for its link.
+            # If the last slot leaves in the same cycle, its link is never read.
             links.write.eq((pushes & some).any()),
             links.write_address.eq(Array(tails)[push.port]),
             links.write_data.eq(push.slot),
@@ -101,7 +101,7 @@ class ReadyLists(Component):
         return m
 
     def listed(self, m: Module) -> Value:
-        """State whether the slot that is pushed is in a list already."""
+        """Return whether the slot that is pushed is in a list already."""
         listed = Signal(self.params.slots)
         with m.If(self.pop):
             m.d.sync += listed.bit_select(self.head, 1).eq(0)

@@ -15,7 +15,7 @@ from hdl.switchgnn.switch.sizes import LEVEL_BITS
 from hdl.switchgnn.switch.table_errors import ERROR_COUNT_BITS
 from hdl.switchgnn.switch.table_registers import MEMORY_REGISTERS
 
-IDENTITY = 0x53474E4E  #: "SGNN"
+IDENTITY = 0x53474E4E  #: the letters SGNN
 VERSION = 1
 
 ROW_BITS = 21  #: width of the number of a row of a table on chip
@@ -23,7 +23,7 @@ MEMORY_ROW_BITS = 32  #: width of the number of a row of a table in memory
 
 
 class Table(IntEnum):
-    """Names the tables that the host fills."""
+    """Names the tables that the host writes."""
 
     LISTS = 0  #: rows of an entry for each bank, 16 bits each, the first in the lowest bits
     DESCRIPTORS = 1  #: rows of a descriptor for each bank, 32 bits each
@@ -272,9 +272,9 @@ ERRORS = {
 def gnn_switch_registers(params: GnnSwitchParams) -> RegisterMap:
     """Return the register map of a switch.
 
-    It is the same for all sizes, so that one driver fits all; where tables are in memory, a row's
-    number has more bits, and registers of the memory follow the others. So do those of links to
-    other switches, where there are some.
+    It is the same for all sizes, so that one driver fits all. If tables are in memory, a row's
+    number has more bits, and registers of the memory follow the others. If there are links to other
+    switches, their registers follow, too.
     """
     memory = "_in_memory" if params.in_memory else ""
     links = "_with_links" if params.links else ""

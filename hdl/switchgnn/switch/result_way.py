@@ -1,4 +1,4 @@
-"""Leads from all banks to all ports: sums get their turn and number, copies pass."""
+"""Implements the path from all banks to all ports: adds turn and number to sums, passes copies."""
 
 from functools import reduce
 from operator import or_
@@ -19,30 +19,29 @@ from hdl.switchgnn.switch.sum_choice import chosen_sums
 
 
 class ResultWay(Component):
-    """Makes a ``delivery`` of each sum that leaves a bank, and of each ``copy`` of a feature.
+    """Turns each sum that leaves a bank, and each ``copy`` of a feature, into a ``delivery``.
 
-    ``read`` has the bank that is given a READ. READ_CYCLES later its bit of ``valids`` says whether
-    it has a sum, which is in ``results`` then; so it is known early which one to take, as so many
-    wires want. In a cycle without a sum, ``copies`` may have the ports that get the ``copy``.
-    :attr:`latency` cycles later ``deliver`` has the bits of the ports that get the ``delivery``:
+    ``read`` has the bank with a READ. READ_CYCLES later its bit of ``valids`` says whether it has a
+    sum, which is then in ``results``; so the select of the wide multiplexer is known early. In a
+    cycle without a sum, ``copies`` may have the ports that get the ``copy``. :attr:`latency` cycles
+    later ``deliver`` has the bits of the ports that get the ``delivery``:
 
-    - A sum is a RESULT of an open turn of the port's job, the one that its ``tag`` is of, and it
-      lies among that turn's aggregators; its list is their index x banks + bank. Any other sum is
-      for nobody: its turn has ended, or the port has a new job by now.
-    - A copy is for those of its ports that have its job, and for none unless the lowest one has: a
-      job has all of its ports or none.
+    - A sum is a RESULT if its ``tag`` is that of an open turn of the port's job, and its aggregator
+    is one of that turn; its list is the index x banks + bank. Any other sum is dropped: its turn
+    has ended, or the port has a new job. - A copy goes to those of its ports that have its job, and
+    to none unless the lowest one has it: a job has all of its ports or none.
 
-    ``jobs`` and ``regions`` are what each port has to know of its job in the cycle in which a sum
-    or a copy comes. Throughput: a sum or a copy a cycle. Never stalls: ports have room for all.
+    ``jobs`` and ``regions`` are the state of each port's job in the cycle in which a sum or a copy
+    comes. Throughput: a sum or a copy a cycle. Never stalls: the ports' room was claimed before.
 
-    With ``params.slr_stages`` banks have the lower lanes only, which are all of a copy; of a sum
-    the upper ones are missing then (:class:`FarLanes`).
+    With ``params.slr_stages`` banks have only the lower lanes, which are the whole of a copy; the
+    upper lanes of a sum are then missing (:class:`FarLanes`).
     """
 
     latency = DELIVERY_CYCLES - READ_CYCLES
 
     def __init__(self, params: GnnSwitchParams) -> None:
-        #: for each port and turn that may be open: what tells its sums, and how they are counted
+        #: for each port and possible open turn: the fields that identify its sums
         place = data.StructLayout(
             {"open": 1, "turn": TURN_BITS, "first": params.slot_bits, "end": params.count_bits}
         )
@@ -55,7 +54,7 @@ class ResultWay(Component):
             }
         )
         fields = params.bank_result.members
-        #: what it takes to find the turn of a sum that leaves
+        #: fields from which the turn of a sum that leaves is found
         self.result = data.StructLayout({name: fields[name] for name in ("port", "slot", "tag")})
         super().__init__(
             params,
@@ -76,7 +75,7 @@ class ResultWay(Component):
         m = Module()
         params = self.params
         known = [self.knowledge(m, k) for k in range(params.ports)]
-        came = Signal()  # a sum
+        came = Signal()  # a sum came
         copies = Signal(params.ports)
         bank = Signal(params.bank_bits, reset_less=True)
         result = Signal(self.result, reset_less=True)
@@ -105,13 +104,13 @@ class ResultWay(Component):
         return m
 
     def knowledge(self, m: Module, k: int) -> Any:
-        """Return what is known of port ``k``, registered ahead, as it seldom changes."""
+        """Return the state of port ``k``'s job, registered in advance, since it seldom changes."""
         job, region = self.jobs[k], self.regions[k]
         known = Signal(self.known, name=f"known_{k}")
         m.d.sync += [known.active.eq(job.active), known.job.eq(job.job), known.epoch.eq(job.epoch)]
         for number, place in enumerate(known.places):
             turn = (job.lo + number)[:TURN_BITS]
-            upper = region.two & (job.lo[0] ^ number)  # the second half is the odd turns'
+            upper = region.two & (job.lo[0] ^ number)  # odd turns have the second half
             m.d.sync += [
                 place.open.eq(job.active & (region.two if number else 1)),
                 place.turn.eq(turn),
@@ -123,12 +122,13 @@ class ResultWay(Component):
         return known
 
     def take(self, m: Module, bank: Signal, result: Any) -> Value:
-        """Register what comes of the bank that was read, and which port a copy is for.
+        """Register the result of the bank that was read, and the port of a copy.
 
-        Return the sums, chosen from those that are registered of each group of banks.
+        Return the sums, selected from the registered ones of each group of banks.
         """
         copies = self.copies
-        # With a reset, as a shift register of LUTs has none: every bit of a sum looks at them.
+        # These have a reset, so that they are no LUT shift registers: each has a load in every bit
+        # of a sum.
         read = index_of(self.read, len(bank))
         number = delay(m, read, READ_CYCLES, "read", reset_less=False)
         m.d.sync += [
@@ -138,7 +138,7 @@ class ResultWay(Component):
                 for name in self.result.members
             ),
         ]
-        with m.If(copies.any()):  # any of its ports, for what all of its job have
+        with m.If(copies.any()):  # any of its ports, since all ports of a job have the same state
             m.d.sync += result.port.eq(index_of(lowest(copies), self.params.port_bits))
         valids = self.valids
         came = Cat(valids, copies.any())

@@ -1,4 +1,4 @@
-"""Reads the rows of tables on chip, one a cycle, ahead of when they are needed."""
+"""Prefetches the rows of tables on chip, one a cycle."""
 
 from dataclasses import dataclass
 
@@ -11,8 +11,8 @@ from hdl.common.component import Component
 from hdl.common.memory import DualPortMemory, MemoryParams
 from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
 
-AHEAD = 8  #: rows that can wait: more than the cycles from one that is asked for to its leaving
-COUNT_BITS = 16  #: width of the number of rows that are asked for
+AHEAD = 8  #: rows that can wait: more than the cycles from the request of a row to its leaving
+COUNT_BITS = 16  #: width of the number of rows in a request
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +21,7 @@ class RowReaderParams:
 
     bits: int  #: width of a row
     rows: int  #: number of rows, at least 2
-    style: str = "block"  #: what the memory of the rows is made of, one of hdl.common.memory.STYLES
+    style: str = "block"  #: kind of memory of the rows, one of hdl.common.memory.STYLES
 
     @property
     def suffix(self) -> str:
@@ -35,27 +35,26 @@ class RowReaderParams:
 
     @property
     def request(self) -> data.StructLayout:
-        """Describe rows that are asked for: ``count``, at least 1, of which ``there`` exist."""
+        """Describe a request for ``count`` rows, at least 1, of which ``there`` exist."""
         return data.StructLayout(
             {"first": self.memory.address_bits, "count": COUNT_BITS, "there": COUNT_BITS}
         )
 
     @property
     def found(self) -> data.StructLayout:
-        """Describe a row that leaves."""
+        """Describe a row of a request."""
         return data.StructLayout({"row": self.bits, "missing": 1, "last": 1})
 
 
 class RowReader(Component):
-    """Gives the rows that each of ``requests`` asks for, in order; the ``last`` one is marked.
+    """Emits the rows of each of ``requests``, in order; ``last`` marks the last one of a request.
 
-    Rows follow each other from ``first`` on. Those behind the ones that are ``there`` are
-    ``missing``: what they hold means nothing. Whoever fills the table writes ``row`` at ``address``
-    with ``write``.
+    The rows of a request are consecutive, from ``first`` on. Rows after the ones that are ``there``
+    are ``missing``, and their contents are undefined. The table is filled with ``row`` at
+    ``address`` in cycles with ``write``.
 
-    Throughput: a row a cycle; the next request's first row follows the last one's at once.
-    Latency: :attr:`latency` from a request to its first row. Stalls: holds, :data:`AHEAD` rows
-    ahead.
+    Throughput: a row a cycle, also from request to request. Latency: :attr:`latency` from a request
+    to its first row. Stalls: holds, :data:`AHEAD` rows ahead.
     """
 
     latency = DualPortMemory.latency
@@ -80,7 +79,7 @@ class RowReader(Component):
             ReservedFifoParams(width=params.found.size, depth=AHEAD, passes=True)
         )
         asked = self.requests.payload
-        done = Signal(COUNT_BITS)  # rows of the request that are on their way
+        done = Signal(COUNT_BITS)  # rows of the request that were read
         step = Signal()
         last = Signal()
         m.d.comb += [

@@ -24,22 +24,22 @@ from hdl.switchgnn.protocol import (
 from hdl.switchgnn.switch.verdict import LinkVerdict, Verdict
 
 TURN_BITS = 32  #: width of a turn's number, which never wraps
-TAG_BITS = 8  #: bits of a turn's number that an aggregator keeps
+TAG_BITS = 8  #: low bits of a turn's number that an aggregator stores
 SEQ_BITS = 32  #: width of a frame's number in its turn
-ENTRY_BITS = 16  #: width of an entry of a row of lists: the index, and above it whether it is valid
+ENTRY_BITS = 16  #: width of an entry of a row of lists: the index, and a valid bit above it
 INDEX_BITS = ENTRY_BITS - 1
 COUNT_BITS = 16  #: width of the number of contributions that an aggregator expects
-DESCRIPTOR_BITS = 32  #: the contributions expected, and from bit 16 on the port of the result
+DESCRIPTOR_BITS = 32  #: number of contributions expected, and from bit 16 on the port of the result
 OPEN_TURNS = 2  #: most turns that a job may have open
 LEVEL_BITS = 16  #: width of a number of beats that wait at a port
 PROGRAM_STEPS = 256  #: most steps of a job's turn program
-CHIP, MEMORY = "chip", "memory"  #: where tables are
-#: Limits a table's rows by where it is: in memory, those of 16 ports of 256 MB with a bank alone.
+CHIP, MEMORY = "chip", "memory"  #: places of the tables
+#: Most rows of a table by its place: in memory, those of 16 ports of 256 MB with a single bank.
 MOST_ROWS = {CHIP: 1 << 20, MEMORY: 1 << 31}
-READ_CYCLES = 4  #: cycles from a READ that is chosen to its sum
-#: and to what is delivered to its port, with all lanes in one die: see delivery_cycles
+READ_CYCLES = 4  #: cycles from a chosen READ to its sum
+#: cycles from a chosen READ to its delivery, with all lanes in one die: see delivery_cycles
 DELIVERY_CYCLES = READ_CYCLES + 2
-LINK_WINDOW = 32  #: most PARTIALs of a turn that are kept for another switch to acknowledge
+LINK_WINDOW = 32  #: most PARTIALs of a turn that are stored until another switch acknowledges them
 
 
 class VerdictOfSizes:
@@ -56,19 +56,19 @@ class GnnSwitchSizes(PacketSwitchParams):
     slots: int = 4096  #: aggregators of a bank, a power of two, 2..32768
     ingress_depth: int = 1024  #: beats that can wait at each port, a power of two
     egress_depth: int = 512  #: beats of results and features that can wait at each port
-    banks: int = 8  #: P: aggregators that a row of lists can name, a power of two, 1..16
+    banks: int = 8  #: P: banks, so aggregators in a row of lists, a power of two, 1..16
     lanes: int = 128  #: L: features of a frame and sums of an aggregator, a power of two, 2..128
-    window: int = 128  #: W: frames that a sender may be ahead, a power of two, 2..128
-    tables: str = CHIP  #: where lists and descriptors are: chip, or memory (HBM) behind AXI ports
+    window: int = 128  #: W: frames from a sender's oldest to its newest, a power of two, 2..128
+    tables: str = CHIP  #: place of lists and descriptors: chip, or memory (HBM) behind AXI ports
     rows: int = 4096  #: rows of lists of all jobs together, a power of two
     descriptor_rows: int = 4096  #: rows of descriptors of all jobs together, a power of two
     table_ports: int = 8  #: tables in memory: ports that have a share, a power of two, 1..16
     table_address_bits: int = 28  #: tables in memory: width of a byte address of each port, 6..40
     tasks: int = 32  #: frames that can wait for their lists, a power of two, 16..512
-    style: str = "ultra"  #: what the memory of aggregators is made of: block, ultra or distributed
-    links: int = 0  #: ports, the last ones, that lead to other switches: two levels
-    #: registers each way between the lower lanes of all aggregators and the upper ones, which are
-    #: in another die then, 1..4; 0: all lanes are together
+    style: str = "ultra"  #: kind of memory of the aggregators: block, ultra or distributed
+    links: int = 0  #: number of ports, the last ones, that lead to other switches: two levels
+    #: registers in each direction between the lower lanes of all aggregators and the upper ones,
+    #: which are then in another die, 1..4; 0: all lanes are in one die
     slr_stages: int = 0
 
     only_answers: ClassVar[tuple[str, ...]] = ()
@@ -132,7 +132,7 @@ class GnnSwitchSizes(PacketSwitchParams):
 
     @property
     def fields(self) -> Mapping[str, ShapeLike]:
-        """Describe what is judged of a frame, beside its job and its epoch."""
+        """Describe the fields of a frame that are judged, besides its job and its epoch."""
         return {
             "kind": Kind,
             "turn": TURN_BITS,
@@ -145,7 +145,7 @@ class GnnSwitchSizes(PacketSwitchParams):
 
     @property
     def payload(self) -> None:
-        """Return nothing: payloads wait apart from what is judged."""
+        """Return None: payloads have a queue of their own."""
 
     @property
     def sums(self) -> data.ArrayLayout:
@@ -154,16 +154,16 @@ class GnnSwitchSizes(PacketSwitchParams):
 
     @property
     def bank_sums(self) -> data.ArrayLayout:
-        """Describe the sums that are together: those of all lanes, or of half of them."""
+        """Describe the sums of a bank: those of all lanes, or of the lower half."""
         lanes = self.lanes // 2 if self.slr_stages else self.lanes
         return data.ArrayLayout(signed(SUM_BITS), lanes)
 
     @property
     def delivery_cycles(self) -> int:
-        """Return the cycles from a READ that is chosen to what is delivered to its port.
+        """Return the cycles from a chosen READ to its delivery.
 
-        With lanes in two dies that is longer by the registers there and back, less one: the first
-        one back is that of the delivery.
+        With lanes in two dies it is longer by the registers there and back, less one: the first
+        register of the way back is the delivery's own.
         """
         return DELIVERY_CYCLES + (2 * self.slr_stages - 1 if self.slr_stages else 0)
 

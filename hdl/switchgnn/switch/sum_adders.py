@@ -1,4 +1,4 @@
-"""Adds in a bank, with adders each of which chooses what it adds to."""
+"""Adds in a bank, with adders that include the multiplexer of their operand."""
 
 from amaranth.hdl import Array, Const, Module
 from amaranth.lib import enum
@@ -10,20 +10,20 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 
 
 class SumsFrom(enum.Enum, shape=2):
-    """Names where the latest sums of an aggregator are."""
+    """Names the places of the latest sums of an aggregator."""
 
-    NOWHERE = 0  #: they do not count
-    NEWEST = 1  #: what the cycle before has written
-    OLDER = 2  #: what the cycle before that one has written
+    NOWHERE = 0  #: there are no sums to be added to
+    NEWEST = 1  #: the sums written in the previous cycle
+    OLDER = 2  #: the sums written in the cycle before that
     MEMORY = 3
 
 
 class SumAdders(Component):
-    """Adds ``payload`` to the sums of ``source``, lane by lane, modulo 2^32; or gives it as it is.
+    """Adds ``payload`` to the sums of ``source``, lane by lane, modulo 2^32, or passes it on.
 
-    The choice costs no LUT and no level: the LUT of an adder's bit has six inputs, which are a bit
-    of the payload, one of each source, and ``source``. That is why they are a component of their
-    own: a mapper that sees what ``source`` comes of takes two LUTs. Latency: none.
+    The multiplexer costs no LUT and no level: the LUT of an adder's bit has six inputs, which are a
+    bit of the payload, one of each source, and ``source``. The adders are a component of their own,
+    because a technology mapper that sees the logic of ``source`` uses two LUTs. Latency: none.
     """
 
     latency = 0

@@ -1,4 +1,4 @@
-"""Chooses one of all banks' sums, which come straight from their memories."""
+"""Selects the sums of one bank, which come directly from their memories."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 from amaranth.hdl import Array, Module, Signal, Value
 from amaranth.utils import exact_log2
 
-GROUP = 4  #: banks one of whose sums a LUT chooses; one of the groups is chosen a cycle later
+GROUP = 4  #: banks whose sums a LUT multiplexes; a cycle later one of the groups is selected
 
 
 def chosen_sums(m: Module, stored: Sequence[Any], number: Value, bank: Value) -> Value:
-    """Return the sums that bank ``number`` has ``stored``, a cycle later; ``bank`` is it then.
+    """Return the ``stored`` sums of bank ``number`` a cycle later, when ``bank`` is its number.
 
-    Those of each group of banks are registered, and one of the registers is chosen by logic.
+    A register holds the selected sums of each group of banks; logic selects one of the registers.
     """
     groups = []
     for first in range(0, len(stored), GROUP):

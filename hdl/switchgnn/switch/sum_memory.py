@@ -1,4 +1,4 @@
-"""Stores the sums of a bank's aggregators, to which a payload is added every cycle."""
+"""Stores the sums of a bank's aggregators, and adds a payload to one of them every cycle."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
@@ -13,16 +13,16 @@ from hdl.switchgnn.switch.sum_adders import SumAdders, SumsFrom
 class SumMemory(Component):
     """Adds a ``payload`` to the sums of an aggregator, lane by lane.
 
-    :attr:`lead` cycles behind its ``address`` it is decided what becomes of the aggregator, and
-    :attr:`lag` cycles behind that comes the payload. With ``write`` the aggregator's sums become
-    the payload, and what they were is added to it, modulo 2^32, if ``keep`` is high. Without
-    ``write`` nothing changes. With the payload come ``stored``, the aggregator's sums as they were
-    before, straight from the memory; they mean nothing if ``recent`` was high with the decision:
+    The decision about an aggregator comes :attr:`lead` cycles after its ``address``, and the
+    payload comes :attr:`lag` cycles after the decision. With ``write`` the payload replaces the
+    aggregator's sums or, if ``keep`` is high, is added to them, modulo 2^32. Without ``write``
+    nothing changes. ``stored`` has the aggregator's previous sums in the cycle of the payload,
+    directly from the memory; they are undefined if ``recent`` was high with the decision, because
     one of the last two cycles wrote them.
 
-    Throughput: an addition a cycle, to the same aggregator over and over included: a sum that is
-    not in the memory yet comes from one of two registers. What is added to is chosen by a register,
-    as every bit of every sum looks at it.
+    Throughput: an addition a cycle, even to the same aggregator in a row: a sum that is not in the
+    memory yet is forwarded from one of two registers. The select of the multiplexer is a register,
+    because it has a load in every bit of every sum.
     """
 
     lead = 1
@@ -48,8 +48,8 @@ class SumMemory(Component):
         adds = delay(m, self.write, self.lag, "adds", reset_less=False)
         newest = delay(m, adders.after, 1, "newest")
         older = delay(m, newest, 1, "older")
-        latest = Signal(SumsFrom)  # of the aggregator about which it is decided
-        source = Signal(SumsFrom)  # of the one whose sums are added to
+        latest = Signal(SumsFrom)  # place of the sums of the aggregator in the decision
+        source = Signal(SumsFrom)  # place of the sums that are added to
         of_newest = (self.address == decided) & self.write
         of_older = (self.address == added) & adds
         m.d.sync += [

@@ -31,27 +31,27 @@ from hdl.switchgnn.switch.turn_table import TurnTable
 
 
 class GnnSwitch(Component):
-    """Adds features of graphs up for the workers of its jobs: SwitchGNN, section 3, corrected.
+    """Adds up features of vertices for the workers of its jobs (SwitchGNN, section 3, corrected).
 
-    The worker at port i sends frames (:mod:`hdl.switchgnn.protocol`) by ``s_axis[i]`` and gets
-    others by ``m_axis[i]``, as ``sim/switchgnn/golden/README.md`` says. The host fills tables,
-    starts and stops jobs, and reads counters and errors through ``s_axil``
-    (:mod:`hdl.switchgnn.switch.registers`). With ``params.in_memory`` it puts lists and descriptors
-    into memory itself, from where ``m_axi_tables`` read them (:class:`TableMemory`). Jobs have
-    ports, turns, and aggregators of their own: a frame or a list, however wrong, changes nothing of
-    another job.
+    The worker at port i sends frames (:mod:`hdl.switchgnn.protocol`) on ``s_axis[i]`` and receives
+    frames on ``m_axis[i]``, by the protocol of ``sim/switchgnn/golden/README.md``. The host writes
+    tables, starts and stops jobs, and reads counters and errors through ``s_axil``
+    (:mod:`hdl.switchgnn.switch.registers`). With ``params.in_memory`` the host writes lists and
+    descriptors to memory, from where ``m_axi_tables`` read them (:class:`TableMemory`). Jobs have
+    their own ports, turns and aggregators: no frame or list, however wrong, affects another job.
 
-    With ``params.links`` the last ports lead to other switches, for two levels: a leaf has one,
-    the spine above it has leaves at all its ports. A sum that leaves by such a port is a PARTIAL of
-    its own number there (:class:`PartialSender`); a turn of a leaf ends when the spine says so.
+    With ``params.links`` the last ports lead to other switches, for two levels: a leaf has one such
+    port, the spine above has leaves at all its ports. A sum that leaves by such a port is a PARTIAL
+    for the aggregator of the same number there (:class:`PartialSender`); a turn of a leaf ends when
+    the spine says so.
 
-    Throughput: a row of lists a cycle, of P additions of L sums; a sum a cycle leaves; ports take
-    turns. ``s_axis`` is always ready: a port whose queue is full loses frames, and counts them;
-    workers repeat. Sums wait in their aggregators until their port takes them, and a port that
-    takes none holds up no other. Latency, with lists on chip and nothing else under way: at most 32
-    cycles from the last beat of the frame that completes a sum to the sum's head, with frames of
-    any length (``test_switch_timing.py``); with ``params.slr_stages`` S, 2 S - 1 more
-    (:class:`FarLanes`).
+    Throughput: a row of lists a cycle, with P additions of L sums; one sum leaves in a cycle; ports
+    are granted in round-robin order. ``s_axis`` is always ready: a port whose queue is full loses
+    frames, and counts them; workers send them again. Sums wait in their aggregators until their
+    port takes them, and a stalled port does not block the others. Latency, with lists on chip and
+    nothing else under way: at most 32 cycles from the last beat of the frame that completes a sum
+    to the sum's head, with frames of any length (``test_switch_timing.py``); with
+    ``params.slr_stages`` S, 2 S - 1 more (:class:`FarLanes`).
     """
 
     register_map = staticmethod(gnn_switch_registers)
@@ -122,7 +122,7 @@ class GnnSwitch(Component):
         turns: TurnTable,
         aggregation: Aggregation,
     ) -> None:
-        """Let the host fill tables and command jobs."""
+        """Connect the host's commands and its writes to tables."""
         command, tables = jobs.command, turns.tables
         m.d.comb += [
             writer.table.eq(settings.table),
@@ -150,7 +150,7 @@ class GnnSwitch(Component):
         ]
 
     def table_settings(self, settings: Any, writer: TableWriter, aggregation: Aggregation) -> list:
-        """Let the host write tables on chip, or say where in memory they are."""
+        """Connect the host's writes to tables on chip, or the settings of tables in memory."""
         if not self.params.in_memory:
             return [
                 aggregation.write_list.eq(writer.write_list),
@@ -176,7 +176,7 @@ class GnnSwitch(Component):
         preparation: JobPreparation,
         aggregation: Aggregation,
     ) -> None:
-        """Prepare a job that starts, and tell all parts of the jobs that there are."""
+        """Connect the preparation of jobs, and their state to all parts."""
         m.d.comb += [
             preparation.preparing.eq(jobs.preparing),
             preparation.busy.eq(aggregation.busy),
@@ -199,13 +199,13 @@ class GnnSwitch(Component):
         judge: Judge,
         queue: TaskQueue,
     ) -> None:
-        """Let frames pass from the ports to their jobs, the judge, and the tasks."""
+        """Connect the path of frames from the ports to their jobs, the judge, and the tasks."""
         brings = ingress.valid & ingress.brings
         m.d.sync += ingress.hold.eq(queue.hold | turns.ends)
         under_way = ingress.valid
         for step in range(1, JobTable.latency + 1):
             under_way |= delay(m, ingress.valid, step, f"valid_{step}", reset_less=False)
-        # Where no frame is under way and none comes, none is under way in the next cycle either.
+        # If no frame is under way and none comes, none is under way in the next cycle.
         judging = under_way | judge.busy
         m.d.sync += turns.quiet.eq(~judging & ingress.hold)
         expect(m, self, is_quiet=lambda: ~(turns.quiet & judging))
@@ -240,7 +240,7 @@ class GnnSwitch(Component):
         aggregation: Aggregation,
         egress: GnnEgress,
     ) -> None:
-        """Let sums and features leave, and what workers are told."""
+        """Connect the output path: sums, features and control frames."""
         m.d.comb += [
             judge.settings.every.eq(settings.ack_every),
             judge.settings.delay.eq(settings.ack_delay),
@@ -263,7 +263,7 @@ class GnnSwitch(Component):
     def connect_links(
         self, m: Module, settings: Any, turns: TurnTable, judge: Judge, egress: GnnEgress
     ) -> None:
-        """Let the last ports lead to other switches."""
+        """Connect the last ports' links to other switches."""
         m.d.comb += [
             judge.above.eq(settings.above),
             turns.above.eq(settings.above),
@@ -280,7 +280,7 @@ class GnnSwitch(Component):
     def report(
         self, m: Module, registers: RegisterBlock, jobs: JobTable, aggregation: Aggregation
     ) -> None:
-        """Report what the host reads of sizes, jobs and errors."""
+        """Connect sizes, jobs and errors to the registers."""
         status = registers.status
         m.d.comb += [status[name].eq(value) for name, value in constants(self.params).items()]
         report_jobs(m, status, jobs)
@@ -309,7 +309,7 @@ class GnnSwitch(Component):
         aggregation: Aggregation,
         egress: GnnEgress,
     ) -> None:
-        """Add all counters, and what the host reads of them."""
+        """Add all counters, with their registers."""
         settings, status, params = registers.control, registers.status, self.params
         m.submodules.verdicts = verdicts = VerdictCounters(
             VerdictCountersParams(verdict=params.verdict, sources=params.ports)

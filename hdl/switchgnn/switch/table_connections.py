@@ -1,4 +1,4 @@
-"""Connects tables, on chip or in memory, to the requests for their rows and to who takes them."""
+"""Connects tables, on chip or in memory, to the requests for rows and to their consumer."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ Tables = TableMemory | tuple[RowReader, RowReader]
 
 
 def table_ports(params: GnnSwitchParams) -> dict:
-    """List the signals by which tables on chip are filled, or those of the memory of tables."""
+    """List the ports that write tables on chip, or the ports of the memory of tables."""
     if params.in_memory:
         memory = params.table_memory
         return {
@@ -47,7 +47,7 @@ def add_tables(m: Module, params: GnnSwitchParams) -> Tables:
 def connect_tables(
     m: Module, tables: Tables, requests: Any, sequencer: TaskSequencer, outer: Any
 ) -> None:
-    """Let tables answer ``requests`` to the sequencer; ``outer`` has :func:`table_ports`."""
+    """Connect tables to ``requests`` and to the sequencer; ``outer`` has :func:`table_ports`."""
     if isinstance(tables, TableMemory):
         connect_memory(m, tables, requests, sequencer, outer)
     else:
@@ -62,7 +62,7 @@ def connect_chip(
     sequencer: TaskSequencer,
     outer: Any,
 ) -> None:
-    """Let rows on chip be read, and written by the host."""
+    """Connect tables on chip, which the host writes."""
     connect(m, requests, lists.requests)
     connect(m, sequencer.descriptor_requests, descriptors.requests)
     connect(m, lists.rows, sequencer.rows)
@@ -80,7 +80,7 @@ def connect_chip(
 def connect_memory(
     m: Module, tables: TableMemory, requests: Any, sequencer: TaskSequencer, outer: Any
 ) -> None:
-    """Let rows be read from memory; what they hold there is what the sequencer takes."""
+    """Connect tables in memory, whose rows have the sequencer's format."""
     params = sequencer.params
     connect(m, requests, tables.requests)
     for axi, mine in zip(tables.axi, outer.m_axi_tables, strict=True):

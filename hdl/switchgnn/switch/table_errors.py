@@ -1,4 +1,4 @@
-"""Counts errors of a job's tables, by cause, and keeps the first of them."""
+"""Counts the errors in a job's tables by cause, and stores the first of them."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data
@@ -20,12 +20,13 @@ ERROR_LAG = PAYLOAD_LAG - Bank.lead + Bank.latency
 
 
 class TableErrors(Component):
-    """Counts what is wrong with the lists of each job, and keeps the first of it.
+    """Counts the errors in the lists of each job, and stores the first one.
 
-    ``issued`` says whose a row of commands is, ``missing`` that the row does not exist, ``outside``
-    that a number is of no bank; ``errors`` of the banks come :data:`ERROR_LAG` cycles later. Of a
-    row with several errors that of the lowest bank is the first. ``counts`` and ``first`` are those
-    of ``job``, a cycle behind; ``begin`` sets those of a job to zero. Counters stop at their end.
+    ``issued`` has the job of a row of commands; ``missing`` says that the row does not exist, and
+    ``outside`` that a number is beyond the banks; ``errors`` of the banks come :data:`ERROR_LAG`
+    cycles later. If a row has several errors, the one of the lowest bank counts as first.
+    ``counts`` and ``first`` are those of ``job``, a cycle later; ``begin`` clears those of a job.
+    Counters saturate.
     """
 
     def __init__(self, params: GnnSwitchParams) -> None:

@@ -1,4 +1,4 @@
-"""Reads tables in external memory from several ports, ahead of when rows are needed."""
+"""Prefetches tables in external memory through several ports."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
@@ -15,21 +15,21 @@ from hdl.switchgnn.switch.table_walk import TableWalk
 
 
 class TableMemory(Component):
-    """Gives the rows that each of ``requests`` asks for, in order, as :class:`RowReader` does.
+    """Emits the rows of each of ``requests``, in order, like a :class:`RowReader`.
 
-    Rows of lists leave by ``lists`` and rows of descriptors by ``descriptors``, all in the order of
-    the requests: whoever asks takes them in that order. Tables lie in the memories of
-    ``params.ports`` ports as :class:`TableMemoryParams` says, from ``settings.bases`` on. Their
-    beats are read as soon as they are asked for, up to ``params.waiting`` of each port, and merged
-    in order, so that the latency of memory costs nothing while requests come ahead.
+    Rows of lists leave on ``lists`` and rows of descriptors on ``descriptors``, all in the order of
+    the requests, and must be taken in that order. Tables are in the memories of ``params.ports``
+    ports, from ``settings.bases`` on, with the layout of :class:`TableMemoryParams`. Their beats
+    are read as soon as they are requested, up to ``params.waiting`` of each port, and merged in
+    order, so that the latency of memory is hidden while requests come early enough.
 
-    Rows of a beat that did not answer OKAY are ``missing``, and so are those of a port whose bus
-    answered what it was not asked, or not in ``settings.timeout`` cycles, until
-    ``settings.revive``. ``state`` tells of it: nothing waits without end, unless the time-out is 0.
+    Rows of a beat whose response was not OKAY are ``missing``, and so are those of a port whose bus
+    sent an answer without a request, or none within ``settings.timeout`` cycles, until
+    ``settings.revive``. ``state`` reports this. Every wait is bounded, unless the time-out is 0.
 
-    Throughput: a row a cycle, if no two ports' shares differ by more than they hold; a beat a
-    cycle, which is a row of lists at least. Latency: :attr:`latency` beside that of memory. Stalls:
-    holds; what is under way has its place.
+    Throughput: a row a cycle, if the ports' shares differ by no more than they can hold; a beat a
+    cycle, which has at least a row of lists. Latency: :attr:`latency` plus that of memory. Stalls:
+    holds; all beats under way have a place.
     """
 
     latency = (
@@ -81,7 +81,7 @@ class TableMemory(Component):
         return m
 
     def ask(self, m: Module, steps: StreamRegister, shares: Fifo, ports: list[TablePort]) -> None:
-        """Ask a port for each share that exists, when it has room for the beat."""
+        """Request each share that exists from its port, when that has room for the beat."""
         params = self.params
         step = params.step(steps.o.payload)
         base = Mux(
@@ -102,7 +102,7 @@ class TableMemory(Component):
             m.d.comb += [port.ask.eq(go & chosen[k] & ~step.share.missing), port.line.eq(line)]
 
     def give(self, m: Module, shares: Fifo, ports: list[TablePort]) -> None:
-        """Give the rows of the oldest share, when its port has brought their beat."""
+        """Emit the rows of the oldest share, when its port has their beat."""
         params = self.params
         m.submodules.rows = rows = StreamRegister(StreamRegisterParams(width=1 + params.found.size))
         share = params.share(shares.o.payload)
@@ -151,7 +151,7 @@ class TableMemory(Component):
         return Mux(descriptors, wide, lists)
 
     def report(self, m: Module, ports: list[TablePort]) -> None:
-        """Tell how the ports are, and count the beats that came with an error."""
+        """Report the state of the ports, and count the beats with an error."""
         state = self.state
         failed = Cat(port.failed for port in ports)
         failures = state.failures + count_ones(list(failed))
@@ -173,12 +173,12 @@ class TableMemory(Component):
 
 
 def picked(values: list, index: Value) -> Value:
-    """Return the one of ``values`` that ``index`` names; there are a power of two of them."""
+    """Return ``values[index]``; the number of values is a power of two."""
     return picked_of(Cat(values), index) if len(values) > 1 else Value.cast(values[0])
 
 
 def picked_of(parts: Value, index: Value) -> Value:
-    """Return the part of ``parts``, 2 to the power of the width of ``index``, that it names."""
+    """Return part ``index`` of ``parts``; their number is 2 ** len(``index``)."""
     index = Value.cast(index)
     for bit in range(len(index) - 1, -1, -1):
         parts = half(parts, index[bit])

@@ -1,4 +1,4 @@
-"""Describes the sizes of tables in external memory, and how their rows lie there."""
+"""Describes the sizes of tables in external memory, and the layout of their rows."""
 
 from dataclasses import dataclass
 
@@ -11,13 +11,13 @@ from hdl.common.checks import check_range, is_power_of_two
 from hdl.common.fifo import FifoParams
 from hdl.switchgnn.switch.row_reader import COUNT_BITS
 
-BEAT_BITS = 256  #: width of a beat of HBM, which a port gives in a cycle
+BEAT_BITS = 256  #: width of a beat of HBM
 BEAT_BYTES = BEAT_BITS // 8
 LIST_ENTRY_BITS = 16  #: width of an entry of a row of lists
 DESCRIPTOR_ENTRY_BITS = 32  #: width of an entry of a row of descriptors
 MOST_BANKS = BEAT_BITS // DESCRIPTOR_ENTRY_BITS  #: no row is longer than a beat
 MOST_PORTS = 16
-WAITING = 32  #: beats that a port has been asked for and whose rows have not left yet
+WAITING = 32  #: most beats of a port that were requested and whose rows have not left yet
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,14 +25,14 @@ class TableMemoryParams:
     """Sets the sizes of a memory of tables, of which every port has a share.
 
     A row of lists has 16 bits for each bank, a row of descriptors 32 bits for each bank, the lowest
-    bank in the lowest bits. The rows of a table lie one behind the other in beats of 32 bytes. Beat
-    b of a table lies in the memory of port b modulo ``ports``, at the table's address there plus
-    32 times the whole part of b / ``ports``.
+    bank in the lowest bits. The rows of a table are contiguous, in beats of 32 bytes. Beat b of a
+    table is in the memory of port b modulo ``ports``, at the table's address there plus 32 * (b //
+    ``ports``).
     """
 
     banks: int  #: entries of a row, a power of two, 1..8
     place_bits: int  #: width of a row's number in its table
-    ports: int  #: AXI ports that are read side by side, a power of two, 1..16
+    ports: int  #: AXI ports that are read in parallel, a power of two, 1..16
     address_bits: int  #: width of a byte address of each port
     waiting: int = WAITING  #: beats of a port under way or not used yet, a power of two, 2..64
 
@@ -83,10 +83,10 @@ class TableMemoryParams:
 
     @property
     def request(self) -> data.StructLayout:
-        """Describe rows that are asked for: ``count``, at least 1, of which ``there`` exist."""
+        """Describe a request for ``count`` rows, at least 1, of which ``there`` exist."""
         return data.StructLayout(
             {
-                "descriptors": 1,  # rows of descriptors, not of lists
+                "descriptors": 1,  # rows of descriptors; otherwise of lists
                 "first": self.place_bits,
                 "count": COUNT_BITS,
                 "there": COUNT_BITS,
@@ -95,36 +95,36 @@ class TableMemoryParams:
 
     @property
     def share(self) -> data.StructLayout:
-        """Describe the rows of a request that one beat has, or as many that do not exist."""
+        """Describe the rows of a request in one beat, or as many rows that do not exist."""
         return data.StructLayout(
             {
                 "port": self.port_bits,
                 "descriptors": 1,
-                "missing": 1,  # nothing is read for them
+                "missing": 1,  # the rows do not exist, and are not read
                 "begin": self.list_shift,  # the first one's place in the beat
                 "end": self.list_shift,  # the last one's
-                "last": 1,  # the request ends with them
+                "last": 1,  # the request ends with these rows
             }
         )
 
     @property
     def step(self) -> data.StructLayout:
-        """Describe a share and where in the table its beat is, counted in beats of a port."""
+        """Describe a share, and the number of its beat in the port's part of the table."""
         return data.StructLayout({"share": self.share, "line": self.place_bits})
 
     @property
     def found(self) -> data.StructLayout:
-        """Describe a row that leaves; one of lists is in the lower half."""
+        """Describe a row that leaves; a row of lists is in the lower half."""
         return data.StructLayout({"row": self.descriptor_bits, "missing": 1, "last": 1})
 
     @property
     def beat(self) -> data.StructLayout:
-        """Describe a beat that a port has brought."""
+        """Describe a beat from a port."""
         return data.StructLayout({"data": BEAT_BITS, "failed": 1})
 
     @property
     def bases(self) -> data.StructLayout:
-        """Describe where tables begin in the memory of every port, counted in its beats."""
+        """Describe where tables begin in the memory of every port, in beats."""
         return data.StructLayout({"lists": self.line_bits, "descriptors": self.line_bits})
 
     @property
@@ -147,18 +147,18 @@ class TableMemoryParams:
 
     @property
     def state(self) -> data.StructLayout:
-        """Describe how the ports are, a bit for each, and how many beats came with an error."""
+        """Describe the state of the ports, a bit for each, and the number of failed beats."""
         bits = dict.fromkeys(("broken", "silent", "owes", "failed"), self.ports)
         return data.StructLayout(bits | {"failures": 32})
 
     @property
     def settings(self) -> data.StructLayout:
-        """Describe what the host says of the memory."""
+        """Describe the host's settings of the memory."""
         return data.StructLayout(
             {
                 "bases": self.bases,
-                "timeout": 32,  # cycles without a movement until a port is given up; 0: never
+                "timeout": 32,  # cycles without progress until a port is abandoned; 0: never
                 "revive": 1,  # use broken ports again
-                "clear": 1,  # forget failures
+                "clear": 1,  # clear the count of failures
             }
         )

@@ -1,4 +1,4 @@
-"""Reads beats of the memory of tables ahead, and keeps them until they are used."""
+"""Prefetches beats of the memory of tables, and stores them until they are used."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
@@ -16,11 +16,11 @@ from hdl.switchgnn.switch.table_memory_params import BEAT_BYTES, TableMemoryPara
 class TablePort(Component):
     """Reads the beat ``line`` of its memory for each ``ask``, while ``room`` is high.
 
-    ``beats`` are in the order in which they were asked for; each keeps its place from the asking
-    until it is taken, so the bus is never held up. A beat that did not answer OKAY, and each that a
-    broken bus does not bring (:class:`hdl.common.axi_read_port.AxiReadPort`), is ``failed``: so
-    every beat comes in the end, unless ``watch`` has no time-out. ``failed`` is high for a cycle
-    for each.
+    ``beats`` come in the order of the requests; each has a place reserved from its request until it
+    is taken, so the bus is never stalled. A beat whose response was not OKAY, and each that a
+    broken bus does not deliver (:class:`hdl.common.axi_read_port.AxiReadPort`), is marked as
+    failed: so every beat comes in the end, unless ``watch`` has no time-out. ``failed`` pulses for
+    each of them.
 
     Throughput: a beat a cycle, while ``params.waiting`` beats cover the memory's latency and the
     time until they are used. Latency: :attr:`latency` from ``ask`` to ARVALID,

@@ -4,9 +4,9 @@ from hdl.common.register_parts import COMMANDS_DOC
 from hdl.common.registers import Register, pulse, ro, rw
 from hdl.switchgnn.switch.table_memory_params import MOST_PORTS
 
-TABLE_TIMEOUT = 20_000_000  #: cycles without a movement: 80 ms at 250 MHz
+TABLE_TIMEOUT = 20_000_000  #: cycles without progress: 80 ms at 250 MHz
 
-#: Maps fields that tell how the memory is to their names there.
+#: Maps fields of the memory's state to their names in the registers.
 STATE_FIELDS = {
     "tables_broken": "broken",
     "tables_silent": "silent",
@@ -17,7 +17,7 @@ STATE_FIELDS = {
 
 
 def of_ports(name: str, doc: str):
-    """Make a field that has a bit for each port of the memory."""
+    """Return a field with a bit for each port of the memory."""
     return ro(name, MOST_PORTS, f"tells with a bit for each port of the memory that {doc}")
 
 

@@ -1,4 +1,4 @@
-"""Cuts a request for rows into the beats of memory that have them, one after the other."""
+"""Cuts a request for rows into the beats of memory that contain them."""
 
 from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, stream
@@ -13,13 +13,13 @@ from hdl.switchgnn.switch.table_memory_params import TableMemoryParams
 
 
 class TableWalk(Component):
-    """Cuts each of ``requests`` into ``steps``: the rows that a beat has, in order.
+    """Cuts each of ``requests`` into ``steps``, in order: the rows of one beat each.
 
-    Rows that do not exist come behind those that do, in steps that are ``missing``, as many in each
-    as a beat would have: no beat is read for them.
+    Rows that do not exist come after those that do, in steps that are ``missing``, with as many
+    rows as a beat would have; no beat is read for them.
 
-    Throughput: a step a cycle, the next request's first one behind the last. Latency:
-    :attr:`latency` from a request to its first step. Stalls: holds.
+    Throughput: a step a cycle, also from request to request. Latency: :attr:`latency` from a
+    request to its first step. Stalls: holds.
     """
 
     latency = StreamRegister.latency + 2
@@ -29,10 +29,10 @@ class TableWalk(Component):
             {
                 "descriptors": 1,
                 "first": params.place_bits,
-                "present": COUNT_BITS,  # rows that exist
-                "absent": COUNT_BITS,  # rows that do not
-                "reads": 1,  # some exist
-                "lacks": 1,  # some do not
+                "present": COUNT_BITS,  # number of rows that exist
+                "absent": COUNT_BITS,  # number of rows that do not exist
+                "reads": 1,  # some rows exist
+                "lacks": 1,  # some rows do not exist
             }
         )
         super().__init__(
@@ -50,8 +50,8 @@ class TableWalk(Component):
         )
         asked = self.params.request(taken.o.payload)
         cut = Signal(self.cut, reset_less=True)
-        waits = Signal()  # of cut
-        takes = Signal()  # the walk takes it
+        waits = Signal()  # a cut request waits
+        takes = Signal()  # the walk takes the cut request
         lacks = Signal()
         connect(m, flipped(self.requests), taken.i)
         m.d.comb += [lacks.eq(asked.there < asked.count), taken.o.ready.eq(~waits | takes)]
@@ -69,7 +69,7 @@ class TableWalk(Component):
         return m
 
     def walk(self, m: Module, cut, waits: Signal, takes: Signal) -> None:
-        """Go from beat to beat: first those with rows that exist, then as if there were more."""
+        """Step from beat to beat: first those with rows that exist, then virtual ones."""
         params = self.params
         shift = params.list_shift
         busy = Signal()
@@ -80,9 +80,9 @@ class TableWalk(Component):
         left = Signal(COUNT_BITS, reset_less=True)
         beat = Signal(params.place_bits, reset_less=True)
         begin = Signal(shift, reset_less=True)
-        top = Signal(shift)  # the last row's place in a beat
-        room = Signal(shift + 1)  # rows from begin to there
-        over = Signal()  # the rows go on behind this beat
+        top = Signal(shift)  # place of the last row in a beat
+        room = Signal(shift + 1)  # rows from ``begin`` to there
+        over = Signal()  # the rows go on after this beat
         ends = Signal()
         moves = Signal()
         share = self.steps.payload.share

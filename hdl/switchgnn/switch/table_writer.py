@@ -1,4 +1,4 @@
-"""Lets the host fill the switch's tables, word by word."""
+"""Writes the switch's tables from the host's words."""
 
 from typing import Any
 
@@ -19,10 +19,10 @@ ROW_BITS = 21
 class TableWriter(Component):
     """Gathers words into rows of a table, and writes each with its last word.
 
-    ``begin`` says that the next ``word`` that comes with ``push`` is the first of row ``row`` of
-    ``table`` (:class:`hdl.switchgnn.switch.registers.Table`); rows follow each other. A row behind
-    the table's end is written nowhere. Where lists and descriptors are in memory, only the turn
-    programs are written here.
+    ``begin`` says that the next ``word`` with ``push`` is the first of row ``row`` of ``table``
+    (:class:`hdl.switchgnn.switch.registers.Table`); the next rows are consecutive. A row beyond the
+    table's end is not written. If lists and descriptors are in memory, only the turn programs are
+    written here.
     """
 
     def __init__(self, params: GnnSwitchParams) -> None:
@@ -54,7 +54,7 @@ class TableWriter(Component):
         gathered = Signal(WORD_BITS * most, reset_less=True)  # the newest word is the highest
         count = Signal(range(most + 1))
         at = Signal(ROW_BITS)
-        whole = Signal()  # a row has just been gathered
+        whole = Signal()  # a row is complete
         m.d.sync += whole.eq(0)
         with m.If(self.begin):
             m.d.sync += [at.eq(self.row), count.eq(0)]
@@ -72,7 +72,7 @@ class TableWriter(Component):
         return m
 
     def lay_out(self, m: Module, gathered: Signal, words: dict[Table, int]) -> None:
-        """Make rows of the words that have been gathered."""
+        """Assemble rows from the gathered words."""
         params = self.params
 
         def word(table: Table, k: int):
@@ -92,7 +92,7 @@ class TableWriter(Component):
 
 
 def rows_written(params: GnnSwitchParams) -> dict:
-    """List the signals that write rows of lists and of descriptors on chip."""
+    """List the ports that write rows of lists and of descriptors on chip."""
     return {
         "write_list": Out(1),
         "list_row": Out(params.row),
@@ -102,7 +102,7 @@ def rows_written(params: GnnSwitchParams) -> dict:
 
 
 def descriptor_of(descriptor: Any, word: Value) -> list:
-    """Fill a descriptor as a word of a table says."""
+    """Fill a descriptor from a word of a table."""
     return [
         descriptor.expected.eq(word[:COUNT_BITS]),
         descriptor.port.eq(low_bits(word[COUNT_BITS:], len(descriptor.port))),

@@ -1,4 +1,4 @@
-"""Describes what is to be done for frames and turns, and the lists that say it."""
+"""Describes the tasks of frames and turns, and their lists."""
 
 from amaranth.lib import data, enum
 
@@ -10,14 +10,14 @@ from hdl.switchgnn.switch.table_memory_params import TableMemoryParams
 
 
 class TaskKind(enum.Enum, shape=3):
-    """Names what is to be done for a frame, or for a turn that opens."""
+    """Names the kinds of tasks, for a frame or for a turn that opens."""
 
-    DROP = 0  #: the payload, if there is one, is for nobody
-    ROWS = 1  #: FEATURE: it is added to the aggregators of its rows, and copied
-    ONE = 2  #: PARTIAL: it is added to one aggregator
+    DROP = 0  #: the payload, if there is one, is dropped
+    ROWS = 1  #: FEATURE: the payload is added to the aggregators of its rows, and copied
+    ONE = 2  #: PARTIAL: the payload is added to one aggregator
     FETCH = 3  #: the sum of one aggregator leaves again
     LOAD = 4  #: a turn's aggregators get their descriptors
-    FENCE = 5  #: nothing: it says that all before it has been done
+    FENCE = 5  #: no operation: it tells that all earlier tasks were carried out
 
 
 class TaskParams(JobParams):
@@ -41,7 +41,7 @@ class TaskParams(JobParams):
 
     @property
     def task(self) -> data.StructLayout:
-        """Describe what is to be done, in the order in which frames were judged."""
+        """Describe a task; tasks are in the order in which frames were judged."""
         return data.StructLayout(
             {
                 "kind": TaskKind,
@@ -50,9 +50,9 @@ class TaskParams(JobParams):
                 "turn": TURN_BITS,
                 "region": self.region,
                 "list": 32,  # ROWS: first row of the job's lists; ONE, FETCH: aggregator
-                "rows": 16,  # ROWS, LOAD: how many
-                "first": self.table_bits,  # the first one's place in the table
-                "there": 16,  # how many of them the table has
+                "rows": 16,  # ROWS, LOAD: number of rows
+                "first": self.table_bits,  # place of the first row in the table
+                "there": 16,  # number of these rows that exist in the table
                 "source": 32,
                 "raw": self.ports,  # ports that get a copy
             }
@@ -90,7 +90,7 @@ class TaskParams(JobParams):
 
     @property
     def rows_request(self) -> data.StructLayout:
-        """Describe rows that tasks ask for: of lists; in memory, of either table."""
+        """Describe the request of a task for rows: of lists, or in memory of either table."""
         return self.table_memory.request if self.in_memory else self.list_table.request
 
     @property
@@ -101,13 +101,13 @@ class TaskParams(JobParams):
 
     @property
     def issued(self) -> data.StructLayout:
-        """Describe whose a row is whose additions begin."""
+        """Describe the origin of a row whose additions begin."""
         return data.StructLayout(
             {
                 "job": self.job_bits,
                 "turn": TURN_BITS,
-                "row": 32,  # of the lists of the job
-                "number": 32,  # of the aggregator of a PARTIAL
+                "row": 32,  # number of the row in the lists of the job
+                "number": 32,  # number of the aggregator of a PARTIAL
                 "indices": self.indices,
             }
         )

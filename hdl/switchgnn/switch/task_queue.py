@@ -1,4 +1,4 @@
-"""Queues tasks in the order in which frames were judged, and asks for their lists."""
+"""Queues tasks in the order in which frames were judged, and requests their lists."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream
@@ -11,18 +11,18 @@ from hdl.common.fifo import Fifo, FifoParams
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.task_params import TaskKind
 
-#: Most frames that may still become tasks when ``hold`` is seen: all those under way behind the
-#: ports, and those of the cycles in which it is on its way.
+#: Most frames that may still become tasks after ``hold`` is raised: all those between the ports and
+#: here, and those taken before ``hold`` reaches the ports.
 UNDER_WAY = 10
 
 
 class TaskQueue(Component):
-    """Queues every ``task`` that comes with ``valid``; a ``fence`` or ``load`` finds a gap.
+    """Queues every ``task`` with ``valid``, and a ``fence`` or ``load`` in a gap between them.
 
-    ``tasks`` leave in order. ``lists`` asks for the rows of each FEATURE that has some, in the same
-    order and ahead of its task, and, where tables are in memory, for those of each load too. With
-    ``hold`` no frame may be taken in: there is only room for those under way, or a fence or load
-    waits for a gap.
+    ``tasks`` leave in order. ``lists`` requests the rows of each FEATURE that has some, in the same
+    order and ahead of its task, and, if tables are in memory, those of each load as well. With
+    ``hold`` no frame may be taken at the ports: there is only room for those under way, or a fence
+    or load waits for a gap.
 
     Throughput: a task a cycle. Latency: :attr:`latency`.
     """
@@ -30,7 +30,8 @@ class TaskQueue(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         self.latency = params.task_fifo.latency
         self.request = params.rows_request
-        # One that waits is seen at once, lest a later one pass it: never a memory with a register.
+        # A waiting request must be visible at once, or a later one would pass it: no memory with a
+        # register.
         style = "auto" if params.in_memory else "distributed"
         self.requests = FifoParams(
             width=self.request.size, depth=params.tasks, style=style, refuses=False
@@ -53,7 +54,7 @@ class TaskQueue(Component):
         params = self.params
         m.submodules.queue = queue = Fifo(params.task_fifo)
         m.submodules.requests = requests = Fifo(self.requests)
-        waiting = Signal()  # a fence or load
+        waiting = Signal()  # a fence or load waits
         room = Signal()
         gap = Signal()
         next_task = Signal(params.task)
@@ -81,7 +82,7 @@ class TaskQueue(Component):
         return m
 
     def ask_for_lists(self, m: Module, requests: Fifo) -> None:
-        """Ask for the rows of lists in the cycle of the task, as a table on chip is near."""
+        """Request the rows of lists in the cycle of the task, for a table on chip."""
         request = Signal(self.request)
         comes = Signal()
         m.d.comb += [
@@ -90,7 +91,7 @@ class TaskQueue(Component):
             request.there.eq(self.task.there),
             requests.i.payload.eq(request),
             comes.eq(self.valid & (self.task.kind == TaskKind.ROWS) & self.task.rows.any()),
-            # A request that finds none waiting is there at once, and waits if it is not taken.
+            # A request bypasses the empty queue, and waits in it if it is not taken.
             requests.i.valid.eq(comes & (requests.o.valid | ~self.lists.ready)),
             self.lists.payload.eq(Mux(requests.o.valid, requests.o.payload, request.as_value())),
             self.lists.valid.eq(requests.o.valid | comes),
@@ -98,7 +99,7 @@ class TaskQueue(Component):
         ]
 
     def ask_for_all(self, m: Module, queue: Fifo, requests: Fifo) -> None:
-        """Ask for the rows of lists and of loads, in order, so that one memory has both."""
+        """Request the rows of lists and of loads, in order, since one memory has both."""
         task = self.params.task(queue.i.payload)
         request = Signal(self.request)
         is_load = task.kind == TaskKind.LOAD

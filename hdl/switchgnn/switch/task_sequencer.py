@@ -1,4 +1,4 @@
-"""Turns tasks into commands of the banks: a row a cycle, in the order of judgement."""
+"""Turns tasks into commands of the banks: a row a cycle, in the order of the tasks."""
 
 from typing import Any
 
@@ -17,10 +17,10 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.sizes import COUNT_BITS, INDEX_BITS, TAG_BITS
 from hdl.switchgnn.switch.task_params import TaskKind
 
-#: Cycles from a task's row to its payload: those of the commands behind it, and the banks' lead.
+#: Cycles from a task's row to its payload: the delay of the commands, and the banks' lead.
 PAYLOAD_LAG = 6
 
-#: Says how many rows were begun in a cycle, and why none was.
+#: Describes how many rows were begun in a cycle, and why none was.
 ROW_EVENTS = CountersParams(
     name="rows",
     counters=tuple(
@@ -31,25 +31,25 @@ ROW_EVENTS = CountersParams(
 
 
 class TaskSequencer(Component):
-    """Begins a row of ``commands`` a cycle: what the first of ``tasks`` says.
+    """Begins a row of ``commands`` a cycle, for the first of ``tasks``.
 
     A FEATURE has the rows of its list, which come from ``rows``; a PARTIAL and a FETCH have one
-    aggregator, number index x banks + bank; a load has a row for each index of the region, whose
-    descriptors come from ``descriptors`` as ``descriptor_requests`` ask for them, or, where tables
-    are in memory, as the task's own request did (:class:`TaskQueue`). With ``still``
-    no row begins a cycle later. ``fenced`` is high for a cycle when a FENCE has its turn.
+    aggregator, number index x banks + bank; a load has a row for each index of the region. Its
+    descriptors come from ``descriptors``, requested by ``descriptor_requests`` or, if tables are in
+    memory, by the task's own request (:class:`TaskQueue`). With ``still`` no row begins a cycle
+    later. ``fenced`` pulses when a FENCE is carried out.
 
-    ``commands`` are registers. The payload of a row, as sums, is in ``payload``
-    :data:`PAYLOAD_LAG` cycles after its commands, taken from ``payloads`` in the order of the tasks
-    that brought one. With the last row of a FEATURE for other ports, and for a RAW, a ``copy``
-    is promised by ``copy_reserve``, for which ``copy_room`` must be high; it comes with
-    ``copy_push`` when the payload does.
+    ``commands`` are registers. The payload of a row, as sums, is in ``payload`` :data:`PAYLOAD_LAG`
+    cycles after its commands, taken from ``payloads`` in the order of the tasks that brought one.
+    With the last row of a FEATURE for other ports, and for a RAW, ``copy_reserve`` reserves a place
+    for a ``copy``, for which ``copy_room`` must be high; the copy comes with ``copy_push`` when the
+    payload does.
 
-    ``issued`` tells whose the commands are, if they are additions. ``missing`` says that the job
-    has no such row, ``outside`` that a number is none of an aggregator of a bank.
+    ``issued`` has the origin of the commands, if they are additions. ``missing`` says that the job
+    has no such row, ``outside`` that a number is beyond the aggregators of a bank.
 
-    Throughput: a row a cycle, the first of a task behind the last of another. Latency:
-    :attr:`latency` from a task to its first commands.
+    Throughput: a row a cycle, also from task to task. Latency: :attr:`latency` from a task to its
+    first commands.
     """
 
     latency = 1
@@ -94,8 +94,8 @@ class TaskSequencer(Component):
         has_rows = (kind == TaskKind.ROWS) & task.rows.any()
         is_load = kind == TaskKind.LOAD
         copies = (kind == TaskKind.ROWS) & task.raw.any()
-        there = Signal()  # all that the row needs
-        last = Signal()  # it is the task's last
+        there = Signal()  # all inputs of the row are there
+        last = Signal()  # the row is the task's last
         go = Signal()
         m.d.comb += [
             last.eq(Mux(has_rows, row.last, Mux(is_load, loaded.last, 1))),
@@ -127,7 +127,7 @@ class TaskSequencer(Component):
         return m
 
     def ask_for_descriptors(self, m: Module, ends, is_load) -> None:
-        """Ask once for the descriptors of a load: indices behind the block's get none."""
+        """Request the descriptors of a load once; indices beyond the block's get none."""
         task, request = self.tasks.payload, self.descriptor_requests.payload
         asked = Signal()
         m.d.comb += [
@@ -148,8 +148,8 @@ class TaskSequencer(Component):
         found = params.row(self.rows.payload.row)
         descriptors = params.descriptor_row(self.descriptors.payload.row)
         commands = Signal(data.ArrayLayout(params.bank_command, params.banks))
-        index = Signal(COUNT_BITS)  # of the row that is loaded, or of the list's row
-        number = task.list >> bank_bits  # of an aggregator in its bank
+        index = Signal(COUNT_BITS)  # number of the row that is loaded, or of the list's row
+        number = task.list >> bank_bits  # number of an aggregator in its bank
         is_one = (task.kind == TaskKind.ONE) | (task.kind == TaskKind.FETCH)
         beyond = number >= 1 << INDEX_BITS
         with m.If(go):
@@ -193,12 +193,13 @@ class TaskSequencer(Component):
         m.d.comb += [self.issued.indices[k].eq(commands[k].index) for k in range(params.banks)]
 
     def bring(self, m: Module, takes, copies) -> None:
-        """Take the payload of a task when the banks want it; a feature is widened to sums."""
+        """Take the payload of a task when the banks need it; a feature is widened to sums."""
         params, task = self.params, self.tasks.payload
         words = self.payloads.payload
         features = params.features(params.features_of(words))
         sums = params.sums(Cat(*words)[: params.sums.size])
-        # With a reset, as a shift register of LUTs has none: every lane looks at the last of them.
+        # These have a reset, so that they are no LUT shift register: the last one has a load in
+        # every lane.
         wide = delay(m, task.kind == TaskKind.ONE, PAYLOAD_LAG, "wide", reset_less=False)
         payload = Signal(params.sums, reset_less=True)
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""Follows a job's turn program: whose aggregators are loaded before a turn opens."""
+"""Carries out a job's turn program: loads the aggregators before a turn opens."""
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, enum, stream
@@ -16,23 +16,24 @@ from hdl.switchgnn.switch.task_params import TaskKind
 
 
 class State(enum.Enum, shape=2):
-    """Names what becomes of a turn that is to be opened."""
+    """Names the states of a turn that is being opened."""
 
     IDLE = 0
     READ = 1  #: the step of its job's program is being read
-    DECIDE = 2  #: the step is there
-    LOAD = 3  #: its block is to be loaded
+    DECIDE = 2  #: the step was read
+    LOAD = 3  #: the block is being loaded
 
 
 class TurnOpener(Component):
-    """Opens the turns that wait, one at a time, as their jobs' turn programs say; jobs take turns.
+    """Opens waiting turns, one at a time, by their jobs' turn programs; jobs are round robin.
 
-    A job's program has up to 256 steps of a block and a number of turns; behind the last comes the
-    first again. ``waits`` has a bit for each job, ``turns`` and ``places`` say which turn waits. A
-    turn whose aggregators hold its block already is ``opened`` at once, any other when a task
-    ``load`` has been taken. That writes as many rows as the block has, or as the block before had;
-    if neither has any, there is none. ``begin`` starts the program of a job anew, with nothing
-    loaded. ``stop`` says that a job waits for nothing from the next cycle on.
+    A job's program has up to 256 steps, each with a block and a number of turns, and is repeated
+    from the first step after the last one. ``waits`` has a bit for each job; ``turns`` and
+    ``places`` give the turn that waits. A turn whose aggregators hold its block already is
+    ``opened`` at once, any other turn when a task ``load`` was taken. The load writes as many rows
+    as this block or the previous one has, whichever are more; if both have none, there is no load.
+    ``begin`` restarts the program of a job, with nothing loaded. ``stop`` says that no turn of a
+    job waits from the next cycle on.
 
     The host writes ``step`` of ``job`` with ``write``. Latency: 5 cycles from a turn that waits to
     its opening without a load.
@@ -42,7 +43,7 @@ class TurnOpener(Component):
         self.walk = data.StructLayout(
             {
                 "step": exact_log2(PROGRAM_STEPS),
-                "begun": 1,  # the step's turns left are counted
+                "begun": 1,  # the remaining turns of the step are counted
                 "left": TURN_BITS,
             }
         )
@@ -79,7 +80,7 @@ class TurnOpener(Component):
         walks = [Signal(self.walk, name=f"walk_{k}") for k in jobs]
         held = [Signal(data.ArrayLayout(self.held, OPEN_TURNS), name=f"held_{k}") for k in jobs]
         state = Signal(State)
-        chosen = Signal(params.jobs, init=1)  # the job, always one
+        chosen = Signal(params.jobs, init=1)  # the chosen job, one-hot
         job = index_of(chosen, params.job_bits)
         place = Signal(reset_less=True)
         m.d.sync += place.eq((self.places & chosen).any())
@@ -100,7 +101,7 @@ class TurnOpener(Component):
         region = params.region(half(Array(r.as_value() for r in self.regions)[job], place))
         opening = Signal()
         changes = self.begin | self.stop
-        stays = Signal()  # the chosen job has neither been stopped nor begun anew
+        stays = Signal()  # the chosen job was neither stopped nor started again
         m.d.sync += stays.eq((stays | (state == State.IDLE)) & ~(changes & chosen).any())
         with m.Switch(state):
             with m.Case(State.IDLE):
@@ -139,7 +140,7 @@ class TurnOpener(Component):
         return m
 
     def fill_task(self, m: Module, job, step, height, region) -> None:
-        """Fill the task that loads a block; its tag is of the turn before."""
+        """Fill the task that loads a block; its tag is that of the turn before."""
         task = self.load.payload
         m.d.comb += [
             task.kind.eq(TaskKind.LOAD),
@@ -152,7 +153,7 @@ class TurnOpener(Component):
         ]
 
     def move_on(self, m: Module, walk, held, k: int, step, place) -> None:
-        """Move on in the program of a job, and note what its aggregators hold."""
+        """Move on in the program of a job, and record the block that its aggregators hold."""
         left = Mux(walk.begun, walk.left, step.turns)
         with m.If(self.begin[k]):
             m.d.sync += [walk.eq(0), held.eq(0)]

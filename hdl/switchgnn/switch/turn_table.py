@@ -1,4 +1,4 @@
-"""Tracks the turns of all jobs, and tells each port what it has to know of its own job."""
+"""Tracks the turns of all jobs, and gives each port the state of its job."""
 
 from typing import Any
 
@@ -18,22 +18,23 @@ STEP_BITS = exact_log2(PROGRAM_STEPS)
 
 
 class TurnTable(Component):
-    """Knows the turns of the jobs in ``table``; ``turn`` of ``job`` is a frame's.
+    """Tracks the turns of the jobs in ``table``, and looks up the ``turn`` and ``job`` of a frame.
 
-    ``about`` tells a cycle later what that turn is to the job. ``done`` says that ``sender`` has
-    all of the oldest open turn of ``done_job``; ``ends``, ``quiet`` and the rest of a turn's life
-    are as in :class:`JobTurns`, tasks to ``load`` as in :class:`TurnOpener`. ``begin`` starts a job
-    anew: ``started``, with ``tables``, as ``table`` has it already; it may be active two cycles
-    later. A ``done`` of its earlier run counts for nothing until then. A job that is stopped opens
-    no turn any more, lest it load aggregators that another job is given.
+    ``about`` is the relation of that turn to the job, a cycle later. ``done`` says that ``sender``
+    has all of the oldest open turn of ``done_job``; ``ends``, ``quiet`` and the other signals of a
+    turn are those of :class:`JobTurns`, and tasks to ``load`` those of :class:`TurnOpener`.
+    ``begin`` starts the job ``started``, with ``tables``; ``table`` has its entry already, and it
+    may be active two cycles later. Until then a ``done`` of its earlier run has no effect. A job
+    that was stopped opens no more turns, because it could load aggregators that another job has by
+    then.
 
-    ``ports`` and ``regions`` tell each port of its job, ``clear`` says for each port which of its
-    windows are to be empty: those of turns that end. ``advance`` says that the job of a port has
-    another oldest turn, which ``ports`` tell already.
+    ``ports`` and ``regions`` give each port the state of its job; ``clear`` says for each port
+    which of its windows must be emptied: those of turns that end. ``advance`` says that the job of
+    a port has a new oldest turn, which ``ports`` already has.
 
     In a switch with links the last port leads to the switch ``above``, if there is one. Its bit of
-    ``advance`` says instead that a DONE of the oldest turn of its job is to leave;
-    ``advanced`` says that the switch above has ended the oldest turn of ``done_job``.
+    ``advance`` says instead that a DONE of the oldest turn of its job must leave; ``advanced`` says
+    that the switch above has ended the oldest turn of ``done_job``.
     """
 
     latency = 1
@@ -79,7 +80,7 @@ class TurnTable(Component):
             opener.written.eq(self.written),
         ]
         jobs = [self.add_job(m, opener, k) for k in range(params.jobs)]
-        odd = Signal(reset_less=True)  # the frame's turn
+        odd = Signal(reset_less=True)  # the frame's turn is odd
         job = Signal(params.job_bits, reset_less=True)
         m.d.sync += [job.eq(self.job), odd.eq(self.turn[0])]
         self.tell(m, jobs, job, odd)
@@ -89,12 +90,12 @@ class TurnTable(Component):
         return m
 
     def add_job(self, m: Module, opener: TurnOpener, k: int) -> tuple[JobTurns, Any]:
-        """Add the turns of a job; return them and what it was started with."""
+        """Add the turns of a job; return them and the operands of its start."""
         params, entry = self.params, self.table[k]
         m.submodules[f"job_{k}"] = turns = JobTurns(params)
         tables = Signal(params.job_tables, name=f"tables_{k}", reset_less=True)
         begin = self.begin & (self.started == k)
-        # A turn has all of a job's aggregators, or half of them.
+        # A turn has all aggregators of its job, or half of them.
         region = Signal(data.ArrayLayout(params.region, OPEN_TURNS), name=f"region_{k}")
         size = Signal(params.count_bits, name=f"size_{k}", reset_less=True)
         m.d.sync += size.eq(low_bits(entry.end - entry.base, params.count_bits))
@@ -107,7 +108,7 @@ class TurnTable(Component):
                 turns.up.eq(Mux(self.above, 1 << params.ports - 1, 0)),
                 turns.advanced.eq(self.advanced & (self.done_job == k)),
             ]
-        for turn, skipped in enumerate((0, size >> 1)):  # only one of two turns is at place 1
+        for turn, skipped in enumerate((0, size >> 1)):  # place 1 exists only with two open turns
             m.d.sync += [
                 region[turn].base.eq(low_bits(entry.base + skipped, params.slot_bits)),
                 region[turn].count.eq(count),
@@ -116,7 +117,7 @@ class TurnTable(Component):
             turns.begin.eq(delay(m, begin, self.latency, f"begin_{k}", reset_less=False)),
             turns.stop.eq(was_active & ~entry.active),
             turns.two.eq(tables.two),
-            # As they were in the last cycle of a job that is stopped and gets others.
+            # Delayed, because a job may be stopped and get other ports in this cycle.
             turns.ports.eq(delay(m, entry.ports, 1, f"ports_{k}")),
             turns.turn.eq(self.turn),
             turns.done.eq(self.done & (self.done_job == k)),
@@ -135,7 +136,7 @@ class TurnTable(Component):
         return turns, (tables, region)
 
     def tell(self, m: Module, jobs: list, job: Value, odd: Value) -> None:
-        """Tell what the named job found out about the frame's turn."""
+        """Return the relation of the frame's turn to its job."""
         about = self.about
         two = Array(tables.two for _, (tables, _) in jobs)[job]
         place = odd & two
@@ -155,7 +156,7 @@ class TurnTable(Component):
         ]
 
     def tell_port(self, m: Module, jobs: list, k: int) -> None:
-        """Tell a port of the job that it is one of."""
+        """Give a port the state of its job."""
         params = self.params
         mine = Cat(entry.active & entry.ports[k] for entry in self.table)
         told = Signal(params.port_job, name=f"told_{k}")
@@ -174,7 +175,7 @@ class TurnTable(Component):
             region.two.eq(Array(tables.two for _, (tables, _) in jobs)[number]),
         ]
         m.d.comb += [self.ports[k].eq(told), self.regions[k].eq(region)]
-        # The windows of a turn that ends are empty a cycle later, when lo is another one.
+        # The windows of a turn that ends are empty a cycle later, when ``lo`` has changed.
         ended = Cat(turn.ended & turn.ports[k] for turn, _ in jobs)
         begun = Cat(turn.begin & turn.ports[k] for turn, _ in jobs)
         for place in range(OPEN_TURNS):
