@@ -1,4 +1,4 @@
-"""Which of a test's parameters each commit runs, and which are left to the long form."""
+"""Says which of a test's parameters each commit runs, and which only the long form runs."""
 
 from collections.abc import Collection, Iterable
 from itertools import product
@@ -10,7 +10,7 @@ __all__ = ["short_and_long", "short_products"]
 
 
 def short_and_long(values: Iterable[Any], short: Collection[Any]) -> list[Any]:
-    """``values`` for ``parametrize``: all but ``short``, which are among them, are long."""
+    """Return ``values`` for ``parametrize``; all but ``short``, which are among them, are long."""
     values = list(values)
     strange = [value for value in short if value not in values]
     if strange:
@@ -19,11 +19,11 @@ def short_and_long(values: Iterable[Any], short: Collection[Any]) -> list[Any]:
 
 
 def short_products(*lists: Iterable[Any], short: Collection[tuple[Any, ...]]) -> list[Any]:
-    """The same of the product of several parameters: each of ``short`` has one of each list."""
+    """Do the same for a product of lists; each of ``short`` is one item of the product."""
     return short_and_long(product(*lists), short)
 
 
 def long(value: Any) -> Any:
-    """``value``, or the parameters of a tuple, in the long form only."""
+    """Return ``value``, or a tuple of parameters, to be run in the long form only."""
     values = value if isinstance(value, tuple) else (value,)
     return pytest.param(*values, marks=pytest.mark.long)

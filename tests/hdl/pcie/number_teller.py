@@ -1,4 +1,6 @@
-"""The block's word of how far requests are: their numbers, in order, some cycles later."""
+"""Plays the PCIe block's reports of requests that have gone: their numbers, in order, some cycles
+later.
+"""
 
 import random
 from collections import deque

@@ -1,4 +1,5 @@
-"""Stands around a requester of reads: takes RQ apart, and makes RC of the golden model's answers.
+"""Surrounds a requester of reads: checks what it sends on RQ, and answers on RC by the golden
+model.
 
 Every packet of RC is placed as the block may place it: behind the one before, at a dword where
 packets may begin; with pauses between beats, but none within one.
@@ -31,12 +32,12 @@ CAUGHT = 2000  #: cycles within which whatever a test waits for happens
 
 
 def content(address):
-    """The dword at an address of the host's memory."""
+    """Return the dword at an address of the host's memory."""
     return (address * 2654435761 + (address >> 20)) & 0xFFFFFFFF
 
 
 def packet(tag, completion):
-    """The dwords of a completion on RC; data is the host's."""
+    """Return the dwords of a completion on RC, with data of the host's memory."""
     c = completion
     descriptor = pack(
         COMPLETION,
@@ -56,7 +57,7 @@ def packet(tag, completion):
 
 
 class RcPacker:
-    """Lays ``packets``, each of dwords and whether it is discontinued, into beats of RC."""
+    """Lays ``packets``, each a pair of dwords and whether it is discontinued, into beats of RC."""
 
     def __init__(self, params, straddle=4):
         self.params, self.user = params, rc_user(params.data_bits)
@@ -67,7 +68,7 @@ class RcPacker:
         self.rest = None  # of the packet that goes on
 
     def beat(self):
-        """The data and ``tuser`` of a beat that goes on with the last packet and begins others."""
+        """Return data and ``tuser`` of a beat that ends the last packet and begins others."""
         rest = self.rest
         lanes, count = self.params.lanes, self.params.packets
         dwords, starts, ends, discontinue = [random.getrandbits(32)] * lanes, [], [], 0
@@ -107,7 +108,7 @@ class RcPacker:
 
 
 class ReadBench:
-    """A block and a host whose answers the test decides; what the user asks and gets."""
+    """A block and a host whose answers the test decides, with what the user asks and gets."""
 
     def __init__(self, dut, stalls=(never, never), straddle=4):
         self.dut, self.params = dut, params_in_simulator(ReadRequesterParams)
@@ -139,7 +140,7 @@ class ReadBench:
         self.requests.append({"address": address, "bytes": size, "user": user})
 
     def beats_of(self, turn):
-        """The beats of a read: bytes, last, user, cause, place, and data if there is no cause."""
+        """Return a read's beats: bytes, last, user, cause, place, and data if there is no cause."""
         step, read, found = self.params.data_bits // 8, turn.read, []
         _, user = self.wanted[turn.request]
         for start in range(read.address, read.end, step):
@@ -151,7 +152,7 @@ class ReadBench:
         return tuple(found)
 
     def received(self):
-        """The same of what has come."""
+        """Return the beats that have come, in the same form as :meth:`beats_of`."""
         return [
             (
                 beat["bytes"],
@@ -167,7 +168,7 @@ class ReadBench:
         ]
 
     def check(self):
-        """Hold what has come to the golden model."""
+        """Compare what has come with the golden model."""
         sent, requests = iter(self.sent), []
         for reads, _ in self.wanted:
             requests.append([next(sent)[1] for _ in reads])
@@ -183,7 +184,7 @@ class ReadBench:
             assert got == wanted, f"beat {k}"
 
     def without(self, received, given_up):
-        """What has come less the reads that were given up, each of which has come somewhere."""
+        """Return what has come less the reads that were given up, each of which has come."""
         reads, found = [], []
         for beat in received:
             found.append(beat)
@@ -196,7 +197,7 @@ class ReadBench:
         return [beat for read in reads for beat in read]
 
     def stopped(self):
-        """Let the model know which reads came too late for a stop, by their beats; the number."""
+        """Tell the model which reads a stop cut off, by their beats; return their number."""
         received, sent, at, found = self.received(), iter(self.sent), 0, []
         late = {(beat[2], beat[4]) for beat in received if beat[3] == Cause.STOPPED}
         for reads, user in self.wanted:
@@ -243,7 +244,7 @@ class ReadBench:
             await self.cycles(30)
 
     def forget(self):
-        """Of what was asked and sent, nothing is awaited any more: there was a reset."""
+        """Wait for nothing of what was asked and sent any more: there was a reset."""
         for one in (
             self.wanted,
             self.sent,
@@ -279,7 +280,7 @@ class ReadBench:
             dut.rq_tready.value = self.takes and not self.stall()
 
     def enter(self, bits, user_bits):
-        """Check a request, and await its completions."""
+        """Check a request, and wait for its completions."""
         found = unpack(REQUEST, bits & (1 << 128) - 1)
         assert bits >> 128 == 0
         user, wide = unpack(self.rq_user, user_bits), self.params.data_bits == 512
@@ -302,7 +303,7 @@ class ReadBench:
         self.under_way[tag] = outstanding
 
     def answer(self, tag, completion):
-        """Send a completion; the model knows what becomes of it."""
+        """Send a completion, and tell the model, which says what becomes of it."""
         outstanding = self.under_way[tag]
         outstanding.take(completion)
         if outstanding.ended:
@@ -346,5 +347,5 @@ class ReadBench:
 
 
 def whole(read, payload=256, boundary=64):
-    """The answer of as few completions as may be."""
+    """Return the answer in as few completions as may be."""
     return some_split(read, payload, boundary, max)

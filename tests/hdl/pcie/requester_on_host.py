@@ -48,7 +48,9 @@ class RequesterOnHostParams:
 
 
 class RequesterOnHost(Component):
-    """A requester whose RQ and RC lead to a host; its other ports, the host's, and a reset's."""
+    """A requester whose RQ and RC lead to a host; its other ports, the host's and a reset are
+    outside.
+    """
 
     def __init__(self, params):
         members = Requester(params.requester).signature.members
@@ -102,7 +104,7 @@ class RequesterOnHost(Component):
 
 
 class Card:
-    """What a user of the requester does, and what the host counts."""
+    """Acts as a user of the requester, and shows what the host counts."""
 
     def __init__(self, dut, stall=never, **settings):
         self.dut, self.params = dut, params_in_simulator(RequesterOnHostParams)
@@ -134,7 +136,7 @@ class Card:
             self.data.append(beat)
 
     async def come(self, octets, cycles=20_000):
-        """Wait until so many bytes have come; return the cycle."""
+        """Wait until this many bytes have come; return the cycle."""
         begun, at, found = cycle(), 0, 0
         while found < octets:
             await RisingEdge(self.dut.clk)

@@ -1,4 +1,4 @@
-"""Takes what is sent to RQ apart, as the block does, and holds it to the block's rules."""
+"""Takes what is sent to RQ apart, as the block does, and checks it against the block's rules."""
 
 import random
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from sim.harness.streams import cycle, never
 
 @dataclass
 class Packet:
-    """A request: its descriptor, the enables of its first and last dword, its data."""
+    """A request: its descriptor, the byte enables of its first and last dword, and its data."""
 
     found: dict
     enables: tuple[int, int]
@@ -29,7 +29,7 @@ class Packet:
 
 
 class RqMonitor:
-    """Collects ``packets`` of RQ, which is not ready when ``stall`` says so; None: others take."""
+    """Collects ``packets`` of RQ. ``stall`` says when RQ is not ready; if None, others drive it."""
 
     def __init__(self, dut, name="rq", stall=never):
         self.dut, self.stall = dut, stall
@@ -89,6 +89,6 @@ class RqMonitor:
 
 
 def beats_of(payload, size):
-    """A request's data as beats of ``size`` bytes; what is too much of the last one is random."""
+    """Return a request's data as beats of ``size`` bytes; the unused end of the last is random."""
     filled = payload + random.randbytes(-len(payload) % size)
     return [int.from_bytes(filled[k : k + size], "little") for k in range(0, len(filled), size)]

@@ -1,4 +1,4 @@
-"""What is proven of tags: none is given while something may still come for it, or is to be read."""
+"""States what is proven of tags: none is given while anything may still come for it or be read."""
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In
@@ -105,17 +105,17 @@ class TagProof(Component):
         return m
 
     def again(self, m: Module, late: Value, given: Value) -> Value:
-        """Whether a tag is given that has rested."""
+        """Whether a tag is given out that has rested."""
         were = Signal(self.params.tags)
         m.d.sync += were.eq(were | late)
         return (were & given).any()
 
 
 def bit_of(tag: Value, tags: int) -> Value:
-    """The bit of a tag."""
+    """Return the bit of a tag."""
     return (Const(1, tags) << tag)[:tags]
 
 
 def bit(happens, tags: int) -> Value:
-    """The bit of the tag of what happens, or none."""
+    """Return the bit of the tag of what happens, or none."""
     return Mux(happens.valid, bit_of(happens.tag, tags), 0)

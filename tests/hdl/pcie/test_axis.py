@@ -1,4 +1,4 @@
-"""Where fields lie, against the bit numbers of PG213's tables."""
+"""Checks where fields lie, against the bit numbers of PG213's tables."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from hdl.pcie.descriptors import ANSWER, COMPLETION, HOST_REQUEST, REQUEST
 
 
 def bits(layout):
-    """Names of fields, with their lowest and highest bits."""
+    """Return the names of fields, with their lowest and highest bits."""
     return {name: (field.offset, field.offset + field.width - 1) for name, field in layout}
 
 

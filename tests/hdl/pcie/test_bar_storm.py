@@ -24,7 +24,7 @@ ANSWER = 1000  #: cycles that a register's answer takes at most, behind up to th
 
 
 class Both(Component):
-    """A requester and a completer, as a card has them."""
+    """A requester and a completer together, as a card has them."""
 
     def __init__(self, params):
         completer = Completer(CompleterParams()).signature.members

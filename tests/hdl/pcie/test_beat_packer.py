@@ -1,4 +1,4 @@
-"""Data in parts of any length, from any dword on, packed into full beats; causes, stalls."""
+"""Packs parts of any length, from any dword on, into full beats, with causes and stalls."""
 
 import random
 
@@ -23,12 +23,12 @@ def test_beat_packer(params):
 
 
 def chunks(octets, size):
-    """``octets`` in beats of ``size``, the last as short as it is."""
+    """Cut ``octets`` into beats of ``size``; the last is as short as what is left."""
     return [octets[k : k + size] for k in range(0, len(octets), size)]
 
 
 class PackerBench:
-    """Puts data in, and knows what is to come of it."""
+    """Puts data in, and knows what has to come out."""
 
     def __init__(self, dut, stalls=(never, never)):
         self.params = params_in_simulator(BeatPackerParams)
@@ -39,7 +39,7 @@ class PackerBench:
         dut.first.value = 0
 
     def part(self, octets, **rest):
-        """A part in a beat, from any dword on that leaves room for it; what is around is random."""
+        """Put a part into a beat, from any dword that leaves room for it; the rest is random."""
         skip = 4 * random.randint(0, min(7, (self.size - len(octets)) // 4))
         filled = random.randbytes(skip) + octets
         filled += random.randbytes(self.size - len(filled))
@@ -53,7 +53,7 @@ class PackerBench:
         )
 
     def ask(self, address, size, causes=CAUSES, first=0):
-        """The parts of a request: each of its reads begins a beat, and may have failed."""
+        """Draw the parts of a request: each of its reads begins a beat, and may have failed."""
         user = random.getrandbits(self.params.user_bits)
         pieces = [
             (random.randbytes(read.size), random.choice(causes))
@@ -117,7 +117,7 @@ async def data_may_begin_at_any_dword(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_part_a_cycle(dut):
-    """Requests in one read leave as they come; one whose end fills two beats takes a cycle more."""
+    """Requests of one read leave as they come; one whose end fills two beats takes a cycle more."""
     bench = PackerBench(dut)
     await start(dut)
     for _ in range(40):

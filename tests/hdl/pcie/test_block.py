@@ -1,4 +1,4 @@
-"""What AMD's block has, by the list of cells that Yosys took from AMD's own library."""
+"""Checks what AMD's PCIe block has, by the list of cells that Yosys took from AMD's own library."""
 
 import re
 from importlib.resources import files

@@ -1,4 +1,4 @@
-"""Requests of every kind against the golden model's answers and registers."""
+"""Compares answers to requests of every kind, and registers, with the golden model."""
 
 import random
 from collections import deque
@@ -48,7 +48,7 @@ def test_kinds_are_the_golden_model_s():
 
 
 class CompleterBench:
-    """A block that hands requests on and takes answers, and registers, some of which refuse."""
+    """A block that hands requests on and takes answers, and registers of which some refuse."""
 
     def __init__(self, dut, stalls=(never, never)):
         self.dut, self.params = dut, params_in_simulator(CompleterParams)
@@ -67,7 +67,7 @@ class CompleterBench:
             cocotb.start_soon(task)
 
     def ask(self, request, answer=...):
-        """Add a request; ``answer`` is what comes of it, the golden model's if not given."""
+        """Add a request with its ``answer``, which is the golden model's if none is given."""
         self.sent += 1
         head = {
             "address": (HERE + request.address) // 4,
@@ -110,7 +110,7 @@ class CompleterBench:
         assert {name: self.events[name] for name in self.golden.counts} == self.golden.counts
 
     def compare(self, found, dwords, request, head, descriptor, answer):
-        """An answer is the golden model's, for who asked."""
+        """Check that an answer is the golden model's, and goes to who asked."""
         status = Status(int(found["status"].value))
         assert (status, found["bytes"], found["address"]) == (
             answer.status,
@@ -235,7 +235,7 @@ def some_enables(dwords):
 
 
 def some_request(params, kind=None, dwords=None):
-    """A read or write of registers, within the BAR, and of some that refuse."""
+    """Draw a read or write of registers, within the BAR, some of which refuse."""
     kind = random.choice([Kind.MEMORY_READ, Kind.MEMORY_WRITE]) if kind is None else kind
     dwords = random.choice([1, 1, 2]) if dwords is None else dwords
     data = ()
@@ -246,7 +246,7 @@ def some_request(params, kind=None, dwords=None):
 
 
 def odd_requests(params):
-    """What no register is asked for, and what is broken."""
+    """Draw requests that no register is asked by, and broken ones."""
     bar = params.bar
     for kind in (Kind.IO_READ, Kind.IO_WRITE, Kind.FETCH_ADD, Kind.SWAP, Kind.COMPARE_SWAP):
         yield Request(kind, 0, 1, (15, 0), (1,) if kind != Kind.IO_READ else (), bar=bar)
@@ -270,7 +270,7 @@ def odd_requests(params):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def registers_are_read_and_written(dut, stalls):
-    """All byte enables; between them what is not supported or broken, which disturbs nothing."""
+    """All byte enables work; unsupported or broken requests between them disturb nothing."""
     bench = CompleterBench(dut, stalls.value)
     await start(dut)
     requests = [some_request(bench.params) for _ in range(80)] + list(odd_requests(bench.params))
@@ -291,7 +291,7 @@ async def registers_are_read_and_written(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(kind=[Kind.MEMORY_READ, Kind.MEMORY_WRITE])
 async def a_register_that_does_not_answer(dut, kind):
-    """The host has its answer after two ticks; the next fail at once, until the register wakes."""
+    """The host has its answer after two ticks; later requests fail at once until it wakes."""
     bench = CompleterBench(dut)
     await start(dut)
     posted = kind == Kind.MEMORY_WRITE

@@ -1,4 +1,4 @@
-"""The completer on a block and a root complex that others wrote: cocotbext-pcie."""
+"""Runs the completer on a block and a root complex that others wrote: cocotbext-pcie."""
 
 import random
 
@@ -49,7 +49,7 @@ async def every_byte_of_registers(dut):
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def what_is_too_long(dut):
-    """The host is told that it is not supported, and registers stay as they are."""
+    """The host is told that so long a request is not supported, and registers do not change."""
     registers, window = await plugged_in(dut)
     content = random.randbytes(64)
     registers.write(0, content)

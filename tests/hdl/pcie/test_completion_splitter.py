@@ -1,4 +1,4 @@
-"""Beats with any number of completions that begin, end and go on, as steps."""
+"""Splits beats with any number of completions that begin, end and go on into steps."""
 
 import random
 
@@ -22,13 +22,13 @@ def test_completion_splitter(data_bits):
 
 
 def some_packet(number, longest):
-    """A descriptor with a number, and up to so many dwords of data."""
+    """Draw a descriptor with a number, and at most this many dwords of data."""
     count = 2 + random.randrange(longest + 1)
     return [number, *(random.choice([0, random.getrandbits(32)]) for _ in range(count))]
 
 
 def steps_of(rest, packets):
-    """What the dwords of a packet that goes on, and of those that begin, are in one beat.
+    """Return what one beat has of a packet that goes on and of those that begin.
 
     ``rest`` and ``packets`` are of (first dword in the beat, dwords here, whether it ends, whole).
     """

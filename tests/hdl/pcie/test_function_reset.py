@@ -1,4 +1,4 @@
-"""The handshake of a function's reset: nothing is said to be done before it is."""
+"""Tests the handshake of a function-level reset: nothing is said to be done before it is."""
 
 import cocotb
 from cocotb.triggers import RisingEdge
@@ -38,7 +38,7 @@ async def tick(dut, gap):
 
 
 async def end(dut, late):
-    """The block hears that it is done; nothing goes before the host lets it."""
+    """Let the block hear that the reset is done; nothing is sent before the host allows it."""
     assert (dut.function_done.value, dut.late.value, dut.clear.value) == (1, late, 0)
     await cycles(dut, 20)
     assert dut.function_done.value
@@ -54,7 +54,7 @@ async def end(dut, late):
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
 async def it_waits_for_the_requester(dut):
-    """An idle that is older than the stop does not count; then writes are cleared."""
+    """An idle from before the stop does not count; after that writes are cleared."""
     await begin(dut, owes=1)
     for _ in range(HEARD - 2):
         assert not dut.clear.value
@@ -96,7 +96,7 @@ async def it_waits_for_two_ticks_at_most(dut, idle, owes, gap):
 @cocotb.test(timeout_time=10, timeout_unit="us")
 @cocotb.parametrize(resets=[False, True])
 async def what_is_no_master_any_more_is_cleared(dut, resets):
-    """As by a reset, and once; the block hears nothing unless it asks, even in the middle."""
+    """A lost bus mastership clears once, as a reset does; unasked, the block hears nothing."""
     await begin(dut)
     await cycles(dut, 20)
     await end(dut, late=0)
@@ -126,7 +126,7 @@ async def what_is_no_master_any_more_is_cleared(dut, resets):
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
 async def once_more(dut):
-    """Two resets, one behind the other."""
+    """Two resets may follow each other."""
     await begin(dut)
     for _ in range(2):
         await cycles(dut, 20)

@@ -1,4 +1,4 @@
-"""Interrupts against a block that answers late, fails some, and is switched off for a while."""
+"""Sends interrupts to a block that answers late, fails some, and is switched off for a while."""
 
 import random
 from itertools import product
@@ -25,7 +25,7 @@ def test_rejects(vectors):
 
 
 class Block:
-    """Answers what is asked of it, ``least`` to ``most`` cycles later; a share of all fails."""
+    """Answers each request ``least`` to ``most`` cycles later; a share of all fails."""
 
     def __init__(self, dut, least=0, most=5, failing=0.0):
         self.dut, self.delays, self.failing = dut, (least, most), failing
@@ -74,7 +74,7 @@ class Block:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(failing=[0.0, 0.5])
 async def each_is_sent_once(dut, failing):
-    """However often the block fails; those asked for together take turns."""
+    """Each is sent once, however often the block fails; those asked for together take turns."""
     block = Block(dut, failing=failing)
     await start(dut)
     for _ in range(10):
@@ -88,7 +88,9 @@ async def each_is_sent_once(dut, failing):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def in_turn(dut):
-    """Behind any vector, those asked for together are sent in the order of numbers, around."""
+    """From any vector on, those asked for together are sent in the order of their numbers,
+    cyclically.
+    """
     block = Block(dut)
     await start(dut)
     for last, bits in product(range(VECTORS), range(1, 1 << VECTORS)):
@@ -102,7 +104,7 @@ async def in_turn(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def one_that_waits_is_one(dut):
-    """Asked for again while it waits; asked for while it is under way it is sent once more."""
+    """One that waits is not doubled; one asked for while it is being sent is sent once more."""
     block = Block(dut, least=4, most=19)  # longer than it takes to ask three times
     await start(dut)
     begun = cycle()
@@ -118,7 +120,7 @@ async def one_that_waits_is_one(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def one_in_the_cycle_of_its_turn_is_another(dut):
-    """Asked for in two cycles in a row, of which the second is that in which its turn comes."""
+    """Of two requests in a row, the second in the cycle of its turn, come two interrupts."""
     block = Block(dut)
     await start(dut)
     await block.ask(2)
@@ -154,7 +156,9 @@ async def nobody_is_passed_by(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_waits_is_forgotten(dut):
-    """When the function is reset, with what the block was asked for; then all is as before."""
+    """A reset of the function clears what waits and what the block was asked; then all is as
+    before.
+    """
     block = Block(dut, least=15, most=19)
     await start(dut)
     await block.ask(0, 1, 2)

@@ -1,4 +1,4 @@
-"""A requester on a simulated host: how much of the link reads make use of, in either order."""
+"""Runs a requester on a simulated host: what share of the link reads use, in either order."""
 
 import random
 from dataclasses import replace
@@ -46,7 +46,7 @@ def test_on_host(params, tmp_path, rng):
 
 
 def link_cycles(card, sizes):
-    """The cycles in which the link carries completions of so many bytes each."""
+    """Return the cycles in which the link carries completions of this many bytes each."""
     rate = card.settings["rate"] / 256
     return sum(completion_bytes(size) for size in sizes) / rate
 
@@ -68,7 +68,7 @@ def with_slow_ones():
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def slow_answers_to_reads_back_to_back(dut):
-    """As they complete the others keep the link full; in the order of requests they wait."""
+    """In order of completion, others fill the link; in order of request, they wait."""
     count, size = 1600, 256
     card = Card(dut, **with_slow_ones())
     await start(dut)
@@ -85,7 +85,7 @@ async def slow_answers_to_reads_back_to_back(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def slow_answers_to_reads_now_and_then(dut):
-    """As they complete, the others take the host's time and a few cycles."""
+    """In order of completion, the other reads take the host's time and a few cycles."""
     count, size = 400, 256
     card = Card(dut, **with_slow_ones())
     await start(dut)
@@ -109,7 +109,7 @@ async def slow_answers_to_reads_now_and_then(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(row=[64, 128, 1028])
 async def rows_at_random(dut, row):
-    """Of a packed table, back to back: the link is as full as headers and tags let it be."""
+    """Rows of a packed table, back to back, fill the link as far as headers and tags allow."""
     card = Card(dut)
     await start(dut)
     count = 2400 * 64 // max(row, 160)
@@ -134,7 +134,9 @@ async def rows_at_random(dut, row):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize((("share", "size"), [(16, 500), (64, 128), (200, 500)]))
 async def a_share_of_the_bus(dut, share, size):
-    """Reads keep to it, of which data counts alone, within 2 percent; then there is no limit."""
+    """Reads keep to their share, of which only data counts, within 2 percent; then there is no
+    limit.
+    """
     card = Card(dut)
     dut.share.value = share
     await start(dut)
@@ -156,7 +158,7 @@ RESETS, WRITES = 5, 50  #: stops, and writes to places of their own before each
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(by=["host", "user"])
 async def stopped_in_the_middle(dut, by):
-    """By a reset of the function that the host asks for, or by the user.
+    """Reads and writes are stopped by a function reset that the host asks for, or by the user.
 
     Reads bring their data or a cause, writes are at the host if they were sent, and nothing goes
     meanwhile, nor before the function is a master of the bus again. Then all is as before.

@@ -1,4 +1,4 @@
-"""A token bucket beside one of whole numbers, in every cycle."""
+"""Compares the token bucket with one of whole numbers, in every cycle."""
 
 import random
 
@@ -24,14 +24,14 @@ def test_read_pace(params):
 
 
 class Bucket:
-    """Counts tokens, each 1/256 of a beat of so many bytes; what goes costs a cycle later."""
+    """Counts tokens, each 1/256 of a beat of this many bytes; what is sent costs a cycle later."""
 
     def __init__(self, beat_bytes):
         self.beat_bytes = beat_bytes
         self.tokens = self.owed = 0
 
     def tick(self, share, went):
-        """A cycle in which a read of ``went`` bytes goes, or none."""
+        """Play one cycle in which a read of ``went`` bytes is sent, or none."""
         comes = share if self.tokens < 256 * KEPT else 0
         self.tokens = self.tokens + comes - self.owed if share else 0
         self.owed = 256 * went // self.beat_bytes
@@ -43,7 +43,7 @@ SHARES = [1, 255, 37, 128, 0, 90, 255, 2, 0, 200, 4, 64, 25]
 @cocotb.test(timeout_time=500, timeout_unit="us")
 @cocotb.parametrize(eager=[1, 0.3, 0.03])
 async def reads_go_while_tokens_are_there(dut, eager):
-    """Reads of all sizes, at shares that change, and without any for long enough to save up."""
+    """Reads of all sizes are sent at shares that change, and pauses long enough to save up."""
     params = params_in_simulator(ReadRequesterParams)
     bucket = Bucket(params.data_bits // 8)
     dut.share.value = dut.goes.value = dut.bytes.value = 0

@@ -1,4 +1,4 @@
-"""Reads whose answers come in any order and parts, late, wrong, or not at all."""
+"""Answers reads in any order and in parts, late, wrongly, or not at all."""
 
 import random
 from collections import deque
@@ -58,7 +58,7 @@ def test_codes_are_the_golden_model_s(ours, golden):
 
 
 def ask_some(bench, count):
-    """Requests at all places of a line, of sizes around those of lines, reads and pages."""
+    """Ask at all places of a line, for sizes near those of lines, reads and pages."""
     most = bench.params.max_read
     for _ in range(count):
         size = random.choice(
@@ -85,7 +85,7 @@ async def every_byte_in_its_order(dut, stalls, straddle):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_host_may_allow_smaller_reads(dut):
-    """Codes of limits that the hardware has no room for, or that are reserved, are smaller ones."""
+    """Limits that the hardware has no room for, or reserved codes, mean smaller reads."""
     bench = ReadBench(dut)
     cocotb.start_soon(bench.host())
     await start(dut)
@@ -117,7 +117,7 @@ CHANGES = [
 
 
 def spoil(parts, kind, at):
-    """Change a completion of a read; what comes behind it comes as the block lets it."""
+    """Change a completion of a read; what comes after it comes as the block would send it."""
     at %= len(parts)
     good = parts[at]
     changed = {
@@ -141,7 +141,7 @@ def spoil(parts, kind, at):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def errors_end_the_request_that_they_belong_to(dut, stalls):
-    """Whether the first completion of several is wrong, or the last one of some."""
+    """This holds whether the first of several completions is wrong, or the last."""
     bench = ReadBench(dut, stalls.value)
     kinds = deque(
         random.sample([(kind, at) for kind in CHANGES for at in (0, -1)], 2 * len(CHANGES))
@@ -166,7 +166,7 @@ async def errors_end_the_request_that_they_belong_to(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def strangers_change_nothing(dut):
-    """Completions of tags that are free, that there are not, or that the block does not know."""
+    """Completions of tags that are free, missing or unknown to the block change nothing."""
     bench = ReadBench(dut)
     await start(dut)
     tags, count = bench.params.tags, 0
@@ -235,7 +235,7 @@ async def what_does_not_come_is_given_up(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_tag_rests_when_the_block_has_given_its_read_up(dut):
-    """From the second tick on it is given again: a whole time-out has passed."""
+    """It is given again from the second tick on: by then a whole time-out has passed."""
     bench = ReadBench(dut)
     await start(dut)
     bench.ask(0x40, 16)
@@ -340,7 +340,7 @@ async def stopped_while_answers_come(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_reset_forgets_what_was_under_way(dut):
-    """With the block, which knows no tag any more: reads are answered as if they were the first."""
+    """The block is reset, too, and knows no tag: reads are answered as if they were the first."""
     bench = ReadBench(dut)
     await start(dut)
     most = bench.params.max_read
@@ -367,7 +367,7 @@ async def a_reset_forgets_what_was_under_way(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_beat_a_cycle_and_no_longer_than_stated(dut):
-    """From the last completion to the first beat; full beats without a gap; a read a cycle."""
+    """The first beat comes as stated, full beats without a gap, and a read per cycle."""
     waits = [False]
     bench = ReadBench(dut, (never, lambda: waits[0]))
     component = ReadRequester(bench.params)
@@ -411,7 +411,7 @@ async def a_beat_a_cycle_and_no_longer_than_stated(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def completions_never_wait_for_who_takes_the_beats(dut):
-    """All that is under way has a place: RC is taken whole while no beat is."""
+    """There is room for all that is under way: RC is taken even while no beat is."""
     waits = [True]
     bench = ReadBench(dut, (never, lambda: waits[0]))
     await start(dut)
@@ -433,7 +433,7 @@ async def completions_never_wait_for_who_takes_the_beats(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(row=[64, 128, 1028])
 async def rc_keeps_up_with_the_link(dut, row):
-    """Rows at random places of a table, packed; completions back to back, as large as may be."""
+    """Rows of a table at random places come packed, back to back, in the largest completions."""
     bench = ReadBench(dut)
     params = bench.params
     await start(dut)
@@ -459,7 +459,7 @@ async def rc_keeps_up_with_the_link(dut, row):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def rc_takes_a_completion_of_64_bytes_in_its_own_time(dut):
-    """In 19 dwords of which each begins at a segment: 5 segments, whatever is straddled."""
+    """19 dwords, each beginning at a segment, take 5 segments, whatever is straddled."""
     bench = ReadBench(dut)
     await start(dut)
     await bench.cycles(bench.params.tags + 2)

@@ -1,4 +1,4 @@
-"""Users of one requester: each gets its own answers, in order, and so many are under way."""
+"""Users share one requester: each gets its own answers in order, and few enough are under way."""
 
 import random
 
@@ -33,7 +33,7 @@ def test_order():
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS, most=[0, 1, 5])
 async def each_user_gets_its_own(dut, stalls, most):
-    """Of requests of one beat or several; never more than ``most`` wait for their last beat."""
+    """Requests have one beat or several; never do more than ``most`` wait for their last beat."""
     share = params_in_simulator(ReadShareParams)
     source, sink = stalls
     users = [Source(dut, f"requests_{k}", stall=source) for k in range(share.users)]

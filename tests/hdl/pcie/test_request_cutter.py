@@ -1,4 +1,4 @@
-"""Requests of all places and sizes against the golden models' reads and writes."""
+"""Cuts requests of all places and sizes, and compares the pieces with the golden models'."""
 
 import random
 
@@ -16,12 +16,12 @@ def test_request_cutter():
 
 
 def reads_of(address, size, most):
-    """The pieces of a read: address, what is skipped, bytes; it begins at a dword."""
+    """Return a read's pieces, each from a dword on: address, bytes to skip, bytes."""
     return [(read.address, 0, read.size) for read in cut(address & ~3, size, most)]
 
 
 def writes_of(address, size, most):
-    """The pieces of a write of any byte address."""
+    """Return the pieces of a write from any byte address."""
     found = []
     for write in writes(address, bytes(size), most):
         skip = min(write.dwords[0])
@@ -33,7 +33,7 @@ def writes_of(address, size, most):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS, code=[0, 1, 5, 6], pieces_of=[reads_of, writes_of])
 async def pieces_are_the_golden_model_s(dut, stalls, code, pieces_of):
-    """With limits below, at and above the largest piece, and a reserved one."""
+    """Limits are below, at and above the largest piece, or a reserved code."""
     params = params_in_simulator(CutterParams)
     source, sink = stalls
     requests = Source(dut, "requests", stall=source)

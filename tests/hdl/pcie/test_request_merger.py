@@ -1,4 +1,6 @@
-"""Reads and writes into one stream: whole, in turn, and no read that the host has no room for."""
+"""Merges reads and writes into one stream: whole, in turn, and no read that the host has no room
+for.
+"""
 
 import random
 from itertools import pairwise
@@ -25,7 +27,7 @@ DISCONTINUE = pack(rq_user(WIDTH), {"discontinue": 1})
 
 
 class Packets:
-    """Drives packets of RQ into an input, each without a gap; their tags count them."""
+    """Drives packets of RQ into an input, each without a gap; their tags number them."""
 
     def __init__(self, dut, name, stall=never):
         self.dut, self.stall = dut, stall
@@ -38,7 +40,7 @@ class Packets:
         cocotb.start_soon(self.drive())
 
     def add(self, dwords=0):
-        """Add a read, or a write of so many dwords."""
+        """Add a read, or a write of this many dwords."""
         kind = RequestType.MEMORY_WRITE if dwords else RequestType.MEMORY_READ
         head = {
             "kind": kind,
@@ -80,7 +82,7 @@ class Packets:
 
 
 async def taken(dut, rq, count):
-    """Wait until so many packets have gone."""
+    """Wait until this many packets have left."""
     for _ in range(4000):
         if len(rq.packets) >= count:
             return
@@ -137,7 +139,7 @@ async def no_read_that_the_host_has_no_room_for(dut, most, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def writes_go_on_while_reads_wait(dut):
-    """Without room for a read; when there is some, the reads follow."""
+    """Writes pass while there is no room for a read; when there is some, the reads follow."""
     reads, writes, rq = Packets(dut, "reads"), Packets(dut, "writes"), RqMonitor(dut)
     dut.credits.value = 0
     await start(dut)
@@ -153,7 +155,7 @@ async def writes_go_on_while_reads_wait(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_read_a_cycle(dut):
-    """Where the host takes many."""
+    """A read leaves per cycle where the host takes many."""
     reads, rq = Packets(dut, "reads"), RqMonitor(dut)
     dut.credits.value = 15
     await start(dut)

@@ -1,4 +1,4 @@
-"""Reads and writes on a block and a root complex that others wrote: cocotbext-pcie."""
+"""Runs reads and writes on a block and a root complex that others wrote: cocotbext-pcie."""
 
 import random
 
@@ -68,7 +68,7 @@ class Card:
         self.wanted.append((address, size))
 
     def write(self, offset, payload):
-        """Write bytes behind those at the begin of the memory."""
+        """Write bytes after those at the start of the memory."""
         user = self.written % 256
         self.written += 1
         self.writes.append({"address": self.base + offset, "bytes": len(payload), "user": user})
@@ -92,7 +92,7 @@ class Card:
                 begins = bool(dut.rq_tlast.value)
 
     async def finish(self):
-        """Every request is answered: its bytes, or none of them and a cause."""
+        """Every request is answered: with its bytes, or with none of them and a cause."""
         while sum(beat["last"] for beat in self.beats.beats) < len(self.wanted):
             await RisingEdge(self.dut.clk)
         causes, beats = [], iter(self.beats.beats)
@@ -123,7 +123,7 @@ class Card:
     )
 )
 async def every_byte_that_the_host_has(dut, read_size, payload, rcb, all_boundaries, stall):
-    """Of sizes and places around pages, at each of the host's limits; every read is sent once."""
+    """Reads of all sizes and places around pages, at each of the host's limits, are sent once."""
     card = Card(dut, stall)
     await card.begin(read_size, payload)
     card.root.read_completion_boundary, card.root.split_on_all_rcb = rcb, all_boundaries
@@ -180,7 +180,7 @@ async def what_was_written_is_read(dut, payload, stall):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def reads_and_writes_at_once(dut):
-    """In halves of the memory of their own, both back to back."""
+    """Both go back to back, each in its own half of the memory."""
     card = Card(dut, never)
     await card.begin(2, 1)
     for _ in range(24):
@@ -197,7 +197,7 @@ async def reads_and_writes_at_once(dut):
 
 
 def without_data(tlp, status):
-    """An answer that brings nothing."""
+    """Return an answer that brings no data."""
     bad = Tlp(tlp)
     bad.fmt_type, bad.status, bad.length, bad.data = TlpType.CPL, status, 0, bytearray()
     return bad
@@ -230,7 +230,7 @@ FAULTS = {
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def faults_of_every_kind(dut):
-    """One after the other, each of the read in the middle of several; the others never notice."""
+    """Each fault in turn hits the middle read of several; the other reads never notice."""
     card, spoil = Card(dut, never), []
     await card.begin(2, 1)
     send, odd = card.root.send, card.base + MEMORY - 64  # the read that is answered wrongly

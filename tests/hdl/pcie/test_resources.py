@@ -1,4 +1,4 @@
-"""The requester as it is built by default, against the limits that it was built to."""
+"""Checks the requester, as it is built by default, against its limits of resources."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def synthesis(in_order):
 
 
 def test_depth(synthesis):
-    """On any path at most eight LUTs, and one carry chain."""
+    """A path has at most eight LUTs and one carry chain."""
     print(synthesis.depth)
     assert 0 < synthesis.depth.levels <= synthesis.depth.most_levels <= 8
     assert synthesis.depth.most_chains <= 1
@@ -42,14 +42,14 @@ def test_resources(synthesis, in_order):
 
 
 def test_memories_are_as_intended(synthesis):
-    """A lane of the buffer is block RAM, and so is the order of reads; tags are in LUTs."""
+    """Each lane of the buffer and the order of reads are block RAM, and tags are in LUTs."""
     assert synthesis.strayed == []
     found = {memory.became for module in synthesis.modules.values() for memory in module.memories}
     assert found == {"bram", "lutram"}
 
 
 def test_completer_is_small():
-    """Beside the requester it is nothing: 25,000 LUTs are the most of both together."""
+    """The completer is small beside the requester: both together have at most 25,000 LUTs."""
     found = synthesise(emit(Completer(CompleterParams())), cache=cached_folder)
     print(found.total, found.depth)
     assert found.total.lut <= 400

@@ -1,4 +1,4 @@
-"""Tags, proven at a small size for all time; broken RTL is found."""
+"""Proves the rule of tags at a small size, for all time, and shows that broken RTL is found."""
 
 import pytest
 
@@ -14,13 +14,13 @@ REACHED = 16  #: cycles within which everything has happened
 
 
 def sender(old, new, claim):
-    """A broken ReadSender."""
+    """Return a broken ReadSender."""
     places = ("tests.hdl.pcie.tag_proof.ReadSender",)
     return Mutant("hdl.pcie.read_sender", old, new, places, TagProof, claim)
 
 
 def table(old, new, claim):
-    """A broken TagTable."""
+    """Return a broken TagTable."""
     places = ("tests.hdl.pcie.tag_proof.TagTable",)
     return Mutant("hdl.pcie.tag_table", old, new, places, TagProof, claim)
 

@@ -1,4 +1,4 @@
-"""Packets of writes, and numbers that a block tells of them late, in twos, or wrongly."""
+"""Sends packets of writes; a block tells their numbers late, in pairs, or wrongly."""
 
 import random
 
@@ -26,7 +26,7 @@ def test_rejects(bits):
 
 
 class FenceBench:
-    """Sends packets, some the last of a write; notes what becomes visible, and when."""
+    """Sends packets, some the last of a write, and notes what becomes visible, and when."""
 
     def __init__(self, dut):
         self.dut, self.params = dut, params_in_simulator(WriteFenceParams)
@@ -74,7 +74,7 @@ class FenceBench:
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(delay=[0, 8, 200])
 async def each_write_once_its_last_number_is_told(dut, delay):
-    """In order, never earlier, and without others before it no later than stated."""
+    """Writes are told in order, never early, and at most as late as stated when alone."""
     bench = FenceBench(dut)
     await start(dut)
     teller = NumberTeller(dut, delay=delay)
@@ -95,7 +95,7 @@ async def each_write_once_its_last_number_is_told(dut, delay):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def numbers_in_twos_from_any_number_on(dut):
-    """Twice all pairs of numbers that follow each other, those around the highest one too."""
+    """All pairs of successive numbers come twice, those across the highest number too."""
     bench = FenceBench(dut)
     await start(dut)
     for single in (0, 1):
@@ -110,7 +110,7 @@ async def numbers_in_twos_from_any_number_on(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_block_that_tells_nothing_ends_the_room(dut):
-    """Never more are under way than there are numbers; one that is told makes room for one."""
+    """No more are under way than there are numbers; each one that is told makes room for one."""
     bench = FenceBench(dut)
     await start(dut)
     numbers = []

@@ -1,4 +1,6 @@
-"""Writes of every alignment against the golden model's packets, as the block takes them apart."""
+"""Compares packets of writes of every alignment with the golden model's, taken apart as by the
+block.
+"""
 
 import random
 
@@ -42,7 +44,7 @@ def test_rejects(sizes, message):
 
 
 class WriteBench:
-    """What the user asks for, and what comes of it on RQ."""
+    """Keeps what the user asks for, and what comes of it on RQ."""
 
     def __init__(self, dut, stalls=(never, never), stall_data=None):
         self.dut, self.params = dut, params_in_simulator(WriteRequesterParams)
@@ -68,7 +70,7 @@ class WriteBench:
         self.asked.append((user, len(self.wanted) - 1))
 
     async def note(self):
-        """Keep whose requests are said to have been sent, and to be visible, and when."""
+        """Note which requests are said to have been sent, and to be visible, and when."""
         shape = self.params.sent
         while True:
             await RisingEdge(self.dut.clk)
@@ -82,7 +84,7 @@ class WriteBench:
                 self.told += 1
 
     async def finish(self):
-        """Everything has come, packet by packet, as it should; nothing else does."""
+        """Wait until everything has come, packet by packet, as it should; nothing else does."""
         for _ in range(CAUGHT):
             if len(self.rq.packets) >= len(self.wanted):
                 break
@@ -109,7 +111,7 @@ class WriteBench:
 
 
 def some_place(most):
-    """An address and a size around those of dwords, beats, payloads and pages."""
+    """Draw an address and a size near those of dwords, beats, payloads and pages."""
     size = random.choice(
         [random.randrange(1, 12), random.randrange(1, 3 * most), 48, 64, most, most + 1, 4096]
     )
@@ -121,7 +123,7 @@ def some_place(most):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def every_byte_and_no_other(dut, stalls):
-    """Of all places and sizes; ``sent`` is told in the cycle after a request's last beat."""
+    """Writes have all places and sizes; ``sent`` comes in the cycle after a request's last beat."""
     bench = WriteBench(dut, stalls.value)
     await start(dut)
     for _ in range(60):
@@ -131,7 +133,7 @@ async def every_byte_and_no_other(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def every_alignment_of_begin_and_end(dut):
-    """Every place of a first byte in a beat, with ends at every place of one."""
+    """First bytes lie at every place in a beat, with ends at every place of one."""
     bench = WriteBench(dut)
     await start(dut)
     size = bench.params.beat_bytes
@@ -156,7 +158,7 @@ async def a_host_may_allow_smaller_payloads(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_beat_a_cycle_and_no_longer_than_stated(dut):
-    """From request and data to a packet of one beat; large ones and small ones without a gap."""
+    """One packet of one beat is as late as stated; large and small ones follow without a gap."""
     bench = WriteBench(dut)
     await start(dut)
     bench.ask(0x1001, 9)
@@ -236,7 +238,7 @@ async def stopped_between_packets(dut, stalls):
 
 
 def packet_of(one):
-    """Where a packet goes and what it brings, of RQ or as it should be."""
+    """Return where a packet goes and what it brings, from RQ or as it should be."""
     if hasattr(one, "found"):
         return 4 * one.found["address"], one.enables, len(one.dwords)
     return one.address, one.byte_enables, len(one.dwords)

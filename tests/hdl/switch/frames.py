@@ -1,4 +1,4 @@
-"""Frames of up to three beats, and what a receiver makes of any packet, by bytes."""
+"""Makes frames of up to three beats, and says by their bytes what a receiver makes of a packet."""
 
 import random
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ BEAT_BYTES = 32
 
 
 class Head(data.Struct):
-    """Fields at the start of a frame, byte 0 first."""
+    """The fields at the start of a frame, byte 0 first."""
 
     destination: 48
     source: 48
@@ -36,7 +36,7 @@ FRAMES = FrameFormat(
 
 @dataclass
 class Packet:
-    """Beats as (data, keep, last, user): those of ``octets``, unless a test changes them."""
+    """A packet as beats (data, keep, last, user): those of ``octets``, or others of a test."""
 
     octets: bytes
     corrupt: bool = False
@@ -53,14 +53,14 @@ class Packet:
 
 
 def frame(address, length, source=None):
-    """A good one of ``length`` bytes."""
+    """Return a good frame of ``length`` bytes."""
     head = address + (source or random.randbytes(6)) + ETHERTYPE.to_bytes(2, "big")
     head += bytes([VERSION, 0])
     return head + random.randbytes(length - len(head))
 
 
 def some_packet(address):
-    """A good one or nearly."""
+    """Draw a packet that is good, or nearly."""
     kind, octets = random.random(), frame(address, random.choice((LEAST, 32, 33, 64, 65, MOST)))
     if kind < 0.3:
         octets = (octets + random.randbytes(99))[: random.choice((1, 14, 15, 27, 71, 96, 97, 150))]
@@ -80,7 +80,7 @@ def some_packet(address):
 
 
 def judge(beats, address):
-    """What ``beats`` are, by the first that applies from below; and the bytes of a good frame."""
+    """Judge ``beats`` by the first cause below that applies; return it and a good frame's bytes."""
     octets, holes = b"", False
     for word, keep, last, _ in beats:
         count = keep.bit_count()

@@ -1,4 +1,4 @@
-"""Frames of any quality, and what a port of the switch makes of them, cycle by cycle."""
+"""Models a port of the switch, cycle by cycle, as it takes frames that are good or broken."""
 
 import random
 from dataclasses import replace
@@ -12,7 +12,7 @@ AXIS = ("tvalid", "tdata", "tkeep", "tlast", "tuser")
 
 
 def some_frame(address, bit, params):
-    """Legal bytes or nearly, whether they are corrupt."""
+    """Draw bytes that are legal or nearly so; return them, and whether they are corrupt."""
     frame = WireFrame(
         destination=address,
         source=random.randbytes(6),
@@ -44,7 +44,7 @@ def some_frame(address, bit, params):
 
 
 def entry(data, corrupt, address, bit, params: SwitchParams):
-    """A packet as it is queued."""
+    """Return a packet as it is queued."""
     quality = judge(data, corrupt, address).name
     fields = LAYOUT.unpack((data + bytes(BYTES))[:BYTES])
     _, _, _, _, flags, bm, job, epoch, seq, use, saturated, *payload = fields
@@ -67,13 +67,13 @@ def entry(data, corrupt, address, bit, params: SwitchParams):
 
 
 def agrees(found, golden):
-    """A packet is the expected one; of one that is not good, the quality is."""
+    """Whether a packet is the expected one; if it is not good, only its quality counts."""
     found = {**found, "quality": found["quality"].name}
     return found["quality"] == golden["quality"] and (found["quality"] != "GOOD" or found == golden)
 
 
 class PortModel:
-    """A queue behind a filter. ``beat`` is driven in a cycle; :meth:`step` ends it."""
+    """A queue after a filter. ``beat`` is driven in a cycle, and :meth:`step` ends the cycle."""
 
     def __init__(self, dut, bus, params, port=0):
         self.handles = [getattr(dut, f"{bus}_{name}") for name in AXIS]
@@ -88,11 +88,11 @@ class PortModel:
 
     @property
     def still(self):
-        """Nothing is on its way to the queue."""
+        """Whether nothing is on its way to the queue."""
         return not self.beats and not self.last and self.judged is None
 
     def drive(self, address, bit):
-        """A beat, or garbage that is not valid."""
+        """Drive a beat, or garbage that is not valid."""
         if not self.beats and random.random() < self.load:
             data, corrupt = some_frame(address, bit, self.params)
             self.beats = list(Arrival(self.port, data, corrupt).beats())
@@ -110,7 +110,7 @@ class PortModel:
             handle.value = value
 
     def with_another_keep(self, data):
-        """Bytes that are judged like the frame with a bit of its keep flipped: not 60 of them."""
+        """Return bytes judged like the frame with a flipped bit of its keep: not 60 of them."""
         at = random.randrange(BEAT_BYTES)
         tdata, tkeep, *flags = self.beats[0]
         self.beats[0] = tdata, tkeep ^ 1 << at, *flags
@@ -122,7 +122,7 @@ class PortModel:
         return self.judged is not None and len(self.queue) == self.params.ingress_fifo.capacity
 
     def step(self, taken):
-        """The end of a cycle in which the queue's first may have been ``taken``."""
+        """End a cycle in which the queue's first packet may have been ``taken``."""
         assert self.ready.value
         queued = self.judged is not None and not self.overflow
         if taken:

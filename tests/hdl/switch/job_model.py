@@ -1,4 +1,4 @@
-"""What a host's commands do to jobs; whether a job starts is the golden switch's to say.
+"""Models what a host's commands do to jobs; whether a job starts is the golden switch's to say.
 
 Nothing here replays the hardware's steps: of its cycles only what :class:`JobControl` promises is
 looked at, as bounds.
@@ -53,7 +53,7 @@ class JobModel:
 
     @property
     def deadline(self):
-        """Cycles in which a start is decided: a look at each job, then the verdict."""
+        """Return the cycles in which a start is decided: a look at each job, then the verdict."""
         return self.params.jobs + 2
 
     def check(self, seen, command, waiting):
@@ -73,7 +73,7 @@ class JobModel:
             self.obey(command)
 
     def obey(self, command):
-        """A command while no start is under way."""
+        """Carry out a command while no start is under way."""
         job = command["job"]
         self.reason = "NONE"
         if command["start"]:
@@ -87,7 +87,7 @@ class JobModel:
             self.reason = "NO_SUCH_JOB"
 
     def proceed(self, seen, waiting):
-        """A cycle of a start: it is refused in time, or its slots are cleared one by one."""
+        """Play a cycle of a start: it is refused in time, or its slots are cleared one by one."""
         start = self.start
         start.age += 1
         assert seen["cleared"] == self.cleared
@@ -119,7 +119,7 @@ class JobModel:
 
 
 def some_command(model):
-    """What a host drives in a cycle: anything, often a command that works, or nearly does."""
+    """Draw what a host drives in a cycle: anything, often a command that works, or nearly does."""
     if model.busy:  # operands hold still
         flags = {flag: int(random.random() < 0.03) for flag in ("start", "stop")}
         return model.start.command | flags

@@ -1,4 +1,4 @@
-"""What is proven of the room of a port: users who keep to it never take more than there is."""
+"""States what is proven of a port's room: users who keep to it never take more than there is."""
 
 from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib.wiring import In
@@ -10,7 +10,7 @@ from tests.formal.claims import assume, check, claim, granted, reach
 
 
 class OutputRoomProof(Component):
-    """The room of one port, and a plain count of its beats.
+    """Holds the room of one port beside a plain count of its beats.
 
     Packets come whenever they may, items whenever they may and of any size, and what was taken is
     given back at any time in any parts.

@@ -1,4 +1,4 @@
-"""Commands of all ports and of a host: each is decided once, and answered where it came from."""
+"""Gives commands from ports and a host: each is decided once, and answered where it came from."""
 
 import random
 from collections import Counter
@@ -35,7 +35,7 @@ def test_control_plane():
 
 
 class HostModel:
-    """A host: one command at a time, others are ignored."""
+    """A host that gives one command at a time; further ones are ignored."""
 
     def __init__(self):
         self.asked = self.told = None
@@ -44,7 +44,7 @@ class HostModel:
 
 
 class PlaneBench:
-    """All ports, the host, and the tenants, which decide one command after the other."""
+    """Drives all ports, the host, and the tenants, which decide one command after the other."""
 
     def __init__(self, dut):
         self.dut, self.ports = dut, range(params_in_simulator(TenantSwitchParams).ports)
@@ -70,7 +70,7 @@ class PlaneBench:
         await start(dut)
 
     def drive(self, load, eager):
-        """Commands at ports, one of the host, an answer to what is being decided.
+        """Drive commands at ports, one of the host, and an answer to what is being decided.
 
         In a cycle a port takes what leaves with a probability of ``eager``.
         """
@@ -98,7 +98,7 @@ class PlaneBench:
             bus.drive(0.3, eager)
 
     def some_commands(self):
-        """A command for each port and the host, each unlike all others that wait."""
+        """Draw a command for each port and the host, each unlike all others that wait."""
         waiting = [one.asked[0] for one in self.models if one.asks]
         waiting += [self.host.asked] * (self.host.asked is not None)
         known, found = {str(packed(command)) for command in waiting}, []
@@ -110,7 +110,7 @@ class PlaneBench:
         return found
 
     def check(self):
-        """A cycle of everybody."""
+        """Check one cycle of ports, host and tenants."""
         dut, inputs, host = self.dut, self.inputs, self.host
         assert bool(dut.busy.value) == (host.asked is not None)
         assert bool(dut.ignored.value) == host.ignored
@@ -137,8 +137,9 @@ class PlaneBench:
             host.asked = host.asked if ignored else inputs["host"]
 
     def decides(self, found):
-        """A command is taken, of one who waits; nobody waits for more than those who have had
-        their turn, and all others once.
+        """A command is taken from one who waits.
+
+        Nobody waits for more than those who have had their turn, and for all others once.
         """
         waiting = {k: one.asked[0] for k, one in enumerate(self.models) if one.asks}
         if self.host.asked is not None and self.host.asked is not self.host.taken:
@@ -164,7 +165,7 @@ class PlaneBench:
             self.models[who].answers(answer, self.address)
 
     async def counters(self):
-        """All counters of all ports."""
+        """Return all counters of all ports."""
         found = []
         for port in self.ports:
             self.dut.part.value = port
@@ -196,7 +197,7 @@ async def answers_whoever_has_asked(dut):
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def shows_every_bit(dut):
-    """Counters near their ends, each of them another."""
+    """Counters near their largest values, all different, are shown in full."""
     bench = PlaneBench(dut)
     await bench.begin()
     large = [{name: random.getrandbits(32) | 1 for name in NAMES} for _ in bench.ports]

@@ -1,4 +1,4 @@
-"""Commands, answers and packets of a port at any time, against a model in terms of bytes."""
+"""Compares commands, answers and packets of a port at any time with a model in terms of bytes."""
 
 import random
 from collections import Counter, deque
@@ -25,12 +25,12 @@ def test_control_port():
 
 
 def some_number(bits):
-    """Any of so many bits, often zero."""
+    """Draw a number of this many bits, which is often zero."""
     return random.choice((0, random.getrandbits(bits), random.getrandbits(bits)))
 
 
 def some_command():
-    """Any that a frame can have."""
+    """Draw any command that a frame can have."""
     return Command(
         verb=random.choice(tenancy_frames.COMMANDS),
         switch=some_number(32),
@@ -45,14 +45,14 @@ def some_command():
 
 
 def packed(command):
-    """A command as the tenants take it."""
+    """Return a command as the tenants take it."""
     fields = {name: getattr(command, name) for name in FIELDS}
     fields |= {"force": int(command.force), "has_parent": int(command.parent is not None)}
     return fields | {"parent": command.parent or 0, "kind": TenancyKind[command.verb.name]}
 
 
 def some_answer(command):
-    """Any answer to a command, as the golden model has it."""
+    """Draw any answer to a command, as the golden model has it."""
     named = Command(verb=Verb.REFUSED, switch=command.switch, job=command.job, epoch=command.epoch)
     return replace(
         named,
@@ -64,14 +64,14 @@ def some_answer(command):
 
 
 def answer_bits(answer):
-    """The answer as the tenants give it."""
+    """Return the answer as the tenants give it."""
     kind, reason = TenancyKind[answer.verb.name], Reason[answer.reason.name]
     owner = {"owner": answer.owner, "owner_epoch": answer.owner_epoch}
     return pack(TENANT_ANSWER, owner | {"kind": kind, "reason": reason})
 
 
 class PortModel:
-    """A port: one command from when it is taken until its answer has left."""
+    """A port that has one command, from when it is taken until its answer has left."""
 
     def __init__(self):
         self.asked = None  # the command and where it came from
@@ -90,17 +90,17 @@ class PortModel:
             self.asked, self.asks = (command, source), True
 
     def answers(self, answer, address):
-        """The tenants have decided."""
+        """Note that the tenants have decided."""
         to = self.asked[1]
         self.answer = tenancy_frames.to_bytes(answer, destination=to, source=address)
 
     def sent(self):
-        """The answer has left."""
+        """Note that the answer has left."""
         self.asked = self.answer = None
 
 
 class PortBench:
-    """The signals of a port's two buses."""
+    """Drives and reads the signals of a port's two buses."""
 
     def __init__(self, dut, packets="packets", axis="axis"):
         names = ("tvalid", "tready", "tdata", "tkeep", "tlast", "tuser")
@@ -112,7 +112,7 @@ class PortBench:
         self.longest = self.waits = 0  # cycles that a packet waits though the port takes
 
     def drive(self, load, eager):
-        """A packet more, perhaps; and whether the port takes what leaves."""
+        """Perhaps bring one packet more; draw whether the port takes what leaves."""
         if self.offered is None and random.random() < load:
             keep = random.choice((random.getrandbits(64), (1 << 64) - 1))
             beat = {"tdata": random.getrandbits(512), "tkeep": keep}
@@ -125,7 +125,9 @@ class PortBench:
         self.axis["tready"].value = int(random.random() < eager)
 
     def check(self, answer):
-        """What leaves in this cycle is the next packet or ``answer``; whether it is the latter."""
+        """What leaves in this cycle is the next packet or ``answer``; return whether it is the
+        answer.
+        """
         shown = {name: int(handle.value) for name, handle in self.axis.items()}
         valid, ready = shown.pop("tvalid"), shown.pop("tready")
         if self.held is not None:

@@ -1,4 +1,4 @@
-"""Answers to any ports, which take them now and then; cycle by cycle."""
+"""Sends answers to any ports, which take them now and then, and checks each cycle."""
 
 import random
 
@@ -27,7 +27,7 @@ def some_answer(params):
 
 
 def frame(answer, source, destination):
-    """The answer on the wire, lanes that there are not being zero."""
+    """Return the answer on the wire; lanes that do not exist are zero."""
     header = answer["header"]
     payload = (*answer["payload"], *[0] * (8 - len(answer["payload"])))
     return WireFrame(

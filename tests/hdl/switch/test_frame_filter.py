@@ -49,7 +49,7 @@ def some_frame():
 
 
 def mutated(wire, bits):
-    """With each of ``bits`` flipped."""
+    """Return the bytes with each of ``bits`` flipped."""
     number = int.from_bytes(wire, "little")
     for bit in bits:
         number ^= 1 << bit
@@ -57,7 +57,7 @@ def mutated(wire, bits):
 
 
 def some_packet():
-    """Bytes and whether they are corrupt: good, mutated, cut, longer, or anything."""
+    """Draw bytes, and whether they are corrupt: good, mutated, cut, longer, or anything."""
     wire, kind = some_frame().to_bytes(), random.random()
     if kind < 0.3:
         wire = mutated(wire, random.choices(range(480), k=random.randint(0, 2)))
@@ -76,7 +76,7 @@ def some_packet():
 
 
 class Bench:
-    """Drives packets and compares every report, cycle for cycle, with the golden judgement."""
+    """Drives packets, and compares every report with the golden judgement, cycle for cycle."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -95,7 +95,7 @@ class Bench:
         self.dut.address.value = int.from_bytes(address, "little")
 
     async def step(self):
-        """A clock edge: before it stands the report of the beat of the cycle before."""
+        """Let a clock edge pass; the report of the cycle before is there until then."""
         dut = self.dut
         await self.edge
         assert dut.axis_tready.value
@@ -169,7 +169,7 @@ async def judges_a_flood(dut, stall):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def judges_each_bit_and_each_length(dut):
-    """One packet back to back with the next: every single flipped bit, every length."""
+    """Packets follow back to back, with every single bit flipped and of every length."""
     bench = await started(dut)
     wire = some_frame().to_bytes()
     for bit in range(480):
@@ -183,7 +183,7 @@ async def judges_each_bit_and_each_length(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_report_follows_its_beat(dut):
-    """Exactly ``latency`` cycles later and for one; with a gap inside, after the last beat."""
+    """It lasts one cycle, ``latency`` later; with a gap inside, it follows the last beat."""
     assert FrameFilter.latency == 1  # what Bench.step compares with
     bench = await started(dut)
     await bench.idle(3)

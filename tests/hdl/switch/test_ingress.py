@@ -1,4 +1,4 @@
-"""Ports that come and go, and turns that are held; cycle by cycle."""
+"""Takes packets of ports that come and go, with turns that are held, and checks each cycle."""
 
 import random
 
@@ -20,7 +20,7 @@ def test_ingress():
 
 
 def next_turn(asking, after, count):
-    """Whose turn it is behind ``after``."""
+    """Return whose turn it is after ``after``."""
     turns = [(after + k) % count for k in range(1, count + 1)]
     return next((port for port in turns if asking[port]), None)
 

@@ -1,4 +1,4 @@
-"""Any packet at a port, its queue mostly full or mostly empty; cycle by cycle."""
+"""Sends any packet to a port whose queue is mostly full or mostly empty, and checks each cycle."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Every command at any time, with all its bits, against the golden switch, within its bounds."""
+"""Gives any command at any time, and compares with the golden switch within the stated bounds."""
 
 import random
 

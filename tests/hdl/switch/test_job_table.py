@@ -1,4 +1,4 @@
-"""A packet in every cycle, right or nearly, while jobs come and go at random."""
+"""Judges a packet in every cycle, right or nearly, while jobs come and go at random."""
 
 import random
 
@@ -22,7 +22,7 @@ def test_job_table():
 
 
 def some_packet(model):
-    """A packet and who sent it: mostly of an active job, mostly near an end of its slots."""
+    """Draw a packet and who sent it: mostly of an active job, mostly near an end of its slots."""
     params = model.params
     packet = unpack(params.packet, random.getrandbits(params.packet.size))
     extremes = 0, -1 << params.value_bits - 1, (1 << params.value_bits - 1) - 1
@@ -44,7 +44,7 @@ def some_packet(model):
 
 
 def judge(model, active, packet, sender):
-    """What is wrong with it now, by the order of :class:`Verdict`; NONE if nothing is."""
+    """Return what is wrong with it now, by the order of :class:`Verdict`; NONE if nothing is."""
     header = packet["header"]
     known = packet["known"] and active >> header["job"] & 1
     job = model.table[header["job"]] if known else {"ports": 0}
@@ -60,7 +60,7 @@ def judge(model, active, packet, sender):
 
 
 def request(model, packet, sender):
-    """The good packet as it goes on."""
+    """Return the good packet as it goes on."""
     header = packet["header"]
     return {
         "sender": sender,
@@ -71,7 +71,7 @@ def request(model, packet, sender):
 
 
 def shown(dut, model):
-    """What the ports tell of the jobs; the entry of one that is started shows once it is active."""
+    """Return what ports tell of jobs; a started job's entry is shown once the job is active."""
     active = int(dut.active.value)
     table = [entry | {"active": active >> n & 1} for n, entry in enumerate(model.table)]
     if model.start and not model.start.refusal:

@@ -1,4 +1,6 @@
-"""The room of output queues: counted in beats, and never overdrawn by those who keep to it."""
+"""Checks the room of output queues: it is counted in beats, and never overdrawn by those who keep
+to it.
+"""
 
 import random
 from collections import deque
@@ -42,7 +44,7 @@ def test_rejects(sizes, message):
 
 
 def mutant(old, new, claim):
-    """A broken OutputRoom."""
+    """Return a broken OutputRoom."""
     places = ("tests.hdl.switch.output_room_proof.OutputRoom",)
     return Mutant("hdl.switch.output_room", old, new, places, OutputRoomProof, claim, depth=32)
 
@@ -88,7 +90,7 @@ def test_broken_rtl_is_found(name, monkeypatch):
 
 
 class Bench:
-    """Beside the room, a count of the beats of each port that nobody has a claim to."""
+    """Keeps, beside the room, a count of the beats of each port that nobody has claimed."""
 
     def __init__(self, dut):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -109,13 +111,13 @@ class Bench:
         return self
 
     def opens(self):
-        """Ports that packets, and that items may come for in this cycle."""
+        """Return the ports that packets, and those that items, may come for in this cycle."""
         seen, params = self.before[0], self.params
         packets = [p for p in self.was_open if p != self.came[-1]]
         return packets, [p for p in self.ports if seen[p] >= params.items_from]
 
     def shown(self):
-        """Ports for which a packet may come in the next cycle."""
+        """Return the ports for which a packet may come in the next cycle."""
         seen, params = self.before[0], self.params
         return [
             p
@@ -137,7 +139,7 @@ class Bench:
         dut.left.value = sum(1 << port for port in left)
 
     async def cycle(self, packet=None, item=None, gives=(), left=()):
-        """What happens in a cycle; both ``open`` are as they should be."""
+        """Play one cycle, and check that both ``open`` are as they should be."""
         self.drive(packet, item, gives, left)
         is_open, (_, items) = self.shown(), self.opens()
         await self.edge
@@ -159,7 +161,7 @@ class Bench:
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def counts_what_comes_and_goes(dut):
-    """At any pace: as soon as it may, some time later, or nothing at all for a while."""
+    """Packets come at any pace: as soon as they may, some time later, or not at all for a while."""
     bench = await Bench(dut).start()
     params = bench.params
     for k in range(4000):
@@ -185,7 +187,7 @@ async def counts_what_comes_and_goes(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def the_greediest_users_find_room(dut):
-    """A packet and the largest item in every cycle in which they may come, at any offset."""
+    """A packet and the largest item come in each cycle in which they may, at any offset."""
     bench = await Bench(dut).start()
     params = bench.params
     for wait in range(8):

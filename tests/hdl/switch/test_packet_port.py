@@ -1,4 +1,4 @@
-"""A port behind a link: packets of any length and quality, whole or not at all."""
+"""Sends packets of any length and quality over a link to a port, which keeps them whole or not."""
 
 import random
 from collections import Counter
@@ -28,7 +28,7 @@ BEAT = ("tdata", "tkeep", "tlast", "tuser")
 
 
 class LinkedPort(Component):
-    """A link into a port; ``wire_*`` show what is between them."""
+    """A link that leads into a port; ``wire_*`` show what is between them."""
 
     def __init__(self, params=None):
         super().__init__(
@@ -81,7 +81,7 @@ def test_rejects(sizes, message):
 
 
 class Bench:
-    """Sends packets into the link; holds what leaves the port to what the wire brought it."""
+    """Sends packets into the link, and compares what leaves the port with what the link brought."""
 
     def __init__(self, dut, sink):
         self.dut, self.edge, self.sink = dut, RisingEdge(dut.clk), sink
@@ -99,7 +99,7 @@ class Bench:
         self.dut.settings.value = pack(LINK.settings, defaults | settings)
 
     async def run(self):
-        """Look at every cycle."""
+        """Check every cycle."""
         dut, waiting = self.dut, None
         while True:
             dut.packets_ready.value = int(not self.sink())
@@ -153,7 +153,7 @@ class Bench:
         dut.i_tvalid.value = 0
 
     async def drain(self):
-        """Until nothing moves; then everything is where it belongs."""
+        """Wait until nothing moves; then everything is where it belongs."""
         sink, self.sink = self.sink, never
         quiet = 0
         while quiet < 200:
@@ -185,7 +185,7 @@ async def begin(dut, sink=never):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def keeps_good_frames(dut, stalls):
-    """Of any packets: nothing else, and nothing of the others; what is lost is lost for room."""
+    """It keeps every good frame and nothing of others; what is lost is lost for lack of room."""
     source, sink = stalls
     bench = await begin(dut, sink)
     packets = [any_packet(bench.address) for _ in range(3000)]
@@ -198,7 +198,7 @@ async def keeps_good_frames(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def every_length(dut):
-    """Back to back, the longest frames between those that are too long or too short."""
+    """Frames of every length go back to back, the longest between those too long or too short."""
     bench = await begin(dut)
     for length in range(1, 140):
         packets = [Packet((frame(bench.address, 160))[:length])]
@@ -241,7 +241,7 @@ async def loses_whole_frames_when_full(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def says_how_many_beats_wait(dut):
-    """Frames of a beat each, of which every one that comes or leaves is seen."""
+    """Frames have a beat each, and the count follows every one that comes or leaves."""
     bench = await begin(dut)
     bench.sink = lambda: True
     seen = [int(dut.used.value)]

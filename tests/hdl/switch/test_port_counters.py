@@ -1,4 +1,4 @@
-"""Counters of ports, with events in any cycle, also while they are cleared."""
+"""Counts events of ports in any cycle, also while the counters are cleared."""
 
 import random
 
@@ -25,7 +25,7 @@ def test_port_counters():
 
 
 def cleared(k):
-    """Whether in cycle ``k``: often at first, then never."""
+    """Draw whether counters are cleared in cycle ``k``: often at first, later never."""
     return int(k < 500 and random.random() < 0.05)
 
 

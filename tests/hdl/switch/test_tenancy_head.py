@@ -1,4 +1,4 @@
-"""Where the fields of commands and their answers lie."""
+"""Checks where the fields of commands and their answers lie."""
 
 import random
 

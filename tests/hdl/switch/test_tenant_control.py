@@ -1,4 +1,4 @@
-"""Commands one after the other against the golden tenants, while uses begin and end."""
+"""Compares one command after the other with the golden tenants, while uses begin and end."""
 
 import random
 from dataclasses import dataclass, field, replace
@@ -36,13 +36,13 @@ def test_tenant_control():
 
 
 def legal(**fields):
-    """A command with which nothing is wrong but what ``fields`` make so."""
+    """Return a command in which nothing is wrong but what ``fields`` make so."""
     usual = {"switch": 0, "job": 0, "epoch": 0, "ports": 1, "parent": None, "base": 0, "count": 1}
     return Command(verb=Verb.REGISTER, **(usual | fields))
 
 
 def shown(params, tenant):
-    """The entry of a golden tenant."""
+    """Return the table's entry of a golden tenant."""
     if tenant is None:
         return unpack(params.job, 0)
     return {
@@ -59,7 +59,7 @@ def shown(params, tenant):
 
 @dataclass
 class Asked:
-    """A command under way: what may come of it, as grants that drain may end meanwhile."""
+    """A command under way, with what may come of it, as draining grants may end meanwhile."""
 
     command: Command
     outcomes: list
@@ -72,7 +72,7 @@ class Asked:
 
 
 class Bench:
-    """The golden tenants, and what of the hardware's cycles is promised as bounds."""
+    """Keeps the golden tenants, and checks the hardware's cycles against their promised bounds."""
 
     def __init__(self, dut):
         self.dut, self.params = dut, params_in_simulator(TenantSwitchParams)
@@ -98,7 +98,7 @@ class Bench:
         ]  # the last one first
 
     def some_command(self):
-        """Mostly a command that works, or nearly does; often one that was given before."""
+        """Draw a command that mostly works, or nearly does; often one that was given before."""
         if self.first:
             return self.first.pop()
         if self.last and random.random() < 0.1:
@@ -133,7 +133,9 @@ class Bench:
         return self.last
 
     def some_epoch(self, job, verb):
-        """Mostly near a number that the job has had, and often one that is none too old."""
+        """Draw an epoch, mostly near one that the job has had, and often one recent enough to
+        count.
+        """
         tenant = self.tenants[job] if job < self.params.jobs else None
         if tenant is None or random.random() < 0.05:
             return random.choice((0, random.getrandbits(20), random.getrandbits(32)))
@@ -144,7 +146,7 @@ class Bench:
         return max(0, known + step) & 0xFFFFFFFF
 
     def some_progress(self):
-        """Uses of a job that holds the switch begin, end, or both; after a release few begin."""
+        """Let uses of a job that holds the switch begin or end; after a release few begin."""
         job, kind = random.randrange(self.params.jobs), random.random()
         tenant = self.tenants[job]
         may = tenant is not None and tenant.holds
@@ -214,14 +216,14 @@ class Bench:
         return granted and tenant.epoch <= command.epoch
 
     def may_become(self):
-        """One of the outcomes of the command is that of the tenants as they are now."""
+        """Whether one of the possible outcomes of the command is what the tenants show now."""
         if self.asked is not None:
             command = self.asked.command
             outcomes = [tenancy_rule(self.sizes, self.tenants, command, f) for f in (False, True)]
             self.asked.outcomes += outcomes if command.verb is Verb.RELEASE else outcomes[:1]
 
     def proceed(self, waiting, table):
-        """A cycle of a command: it is answered in time, or slots are cleared one by one."""
+        """Play a cycle of a command: it is answered in time, or slots are cleared one by one."""
         dut, asked = self.dut, self.asked
         asked.age += 1
         asked.refused |= int(dut.refused.value)
@@ -276,7 +278,7 @@ class Bench:
 
 
 def packed(command):
-    """A command as the hardware has it."""
+    """Return a command as the hardware has it."""
     kind = next(kind for kind in COMMAND_KINDS if kind.name == command.verb.name)
     names = ("job", "epoch", "force", "ports", "base", "count")
     fields = {name: int(getattr(command, name)) for name in names} | {"kind": kind}

@@ -20,7 +20,7 @@ def test_tenant_counters():
 
 
 async def values(dut, jobs):
-    """All counters that are not zero, by job and name."""
+    """Return all counters that are not zero, by job and name."""
     found = {}
     for job in range(jobs):
         for k, name in enumerate(NAMES):
@@ -31,7 +31,7 @@ async def values(dut, jobs):
 
 
 def told(events, before, jobs):
-    """What a cycle adds."""
+    """Return what a cycle adds."""
     counts = Counter()
     for job in range(jobs):
         now = {name: bits >> job & 1 for name, bits in events.items()}
@@ -75,7 +75,7 @@ async def counts_what_happens_to_each(dut):
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def shows_every_bit(dut):
-    """Counters near their ends, each of them another."""
+    """Counters near their largest values, all different, are shown in full."""
     jobs, bits = params_in_simulator(TenantSwitchParams).jobs, TENANT_COUNTERS.bits
     for handle in (*(getattr(dut, name) for name in EVENTS), dut.clear, dut.job, dut.select):
         handle.value = 0

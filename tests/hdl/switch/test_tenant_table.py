@@ -1,4 +1,6 @@
-"""A packet in every cycle, right or nearly, of tenants that have parents, while commands come."""
+"""Judges a packet in every cycle, right or nearly, of tenants that have parents, while commands
+come.
+"""
 
 import random
 from dataclasses import replace
@@ -25,7 +27,7 @@ def test_tenant_table():
 
 
 def some_packet(params, table):
-    """A packet and who sent it: mostly of a job, near an end of its slots, by a port that may."""
+    """Draw a packet and its sender: mostly of a job, near an end of its slots, by its port."""
     packet = unpack(params.packet, random.getrandbits(params.packet.size))
     header, sender = packet["header"], 1 << random.randrange(params.ports)
     if random.random() < 0.9:
@@ -47,7 +49,7 @@ def some_packet(params, table):
 
 
 def judge(table, packet, sender):
-    """What is wrong with it, by the order that the tenancy's page gives; NONE if nothing is."""
+    """Return the first of the things, in the table's order, that is wrong; NONE if nothing is."""
     header = packet["header"]
     if packet["quality"] != Quality.GOOD:
         return packet["quality"].name
@@ -67,7 +69,7 @@ def judge(table, packet, sender):
 
 
 def request(params, table, packet, sender):
-    """The good packet as it goes on."""
+    """Return the good packet as it goes on."""
     job = table[packet["header"]["job"]]
     parent = {"parent": job["parent"], "root": int(not job["parent"])}
     return {
@@ -82,7 +84,7 @@ def request(params, table, packet, sender):
 
 
 class Tenants:
-    """Commands one after the other, and the golden tenants; a use begins or ends in between."""
+    """Gives commands one after the other to golden tenants, whose uses begin and end meanwhile."""
 
     def __init__(self, dut, params):
         self.dut, self.params = dut, params
@@ -97,7 +99,7 @@ class Tenants:
         self.seen = set()
 
     def drive(self):
-        """A command now and then; before that a use of a job that holds the switch, or its end."""
+        """Give a command now and then; before it, begin or end a use of a job in the switch."""
         progress = {"job": 0, "began": 0, "ended": 0}
         quiet = self.asked is None and self.next is None
         if quiet and random.random() < 0.1:
@@ -117,7 +119,7 @@ class Tenants:
         self.dut.progress.value = pack(self.params.progress, progress)
 
     def some_command(self):
-        """Mostly what works."""
+        """Draw a command that mostly works."""
         if random.random() < 0.1:
             wrong = ({"count": 0}, {"count": 1 << 31}, {"ports": 1 << 31}, {"job": 1 << 15})
             return legal(**random.choice(wrong), epoch=random.choice((0, 1 << 31)))
@@ -147,7 +149,7 @@ class Tenants:
         self.sizes = replace(self.sizes, unit=Unit.PORT)
 
     def check(self, table):
-        """The table and the answer are the golden ones."""
+        """Check that the table and the answer are the golden ones."""
         dut = self.dut
         for job, entry in enumerate(table):
             tenant = self.tenants[job]

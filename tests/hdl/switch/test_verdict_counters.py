@@ -37,7 +37,7 @@ async def count(dut, events):
 
 
 async def values(dut, ports):
-    """Counters that are not zero."""
+    """Return the counters that are not zero."""
     found = {}
     for port in range(ports):
         for verdict in range(16):
@@ -74,7 +74,7 @@ async def counts_one_every_cycle(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def clear_sets_all_to_zero(dut):
-    """As does a reset."""
+    """Clearing sets all counters to zero, as does a reset."""
     ports, depth = await begin(dut)
     await ClockCycles(dut.clk, depth + 1)
     for clear in (dut.clear, dut.rst, dut.clear):
@@ -95,7 +95,7 @@ async def clear_sets_all_to_zero(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def counts_over_every_bit(dut):
-    """The last one wraps."""
+    """Counting carries through every bit, and the last one wraps."""
     ports, depth = await begin(dut)
     await ClockCycles(dut.clk, depth + 1)
     for bit in range(COUNTER_BITS + 1):

@@ -1,4 +1,4 @@
-"""The real switch between real endpoints, over links that lose, double and reorder frames."""
+"""Runs the real switch between real endpoints, over links that lose, double and reorder frames."""
 
 import random
 from dataclasses import replace
@@ -54,7 +54,7 @@ def test_network(size, tmp_path):
 
 
 class Bench:
-    """Hosts of a switch and of its endpoints."""
+    """Plays the hosts of a switch and of its endpoints."""
 
     def __init__(self, dut, faults):
         self.dut, self.params = dut, params_in_simulator(NetworkParams)
@@ -98,7 +98,7 @@ class Bench:
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize((("open_turns", "faults"), [(1, {}), (2, BAD)]))
 async def sums_are_exact(dut, open_turns, faults):
-    """Y = A X, whatever the links lose, double, delay and break."""
+    """Y = A X holds whatever the links lose, double, delay and break."""
     bench = await Bench(dut, faults).begin()
     cut = bench.cut(open_turns)
     await bench.launch(cut)

@@ -1,4 +1,4 @@
-"""A spine and two leaves in RTL, with golden workers, on links that lose, double and are late."""
+"""Runs a spine and two leaves in RTL with golden workers, on links that lose, double or delay."""
 
 import heapq
 import random
@@ -87,7 +87,7 @@ class Switch(SwitchBench):
         self.beyond = {}
 
     def left(self, port, octets):
-        """A frame has left: for a worker, or for another switch."""
+        """Pass on a frame that has left: to a worker, or to another switch."""
         if port not in self.beyond:
             super().left(port, octets)
             return
@@ -98,7 +98,7 @@ class Switch(SwitchBench):
 
 
 class Bench:
-    """The network with a planned job; all have one address, as each frame is for who gets it."""
+    """Plays the network with a planned job; addresses are all the same, as links are direct."""
 
     def __init__(self, dut, *, chance=0.0, open_turns=1):
         self.dut, self.edge, self.open_turns = dut, RisingEdge(dut.clk), open_turns
@@ -118,7 +118,7 @@ class Bench:
             self.spine.beyond[k] = leaf, up
 
     async def begin(self, racks):
-        """Plan a job of a random graph for so many workers, and start it."""
+        """Plan a job of a random graph for this many workers, and start it."""
         rng = np.random.default_rng(cocotb.RANDOM_SEED)
         leaf = self.params.leaf
         adjacency, partition = directed(vertices=30, edges=90, workers=len(racks))
@@ -155,12 +155,12 @@ class Bench:
         return self
 
     def partials(self, setup, planned):
-        """Sums that a leaf sends to the spine in the whole job."""
+        """Return the number of sums that a leaf sends to the spine in the whole job."""
         upwards = [sum(one.port == planned.up for one in block.values()) for block in setup.blocks]
         return sum(upwards[step.block] * step.turns for step in setup.program)
 
     async def step(self):
-        """A cycle."""
+        """Play a cycle."""
         for one in self.switches.values():
             one.drive()
         await self.edge
@@ -168,7 +168,7 @@ class Bench:
             one.observe()
 
     async def run(self, most=80_000):
-        """Until the turns of all workers are over."""
+        """Run until the turns of all workers are over."""
         for _ in range(most):
             busy = False
             for leaf in self.leaves:
@@ -183,7 +183,7 @@ class Bench:
         raise AssertionError([w.state.lo for leaf in self.leaves for w in leaf.workers.values()])
 
     async def check(self):
-        """All sums are A X, to the last bit, and no switch has found a wrong table."""
+        """Check that all sums are A X, to the last bit, and no switch has found a wrong table."""
         sums = [
             job.sums(list(leaf.workers.values()))
             for leaf, job in zip(self.leaves, self.jobs, strict=True)
@@ -196,7 +196,7 @@ class Bench:
             assert (sum(counts.values()), first) == (0, None)
 
     async def counts(self, name):
-        """A counter of links: of each leaf's, and of all of the spine's."""
+        """Return a counter of links: of each leaf's, and of all of the spine's."""
         up = self.params.leaf.ports - 1
         leaves = [(await leaf.host.port_counts(up, [name]))[name] for leaf in self.leaves]
         spine = [(await self.spine.host.port_counts(k, [name]))[name] for k in range(len(leaves))]
@@ -209,7 +209,7 @@ async def begin(dut, **options):
 
 
 async def on_good_links(dut, open_turns):
-    """Each sum goes up once, and nothing is repeated."""
+    """Each sum is sent up once, and nothing is repeated."""
     bench = await begin(dut, open_turns=open_turns)
     await bench.run()
     await bench.check()
@@ -263,7 +263,7 @@ async def links_with_back_pressure(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_spine_that_is_away_comes_back(dut):
-    """The links of a leaf take nothing for a while, in the middle of the job."""
+    """In the middle of the job, the links of a leaf take nothing for a while."""
     bench = await begin(dut, open_turns=2)
     leaf, up = bench.leaves[0], bench.params.leaf.ports - 1
     for _ in range(4):

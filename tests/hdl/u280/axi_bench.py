@@ -1,4 +1,4 @@
-"""Masters and memories on buses that lack what cocotbext-axi insists on."""
+"""Connects models of masters and memories to buses that lack what cocotbext-axi needs."""
 
 import random
 
@@ -11,7 +11,7 @@ from tests.hdl.common.read_bench import Absent
 
 
 class Wide:
-    """The length of AXI3's bursts where a model looks for AXI4's."""
+    """Shows the length of AXI3's bursts where a model looks for AXI4's."""
 
     def __init__(self, handle):
         self.handle = handle
@@ -24,7 +24,7 @@ class Wide:
 
 
 class Widened:
-    """The design with the lengths of its bursts as a model wants them."""
+    """The design, with the lengths of its bursts as a model wants them."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -38,7 +38,7 @@ class Widened:
 
 
 def channel(kind, dut, prefix):
-    """A channel's bus, with an identifier that the models want."""
+    """Return a channel's bus, with an identifier that the models want."""
     name = kind.__name__.removeprefix("Axi").removesuffix("Bus").lower()
     signals, stand_ins = list(kind._signals), {}
     if f"{name}id" in signals and not hasattr(dut, f"{prefix}_{name}id"):
@@ -49,7 +49,7 @@ def channel(kind, dut, prefix):
 
 
 def bus(dut, prefix):
-    """All five channels."""
+    """Return all five channels."""
     return AxiBus(
         AxiWriteBus(*(channel(kind, dut, prefix) for kind in (AxiAWBus, AxiWBus, AxiBBus))),
         AxiReadBus(*(channel(kind, dut, prefix) for kind in (AxiARBus, AxiRBus))),
@@ -72,21 +72,21 @@ def pause(part, stall):
 
 
 def master(side, prefix, stall, **options):
-    """A master on the bus ``prefix`` of a clock's ``side``."""
+    """Return a master on the bus ``prefix`` of a clock's ``side``."""
     made = AxiMaster(bus(side, prefix), side.clk, side.rst, **options)
     pause(made, stall)
     return made
 
 
 def memory(side, prefix, stall, size):
-    """A memory of ``size`` bytes, likewise."""
+    """Return a memory of ``size`` bytes on a bus, as :func:`master` does for masters."""
     made = AxiRam(bus(side, prefix), side.clk, side.rst, size=size)
     pause(made, stall)
     return made
 
 
 async def give(side, channel, **values):
-    """One beat of a channel, as a memory sends it that has an opinion of its own."""
+    """Send one beat of a channel, as a memory sends it that has an opinion of its own."""
     for name, value in values.items():
         getattr(side, channel + name).value = value
     getattr(side, f"{channel}valid").value = 1
@@ -98,7 +98,7 @@ async def give(side, channel, **values):
 
 
 async def take(side, channel, names, stall, beats):
-    """Every beat of a channel, for good: the values of ``names``."""
+    """Take every beat of a channel from now on: the values of ``names``."""
     while True:
         getattr(side, f"{channel}ready").value = ready = not stall()
         await RisingEdge(side.clk)

@@ -1,4 +1,4 @@
-"""What every top of the board must tell rightly."""
+"""Checks what every top of the board must tell rightly."""
 
 import csv
 import re
@@ -20,13 +20,13 @@ CROSSINGS = (GrayCrossing, ResetSynchroniser, AsyncFifo, Synchroniser)
 
 
 def check_wires_between_dies(emission):
-    """No wire runs from the cages to the rest of the card, two dies away, without a register."""
+    """No wire runs from the cages to the card's other end, two dies away, without a register."""
     wires = Wires(Hierarchy(emission, Plan(parts=U280_BOARD.parts)), vendor_outputs(emission))
     assert [link for link in links_of(wires) if link.wires and not link.registered] == []
 
 
 def instances_below(emission, name, path=()):
-    """Path and module of all instances below a module, its own and the vendor's."""
+    """Return path and module of all instances below a module, its own and the vendor's."""
     for kind, instance in re.findall(r"^  (\w+) (\w+) \($", emission.modules[name].verilog, re.M):
         here = (*path, instance)
         yield "/".join(here), kind
@@ -35,7 +35,7 @@ def instances_below(emission, name, path=()):
 
 
 def check_board(board):
-    """Lint ``board`` and hold what it tells against what it became; the emission."""
+    """Lint ``board``, and compare what it tells with what it became; return the emission."""
     emission = lint_with_stubs(board, (*board.vendor_ips, *board.primitives))
     instances = dict(instances_below(emission, emission.top.name))
     check_ports(board, emission)
@@ -56,7 +56,7 @@ def check_board(board):
 
 
 def check_ports(board, emission):
-    """Ports are the card's pins, whole."""
+    """Check that ports are the card's pins, whole."""
     with PINS.open() as file:
         pins = {row["port"] for row in csv.DictReader(file)}
     for port in emission.top.ports:
@@ -67,7 +67,7 @@ def check_ports(board, emission):
 
 
 def check_crossings(board, emission, instances):
-    """Each instance in which signals cross, and nothing else, has its constraint."""
+    """Check that each instance in which signals cross has its constraint, and no other has."""
     found = {}
     for path, kind in instances.items():
         component = emission.modules[kind].component if kind in emission.modules else None
@@ -81,7 +81,7 @@ def check_crossings(board, emission, instances):
 
 
 def check_clocks(board, instances):
-    """Clocks come from ports or from outputs of IP that are there."""
+    """Check that clocks come from ports or from outputs of IP that are there."""
     ips = {ip.name: ip for ip in board.vendor_ips}
     assert len({clock.name for clock in board.clocks}) == len(board.clocks)
     for clock in board.clocks:

@@ -1,4 +1,4 @@
-"""How a board's parts are wired, as its documentation says it: the table of its netlist."""
+"""Says how a board's parts are wired, as its documentation has it: the table of its netlist."""
 
 from tests.hdl.netlist_bench import Table
 
@@ -86,7 +86,7 @@ def add_pins(table, memory):
 
 
 def add_way_out(table, axis, way, mac):
-    """A packet that the core marks as broken loses the first byte of its last beat."""
+    """Add the way out: a packet that the core marks as broken loses its last beat's first byte."""
     whole = f"(({axis}_tkeep & 1) & ~({axis}_tuser & {axis}_tlast))"
     keep = f"({axis}_tkeep & ~1 | {whole})"
     payload = f"{axis}_tdata | {keep} << 512 | {axis}_tlast << 576"
@@ -103,7 +103,7 @@ def add_way_in(table, mac, way, axis):
 
 
 def add_end(table, way, axis):
-    """Where a way ends; no packet is marked as broken."""
+    """Add the end of a way, where no packet is marked as broken."""
     table.add(f"{axis}_tdata", f"{way}.o_payload")
     table.add(f"{axis}_tkeep", f"{way}.o_payload >> 512")
     table.add(f"{axis}_tlast", f"{way}.o_payload >> 576")
@@ -113,7 +113,7 @@ def add_end(table, way, axis):
 
 
 def add_cage(table, k):
-    """A MAC's pins, and what registers say to it and show of it."""
+    """Add a MAC's pins, and what registers tell it and show of it."""
     mac, pins = f"mac_{k}", f"pins.qsfp{k}"
     for pole in "pn":
         table.add(f"{mac}.refclk_{pole}", f"{pins}_mgt_refclk_1_{pole}")

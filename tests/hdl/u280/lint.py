@@ -1,4 +1,4 @@
-"""Verilator's opinion of a component that places the vendor's IP."""
+"""Lets Verilator lint a component that places the vendor's IP."""
 
 from gen.emission.emit import Emission, EmittedModule
 from sim.harness.emissions import emission_of
@@ -6,7 +6,9 @@ from sim.harness.verilator import lint
 
 
 def lint_with_stubs(component, ips):
-    """Lint what ``component`` becomes, an empty module for each of ``ips``; the emission."""
+    """Lint what ``component`` becomes, with an empty module for each of ``ips``; return the
+    emission.
+    """
     emission = emission_of(component, generated=True)
     stubs = {ip.name: EmittedModule(ip.name, type(component), verilog=ip.stub) for ip in ips}
     lint(Emission(stubs | emission.modules))

@@ -1,4 +1,4 @@
-"""Packets on 512-bit AXI4-Stream, beat by beat."""
+"""Sends and takes packets on 512-bit AXI4-Stream, beat by beat."""
 
 import random
 
@@ -10,7 +10,7 @@ BEAT = 64
 
 
 def beats_of(packet):
-    """Data, keep and last of each beat."""
+    """Return data, keep and last of each beat."""
     for at in range(0, len(packet), BEAT):
         part = packet[at : at + BEAT]
         yield int.from_bytes(part, "little"), (1 << len(part)) - 1, at + BEAT >= len(packet)
@@ -89,7 +89,7 @@ async def take(side, prefix, packets, stall=never, *, whole=False, cut=None):
 
 
 async def until(side, condition, cycles=4000):
-    """Wait for ``condition`` at edges of the clock, not forever."""
+    """Wait for ``condition`` at edges of the clock, but not forever."""
     for _ in range(cycles):
         if condition():
             return
@@ -106,7 +106,7 @@ async def reset_now_and_then(sides, count, pause):
 
 
 def numbered(count, sizes):
-    """Packets that are told apart by their first bytes."""
+    """Return packets that differ in their first bytes."""
     return [
         number.to_bytes(4, "big") + random.randbytes(random.choice(sizes) - 4)
         for number in range(count)

@@ -29,7 +29,7 @@ def bits(layout, value):
 
 
 async def shows_whether_memory_is_ready(dut, board):
-    """Both answers, whatever else is shown."""
+    """It shows both answers, whatever else is shown."""
     for ready in (1, 0):
         dut.memory_ready.value = ready
         assert await board.read("memory_ready") == ready
@@ -83,7 +83,7 @@ async def shows_what_the_board_does(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def sums_carry_over_every_bit(dut):
-    """Both cages' and all events' at a time; a full one begins anew."""
+    """This holds for both cages and all events at a time; a full one begins anew."""
     await start(dut)
     board = RegisterDriver(dut, "axil", MAP)
     widths = CAGE.sums.members

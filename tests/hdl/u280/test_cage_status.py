@@ -1,4 +1,4 @@
-"""Sums and commands are those of a board: :mod:`tests.hdl.u280.test_board_status`."""
+"""Runs the tests of sums and commands of a board: :mod:`tests.hdl.u280.test_board_status`."""
 
 import pytest
 

@@ -21,7 +21,7 @@ def test_a_single_input_cannot_be_held():
 
 
 def packets_of(kind, count):
-    """Numbered, of any size; the last byte of each says its class."""
+    """Return numbered packets of any size; the last byte of each says its class."""
     sizes = random.choices([64, 128, 192, 640], k=count)
     return [
         number.to_bytes(4, "big") + random.randbytes(size - 5) + bytes([kind])
@@ -96,7 +96,7 @@ async def a_paused_class_stops_and_the_other_goes_on(dut, stall, kind):
 
 
 def tag(dut):
-    """The class of the beat at the output, if it is a last one."""
+    """Return the class of the beat at the output, if it is a last one."""
     if not dut.mac_tlast.value:
         return None
     keep = int(dut.mac_tkeep.value).bit_length()
@@ -105,7 +105,7 @@ def tag(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_pause_in_the_middle_lets_the_packet_go_on(dut):
-    """The acknowledgement waits for its end, also while the MAC takes nothing."""
+    """The acknowledgement waits for the packet's end, even while the MAC takes nothing."""
     await begin(dut)
     (packet,) = [bytes(4) + random.randbytes(627) + b"\0"]
     taken, gate = [], [False]

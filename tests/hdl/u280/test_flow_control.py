@@ -51,6 +51,6 @@ def test_only_the_two_classes_are_paused():
 
 
 def test_a_pause_is_refreshed_in_time():
-    """Two of its refreshes may be damaged, each behind a packet of the longest kind."""
+    """Two refreshes may be lost, each sent after a packet of the longest kind."""
     longest_bits = 8 * (16383 + 20)
     assert 3 * (REFRESH_QUANTA * 512 + longest_bits) < PAUSE_QUANTA * 512

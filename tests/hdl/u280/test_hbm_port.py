@@ -67,7 +67,7 @@ async def begin(dut, stalls=(never, never)):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def bursts_of_all_lengths_reach_their_channel(dut, stalls):
-    """And change nothing else there."""
+    """They change nothing else there."""
     _, axi, ram = await begin(dut, stalls.value)
     assert params_in_simulator().writes
     # Odd ones begin on 4 KiB, even ones end there; of the others, strobes tell each byte of a beat.
@@ -152,7 +152,7 @@ async def every_kind_of_answer_comes_back(dut, stalls):
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def bursts_wait_for_a_busy_memory(dut):
-    """More than the queues hold; afterwards as fast as they come. Any bit of an address counts."""
+    """More come than queues hold, then as fast as they can. Any bit of an address counts."""
     core, hbm = await start(dut, sync=4000, hbm=2222)
     await core.edges(20)
 

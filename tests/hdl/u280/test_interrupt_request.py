@@ -65,7 +65,7 @@ async def a_level_is_a_message(dut, high, wait):
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def what_rises_again_is_told(dut):
-    """However short the level is low, and whenever: a message comes behind the rise."""
+    """However short the level is low, and whenever, a message follows the rise."""
     core = await begin(dut, lambda: random.randrange(1, 12), lambda: random.randrange(8))
     edge = RisingEdge(dut.clk)
     for _ in range(300):
@@ -85,7 +85,7 @@ async def what_rises_again_is_told(dut):
 @cocotb.test(timeout_time=10, timeout_unit="us")
 @cocotb.parametrize(last=["level", "ack"])
 async def falls_as_soon_as_it_may(dut, last):
-    """A cycle behind the end of the level or the acknowledgement, whichever comes last."""
+    """It falls a cycle after the end of the level or the acknowledgement, whichever is later."""
     dut.level.value, dut.ack.value = 1, 0
     await start(dut)
     ends = {"level": (0, 0), "ack": (1, 0)}  # in a cycle, and from the next one on

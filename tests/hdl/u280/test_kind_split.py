@@ -17,14 +17,14 @@ def test_kind_split():
 
 
 def header(kind, **changes):
-    """The first 64 bytes of a packet."""
+    """Return the first 64 bytes of a packet."""
     upper = PACKET_CONSTANTS | {"destination_mac": random.getrandbits(48)} | changes
     fields = {"concatenation": {"type": kind, "dest": random.getrandbits(32)}, "upper": upper}
     return PACKET_HEADER.const(fields).as_bits().to_bytes(64, "big")
 
 
 def random_packet():
-    """A packet, and its class; None if it is of none."""
+    """Draw a packet; return it and its class, which is None if it has none."""
     what = random.choice([*Kind, "type", "length", *PACKET_CONSTANTS])
     if what in CLASSES:
         return header(what.value) + random.randbytes(random.randrange(300)), CLASSES[what]

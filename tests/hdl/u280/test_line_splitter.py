@@ -51,7 +51,7 @@ async def lines_are_halves_in_order(dut, stalls):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def bursts_of_lines_are_twice_as_many_halves(dut, stalls):
-    """Of all lengths, read as they were written, with RLAST and WLAST where AXI has them."""
+    """Bursts of all lengths are read as written, with RLAST and WLAST where AXI has them."""
     if not several():
         return
     await start(dut)
@@ -71,7 +71,7 @@ async def bursts_of_lines_are_twice_as_many_halves(dut, stalls):
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def a_burst_that_ends_within_a_line_fails_there(dut):
-    """An RLAST behind a lower half: that line answers SLVERR, and the next has its own halves."""
+    """If RLAST comes with a lower half, that line answers SLVERR; the next has its own halves."""
     if not several():
         return
     await start(dut)
@@ -89,7 +89,7 @@ async def a_burst_that_ends_within_a_line_fails_there(dut):
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
 async def a_lower_half_waits_for_nobody(dut):
-    """The line does, with the upper one."""
+    """The line waits, with the upper half."""
     dut.lines_rready.value = 0
     await start(dut)
     for _ in range(3):
@@ -106,7 +106,7 @@ async def a_lower_half_waits_for_nobody(dut):
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def strobes_of_a_line(dut):
-    """Each byte alone, and some across the middle."""
+    """Strobes select each byte alone, and some across the middle."""
     await start(dut)
     ram = memory(dut, "halves", never, 1 << 16)
     dut.lines_bready.value = 1
@@ -149,7 +149,7 @@ async def the_worse_answer_is_the_line_s(dut, stalls):
 @cocotb.test(timeout_time=50, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def a_burst_of_another_length_is_a_line_that_failed(dut, stalls):
-    """Up to RLAST, so that the lines behind it have their own halves."""
+    """It fails up to RLAST, so that later lines have their own halves."""
     if several():
         return
     await start(dut)

@@ -163,7 +163,7 @@ async def levels_and_counts_are_those_of_the_mac(dut):
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def what_a_mac_is_told_reaches_it(dut):
-    """Pins, pauses, and the host's settings."""
+    """Pins, pauses and the host's settings reach it."""
     core, _ = await begin(dut)
     await until(core, lambda: linked(dut))
     for paused in (0, *(1 << priority for priority in PRIORITIES), 0x1FF, 0):
@@ -190,7 +190,7 @@ async def what_a_mac_is_told_reaches_it(dut):
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def a_class_that_nobody_takes_is_paused(dut):
-    """Either from as many words inside to as many, to the word."""
+    """A pause begins and ends at the set numbers of words inside, to the word."""
     core, _ = await begin(dut)
     dut.receive_0_tready.value = dut.receive_1_tready.value = 0
     await until(core, lambda: linked(dut))

@@ -14,7 +14,7 @@ def test_mac_link():
 
 @cocotb.test(timeout_time=5, timeout_unit="us")
 async def obeys_faults(dut):
-    """The reconciliation sublayer's rule (IEEE 802.3, 46.3.4), and no data before both hear."""
+    """It obeys IEEE 802.3, 46.3.4, the reconciliation sublayer's rule; no data before both hear."""
     names = ("aligned", "received", "local_fault", "remote_fault")
     for name in names:
         getattr(dut, name).value = 0

@@ -49,7 +49,7 @@ def outputs(dut):
 
 
 async def follow(dut, side, cycles):
-    """What is high in each cycle, as runs: how often, which."""
+    """Return what is high in each cycle, as runs of how often and which."""
     runs = []
     for _ in range(cycles):
         now = outputs(dut)
@@ -73,7 +73,7 @@ async def holds_all_until_the_reference_has_settled(dut):
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def resets_a_receiver_that_hears_nothing(dut):
-    """Again and again, and never one that hears something now and then."""
+    """It does so again and again, and never to one that hears something now and then."""
     times = params_in_simulator(MacResetsParams)
     side = await begin(dut)
     runs = await follow(dut, side, times.settle + 4 * (times.patience + times.pulse + 2))

@@ -39,7 +39,7 @@ class Writer:
             self.dut.i_valid.value = 0
 
     async def send(self, number, length, stall):
-        """As far as no reset comes."""
+        """Send as far as no reset comes."""
         for beat in range(length):
             last = beat == length - 1
             keep = (1 << random.randrange(1, 65)) - 1 if last else random.getrandbits(64)
@@ -59,7 +59,7 @@ class Writer:
 
 
 class Reader:
-    """Whole packets that it took, by number; how many were cut."""
+    """Keeps the numbers of packets that it took whole, and how many were cut."""
 
     def __init__(self, side, dut, words):
         self.side, self.dut, self.words = side, dut, words
@@ -135,7 +135,7 @@ async def a_reset_cuts_packets_and_never_mixes_them(dut, periods, which):
 @cocotb.test(timeout_time=50, timeout_unit="us")
 @cocotb.parametrize(periods=PERIODS[:2])
 async def only_what_was_under_way_is_cut(dut, periods):
-    """A reset between packets costs none; inside one, that one, told once."""
+    """A reset between packets costs none; one within a packet costs that one, told once."""
     dut.i_valid.value = 0
     dut.o_ready.value = 1
     write, read = await start(dut, write=periods[0], read=periods[1])

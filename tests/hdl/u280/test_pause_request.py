@@ -14,14 +14,14 @@ def test_pause_request():
 
 
 def nearest(used, bit, value, step):
-    """From ``used`` on, by ``step``, the first number of words with this ``bit``."""
+    """Return the first number of words from ``used`` on, by ``step``, that has this ``bit``."""
     while used >> bit & 1 != value:
         used += step
     return used
 
 
 async def step(dut, used):
-    """A cycle in which ``used`` words are inside."""
+    """Play a cycle in which ``used`` words are inside."""
     dut.used.value = used
     await RisingEdge(dut.clk)
 

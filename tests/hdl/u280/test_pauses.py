@@ -28,7 +28,7 @@ async def begin(dut):
 
 
 async def cycles(dut, count, counts=None):
-    """Some cycles, with what they count of each event."""
+    """Play some cycles; return how many of each event they count."""
     for _ in range(count):
         await RisingEdge(dut.clk)
         for index, name in enumerate(PAUSE_EVENTS):
@@ -57,7 +57,7 @@ async def asks_for_the_class_that_has_no_room(dut, kind):
 
 
 def beside(limit, bits):
-    """Numbers up to ``limit`` and above it, of which each may differ from the others in a bit."""
+    """Return numbers up to ``limit`` and numbers above it; each bit decides for one of them."""
     upto, above = [limit], [limit + 1]
     for bit in range(bits):
         low = (1 << bit) - 1

@@ -5,7 +5,7 @@ from tests.hdl.netlist_bench import Table
 
 
 def link_table(link):
-    """Pins, clock, reset, interrupt and the decoder of registers, which both forms have."""
+    """Return the table of pins, clock, reset, interrupt and decoder, which both forms have."""
     table = Table(link)
     table.wire(
         refclk={"I": "pins.refclk_p", "IB": "pins.refclk_n", "CEB": 0},

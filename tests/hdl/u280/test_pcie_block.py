@@ -45,7 +45,7 @@ def test_wires_of_the_bare_block(tmp_path):
 
 
 def test_wires_of_streams_beside_registers(tmp_path):
-    """The host's accesses go by the completer to the decoder; a request rises once."""
+    """The host's accesses reach the decoder by the completer; a request rises once."""
     table = Table(PcieStreams(PcieParams(register_bits=12)), clock="pins.clk")
     pins = ("refclk_p", "refclk_n", "reset_n", "rx_p", "rx_n")
     shown = ("tx_p", "tx_n", "core_clk", "core_reset", "limits", "credits", "numbers")

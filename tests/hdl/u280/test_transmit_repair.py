@@ -13,7 +13,7 @@ def test_transmit_repair():
 
 
 async def transmitter(dut):
-    """Its reset follows a few cycles behind, and it says anything during it."""
+    """Play it: its reset follows a few cycles later, and it says anything meanwhile."""
     history = [0] * 4
     while True:
         await RisingEdge(dut.clk)

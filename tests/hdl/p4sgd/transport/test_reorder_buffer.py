@@ -39,13 +39,13 @@ class Bench:
         return self
 
     def check(self, beat):
-        """Each full activation once, in order."""
+        """Full activations leave once each, in order."""
         expected, when = self.due.popleft()
         assert beat == expected
         assert cycle() >= when + ReorderBuffer.latency
 
     async def step(self, keep=None, allowed=True):
-        """A cycle, in which the full activation of micro-batch ``keep`` may come."""
+        """Play one cycle, in which the full activation of micro-batch ``keep`` may come."""
         dut, slots = self.dut, self.params.slots
         arrived = self.next in self.here
         slot = random.randrange(slots) if keep is None else keep % slots
@@ -66,7 +66,7 @@ class Bench:
         return delivered
 
     def missing(self):
-        """Micro-batches that may come: a slot is free when the one before in it was delivered."""
+        """Micro-batches that may come: those whose slot is free since the one before in it left."""
         window = range(self.next, self.next + self.params.slots)
         return [j for j in window if j not in self.here]
 
@@ -80,7 +80,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS, allow=[0.5, 1])
 async def restores_the_order(dut, stalls, allow):
-    """Whatever comes first: every one once, in the order of micro-batches."""
+    """In whatever order they come, each leaves once, in the order of micro-batches."""
     pause, stall = stalls
     bench = await Bench(dut, stall).start()
     while bench.next < 400:
@@ -97,7 +97,7 @@ async def restores_the_order(dut, stalls, allow):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def hands_on_one_a_cycle(dut):
-    """In the stated number of cycles, alone and back to back."""
+    """It hands on one per cycle, the stated number of cycles later, alone or back to back."""
     bench = await Bench(dut).start()
     for count in (1, 300):
         first, moved, when = bench.next, len(bench.sink.beats), []
@@ -111,7 +111,7 @@ async def hands_on_one_a_cycle(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def takes_no_more_than_it_has_room_for(dut):
-    """Nobody takes: so many leave their slots; one that leaves makes room for one."""
+    """While nobody takes, it fills up; each one that leaves makes room for one more."""
     bench = await Bench(dut, lambda: not taking).start()
     taking, total = False, 3 * QUEUE_DEPTH
     for j in range(total):

@@ -23,13 +23,13 @@ def test_slot_table(slots):
 
 
 def some_activation():
-    """Which the table does not look at."""
+    """Return any activation: the table does not look at it."""
     most = (1 << 31) - 1
     return random.choice([random.randint(-most, most), -most - 1, most, 0])
 
 
 class Golden:
-    """The slots of one worker by the rule, and how far its micro-batches have come."""
+    """The slots of one worker as the rule has them, and how far its micro-batches have come."""
 
     def __init__(self, count):
         self.slots = [golden.WorkerSlot.at_start()] * count
@@ -50,7 +50,7 @@ class Golden:
 
     @property
     def may_start(self):
-        """The next slot is free, and what came of its last use was delivered."""
+        """Whether the next slot is free, and what came of its last use was delivered."""
         free = self.slots[self.next_slot].phase is golden.Phase.FREE
         return self.open and free and self.started - self.delivered < self.count
 
@@ -67,7 +67,7 @@ class Golden:
         return self.was_free and self.started == self.delivered
 
     def judge(self, arrival):
-        """The slot after the packet, and the verdict."""
+        """Return the slot as it is after the packet, and the verdict on the packet."""
         if arrival["verdict"] is not Verdict.NONE:
             return None, arrival["verdict"].name
         if not self.open:
@@ -99,7 +99,7 @@ class Golden:
         }
 
     def step(self, inputs, slots):
-        """A clock edge."""
+        """Let a clock edge pass."""
         was_seen = self.seen in self.full
         self.was_free = self.free
         if inputs["valid"] and not self.clearing:
@@ -127,7 +127,7 @@ class Golden:
 
 
 class Bench:
-    """The table and its golden, a cycle at a time."""
+    """Drives the table and its golden model, a cycle at a time."""
 
     def __init__(self, dut, count):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -166,7 +166,9 @@ class Bench:
         await self.step()
 
     def some_arrival(self, luck, choose=random.choice):
-        """Mostly what a slot waits for; else any slot, kind and use, or dropped already."""
+        """Draw an arrival: mostly one that a slot waits for, else any slot, kind and use, or a
+        dropped one.
+        """
         state = self.golden
         oldest_first = [(state.next_slot + k) % state.count for k in range(state.count)]
         waiting = [k for k in oldest_first if state.slots[k].phase is not golden.Phase.FREE]
@@ -191,7 +193,7 @@ class Bench:
         }
 
     async def random_step(self, luck=0.8, starts=0.9, comes=0.95, takes=0.7):
-        """All at once: a start, an arrival, a delivery."""
+        """Draw a start, an arrival and a delivery for one cycle."""
         await self.step(
             start=self.golden.may_start and random.random() < starts,
             valid=random.random() < comes,
@@ -215,7 +217,7 @@ async def begin(dut, many):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(many=MANY)
 async def follows_the_rule(dut, many):
-    """Until every slot has gone through all uses once and some more; then all come home.
+    """Runs until every slot has gone through all uses and some more; then all come home.
 
     Each verdict is drawn more than three times, however long that takes.
     """
@@ -237,7 +239,7 @@ async def follows_the_rule(dut, many):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(many=MANY, takes=[0.1, 1], starts=[0.1, 1], luck=[0.3, 1])
 async def whatever_is_slow(dut, many, takes, starts, luck):
-    """Held back by deliveries, by starts, or by what comes in."""
+    """The table follows the rule when deliveries, starts or arrivals are what is slow."""
     bench = await begin(dut, many)
     for _ in range(400):
         await bench.random_step(takes=takes, starts=starts, luck=luck)
@@ -247,7 +249,7 @@ async def whatever_is_slow(dut, many, takes, starts, luck):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(many=MANY)
 async def begins_anew(dut, many):
-    """A job in the middle of another; and again before that has begun."""
+    """A job may begin in the middle of another, and again before that one has begun."""
     bench = await begin(dut, many)
     for again in (False, True) * 6:
         for _ in range(random.randrange(1, 60)):
@@ -264,7 +266,7 @@ async def begins_anew(dut, many):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def all_at_once_every_cycle(dut):
-    """A packet a cycle is a micro-batch every second one, started and delivered at once."""
+    """With a packet in each cycle, a micro-batch starts and one is delivered every second cycle."""
     bench = await begin(dut, "all")
     cycles = 400
     for _ in range(cycles):

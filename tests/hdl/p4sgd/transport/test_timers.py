@@ -27,7 +27,7 @@ def tries(unanswered, repetitions=0):
 
 
 class Bench:
-    """Timers with the table that they ask, a cycle at a time."""
+    """Runs timers with the table that they ask, a cycle at a time."""
 
     def __init__(self, dut, count, timeout, retries=0, peer_retries=0):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -57,7 +57,7 @@ class Bench:
         return self
 
     async def begin_cycle(self):
-        """Until the registers of a new cycle show: ``overdue`` and ``gave_up``."""
+        """Wait until the registers of a new cycle show ``overdue`` and ``gave_up``."""
         dut = self.dut
         await Timer(1, "ns")
         bits = int(dut.overdue_payload.value)
@@ -118,7 +118,7 @@ MANY = ["one", "two", "all"]
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(many=MANY, timeout=[1, 2, 30])
 async def is_overdue_in_time(dut, many, timeout):
-    """After the timeout, within one look at each slot; again and again, counted."""
+    """A slot is overdue after the timeout, within one look at each slot; each time it counts."""
     bench = await Bench(dut, slots_in_use(many), timeout).start()
     for slot in range(bench.count):
         for _ in range(random.randrange(2 * bench.count)):
@@ -167,7 +167,7 @@ async def timeouts_of_every_length(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_long_timeout(dut):
-    """As long as hundreds of looks."""
+    """A timeout may last as long as hundreds of looks."""
     bench = await Bench(dut, 1, 900 + random.randrange(900)).start()
     for retries in range(2):
         await bench.step(send=0, retries=retries)
@@ -183,7 +183,7 @@ async def a_long_timeout(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(many=MANY)
 async def is_late_by_looks_only(dut, many):
-    """At best in the cycle behind the timeout, at worst one look at each slot later."""
+    """It is overdue one cycle after the timeout at best, one look at each slot later at worst."""
     timeout = 30
     bench = await Bench(dut, slots_in_use(many), timeout).start()
     gaps = set()
@@ -222,7 +222,7 @@ async def forgets_what_is_freed_in_time(dut, many):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(many=MANY)
 async def never_looks_at_free_slots(dut, many):
-    """Old timers lie in the memory: neither free slots nor just started ones are overdue."""
+    """The memory holds old timers; yet no slot that is free or was just started is overdue."""
     timeout = 40
     bench = await Bench(dut, slots_in_use(many), timeout).start()
     for slot in range(bench.count):
@@ -245,7 +245,7 @@ async def never_looks_at_free_slots(dut, many):
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 @cocotb.parametrize(many=MANY, busy=[0, 0.5, 0.9])
 async def keeps_all_timers(dut, many, busy):
-    """Slots come and go at random: none overdue early, none forgotten, retries as they were."""
+    """Slots come and go at random: none is overdue early or forgotten, and retries are right."""
     timeout = 20 + random.randrange(40)
     bench = await Bench(dut, slots_in_use(many), timeout).start()
     patience = {}  # of each waiting slot: the cycles in which it should have been looked at
@@ -273,7 +273,7 @@ async def keeps_all_timers(dut, many, busy):
 
 
 def check_overdue(bench, timeout):
-    """Not early; its own count of retries; one that waits."""
+    """What is overdue is not early, has its own count of retries, and is a slot that waits."""
     slot = bench.overdue["slot"]
     sent, retries = bench.sent[slot]
     assert bench.overdue["tries"] == tries(retries + 1)
@@ -281,7 +281,7 @@ def check_overdue(bench, timeout):
 
 
 async def random_cycle(bench, busy):
-    """Start, acknowledge, ask again, or only free a slot; which one was sent."""
+    """Start, acknowledge, ask again or only free a slot; return which one was sent."""
     late = bench.overdue["slot"] if bench.overdue is not None else None
     slot = random.randrange(bench.count)
     age = bench.now - bench.sent.get(slot, (0, 0))[0]
@@ -313,7 +313,7 @@ async def random_cycle(bench, busy):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(many=MANY, retries=[1, 3, 255])
 async def gives_up(dut, many, retries):
-    """After so many repetitions, naming the slot, until the next job."""
+    """It gives up after the set number of repetitions and names the slot until the next job."""
     timeout = 5
     bench = await Bench(dut, slots_in_use(many), timeout, retries).start()
     for slot in {0, bench.count // 2, bench.count - 1}:
@@ -341,7 +341,7 @@ async def gives_up(dut, many, retries):
 
 
 async def repeat(bench, slot, tries, answered):
-    """Wait until ``slot`` is decided on, with an answer or without: what the rule says, or not."""
+    """Wait until ``slot`` is sent again or given up, after an answer or none, as the rule says."""
     if answered:
         await bench.step(pending=slot)
         if random.random() < 0.5:  # a second one is nothing new
@@ -362,7 +362,7 @@ async def repeat(bench, slot, tries, answered):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(many=MANY, bounds=[(2, 5), (3, 0), (0, 4), (5, 1), (0, 0)])
 async def tells_a_silent_switch_from_late_peers(dut, many, bounds):
-    """Pending for the slot, or for others only, or nothing: what is done is what the rule says."""
+    """Whether "pending" came for the slot, for others only or not at all, the rule is followed."""
     bench = await Bench(dut, slots_in_use(many), 12, *bounds).start()
     seen = set()
     for chance in (0, 0.3, 0.6, 0.9, 1) * 2:
@@ -390,7 +390,7 @@ async def tells_a_silent_switch_from_late_peers(dut, many, bounds):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(answered=[False, True])
 async def tries_count_in_all_bits(dut, answered):
-    """Over the highest bit of repetitions to their greatest bound; without ``retries`` for ever."""
+    """Repetitions count over their highest bit to the bound; without ``retries``, for ever."""
     most = (1 << PEER_BITS) - 1
     bench = await Bench(dut, slots_in_use("all"), 12, 0, most).start()
     await bench.step(send=0)  # whatever was told of the slot before is over with its first timeout
@@ -408,7 +408,7 @@ async def tries_count_in_all_bits(dut, answered):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def every_bit_of_the_bounds_counts(dut):
-    """A power of two ends the patience with the switch, and that with other workers."""
+    """A power of two bounds the patience with the switch, and another that with other workers."""
     bench = await Bench(dut, 1, 12).start()
     await bench.step(send=0)  # whatever was told of the slot before is over with its first timeout
     await bench.wait_for_overdue(bench.timeout + bench.count + SPARE)
@@ -427,7 +427,7 @@ async def every_bit_of_the_bounds_counts(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(many=MANY)
 async def hears_in_every_cycle(dut, many):
-    """Pending around the decision: it counts then, or for the next one, but once."""
+    """Near a decision, "pending" counts for that decision or for the next one, but once."""
     timeout, heard = 12, set()
     for age in range(timeout - 2, timeout + slots_in_use(many) + 6):
         bench = await Bench(dut, slots_in_use(many), timeout, 9).start()
@@ -451,7 +451,7 @@ async def hears_in_every_cycle(dut, many):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(many=MANY, sent_before=[0, 2])
 async def counts_what_cannot_leave(dut, many, sent_before):
-    """A MAC that takes nothing: a repetition for every timeout, and in the end it gives up."""
+    """While a MAC takes nothing, each timeout is a repetition; in the end it gives up."""
     timeout, retries = 25, 5
     bench = await Bench(dut, slots_in_use(many), timeout, retries).start()
     slot = bench.count - 1
@@ -471,7 +471,7 @@ async def counts_what_cannot_leave(dut, many, sent_before):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(many=MANY)
 async def takes_late_what_could_not_leave(dut, many):
-    """A MAC that takes it in the end: the count goes on where it was."""
+    """When a MAC takes it in the end, the count goes on where it was."""
     timeout, held = 10, 2
     bench = await Bench(dut, slots_in_use(many), timeout, 9).start()
     await bench.step(send=0)
@@ -488,7 +488,7 @@ async def takes_late_what_could_not_leave(dut, many):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(many=MANY)
 async def is_still_without_a_job(dut, many):
-    """Not open: nothing is overdue. A new job forgets what was."""
+    """While no job is open nothing is overdue, and a new job forgets what was."""
     timeout = 5
     bench = await Bench(dut, slots_in_use(many), timeout, 1).start()
     dut.open.value = 0
@@ -511,7 +511,7 @@ async def is_still_without_a_job(dut, many):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(timeout=[1, 20, 200], less=[0, 1])
 async def all_slots_are_overdue(dut, timeout, less):
-    """Nobody answers: every slot is asked for again, in a bounded time."""
+    """When nobody answers, every slot is asked for again within a bounded time."""
     slots = params_in_simulator(TransportParams).slots
     bench = await Bench(dut, slots - less, timeout).start()
     for slot in range(bench.count):

@@ -43,7 +43,7 @@ def some_tries():
 
 
 class Bench:
-    """A transmitter, a table that answers it, and what must come of both."""
+    """Runs a transmitter and a table that answers it, and checks what comes of both."""
 
     def __init__(self, dut):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -73,13 +73,13 @@ class Bench:
         return wild(self.rng, 32, self.params.lanes).tolist()
 
     def randomise(self):
-        """Any phase and use of all slots that have a payload."""
+        """Give any phase and use to all slots that have a payload."""
         for slot in range(self.params.slots):
             phases = [Phase.FREE, Phase.ACK] + [Phase.PARTIAL] * (slot in self.kept)
             self.states[slot] = random.choice(phases), random.getrandbits(8)
 
     async def step(self, ready=True, partial=None, next_slot=0, next_use=0, **offered):
-        """A cycle: what is offered (None: nothing), and all that must come of it."""
+        """Play one cycle: offer these (None: nothing), and check all that must come of it."""
         dut, room = self.dut, self.held + self.dropped < QUEUE_DEPTH
         ack, overdue = offered.get("ack"), offered.get("overdue")
         may_start = offered.get("may_start", True)
@@ -125,7 +125,7 @@ class Bench:
         return {"partial": starts, "acks": acks and room, "overdue": asks and room}
 
     def expect(self, kind, slot, is_agg, use, tries):
-        """The packet that is chosen in this cycle."""
+        """Return the packet that is chosen in this cycle."""
         dut, settings = self.dut, self.settings
         assert int(dut.sent_slot.value) == slot
         assert unpack(TRIES, int(dut.sent_tries.value)) == tries
@@ -146,7 +146,7 @@ class Bench:
         self.chosen[kind] += 1
 
     def watch_frames(self):
-        """What stands on m_axis: the oldest frame, until it is taken."""
+        """Check m_axis: it holds the oldest frame until that is taken."""
         dut = self.dut
         valid, ready = bool(dut.m_axis_tvalid.value), bool(dut.m_axis_tready.value)
         assert valid or self.waits is None
@@ -180,7 +180,7 @@ class Bench:
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(stall=[never, rarely, often], rates=[(0.2, 0.2, 0.3), (0.6, 0.6, 0.9)])
 async def sends_by_rank(dut, stall, rates):
-    """New before acknowledgements before old; an offer stands until it is taken."""
+    """New ones go before acknowledgements, those before old ones; an offer stands until taken."""
     bench = await Bench(dut).start()
     slots = bench.params.slots
     offers = dict.fromkeys(TOOK)
@@ -212,7 +212,7 @@ async def sends_by_rank(dut, stall, rates):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def keeps_every_payload(dut):
-    """All slots are sent, acknowledged and asked for again: the same bits, a packet a cycle."""
+    """When all slots are sent, acknowledged and asked for again, the bits are the same."""
     bench = await Bench(dut).start()
     slots = range(bench.params.slots)
     for round_ in range(4):
@@ -236,7 +236,7 @@ async def keeps_every_payload(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def says_which_worker_it_is(dut):
-    """Any of 32; jobs follow one another, each with settings of its own."""
+    """Frames name any of 32 workers; jobs follow one another, each with settings of its own."""
     bench = await Bench(dut).start()
     for worker in random.sample(range(32), 32):
         await bench.drain()
@@ -261,7 +261,7 @@ async def sends_again_at_once(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def stops_when_nobody_takes(dut):
-    """As many packets as there is room for wait; then nothing is taken from anyone."""
+    """As many packets wait as there is room for; then nothing more is taken from anyone."""
     bench = await Bench(dut).start()
     bench.states = {slot: (Phase.ACK, 7) for slot in range(bench.params.slots)}
     for k in range(3 * QUEUE_DEPTH):

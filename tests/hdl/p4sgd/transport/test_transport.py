@@ -39,7 +39,7 @@ def test_transport(slots):
 
 
 async def begin(dut, **others):
-    """Out of reset, with an open job."""
+    """Come out of reset, with an open job."""
     slots = params_in_simulator(TransportParams).slots
     values = settings(slots, others.pop("workers", 3), **others)
     dut.settings.value = pack(NETWORK_SETTINGS, values)
@@ -65,7 +65,7 @@ async def clear(dut):
 
 
 def wild(workers, count):
-    """Partial activations [worker][micro-batch][lane], extremes among them."""
+    """Draw partial activations [worker][micro-batch][lane], extremes among them."""
     values = np.random.default_rng(random.getrandbits(32)).integers(
         -(1 << 31), 1 << 31, size=(workers, count, LANES)
     )
@@ -76,12 +76,12 @@ def wild(workers, count):
 
 
 def sums(partials):
-    """What every worker must get: exact sums, saturated once."""
+    """Return what every worker must get: exact sums, saturated once."""
     return [list(saturated(np.sum(column, axis=0))) for column in zip(*partials, strict=True)]
 
 
 def clamped(partials):
-    """How many lanes of all sums leave the range."""
+    """Return how many lanes of all sums leave the range."""
     exact = np.sum(np.array(partials, dtype=np.int64), axis=0)
     return int(np.count_nonzero(exact != np.array(sums(partials))))
 
@@ -142,7 +142,7 @@ async def uses_a_slot_again_and_again(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def takes_the_stated_cycles(dut):
-    """From partial to frame, from answer to full, alone and back to back."""
+    """It takes the stated cycles to a frame, and from an answer on, alone and back to back."""
     slots = params_in_simulator(TransportParams).slots
     await begin(dut, workers=2)
     port = FramePort(dut)
@@ -199,7 +199,7 @@ async def holds_back(dut):
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def asks_again_and_gives_up(dut):
-    """A silent switch: the packet again after each timeout, so many times, then no more.
+    """While the switch is silent the packet is repeated after each timeout, as often as is set.
 
     What comes meanwhile is no answer, though it names the slot.
     """
@@ -235,7 +235,7 @@ async def asks_again_and_gives_up(dut):
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def gives_peers_up(dut):
-    """A switch that only says pending is asked as often as is set for peers, not for retries."""
+    """A switch that only says "pending" is asked as often as is set for peers, not for retries."""
     peer_retries = 4
     await begin(dut, timeout=100, retries=2, peer_retries=peer_retries)
     port = FramePort(dut)
@@ -255,7 +255,7 @@ async def gives_peers_up(dut):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(bound=["peer_retries", "retries"])
 async def keeps_every_bit_of_its_tries(dut, bound):
-    """From a preset two timeouts before the end, which is a power of two."""
+    """The count of tries begins two timeouts before the end, which is a power of two."""
     overdue = params_in_simulator(TransportParams).overdue
     tries = {"peer_retries": "repetitions", "retries": "unanswered"}[bound]
     for bit in range(NETWORK_SETTINGS[bound].width):
@@ -321,7 +321,7 @@ async def says_and_hears_what_is_set(dut):
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def tells_which_slot_is_stuck(dut):
-    """The last, when all others have been answered."""
+    """The stuck slot is told: the last one, when all others have been answered."""
     slots = params_in_simulator(TransportParams).slots
     await begin(dut, workers=2, timeout=200, retries=1)
     port, sink = FramePort(dut), Sink(dut, "full")
@@ -355,7 +355,7 @@ async def notices_a_mac_that_takes_nothing(dut):
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def drops_what_is_overdue_when_nothing_is_waited_for(dut):
-    """The MAC takes nothing until answers are there: what waits is then not sent, nor counted."""
+    """If answers come before the MAC takes the repetitions, these are neither sent nor counted."""
     timeout = 40
     await begin(dut, workers=2, timeout=timeout)
     port, sink, events = FramePort(dut), Sink(dut, "full"), Counter()

@@ -1,4 +1,4 @@
-"""Endpoints with their memories around a golden switch, on links that lose, double and reorder."""
+"""Runs endpoints with their memories around a golden switch, on links that lose and reorder."""
 
 import random
 from types import SimpleNamespace
@@ -17,7 +17,7 @@ JOB, EPOCH = 5, 9
 
 
 def run_cluster(test_module, folder, params, workers=2, **options):
-    """The cocotb tests of ``test_module`` on so many endpoints."""
+    """Run the cocotb tests of ``test_module`` on this many endpoints."""
     cluster = ClusterParams(endpoint=params, workers=workers)
     return simulate(
         Cluster(cluster),
@@ -29,7 +29,7 @@ def run_cluster(test_module, folder, params, workers=2, **options):
 
 
 class LaneCut(Cut):
-    """A random graph cut between workers, with features of so many lanes.
+    """A random graph cut between workers, with features of this many lanes.
 
     The graph has up to ``used`` aggregators of each bank, which lie anywhere among all.
     """
@@ -71,7 +71,7 @@ async def finish(workers, cut):
 
 
 class Bench(GoldenHub):
-    """Random jobs on the endpoints; every sum and copy is checked."""
+    """Runs random jobs on the endpoints, and checks every sum and copy."""
 
     def __init__(self, dut, faults=None, *, stall=never):
         super().__init__(
@@ -80,7 +80,7 @@ class Bench(GoldenHub):
         self.rng = np.random.default_rng(random.getrandbits(64))
 
     def cut(self, *, open_turns=1, blocks=2, steps=2):
-        """A random job of all workers, and its setup of each."""
+        """Draw a job of all workers, and return each worker's setup of it."""
         endpoint = self.params.endpoint
         return LaneCut(
             self.rng,

@@ -1,4 +1,4 @@
-"""What is said of frames, whole and broken ones, before anything is done with them."""
+"""Checks what is said of frames, whole and broken, before anything is done with them."""
 
 import random
 from dataclasses import replace
@@ -31,17 +31,17 @@ def test_arrivals(lanes):
 
 
 def one_bit(octets, at):
-    """With another bit in a byte."""
+    """Return the octets with one bit of a byte changed."""
     return octets[:at] + bytes([octets[at] ^ 1 << random.randrange(8)]) + octets[at + 1 :]
 
 
 def near(value, bits):
-    """The number, mostly, or one that differs from it in a bit."""
+    """Return the number, mostly, or one that differs from it in a bit."""
     return random.choice([value, value, value, value ^ 1 << random.randrange(bits)])
 
 
 class Bench:
-    """Frames of a worker, its job and its turns, and others that are nearly so."""
+    """Sends frames of a worker, its job and its turns, and others that are nearly so."""
 
     def __init__(self, dut):
         self.dut, self.params = dut, params_in_simulator(EndpointParams)
@@ -49,7 +49,7 @@ class Bench:
         dut.own.value = pack(OWN, self.own)
 
     def frame(self):
-        """Of any kind."""
+        """Draw a frame of any kind."""
         own, params, kind = self.own, self.params, random.choice(list(Kind))
         turn = random.choice([own["lo"], own["next"], own["sending"]])
         frame = Frame(
@@ -78,7 +78,7 @@ class Bench:
         )
 
     def octets(self):
-        """A frame, or one that is wrong in one of many ways, as the filter lets it pass."""
+        """Return a frame's bytes, or such as are wrong in a way that the filter lets pass."""
         params, frame = self.params, self.frame()
         octets = to_octets(frame, params.lanes, Addresses(ADDRESS, random.randbytes(6)))
         way = random.randrange(10)
@@ -99,7 +99,7 @@ class Bench:
         return octets
 
     def expected(self, octets):
-        """What is said with a frame's first beat, and whether it is malformed."""
+        """Return what is said with a frame's first beat, and whether it is malformed."""
         params, own = self.params, self.own
         number = {
             name: int.from_bytes(octets[at : at + size], "little")

@@ -1,4 +1,4 @@
-"""How jobs start and end."""
+"""Tests how jobs start and end."""
 
 import random
 
@@ -94,7 +94,7 @@ async def the_first_failure_is_kept(dut):
 @cocotb.test(timeout_time=10, timeout_unit="us")
 @cocotb.parametrize(name=["quiet", "inside"])
 async def a_job_ends_when_all_has_been_calm_for_a_while(dut, name):
-    """A pause that is a cycle shorter ends nothing, however often it comes."""
+    """A pause that is a cycle too short ends nothing, however often it comes."""
     bench = Bench(dut)
     await start(dut)
     await bench.pulse("start")

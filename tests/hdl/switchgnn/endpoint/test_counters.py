@@ -28,7 +28,7 @@ def test_counters():
 
 
 def some_events():
-    """What a job may tell in a cycle: a sender sends no kind that only a switch does."""
+    """Draw what a job may tell in a cycle; a sender sends no kind that only a switch does."""
     events = {}
     for part, layout in JOB_EVENTS:
         width = getattr(layout.shape, "size", layout.width)
@@ -51,7 +51,7 @@ def some_events():
 
 
 def counts(events):
-    """What the events of a cycle add, by the names of counters."""
+    """Return what the events of a cycle add, by the names of counters."""
     sender, receiver = events["sender"], events["receiver"]
     leaving, verdict = sender["leaving"], receiver["verdict"]
     added = Counter(
@@ -77,7 +77,7 @@ def counts(events):
 
 
 async def values(dut):
-    """All counters, by their names."""
+    """Return all counters, by their names."""
     found = {}
     for k, name in enumerate(NAMES):
         dut.select.value = k
@@ -93,7 +93,7 @@ async def begin(dut):
 
 
 async def play(dut, cycles):
-    """So many cycles of any events; what they add while a job runs."""
+    """Play this many cycles of any events; return what they add while a job runs."""
     totals = Counter()
     for _ in range(cycles):
         events, runs = some_events(), random.getrandbits(1)
@@ -116,7 +116,7 @@ async def counts_what_happens(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def shows_every_bit(dut):
-    """Also of the sum of a large counter and an event."""
+    """Every bit is shown, also when an event is added to a large counter."""
     await begin(dut)
     preset = {name: random.getrandbits(BITS) for name in NAMES}
     for flip in (0, (1 << BITS) - 1):

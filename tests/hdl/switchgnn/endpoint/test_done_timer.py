@@ -1,4 +1,4 @@
-"""When a worker says that it has all of a turn."""
+"""Tests when a worker says that it has all of a turn."""
 
 import random
 
@@ -49,7 +49,7 @@ async def says_it_at_once_and_again(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stall=[never, often])
 async def each_turn_is_said(dut, stall):
-    """Said is true of the turn that is the oldest, and of no other; any two may differ in a bit."""
+    """DONE is said of the oldest turn, and of no other, though two may differ in a single bit."""
     sink, edge = await begin(dut, stall)
     order = [random.getrandbits(32)]
     for bit in random.sample(range(32), 32):
@@ -74,7 +74,7 @@ async def each_turn_is_said(dut, stall):
 
 
 def told(turn):
-    """What is not zero in a job."""
+    """Return what is not zero in a job."""
     return {"kind": Kind.DONE, "turn": turn}
 
 
@@ -106,7 +106,7 @@ async def a_job_that_waits_is_of_its_own_turn(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def waits_as_long_as_it_is_told(dut):
-    """Whatever the bits of the timeout are."""
+    """It waits for the timeout, whatever the bits of that are."""
     sink, edge = await begin(dut)
     dut.complete.value = 1
     while not dut.said.value:

@@ -1,4 +1,4 @@
-"""Whole endpoints and a golden switch: every sum in memory is A X."""
+"""Runs whole endpoints with a golden switch: every sum in memory is that of A X."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def test_endpoint(size, workers, tmp_path):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(open_turns=[1, 2], faults=[{}, BAD])
 async def sums_are_exact(dut, open_turns, faults):
-    """Whatever the links lose, double, delay and break."""
+    """Sums are exact whatever the links lose, double, delay and break."""
     bench = Bench(dut, Faults(**faults), stall=rarely)
     await bench.begin()
     for worker in bench.workers:

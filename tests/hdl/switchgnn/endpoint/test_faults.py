@@ -1,4 +1,4 @@
-"""Endpoints that are stopped and reset, whose memories fail, and that get any packets."""
+"""Stops and resets endpoints, lets their memories fail, and sends them any packets."""
 
 import random
 from dataclasses import replace
@@ -34,7 +34,7 @@ async def bring_up(dut, **faults):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(open_turns=[1, 2])
 async def a_stop_leaves_nothing(dut, open_turns):
-    """At any time; the next run of the job, with another epoch, is right."""
+    """A stop may come at any time; the next run of the job, with another epoch, is right."""
     bench = await bring_up(dut, **BAD)
     cut = bench.cut(open_turns=open_turns)
     for run in range(6):
@@ -56,7 +56,7 @@ async def a_stop_leaves_nothing(dut, open_turns):
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def a_reset_leaves_nothing(dut):
-    """Also in the middle of a frame, of either direction."""
+    """A reset may come in the middle of a frame of either direction."""
     bench = await bring_up(dut)
     cut = bench.cut()
     for run in range(4):
@@ -124,7 +124,7 @@ async def a_memory_that_fails_ends_the_job(dut, bus, fault):
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def records_that_are_none(dut):
-    """The host reads which table is wrong; nothing of it has left."""
+    """The host reads which table is wrong, and nothing of that table is sent."""
     bench = await bring_up(dut)
     worker = bench.workers[0]
     cut = bench.cut(blocks=1)
@@ -157,7 +157,7 @@ async def records_that_are_none(dut):
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def any_packets_between(dut):
-    """Packets that are malformed, foreign, of other jobs, or make no sense, while a job runs."""
+    """Packets that are malformed, foreign, of other jobs or senseless come while a job runs."""
     bench = await bring_up(dut, **BAD)
     cut = bench.cut(open_turns=2)
     await bench.launch(cut)
@@ -172,7 +172,7 @@ async def any_packets_between(dut):
 
 
 async def make_noise(bench):
-    """Packets to all workers, none of which the switch has sent."""
+    """Send all workers packets that the switch has not sent."""
     lanes = bench.lanes
     while True:
         for wire in bench.wires:
@@ -197,7 +197,7 @@ async def make_noise(bench):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(open_turns=[1, 2])
 async def turns_wait_for_their_features(dut, open_turns):
-    """Nothing is sent of a turn before the host says that its features are there."""
+    """Nothing of a turn is sent before the host says that its features are there."""
     bench = await bring_up(dut)
     cut = bench.cut(open_turns=open_turns)
     await bench.launch(cut, ready=0)
@@ -215,7 +215,7 @@ async def turns_wait_for_their_features(dut, open_turns):
 
 
 async def nothing_follows_the_last_turn(bench, cut):
-    """While it waits, a sum of the turn behind it is of one that is closed."""
+    """While it waits, a sum of the turn after it belongs to a turn that is closed."""
     frame = Frame(kind=Kind.RESULT, turn=cut.turns, job=JOB, epoch=EPOCH, payload=[0] * bench.lanes)
     before = [await worker.counters() for worker in bench.workers]
     for wire in bench.wires:

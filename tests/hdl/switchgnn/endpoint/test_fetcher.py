@@ -1,4 +1,4 @@
-"""Which sums and copies are asked for, when, and how fast."""
+"""Tests which sums and copies are asked for, when, and how fast."""
 
 import itertools
 import random
@@ -26,7 +26,7 @@ def test_fetcher(size):
 
 
 class Bench:
-    """A table of what is missing, and whoever takes what is asked."""
+    """Has a table of what is missing, and takes what is asked."""
 
     def __init__(self, dut, *, scan=never, sink=never, timeout=TIMEOUT, gap=GAP):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -47,7 +47,7 @@ class Bench:
                 self.dut.word.value = self.table.get(place, 0)
 
     def miss(self, turn, chance=0.1):
-        """Some of a turn's sums and copies, the first and the last among them; all of them."""
+        """Let some of a turn's sums and copies be missing, the first and last among them."""
         params, slot = self.params, turn % SLOTS
         sums = {0, params.aggregators - 1}
         sums |= {k for k in range(params.aggregators) if random.random() < chance}
@@ -101,7 +101,7 @@ async def asks_for_each_once_in_a_round(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def news_put_it_off(dut):
-    """As do an end of the turn, and nothing missing."""
+    """An end of the turn, or a turn that misses nothing, puts it off, too."""
     bench = Bench(dut)
     await start(dut)
     bench.miss(1)
@@ -155,13 +155,13 @@ async def an_empty_word_takes_3_cycles(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def waits_as_long_as_it_is_told(dut):
-    """To the cycle, whatever the bits of the timeout and of the gap are."""
+    """It waits to the cycle, whatever the bits of the timeout and of the gap are."""
     bench = Bench(dut, gap=0)
     await start(dut)
     delays = {"timeout": set(), "gap": set()}
 
     async def first():
-        """The cycles to what is asked next."""
+        """Return the cycles until the next request."""
         began, asked = cycle(), bench.asked
         await bench.step(20)
         cycles = sorted([*bench.jobs.cycles, *bench.lookups.cycles])
@@ -198,7 +198,7 @@ async def waits_as_long_as_it_is_told(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def any_two_of_a_word_are_asked_for(dut):
-    """The lower one first."""
+    """The lower one is asked for first."""
     bench = Bench(dut, gap=0, timeout=0)
     await start(dut)
     bits = range(min(32, bench.params.aggregators))

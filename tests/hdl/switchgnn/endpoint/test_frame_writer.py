@@ -1,4 +1,4 @@
-"""Frames from heads and payloads: every beat, and when it may leave."""
+"""Writes frames from heads and payloads, and checks every beat and when it may leave."""
 
 import itertools
 import random
@@ -36,7 +36,7 @@ def test_frame_writer(lanes):
 
 
 class Bench:
-    """Frames in the order of their heads, and what is told while they leave."""
+    """Gives frames in the order of their heads, and checks what is told while they leave."""
 
     def __init__(self, dut, *, source=never, sink=never):
         self.dut, self.edge, self.sink = dut, RisingEdge(dut.clk), sink
@@ -57,7 +57,7 @@ class Bench:
         return -(-self.params.lanes * LANES[kind] // 8 // BEAT_BYTES)
 
     def give(self, kind, fails=0.2):
-        """A frame with any content."""
+        """Give a frame with any content."""
         job = {name: some_number(field.width) for name, field in self.params.head}
         job |= {"kind": kind}
         head = {
@@ -87,7 +87,7 @@ class Bench:
             self.payload.append(beat)
 
     async def step(self):
-        """A cycle, in which all that is told is right."""
+        """Play a cycle, and check all that is told in it."""
         dut = self.dut
         dut.axis_tready.value = ready = not self.sink()
         await self.edge
@@ -127,7 +127,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS, held=[False, True])
 async def frames_are_as_their_heads_say(dut, stalls, held):
-    """In order, whole, and a beat a cycle while nothing is held up."""
+    """Frames leave in order and whole, a beat per cycle while nothing holds them up."""
     source, sink = stalls
     bench = Bench(dut, source=source, sink=sink)
     await start(dut)
@@ -148,7 +148,7 @@ async def frames_are_as_their_heads_say(dut, stalls, held):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(name=["may_begin", "stop"])
 async def none_begins_while_it_may_not(dut, name):
-    """One that has begun leaves; whatever it is."""
+    """A frame that has begun leaves, whatever its kind; no other begins."""
     bench = Bench(dut)
     await start(dut)
     for kind in LANES:

@@ -1,4 +1,4 @@
-"""A job of one endpoint, step by step: every number in it is drawn, and lies anywhere in memory."""
+"""Runs a job of one endpoint step by step; numbers and places in memory are drawn."""
 
 import random
 from collections import Counter as Counts
@@ -38,7 +38,7 @@ def test_job_runner():
 
 
 class Memory:
-    """Beats of any content wherever nothing was written."""
+    """Holds beats, of any content wherever nothing was written."""
 
     def __init__(self, dut):
         self.dut, self.beats, self.bad, self.written = dut, {}, set(), {}
@@ -60,11 +60,11 @@ class Memory:
         return found if len(found) > 1 else found[0]
 
     def read(self, at):
-        """A beat at a multiple of its size."""
+        """Return the beat at a multiple of its size."""
         return self.beats.get(at % WHOLE, random.Random(at % WHOLE).randbytes(BEAT))
 
     def lay(self, at, content):
-        """Bytes from a beat's first on."""
+        """Write bytes from the first byte of a beat on."""
         for k in range(0, len(content), BEAT):
             self.beats[(at + k) % WHOLE] = content[k : k + BEAT].ljust(BEAT, b"\0")
 
@@ -107,12 +107,12 @@ class Memory:
 
 
 def place():
-    """Where a payload is."""
+    """Return where a payload is."""
     return random.getrandbits(32)
 
 
 class Turn:
-    """A turn's tables at random places, or where memory begins, and what they say."""
+    """A turn's tables at random places, or at address 0, and what they say."""
 
     def __init__(self, memory, params, *, first=False):
         names = ("list", "features", "sums", "copies", "wanted", "sources")
@@ -143,7 +143,7 @@ class Turn:
         memory.lay(self.sources, content)
 
     def others_record(self, port):
-        """The record of a source that another worker has."""
+        """Return the record of a source that another worker has."""
         port = random.randrange(32) if port is None else port
         return {"own": 0, "port": port, "place": random.getrandbits(32)}
 
@@ -154,7 +154,7 @@ class Turn:
 
 
 class Bench:
-    """The host, the memories and the switch of an endpoint."""
+    """Plays the host, the memories and the switch of an endpoint."""
 
     def __init__(self, dut):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -197,7 +197,7 @@ class Bench:
                 self.frames.append(frame)
 
     async def send(self, kind, *, corrupt=False, **fields):
-        """A frame of the switch."""
+        """Send a frame of the switch."""
         signed = {"bm": self.job["worker"], "job": self.job["job"], "epoch": self.job["epoch"]}
         frame = Frame(kind=kind, **signed, **fields)
         octets = to_octets(frame, self.params.lanes, Addresses(OWN, SWITCH))
@@ -214,7 +214,7 @@ class Bench:
         self.dut.s_axis_tvalid.value = 0
 
     async def next(self, count=1, within=3000):
-        """The next so many frames."""
+        """Return this many frames, as they come."""
         for _ in range(within):
             if len(self.frames) >= self.seen + count:
                 break
@@ -225,13 +225,13 @@ class Bench:
         return found
 
     async def nothing(self, cycles):
-        """No frame leaves."""
+        """Check that no frame leaves."""
         for _ in range(cycles):
             await self.edge
         assert len(self.frames) == self.seen
 
     def lay_out(self):
-        """A job of some turns."""
+        """Write a job of some turns to memory."""
         self.turns = [Turn(self.memory, self.params, first=not k) for k in range(TURNS)]
         program = BEAT * random.getrandbits(self.params.beat_address_bits)
         self.memory.lay(program, b"".join(turn.record for turn in self.turns))
@@ -272,14 +272,14 @@ FIRSTS = []  #: numbers that were drawn
 
 
 def first_turn():
-    """A multiple of the slots; every second one has the bits of the one before inverted."""
+    """Draw a multiple of the slots; every second one has the bits of the one before inverted."""
     drawn = FIRSTS[-1] ^ (1 << 32) - 4 if FIRSTS else random.randrange(4, (1 << 32) - 4) & -4
     FIRSTS.append(drawn)
     return drawn
 
 
 def check_payload(frame, bits, content):
-    """A frame has these bytes as its lanes."""
+    """Check that a frame has these bytes as its lanes."""
     wanted = np.frombuffer(content, f"<i{bits // 8}")[: len(frame.payload)]
     assert frame.payload.tolist() == wanted.tolist()
 
@@ -349,7 +349,7 @@ async def a_job_from_start_to_end(dut, two_open):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(two_open=[0, 1])
 async def a_turn_begins_when_all_before_is_acknowledged(dut, two_open):
-    """If it is open."""
+    """It begins then, if it is open."""
     bench = Bench(dut)
     await start(dut)
     await bench.start(two_open=two_open, send_timeout=1 << 20, fetch_timeout=1 << 20)
@@ -384,7 +384,7 @@ async def what_comes_puts_off_what_is_asked_for(dut, slot):
 
 
 async def sends_its_list(bench, turn, number, *, marks):
-    """All frames, then the one again that is not acknowledged."""
+    """All frames leave, then the one that is not acknowledged leaves again."""
     frames = await bench.next(SENDS)
 
     def check(frame, seq):
@@ -410,7 +410,7 @@ async def sends_its_list(bench, turn, number, *, marks):
 
 
 async def answers(bench, turn, number):
-    """With a feature of its own, and with nothing to what is not."""
+    """It answers a request with a feature of its own, and with nothing to others."""
     port = 1 << random.randrange(32)
     await bench.send(Kind.RAWFETCH, turn=number, source=turn.get_copies[0], raw=port)
     for source, number_of_payload in turn.own.items():
@@ -423,7 +423,7 @@ async def answers(bench, turn, number):
 
 
 async def fetches_what_is_missing(bench, turn, number):
-    """Each of it once."""
+    """Each missing sum and copy is asked for once."""
     frames = await bench.next(len(turn.get) + len(turn.get_copies) - len(turn.taken))
     asked = [(frame.kind, frame.turn, frame.list, frame.source, frame.raw) for frame in frames]
     sums = [(Kind.FETCH, number, k, 0, 0) for k in turn.get if k not in turn.taken]
@@ -432,7 +432,7 @@ async def fetches_what_is_missing(bench, turn, number):
 
 
 async def writes_what_comes(bench, turn, number, only=None, *, written=True):
-    """Every sum and copy to its place, and nothing else; or one sum, if its turn is open."""
+    """Every sum and copy goes to its place, and nothing else; a sum only if its turn is open."""
     lanes, expected = bench.params.lanes, {}
     wanted = [
         (Kind.RESULT, k) for k in turn.get if k not in turn.taken and (only is None or k == only)
@@ -456,7 +456,7 @@ async def writes_what_comes(bench, turn, number, only=None, *, written=True):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(bus=[*BUSES])
 async def a_bus_that_fails_ends_the_job(dut, bus):
-    """The host reads which one."""
+    """The host reads which bus it was."""
     bench = Bench(dut)
     await start(dut)
     program = bench.lay_out()
@@ -479,7 +479,7 @@ async def a_bus_that_fails_ends_the_job(dut, bus):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(bus=[*BUSES])
 async def a_bus_that_is_mute_ends_the_job(dut, bus):
-    """After the timeout, whatever its bits are; the host may use the bus again."""
+    """It ends after the timeout, whatever its bits; then the host may use the bus again."""
     bench = Bench(dut)
     await start(dut)
     for bit in random.sample(range(10, 32), 5):

@@ -1,4 +1,4 @@
-"""What is asked of each bus, and what comes back; when all has come, and what has not."""
+"""Checks what is asked of each bus, what comes back, and when all of it has come."""
 
 import random
 from collections import deque
@@ -26,7 +26,7 @@ def test_memory_ports():
 
 
 class Bench:
-    """Three memories; what is asked of them, and what they and the ports say."""
+    """Plays three memories, and notes what they are asked and what the ports say."""
 
     def __init__(self, dut, *, source=never, sink=never, errors=0.1):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -79,7 +79,7 @@ class Bench:
                 self.beats.append(self.coming.popleft())
 
     def see(self):
-        """What the endpoint is given, in the cycle of the bus; whether all has come."""
+        """Note what the endpoint is given in the cycle of the bus, and whether all has come."""
         dut, params = self.dut, self.params
         assert dut.quiet.value == (not any(self.owed.values()))
         assert int(dut.failed.value) == self.failed
@@ -104,7 +104,7 @@ class Bench:
                 self.owed[name] += burst.get("length", 0) + 1
 
     def read(self, name):
-        """A cycle of a memory that is read."""
+        """Play a cycle of a memory that is read."""
         if self.get(name, "arvalid") and self.get(name, "arready"):
             assert self.get(name, "arsize") == 6
             assert self.get(name, "arburst") == Burst.INCR.value
@@ -131,7 +131,7 @@ class Bench:
         self.set(name, arready=not self.stall())
 
     def write(self):
-        """A cycle of the memory that is written."""
+        """Play a cycle of the memory that is written."""
         name = "sums"
         if self.get(name, "awvalid") and self.get(name, "awready"):
             assert (self.get(name, "awlen"), self.get(name, "awsize")) == (0, 6)
@@ -155,7 +155,7 @@ class Bench:
         self.set(name, awready=not self.stall(), wready=not self.stall())
 
     def ask(self, name):
-        """A burst of a bus; for one that is written, its beat too."""
+        """Ask for a burst on a bus; for one that is written, give its beat, too."""
         stream = READS.get(name, "sum")
         source = self.sources[stream]
         burst = {key: some_number(field.width) for key, field in source.shape}
@@ -197,7 +197,7 @@ async def buses_bring_what_is_asked(dut, stalls):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_stop_begins_no_read(dut):
-    """What has begun comes; what is written goes on."""
+    """Reads that have begun are answered, and writes go on."""
     bench = Bench(dut)
     await start(dut)
     for _ in range(5):
@@ -220,7 +220,7 @@ async def a_stop_begins_no_read(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(name=BUSES)
 async def a_bus_that_is_mute_is_given_up(dut, name):
-    """It alone, after the timeout, whatever its bits are; and then used again."""
+    """It alone is given up, after the timeout, whatever its bits are; then it is used again."""
     bench = Bench(dut, errors=0)
     bench.checks = False
     await start(dut)
@@ -261,7 +261,7 @@ async def a_bus_that_is_mute_is_given_up(dut, name):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(name=BUSES)
 async def what_is_owed_is_counted_in_every_bit(dut, name):
-    """From presets, as it takes long to owe so much."""
+    """Counts begin from presets, as it takes long to owe that many."""
     bench = Bench(dut)
     bench.checks = False
     await start(dut)

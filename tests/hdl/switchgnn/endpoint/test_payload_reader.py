@@ -1,4 +1,4 @@
-"""Heads and payloads from jobs, as far as there is room for all that was asked for."""
+"""Turns jobs into heads and payloads, as far as there is room for all that was asked for."""
 
 import itertools
 import random
@@ -35,7 +35,7 @@ def test_payload_reader(size):
 
 
 class Bench:
-    """A memory that answers every burst; whose beats never find the buffer full."""
+    """Plays a memory that answers every burst; its beats never find the buffer full."""
 
     def __init__(self, dut, *, source=never, sink=never, held=None, latency=6):
         self.dut, self.edge, self.latency = dut, RisingEdge(dut.clk), latency
@@ -114,7 +114,7 @@ async def payloads_are_those_of_jobs(dut, stalls, kinds):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(name=["heads", "payload"])
 async def jobs_wait_for_room(dut, name):
-    """All of the buffer is used, and no more; all of the heads' queue."""
+    """All of the buffer is used and no more, and all of the heads' queue."""
     taken = {"heads": True, "payload": True, name: False}
     bench = Bench(dut, held=lambda stream: not taken[stream])
     await start(dut)

@@ -1,4 +1,4 @@
-"""Which turns are loaded, begun and over, by a count of what may be."""
+"""Tests which turns are loaded, begun and over, by a count of what may be."""
 
 import random
 
@@ -18,7 +18,7 @@ TURNS = 30
 
 
 class ProgressBench(Component):
-    """The turns in a module around them: their numbers, some of them ports, can be set there."""
+    """Wraps the turns in a module, so that a test can set their numbers, some of them ports."""
 
     def __init__(self, params):
         super().__init__(params, dict(Progress(params).signature.members))
@@ -36,7 +36,7 @@ def test_progress():
 
 
 class Bench:
-    """Loads, sends and ends turns at random, as far as it may be."""
+    """Loads, sends and ends turns at random, as far as it may."""
 
     def __init__(self, dut, open_turns, ready=TURNS, *, first=0, turns=TURNS):
         self.dut, self.edge, self.open_turns = dut, RisingEdge(dut.clk), open_turns
@@ -51,7 +51,7 @@ class Bench:
             getattr(dut, name).value = 0
 
     async def step(self, *, load=0.3, free=0.3, advance=0.3, may_skip=False):
-        """A cycle."""
+        """Play a cycle."""
         dut = self.dut
         await self.edge
         if len(self.opened) > 1:
@@ -88,7 +88,7 @@ class Bench:
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(open_turns=[1, 2], may_skip=[False, True])
 async def turns_follow_each_other(dut, open_turns, may_skip):
-    """All turns are loaded and are over; without skips all are begun, in order, once."""
+    """All turns are loaded and end; without skips each begins once, in order."""
     bench = Bench(dut, open_turns)
     await start(dut)
     while bench.lo < TURNS:
@@ -109,7 +109,7 @@ async def turns_follow_each_other(dut, open_turns, may_skip):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(open_turns=[1, 2])
 async def what_may_be_is(dut, open_turns):
-    """Slots fill ahead, but no more begin than are open, and none that is not ready."""
+    """Slots fill ahead, but no more turns begin than are open, and none that is not ready."""
     bench = Bench(dut, open_turns, ready=3)
     await start(dut)
     for _ in range(100):
@@ -148,7 +148,7 @@ async def no_turns_at_all(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(open_turns=[1, 2])
 async def turns_are_counted_in_every_bit(dut, open_turns):
-    """The last few turns of jobs whose number of turns is near a power of two, or any."""
+    """Runs the last few turns of jobs of any length, often near a power of two."""
     ends = [(1 << bit) + past for bit in range(3, 32) for past in (1, random.randrange(5))]
     ends += [random.randrange(5, 1 << 32) for _ in range(5)] + [(1 << 32) - 1]
     await start(dut)

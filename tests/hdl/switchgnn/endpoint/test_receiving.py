@@ -1,4 +1,4 @@
-"""The receiving half: any frames, and what the golden worker makes of them."""
+"""Compares the receiving half with the golden worker, for any frames."""
 
 import itertools
 import random
@@ -63,7 +63,7 @@ BENCHES = itertools.count()  #: each begins with another slot
 
 
 class Bench:
-    """Turns, a memory and a link around the receiver; beside it a golden worker."""
+    """Surrounds the receiver with turns, a memory and a link; a golden worker gets the same."""
 
     def __init__(self, dut, *, open_turns=2, source=never, sink=never, loses=False):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -97,7 +97,7 @@ class Bench:
         assert len(shape) == self.params.settings.size
 
     def share(self):
-        """Half of all sums and copies, the first and the last ones among them."""
+        """Return half of all sums and copies, the first and the last ones among them."""
         aggregators, copies = self.params.aggregators, self.params.copies
         sums = {0, aggregators - 1, *random.sample(range(aggregators), aggregators // 3)}
         sources = {0, copies - 1, *random.sample(range(copies), copies // 3)}
@@ -114,7 +114,7 @@ class Bench:
         cocotb.start_soon(self.watch())
 
     async def scan(self, turn):
-        """All that is missing of a turn, as one number."""
+        """Return all that is missing of a turn, as one number."""
         dut, bits = self.dut, 0
         for number in range(self.params.words):
             dut.scan_payload.value = number | self.slot(turn) << self.params.word_bits
@@ -128,13 +128,13 @@ class Bench:
         return bits
 
     def wanted(self, turn):
-        """All of a turn, as one number."""
+        """Return all of a turn, as one number."""
         share, behind = self.shares[turn], 32 * self.params.sum_words
         bits = sum(1 << k for k in share.sums)
         return bits | sum(1 << behind + copy.source for copy in share.copies)
 
     async def load(self, turn):
-        """The bitmap of a turn, as the loader gives it."""
+        """Return the bitmap of a turn, as the loader gives it."""
         dut, params, bits = self.dut, self.params, self.wanted(turn)
         slot = self.slot(turn)
         for number in range(params.words):
@@ -152,11 +152,11 @@ class Bench:
         dut.set.value = 0
 
     def on_wire(self, turn):
-        """The number of a turn of the golden worker's."""
+        """Return the number on the wire of a turn of the golden worker's."""
         return (self.first + turn) % (1 << 32)
 
     def slot(self, turn):
-        """Where a turn's tables are."""
+        """Return where a turn's tables are."""
         return self.on_wire(turn) % SLOTS
 
     def say_turns(self, **changes):
@@ -207,7 +207,7 @@ class Bench:
             self.news += int(dut.news.value)
 
     async def send(self, octets, corrupt=False):
-        """A packet, beat by beat, with its turn as the wire has it."""
+        """Send a packet, beat by beat, with its turn as the wire has it."""
         turn = self.on_wire(int.from_bytes(octets[24:28], "little")).to_bytes(4, "little")
         octets = octets[:24] + turn[: len(octets[24:28])] + octets[28:]
         axis = {name: getattr(self.dut, f"axis_{name}") for name in ("tdata", "tkeep", "tlast")}
@@ -226,7 +226,7 @@ class Bench:
         self.dut.axis_tvalid.value = 0
 
     async def give(self, octets, corrupt=False):
-        """A packet for both; the golden worker says what becomes of it."""
+        """Give a packet to both; the golden worker says what becomes of it."""
         arrival = judge(octets, self.params.lanes, OWN, corrupt=corrupt)
         if isinstance(arrival, Frame) and arrival.kind is Kind.ACK and arrival.ecn:
             ours = (arrival.job, arrival.epoch, arrival.bm) == (JOB, EPOCH, 1 << PORT)
@@ -253,7 +253,7 @@ class Bench:
                 await self.load(coming)
 
     def expect(self, name, frame, before):
-        """What else a frame causes."""
+        """Note what else a frame causes."""
         if name == "ACKNOWLEDGED" and frame.turn == max(before.begun - 1, 0):
             self.expected_acks.append((frame.seq, frame.bitmap))
         if name == "ASKED":
@@ -261,12 +261,12 @@ class Bench:
             self.expected_lookups.append(lookup | {"source": frame.source, "raw": frame.raw})
 
     def is_no_news(self, frame):
-        """An ADVANCE by more than a turn, which no switch sends to a worker that has not asked."""
+        """Whether it is an ADVANCE by several turns, which no switch sends unasked."""
         ours = (frame.job, frame.epoch, frame.bm) == (JOB, EPOCH, 1 << PORT)
         return ours and frame.kind is Kind.ADVANCE and frame.turn > self.golden.state.lo + 1
 
     def name(self, what, arrival):
-        """What the hardware counts it by: never wanted is as no longer wanted."""
+        """Return what the hardware counts it by; never wanted is counted as no longer wanted."""
         params = self.params
         if what is Taken.UNWANTED:
             known = arrival.list < params.aggregators
@@ -285,7 +285,7 @@ class Bench:
             quiet = 0 if self.dut.bursts_valid.value or self.dut.beats_valid.value else quiet + 1
 
     def some_frame(self):
-        """One of ours, or nearly."""
+        """Draw a frame that is ours, or nearly."""
         params, state = self.params, self.golden.state
         kind = random.choice([Kind.RESULT, Kind.RAW] * 5 + [*Kind])
         turn = max(0, state.lo + random.choice([-1, 0, 0, 0, 0, 0, 1, 1, 2]))
@@ -331,7 +331,7 @@ class Bench:
         return octets
 
     def memory(self):
-        """What was written, by turn's slot and byte."""
+        """Return what was written, by turn's slot and byte."""
         written = {}
         for burst, beat in zip(self.bursts.beats, self.beats.beats, strict=True):
             content = beat["data"].to_bytes(BEAT_BYTES, "little")
@@ -366,7 +366,7 @@ async def takes_what_the_golden_worker_takes(dut, stalls, open_turns):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def writes_every_sum_to_its_place(dut, stalls):
-    """All of a turn, in any order, with repeats between; complete when memory has answered."""
+    """A turn's sums come in any order, with repeats; it is complete when memory has answered."""
     _, sink = stalls
     bench = Bench(dut, sink=sink)
     params, rng = bench.params, np.random.default_rng(random.getrandbits(32))
@@ -411,7 +411,7 @@ async def writes_every_sum_to_its_place(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def nothing_else_is_written(dut):
-    """Though it be as long as a sum."""
+    """Nothing else is written, though it be as long as a sum."""
     bench = Bench(dut)
     await bench.begin()
     ours = {"turn": 0, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
@@ -432,7 +432,7 @@ async def nothing_else_is_written(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def takes_a_beat_every_cycle(dut):
-    """Frames back to back, all of them written: the memory gets every beat of a payload."""
+    """Frames come back to back and all are written: memory gets every beat of a payload."""
     bench = Bench(dut)
     await bench.begin()
     params, share = bench.params, bench.shares[0]
@@ -453,7 +453,7 @@ async def takes_a_beat_every_cycle(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def memory_holds_frames_up(dut):
-    """It is told, and nothing is lost."""
+    """It is told that memory holds frames up, and nothing is lost."""
     held = True
     bench = Bench(dut, sink=lambda: held)
     await bench.begin()
@@ -482,7 +482,7 @@ async def memory_holds_frames_up(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_frame_without_room_is_lost(dut):
-    """It is told of, and all others are taken as they come."""
+    """It is told that a frame was lost, and all others are taken as they come."""
     held = True
     bench = Bench(dut, sink=lambda: held, loses=True)
     await bench.begin()
@@ -501,7 +501,7 @@ async def a_frame_without_room_is_lost(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def nothing_is_taken_of_a_turn_that_is_not_loaded(dut):
-    """It comes again when its tables are there."""
+    """A frame comes again when the tables of its turn are there."""
     bench = Bench(dut)
     await bench.begin()
     bench.say_turns(is_loaded=2)
@@ -521,7 +521,7 @@ async def nothing_is_taken_of_a_turn_that_is_not_loaded(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def tables_wait_for_frames(dut):
-    """Words are loaded and scanned while sums and control frames come, one behind the other."""
+    """Words are loaded and scanned while sums and control frames come back to back."""
     bench = Bench(dut)
     bench.first = 0
     await bench.begin()
@@ -554,7 +554,7 @@ async def tables_wait_for_frames(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_malformed_result_is_still_missing(dut):
-    """Whatever it has written; what comes behind it takes its place."""
+    """Whatever it wrote, the sum is missing, and a later frame takes its place."""
     bench = Bench(dut)
     await bench.begin()
     params = bench.params
@@ -583,7 +583,7 @@ async def a_malformed_result_is_still_missing(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_turn_is_over_for_the_very_next_frame(dut):
-    """Though it was compared with turns before they moved on."""
+    """This holds though the frame was compared before the turns moved on."""
     bench = Bench(dut)
     await bench.begin()
     ours = {"bm": 1 << PORT, "job": JOB, "epoch": EPOCH}

@@ -1,4 +1,4 @@
-"""Jobs from orders and the list's records, wherever in memory they lie."""
+"""Makes jobs from orders and the list's records, wherever in memory these lie."""
 
 import itertools
 import random
@@ -25,12 +25,12 @@ ORDERS = 300
 
 @pytest.mark.parametrize(("preset", "bits"), [("tiny", 20), ("small", 64), ("full", 64)])
 def test_record_reader(preset, bits):
-    """With wide addresses, in which every bit of a place counts, and with others."""
+    """Addresses are wide, so that every bit of a place counts, or narrow."""
     simulate(RecordReader(replace(PRESETS[preset], address_bits=bits)), __name__)
 
 
 class Bench:
-    """A memory in which every record is another one, of any kind; some reads fail."""
+    """Plays a memory in which every record is another one, of any kind; some reads fail."""
 
     def __init__(self, dut, *, source=never, sink=never, bad=0.2, latency=10):
         self.dut, self.edge, self.bad, self.latency = dut, RisingEdge(dut.clk), bad, latency
@@ -48,7 +48,7 @@ class Bench:
         cocotb.start_soon(self.serve())
 
     def record(self):
-        """Any content, behind the fields too."""
+        """Draw a record of any content, after its fields too."""
         record = {name: some_number(field.width) for name, field in SendRecord.as_shape()}
         kind = random.choice([Kind.FEATURE, Kind.PARTIAL]).value
         if random.random() < self.bad:
@@ -56,7 +56,7 @@ class Bench:
         return record | {"kind": kind}
 
     def give(self, order):
-        """An order, and what becomes of it."""
+        """Give an order, and note what becomes of it."""
         params, record = self.params, self.record()
         shape = SendRecord.as_shape()
         offsets = {name: field.offset for name, field in shape}
@@ -121,7 +121,7 @@ async def jobs_are_what_records_say(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def makes_a_job_a_cycle(dut):
-    """As long as places for orders cover the memory's latency."""
+    """A job leaves per cycle as long as places for orders cover the memory's latency."""
     bench = Bench(dut, bad=0, latency=UNDER_WAY - 10)
     await start(dut)
     for seq in range(ORDERS):
@@ -134,7 +134,7 @@ async def makes_a_job_a_cycle(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def no_more_are_read_than_find_room(dut):
-    """Jobs that nobody takes hold orders up; those that are none free their places."""
+    """Jobs that nobody takes hold orders up; records that are no jobs free their places."""
     bench = Bench(dut, sink=lambda: blocked, bad=0.3)
     blocked = True
     await start(dut)

@@ -1,4 +1,4 @@
-"""The window of the turn that is sent, against frames and ACKs that are lost and late."""
+"""Tests the window of the turn that is sent, with frames and ACKs that are lost or late."""
 
 import random
 from collections import deque
@@ -29,7 +29,7 @@ def test_send_window(width):
 
 
 class Bench:
-    """The rest of the sender, a network and a switch: frames are lost, ACKs late or lost."""
+    """Plays the rest of the sender, a network and a switch: frames are lost, ACKs late or lost."""
 
     def __init__(self, dut, *, loss=0, stall=never, latency=5, late=False):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -78,7 +78,7 @@ class Bench:
             self.acknowledge()
 
     def judge(self, seq, again):
-        """What is ordered now may be."""
+        """Check that what is ordered now may be ordered."""
         if again:
             assert seq in self.ordered
         else:
@@ -94,7 +94,7 @@ class Bench:
             self.acks.append((due, self.window))
 
     def acknowledge(self):
-        """Any of the ACKs that are due, older ones behind newer ones too."""
+        """Give any of the ACKs that are due; older ones may come after newer ones."""
         self.dut.ack.value = 0
         if self.manual:
             base, bitmap = self.manual.pop(0)
@@ -152,7 +152,7 @@ async def all_frames_arrive(dut, loss, stall):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def frames_are_counted_in_every_bit(dut):
-    """The last few frames of turns whose number of frames is near a power of two, or any."""
+    """Sends the last few frames of turns of any length, often near a power of two."""
     bench = Bench(dut, loss=0.3)
     await start(dut)
     firsts = [(1 << bit) - random.randrange(1, 6) for bit in range(3, 32)]
@@ -188,7 +188,7 @@ async def what_a_bitmap_says_counts_at_any_base(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def repeats_after_the_timeout(dut):
-    """To the cycle, whatever its bits are."""
+    """It repeats to the cycle, whatever the bits of the timeout are."""
     bench = Bench(dut)
     bench.answers = False
     await start(dut)
@@ -215,7 +215,7 @@ async def repeats_after_the_timeout(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_base_may_be_late(dut):
-    """As that of a switch whose window has not moved on yet: the bitmap says the rest."""
+    """The base may lag, as if the switch's window had not moved yet: the bitmap says the rest."""
     bench = Bench(dut, loss=0.3, late=True)
     await start(dut)
     for sends in (1, 3, bench.width, 3 * bench.width):
@@ -236,7 +236,7 @@ async def orders_a_frame_a_cycle(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def the_window_fills_and_is_repeated(dut):
-    """Without an answer nothing new is ordered; the first frame again, then all, once a timeout."""
+    """Unanswered, it orders nothing new, but the first frame again, then all once a timeout."""
     bench = Bench(dut)
     bench.answers = False
     await start(dut)
@@ -264,7 +264,7 @@ async def the_window_fills_and_is_repeated(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def an_end_gives_up(dut):
-    """Nothing new is ordered; the next turn begins at seq 0."""
+    """Nothing new is ordered after an end; the next turn begins at seq 0."""
     bench = Bench(dut, stall=rarely)
     bench.answers = False
     await start(dut)
@@ -304,7 +304,7 @@ async def nonsense_has_no_effect(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def older_acks_take_nothing_back(dut):
-    """Neither a base nor what was said from it on."""
+    """They take back neither a base nor what was said from it on."""
     bench = Bench(dut)
     bench.answers = False
     await start(dut)
@@ -351,7 +351,7 @@ async def what_has_arrived_is_not_repeated(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_base_that_moves_puts_it_off(dut):
-    """Frame by frame, with less than a timeout between."""
+    """The base moves frame by frame, with less than a timeout between."""
     bench = Bench(dut)
     bench.answers = False
     await start(dut)
@@ -370,7 +370,7 @@ async def a_base_that_moves_puts_it_off(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def repeats_are_waited_for(dut):
-    """While one is under way nothing is repeated again, however many there are."""
+    """While repeats are under way nothing is repeated again, however many there are."""
     bench = Bench(dut)
     bench.answers = False
     await start(dut)
@@ -393,7 +393,7 @@ async def repeats_are_waited_for(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def any_number_may_be_under_way(dut):
-    """Of frames that are acknowledged before they have left, as no switch does."""
+    """Frames are even acknowledged before they have left, as no switch does."""
     bench = Bench(dut)
     bench.answers, bench.hold = False, True
     await start(dut)

@@ -1,4 +1,4 @@
-"""The sending half: orders become frames, others' jobs too, exactly as lists and memory say."""
+"""Tests the sending half: orders become frames, others' jobs too, as lists and memory say."""
 
 import random
 from collections import Counter
@@ -33,13 +33,13 @@ DRAWN = {}
 
 
 def draw(name, bits):
-    """A number of so many bits; of each bit, both values in any two benches."""
+    """Draw a number of this many bits: the last one of that name, inverted, if there was one."""
     DRAWN[name] = ~DRAWN.get(name, random.getrandbits(bits)) & (1 << bits) - 1
     return DRAWN[name]
 
 
 class Bench:
-    """Memories, and the host's tables in them."""
+    """Plays memories that hold the host's tables."""
 
     def __init__(self, dut, *, source=never, sink=never, latency=8, timeout=1 << 20, rate=None):
         self.dut, self.edge, self.latency = dut, RisingEdge(dut.clk), latency
@@ -71,7 +71,7 @@ class Bench:
         cocotb.start_soon(self.take())
 
     def beat(self, number):
-        """What memory holds there: another content in each beat."""
+        """Return what memory holds there: another content in each beat."""
         return random.Random(number % self.whole).getrandbits(8 * BEAT_BYTES)
 
     async def serve(self):
@@ -121,7 +121,7 @@ class Bench:
                 octets = b""
 
     def look(self, stalls):
-        """What is told in a cycle."""
+        """Note what is told in a cycle."""
         bits = int(self.dut.events.value)
         if bits & 1:
             leaving = unpack(SENDER_EVENTS, bits)["leaving"]
@@ -140,7 +140,7 @@ class Bench:
             self.records.append(numbers | {"kind": kind, "place": place, "rows": rows})
 
     def some_job(self):
-        """Of what leaves beside a list."""
+        """Draw a job of what is sent beside a list."""
         kind = random.choice([Kind.FETCH, Kind.RAWFETCH, Kind.DONE, Kind.RAW])
         job = {"kind": kind, "turn": random.getrandbits(32)}
         job |= {name: some_number() for name in ("list", "source", "raw", "seq")}
@@ -165,7 +165,7 @@ class Bench:
         self.dut.ack.value = 0
 
     def payload(self, kind, first):
-        """Lanes of a payload, of which only those of the frame count."""
+        """Return the lanes of a payload, of which only those of the frame count."""
         lane = 4 if kind is Kind.PARTIAL else 2
         size = payload_bytes(kind, self.params.lanes)
         beats = range(first, first + size // BEAT_BYTES)
@@ -173,7 +173,7 @@ class Bench:
         return octets[: self.params.lanes * lane] + bytes(size - self.params.lanes * lane)
 
     def check(self, octets, kind, payload, **fields):
-        """A frame with these fields, and with no others."""
+        """Check that a frame has these fields, and no others."""
         frame = judge(octets, self.params.lanes, self.switch)
         assert octets[6:12] == self.own
         assert (frame.bm, frame.job, frame.epoch) == (*self.signed.values(),)
@@ -233,7 +233,7 @@ async def frames_are_as_the_list_has_them(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def others_take_their_turns(dut):
-    """Control frames between those of the list; a RAW with its payload."""
+    """Control frames are sent between those of the list; a RAW has its payload."""
     bench = Bench(dut, sink=lambda: cycle() < began + 200 or often())
     began = cycle()
     await start(dut)
@@ -263,7 +263,7 @@ async def others_take_their_turns(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_read_that_fails_breaks_its_frame(dut):
-    """Nobody takes a frame with ``tuser``; the others are whole."""
+    """Nobody takes a frame with ``tuser`` set; the others are whole."""
     bench = Bench(dut)
     await start(dut)
     bench.some_records(bench.params.window)
@@ -321,7 +321,7 @@ async def a_stop_cuts_no_frame(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_is_not_acknowledged_leaves_again(dut):
-    """The same frames; it is told that they have left before."""
+    """The same frames leave, and it is told that they have left before."""
     bench = Bench(dut, timeout=300)
     await start(dut)
     bench.some_records(3)
@@ -349,7 +349,7 @@ async def what_is_not_acknowledged_leaves_again(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def the_rate_holds_frames_up(dut):
-    """Half of it after a word of congestion."""
+    """Half of the rate is left after a report of congestion."""
     rate = {"enabled": 1, "most": (1 << 13) + random.getrandbits(12), "burst": 1}
     bench = Bench(dut, rate=rate | {"round_trip": 1 << 20, "step": 1})
     await start(dut)

@@ -1,4 +1,4 @@
-"""Answers and requests, by what the table of sources says."""
+"""Tests answers and requests, as the table of sources has them."""
 
 import random
 from dataclasses import replace
@@ -22,7 +22,7 @@ from sim.harness.verilator import params_in_simulator, simulate
 
 
 class LookupBench(Component):
-    """The lookup, with the contexts that it asks for."""
+    """Wraps the lookup and the contexts that it asks for."""
 
     def __init__(self, params):
         lookup, kept = (
@@ -56,12 +56,12 @@ class LookupBench(Component):
 
 @pytest.mark.parametrize("preset", ["tiny", "full"])
 def test_source_lookup(preset):
-    """With addresses in which every bit of a place counts."""
+    """In these addresses every bit of a place counts."""
     simulate(LookupBench(replace(PRESETS[preset], address_bits=64)), __name__)
 
 
 class Bench:
-    """A context for each slot, and a table in which every record is another one."""
+    """Has a context for each slot, and a table in which every record is another one."""
 
     def __init__(self, dut, source, sink):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -99,7 +99,7 @@ class Bench:
         self.dut.write.value = 0
 
     def look_up(self, **fields):
-        """Some lookup, what is read for it, and what becomes of it."""
+        """Do some lookup; note what is read for it, and what becomes of it."""
         params, whole = self.params, 1 << self.params.beat_address_bits
         lookup = {name: random.getrandbits(field.width) for name, field in LOOKUP} | fields
         context, source = self.contexts[lookup["turn"] % SLOTS], lookup["source"]
@@ -119,7 +119,7 @@ class Bench:
         self.lookups.append(lookup)
 
     def made(self):
-        """The jobs there were; a request for a feature has no payload, wherever that may be."""
+        """Return the jobs that came, without a place for the payload where there is none."""
         return [
             job | ({"beat": None} if job["kind"] is Kind.RAWFETCH else {})
             for job in self.jobs.beats

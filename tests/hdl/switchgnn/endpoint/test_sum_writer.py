@@ -1,4 +1,4 @@
-"""Beats on their way to memory, and for which slots all are there."""
+"""Writes beats to memory, and checks for which slots all are there."""
 
 import random
 from collections import deque
@@ -22,7 +22,7 @@ def test_sum_writer():
 
 
 class Bench:
-    """A port that answers in order, or not yet."""
+    """Plays a port that answers in order, some time later."""
 
     def __init__(self, dut, stalls=STALLS[0]):
         source, sink = stalls
@@ -41,7 +41,7 @@ class Bench:
         self.writes.append(self.given[-1])
 
     async def step(self, answers=0.3):
-        """A cycle, in which it is right which slots are written."""
+        """Play a cycle, and check which slots are said to be written."""
         dut = self.dut
         answered = bool(self.answers) and random.random() < answers
         slot = self.answers.popleft() if answered else random.randrange(SLOTS)
@@ -59,7 +59,7 @@ class Bench:
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def every_beat_is_written(dut, stalls):
-    """By a burst of its own, in order."""
+    """Each is written by a burst of its own, in order."""
     bench = Bench(dut, stalls)
     await start(dut)
     for _ in range(WRITES):
@@ -78,7 +78,7 @@ async def every_beat_is_written(dut, stalls):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_stop_begins_no_burst(dut):
-    """The beat of one that has begun follows."""
+    """The beat of a burst that has begun follows."""
     ready = {"bursts": True, "beats": False}
     bench = Bench(dut, (lambda: False, lambda: False))
     for name in ready:
@@ -103,7 +103,7 @@ async def a_stop_begins_no_burst(dut):
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def beats_are_counted_in_every_bit(dut):
-    """From presets, as few are under way at a time."""
+    """Counts begin from presets, as few are under way at a time."""
     bench = Bench(dut)
     await start(dut)
     for bit in range(COUNT_BITS):

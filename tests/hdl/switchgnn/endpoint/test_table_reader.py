@@ -1,4 +1,4 @@
-"""Each client of the tables' port gets what it asked for, and nothing else."""
+"""Checks that each client of the tables' port gets what it asked for, and nothing else."""
 
 import random
 from collections import deque
@@ -24,7 +24,7 @@ def test_table_reader():
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def every_client_gets_its_own(dut, stalls):
-    """In the order of its requests, however late memory answers; a client may ask for nothing."""
+    """It comes in the order of the requests, however late; a client may ask for nothing."""
     source, sink = stalls
     params, edge = params_in_simulator(EndpointParams), RisingEdge(dut.clk)
     shape = params.table_port_beat

@@ -1,4 +1,4 @@
-"""A frame leaves in as many cycles as it has beats, as long as nothing waits."""
+"""Measures that a frame leaves in as many cycles as it has beats, as long as nothing waits."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ def test_throughput(size, tmp_path):
 
 
 def setup(params, kind):
-    """So many frames in each turn, and nothing to get."""
+    """Return a job with this many frames in each turn, and nothing to get."""
     sends = [Contribution(kind, k % 16, 1 if kind is Kind.FEATURE else 0) for k in range(FRAMES)]
     payloads = np.arange(FRAMES)[:, None] + np.arange(params.lanes)
     return WorkerSetup(
@@ -80,7 +80,7 @@ class Mirror(Bench):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(kind=[Kind.FEATURE, Kind.PARTIAL], latency=[4, 60])
 async def frames_leave_back_to_back(dut, kind, latency):
-    """From a turn's first frame to its last, while the window covers both reads and the link."""
+    """They do from a turn's first to its last while the window covers both reads and the link."""
     bench = Mirror(dut)
     await bench.begin()
     (worker,), (wire,) = bench.workers, bench.wires
@@ -106,7 +106,7 @@ async def frames_leave_back_to_back(dut, kind, latency):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def rate_follows_congestion(dut):
-    """A rate of an eighth; halved by an ACK with ECN, once in a round trip; then it grows."""
+    """From an eighth, an ACK with ECN halves the rate once in a round trip; then it grows."""
     bench = Mirror(dut)
     await bench.begin()
     (worker,), (wire,) = bench.workers, bench.wires

@@ -1,4 +1,4 @@
-"""How many beats may leave in how much time."""
+"""Tests how many beats may leave in how much time."""
 
 import random
 from itertools import product
@@ -31,7 +31,7 @@ async def begin(dut, **settings):
 
 
 async def pour(dut, cycles, size=1):
-    """The beats that leave in so many cycles, in frames of ``size``, as soon as they may."""
+    """Return the beats that leave in this many cycles, in frames of ``size``, without a pause."""
     left = beats = 0
     for _ in range(cycles):
         await RisingEdge(dut.clk)
@@ -74,7 +74,7 @@ async def off_is_off(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def halves_once_a_round_trip_and_grows(dut):
-    """By a model that knows when it was halved last."""
+    """The model knows when the rate was halved last."""
     trip, most = random.randrange(50, 200), random.randrange(UNIT // 16, UNIT + 1)
     least, step = random.randrange(most // 16, most // 4), random.randrange(most // 64, most // 8)
     await begin(dut, most=most, least=least, step=step, round_trip=trip)
@@ -99,7 +99,7 @@ async def halves_once_a_round_trip_and_grows(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def grows_after_a_round_trip(dut):
-    """To the cycle and by its step, whatever the bits of both are."""
+    """It grows to the cycle and by its step, whatever the bits of both are."""
     await begin(dut, least=0)
     given = {"enabled": 1, "most": UNIT, "burst": BURST}
     delays = set()
@@ -130,7 +130,7 @@ async def grows_after_a_round_trip(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def keeps_between_least_and_most(dut):
-    """Also where a half, or a step, ends just behind them."""
+    """This holds also where a half, or a step, ends just beyond a bound."""
     await begin(dut)
     for _ in range(150):
         most = random.choice([random.randrange(1000, UNIT), UNIT])
@@ -188,7 +188,7 @@ async def none_is_too_few_by_one(dut):
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def every_token_counts(dut):
-    """A burst of any size, after a pause, and beats one by one behind it."""
+    """A burst of any size leaves after a pause, and beats one by one after it."""
     await begin(dut)
     for bit in range(12):
         burst = random.getrandbits(12) & (1 << bit) - 1 | 1 << bit
@@ -197,7 +197,7 @@ async def every_token_counts(dut):
 
 
 async def drain(dut, rate, burst, ahead):
-    """All tokens of a bucket that had so many more than a burst, from when it is full."""
+    """Use up a bucket that begins with ``ahead`` tokens more than a burst; every token counts."""
     given = {"enabled": 1, "most": rate, "burst": burst, "round_trip": TRIP}
     dut.settings.value = pack(RATE_SETTINGS, given)
     dut.rst.value = 1

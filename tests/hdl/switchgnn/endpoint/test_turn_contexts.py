@@ -1,4 +1,4 @@
-"""Each reader sees the context of the slot that it names, as it was written last."""
+"""Checks that each reader sees the context of the slot that it names, as written last."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""A turn's tables, by the reader that all tables have, from any place in memory."""
+"""Loads a turn's tables through the reader that all tables share, from any place in memory."""
 
 import random
 from dataclasses import replace
@@ -30,7 +30,7 @@ PROGRAM = 1000  #: beat at which the program begins
 
 
 class LoaderBench(Component):
-    """The loader as the reader's first client; another one asks beside it."""
+    """Wraps the loader as the reader's first client; another one asks beside it."""
 
     def __init__(self, params):
         loader, reader = TurnLoader(params).signature.members, TableReader(params).signature.members
@@ -73,7 +73,7 @@ def test_turn_loader(size):
 
 
 class Bench:
-    """A memory of beats, and what is loaded from it."""
+    """Plays a memory of beats, and keeps what is loaded from it."""
 
     def __init__(self, dut, *, stall=never, latency=5):
         self.dut, self.edge, self.latency = dut, RisingEdge(dut.clk), latency
@@ -111,7 +111,7 @@ class Bench:
                 self.other_beats.append(came >> 1)
 
     def lay_out(self, turn, *, whole=False):
-        """A turn with random tables; what its context is, and its words, or all words whole."""
+        """Write a turn of random tables; return its context and words, ``whole`` ones or not."""
         params = self.params
         record = {
             name: ALIGNMENT * random.randrange(1, 1 << params.base_bits)
@@ -174,7 +174,7 @@ async def loads_what_is_in_memory(dut, stall, latency):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def takes_a_cycle_a_word(dut):
-    """Behind two reads; the beats of the bitmap come one behind the other."""
+    """Words take a cycle each after two reads; the bitmap's beats come back to back."""
     bench = Bench(dut, latency=50)
     await start(dut)
     bench.lay_out(5)
@@ -187,7 +187,7 @@ async def takes_a_cycle_a_word(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_reset_leaves_nothing(dut):
-    """In the middle of a load, for a cycle; what memory still brings is of no one."""
+    """A reset of a cycle in the middle of a load: what memory still brings belongs to no one."""
     bench = Bench(dut)
     await start(dut)
     for cycles in range(1, 40, 2):
@@ -207,7 +207,7 @@ async def a_reset_leaves_nothing(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def an_address_that_is_none(dut):
-    """Any bit below a multiple of the alignment, or beyond memory, in any of them."""
+    """Any bit below the alignment or beyond memory makes it none, in any of the addresses."""
     bench = Bench(dut, latency=1)
     await start(dut)
     ends = [*range(9), *range(bench.params.address_bits, 64)]
@@ -228,7 +228,7 @@ async def an_address_that_is_none(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(where=["program", "wanted"])
 async def a_read_that_fails(dut, where):
-    """The record's: nothing is loaded. A bitmap's beat: it is, as whoever sees the bus ends all."""
+    """If the record's fails, nothing is loaded; if a bitmap's does, the job ends elsewhere."""
     bench = Bench(dut)
     await start(dut)
     bench.lay_out(0)

@@ -1,4 +1,4 @@
-"""Words of what is missing, read by two and written by two, and how much each slot misses."""
+"""Tests words of what is missing, with two readers and two writers, and each slot's count."""
 
 import random
 from dataclasses import replace
@@ -24,7 +24,7 @@ def test_wanted_table(size):
 
 
 class Bench:
-    """The table by a dictionary; what is driven in each cycle and what follows from it."""
+    """Models the table by a dictionary; drives each cycle and knows what follows."""
 
     def __init__(self, dut):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -36,7 +36,7 @@ class Bench:
             getattr(dut, name).value = 0
 
     async def begin(self):
-        """All words are zero, and nothing is missing."""
+        """Check that all words are zero and nothing is missing."""
         await start(self.dut)
         for slot in range(SLOTS):
             await self.step(set=1, set_slot=slot, set_missing=0)
@@ -44,7 +44,7 @@ class Bench:
             await self.step(load=(place, 0))
 
     async def step(self, *, look=None, scan=None, clear=None, load=None, **values):
-        """A cycle, in which words are read and written."""
+        """Play a cycle, in which words are read and written."""
         dut = self.dut
         dut.look.value, dut.scan_valid.value = look is not None, scan is not None
         dut.clear.value, dut.loads_valid.value = clear is not None, load is not None
@@ -79,7 +79,7 @@ class Bench:
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def reads_what_was_written(dut):
-    """Also in the very cycle of the read, and until the next one."""
+    """A read sees a write of its own cycle, and so until the next one."""
     bench = Bench(dut)
     await bench.begin()
     for slot in range(SLOTS):
@@ -101,7 +101,7 @@ async def reads_what_was_written(dut):
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def every_slot_is_counted(dut):
-    """From any number of what is missing to none, one slot beside the others."""
+    """Counts go from any number of what is missing to none, one slot beside the others."""
     bench = Bench(dut)
     await bench.begin()
     numbers = [1 << bit for bit in range(bench.params.missing_bits)]

@@ -1,4 +1,4 @@
-"""Packets for the switch, right, nearly right and wrong, and the arrivals that they become."""
+"""Draws packets for the switch, right, nearly right and wrong, and says what they become."""
 
 import random
 from dataclasses import dataclass, replace
@@ -20,13 +20,13 @@ NUMBERS = ("turn", "seq", "list", "source", "rows")  # of a header, as they are 
 
 @dataclass(frozen=True)
 class Packet:
-    """What comes from the MAC."""
+    """A packet as it comes from the MAC."""
 
     octets: bytes
     corrupt: bool = False
 
     def beats(self):
-        """Beats as (data, keep, last, user); what does not count is anything."""
+        """Return beats as (data, keep, last, user); bits that do not count are random."""
         for at in range(0, len(self.octets), BEAT_BYTES):
             part = self.octets[at : at + BEAT_BYTES]
             last = at + BEAT_BYTES >= len(self.octets)
@@ -36,7 +36,7 @@ class Packet:
 
 
 def some_frame(params, bit, kind=None):
-    """A frame of any kind; its numbers are often those of a job, or extremes."""
+    """Draw a frame of any kind; its numbers are often those of a job, or extremes."""
     kind = kind or random.choice([*Kind])
     lanes = {}
     if (bits := LANE_BITS.get(protocol.Kind[kind.name])) is not None:
@@ -67,13 +67,13 @@ def good_packet(params, address, bit, kind=None):
 
 
 def flipped(octets, at):
-    """The bytes with bit ``at`` changed."""
+    """Return the bytes with bit ``at`` changed."""
     whole = int.from_bytes(octets, "little") ^ 1 << at
     return whole.to_bytes(len(octets), "little")
 
 
 def nearly_good(params, address, bit):
-    """A packet that the filter takes for a frame: something else may be wrong with it."""
+    """Draw a packet that the filter takes for a frame, though something may be wrong with it."""
     octets = good_packet(params, address, bit).octets
     kind = random.randrange(5)
     if kind == 0:  # another kind, of the same length
@@ -91,7 +91,7 @@ def nearly_good(params, address, bit):
 
 
 def some_packet(params, address, bit):
-    """Any packet."""
+    """Draw any packet."""
     kind = random.randrange(8)
     if kind < 3:
         return good_packet(params, address, bit)
@@ -107,7 +107,7 @@ def some_packet(params, address, bit):
 
 
 def every_zero_bit(params, address, bit):
-    """For each kind a good frame with one of the bits set that are zero, each of them in turn."""
+    """Return good frames of each kind, each with another of the bits set that should be zero."""
     for kind in Kind:
         octets = good_packet(params, address, bit, kind).octets
         wrong = [*range(8 * 32 + 1, 8 * 34), *range(8 * FIELD_BYTES, 8 * min(len(octets), 64))]
@@ -119,7 +119,7 @@ def every_zero_bit(params, address, bit):
 
 
 def expected(packet, params, address, bit):
-    """What a packet becomes: its quality, and of a good one all that goes on."""
+    """Return what a packet becomes: its quality, and if it is good all that goes on."""
     found = judge(packet.octets, params.lanes, address, corrupt=packet.corrupt)
     if not isinstance(found, Frame):
         return {"quality": found.name, "brings": 0}
@@ -143,21 +143,21 @@ def expected(packet, params, address, bit):
 
 
 def packet_of(params, bits):
-    """A packet behind a port, of which only a good one means more than its quality."""
+    """Return a packet after a port; of one that is not good, only the quality."""
     field = params.packet["quality"]
     quality = Quality(bits >> field.offset & (1 << field.width) - 1)
     return unpack(params.packet, bits) if quality is Quality.GOOD else {"quality": quality}
 
 
 def arrival_of(params, bits):
-    """An arrival; its payload apart, in beats."""
+    """Return an arrival, and its payload apart, in beats."""
     parts = {name: bits >> field.offset & (1 << field.width) - 1 for name, field in params.arrival}
     payload = unpack(params.payload_words, parts["payload"])
     return packet_of(params, parts["packet"]) | {"brings": parts["brings"]}, payload
 
 
 def beats_of(words, count):
-    """The beats of a payload of so many; its last one is the last word."""
+    """Return the beats of a payload of this many; its last one is the last word."""
     return [*words[: count - 1], words[-1]] if count else []
 
 

@@ -1,4 +1,4 @@
-"""A bank by the specification: what becomes of aggregators, and when what comes out."""
+"""Models a bank by the specification: what becomes of aggregators, and when what comes out."""
 
 import random
 from collections import deque
@@ -16,7 +16,7 @@ NONE, ADD, FETCH, READ, LOAD = (operation.name for operation in BankOperation)
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """What a bank is told in a cycle, and the sums that come behind it."""
+    """What a bank is told in a cycle, with the sums that come after it."""
 
     operation: str = NONE
     index: int = 0
@@ -29,7 +29,7 @@ class Command:
     payload: tuple[int, ...] = ()
 
     def fields(self):
-        """As the bundle of the hardware."""
+        """Return the command as the hardware's bundle."""
         return {
             "operation": BankOperation[self.operation],
             "index": self.index,
@@ -42,7 +42,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What comes of a command; ``result`` has port, slot, tag and sums."""
+    """What a command leads to; ``result`` has port, slot, tag and sums."""
 
     added: bool = False
     error: str = "NONE"
@@ -50,7 +50,7 @@ class Outcome:
 
 
 class BankModel:
-    """All aggregators, and a queue for each port, cycle by cycle."""
+    """Keeps all aggregators, and a queue for each port, cycle by cycle."""
 
     def __init__(self, params):
         self.params = params
@@ -62,22 +62,22 @@ class BankModel:
 
     @property
     def ready(self):
-        """The ports that may be read in this cycle."""
+        """Return the ports that may be read in this cycle."""
         pairs = enumerate(zip(self.queues, self.since, strict=True))
         return [k for k, (queue, since) in pairs if queue and since >= ReadyLists.recovery]
 
     @property
     def soon(self):
-        """The ports that have a list, be it that its next aggregator is still being looked up."""
+        """Return the ports with a list, even if its next aggregator is still being looked up."""
         return [k for k, queue in enumerate(self.queues) if queue]
 
     @property
     def waiting(self):
-        """How many aggregators wait to leave."""
+        """Return how many aggregators wait to leave."""
         return sum(entry.queued for entry in self.entries)
 
     def step(self, command):
-        """A cycle passes in which the bank gets ``command``."""
+        """Let a cycle pass in which the bank gets ``command``."""
         place = (command.base + command.index) % self.params.slots
         self.since = [since + 1 for since in self.since]
         if command.operation == READ:
@@ -100,7 +100,7 @@ class BankModel:
         return outcome
 
     def changed(self, command, place, entry):
-        """What comes of a command, the aggregator behind it, the port that it is to leave by."""
+        """Return a command's outcome, the aggregator after it, and the port it is to leave by."""
         tag = command.tag
         if command.operation == ADD:
             cause = wrong(entry, tag)
@@ -128,17 +128,17 @@ class BankModel:
 
     @staticmethod
     def push(before, after):
-        """The port whose list gets what was not in one before."""
+        """Return the port whose list gets what was in no list before."""
         return after.port if after.queued and not before.queued else None
 
 
 def wrapped(sums):
-    """The sums as numbers of 32 bits."""
+    """Return the sums as numbers of 32 bits."""
     return [int(value) for value in np.asarray(sums).astype(np.int32)]
 
 
 def some_sums(params):
-    """A payload, extremes included."""
+    """Draw a payload, extremes included."""
     high = (1 << 31) - 1
     kind = random.random()
     if kind < 0.2:

@@ -1,4 +1,4 @@
-"""What is proven of the bank: its rule, that regions are apart, that sums wait in one place."""
+"""States what is proven of a bank: its rule, apart regions, and that sums wait in one place."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -25,12 +25,12 @@ LOW_BITS = 2  #: of each sum are compared; simulations compare them all, an adde
 
 
 def low(sums):
-    """The bits of all sums that are compared."""
+    """Return the bits of all sums that are compared."""
     return Cat(value[:LOW_BITS] for value in sums)
 
 
 def in_region(command: Any, slot: int) -> Value:
-    """Whether an aggregator is of the region of a command that has one."""
+    """Whether an aggregator is in the region of a command that has one."""
     operation, region = command.operation, command.region
     has_one = (operation != BankOperation.NONE) & (operation != BankOperation.READ)
     return has_one & (region.base <= slot) & (slot < region.base + region.count)
@@ -111,7 +111,7 @@ class BankProof(Component):
         return m
 
     def follow_rule(self, m: Module, dut: Bank, slot) -> list:
-        """The reference's aggregators; what the bank says and its memories are held to them."""
+        """Model the aggregators; what the bank says and its memories are compared with them."""
         params = self.params
         m.submodules.reference = reference = BankReference(params)
         entries = [Signal(params.entry, name=f"entry_{k}") for k in range(params.slots)]
@@ -164,7 +164,7 @@ class BankProof(Component):
         return entries
 
     def follow_clearing(self, m: Module, dut: Bank, slot, clears: list, cleared) -> None:
-        """All aggregators are cleared before the bank takes commands."""
+        """Check that all aggregators are cleared before the bank takes commands."""
         slots = [slot]
         for age in range(1, BEHIND + 1):
             slots.append(delay(m, slots[-1], 1, f"clearing_{age}"))
@@ -177,7 +177,7 @@ class BankProof(Component):
         check(m, "nothing_waits_while_clearing", quiet)
 
     def keep_regions_apart(self, m: Module, dut: Bank, slot) -> None:
-        """What is in the memories changes only as a command of that region asks for it."""
+        """Check that memories change only as a command of their region asks."""
         # From a command to the cycle behind that in which it is written; sums are written later.
         cycles = Bank.ruling + 2
         command: Any = delay(m, self.command, cycles, "written")

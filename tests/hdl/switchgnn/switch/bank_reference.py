@@ -1,4 +1,4 @@
-"""What a command makes of an aggregator, in other words than the hardware's: for the proof."""
+"""Says what a command makes of an aggregator in other words than the hardware's, for the proof."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
@@ -9,7 +9,7 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 
 
 class BankReference(Component):
-    """``after`` is the aggregator behind the command."""
+    """Computes ``after``, the aggregator after a command."""
 
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
@@ -77,7 +77,7 @@ class BankReference(Component):
             m.d.comb += after.queued.eq(1)
 
     def load(self, m: Module) -> None:
-        """Take a descriptor; one of a port that the switch has not is as if it expected nothing."""
+        """Take a descriptor; one for a port that does not exist is as if it expected nothing."""
         given, after = self.command.descriptor, self.after
         m.d.comb += [
             after.used.eq(given.expected != 0),

@@ -1,4 +1,4 @@
-"""Deliveries and control frames: made at random, and as the frames that they become."""
+"""Draws deliveries and control frames, and says what frames they become."""
 
 import random
 from dataclasses import replace
@@ -19,7 +19,7 @@ OWN_FIELDS = {
 
 
 def some_delivery(params, *, raw):
-    """A RESULT, or a RAW whose features are beside anything."""
+    """Draw a RESULT, or a RAW whose features have anything beside them."""
     sums = [
         random.choice((-(1 << 31), -1, 0, (1 << 31) - 1, some_sum())) for _ in range(params.lanes)
     ]
@@ -39,7 +39,7 @@ def some_sum():
 
 
 def frame_of_delivery(delivery, bit):
-    """The frame that a delivery becomes, without its mark."""
+    """Return the frame that a delivery becomes, without its mark."""
     sums = np.array(delivery["sums"], "<i4")
     named = {name: delivery[name] for name in ("job", "epoch", "turn")} | {"bm": bit}
     if delivery["raw"]:
@@ -49,7 +49,7 @@ def frame_of_delivery(delivery, bit):
 
 
 def some_control_frame(params):
-    """A control frame; fields that its kind does not use are zero."""
+    """Draw a control frame; fields that its kind does not use are zero."""
     kind = random.choice([*OWN_FIELDS])
     used = ("epoch", "turn", *OWN_FIELDS[kind])
     fields = {
@@ -60,7 +60,7 @@ def some_control_frame(params):
 
 
 def frame_of_control(fields, bit):
-    """The frame that a control frame becomes."""
+    """Return the frame that a control frame becomes."""
     named = {"kind": Kind[fields["kind"].name], "ecn": bool(fields["ecn"]), "bm": bit}
     return Frame(**fields | named)
 

@@ -1,4 +1,4 @@
-"""What is proven of the ready lists: they are queues, and every slot is in one place at most."""
+"""States what is proven of the ready lists: they are queues, and each slot is in at most one."""
 
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data
@@ -15,7 +15,7 @@ PORTS = 3  #: the proofs' switches have so many
 
 
 def list_peeks(lists: str) -> dict[str, str]:
-    """What :class:`ListsModel` wants of what is inside the lists."""
+    """Return what :class:`ListsModel` needs of what is inside the lists."""
     return {
         "links": f"{lists}.links.memory[*]",
         "listed": f"{lists}.listed",
@@ -27,7 +27,7 @@ def list_peeks(lists: str) -> dict[str, str]:
 
 
 def list_inputs(params: GnnSwitchParams) -> dict[str, In]:
-    """The inputs that are wired to them."""
+    """Return the inputs that are wired to them."""
     bits = params.slot_bits
     return {
         "links": In(data.ArrayLayout(bits, params.slots)),
@@ -40,7 +40,7 @@ def list_inputs(params: GnnSwitchParams) -> dict[str, In]:
 
 
 class Queue:
-    """A queue of as many slots as there are, and the cycles since a slot was left behind a pop."""
+    """A queue of as many slots as there are, with the cycles since a pop that left others in it."""
 
     def __init__(self, m: Module, params: GnnSwitchParams, k: int, push, slot, pop) -> None:
         bits, depth = params.slot_bits, params.slots
@@ -60,12 +60,12 @@ class Queue:
         self.ready = (self.count != 0) & (self.since == ReadyLists.recovery)
 
     def has(self, slot: int):
-        """How often a slot is in it."""
+        """Return how often a slot is in it."""
         return count_ones([(self.count > i) & (at == slot) for i, at in enumerate(self.slots)])
 
 
 def follow_lists(m: Module, params: GnnSwitchParams, lists: ReadyLists, seen, say) -> list[Queue]:
-    """Hold ``lists`` to plain queues: ``say`` that they behave so, and check how they do it.
+    """Compare ``lists`` with plain queues, and check how they do it.
 
     ``seen`` has what :func:`list_peeks` shows.
     """
@@ -104,7 +104,7 @@ def follow_lists(m: Module, params: GnnSwitchParams, lists: ReadyLists, seen, sa
 
 
 class ReadyListsProof(Component):
-    """The lists of three ports with pushes and pops at any time, and resets."""
+    """Gives the lists of three ports pushes and pops at any time, and resets."""
 
     peeks = list_peeks("dut")
 

@@ -1,4 +1,4 @@
-"""Sizes that parts of the switch are tested at."""
+"""Has the sizes that parts of the switch are tested at."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from hdl.switchgnn.switch.sizes import MEMORY
 
 
 def bank_sizes(*, ports=3, slots=8, lanes=2, style="distributed"):
-    """The parameters of a switch whose banks have these sizes, and little else."""
+    """Return the parameters of a switch whose banks have these sizes, and little else."""
     return GnnSwitchParams(
         ports=ports,
         slots=slots,

@@ -87,7 +87,7 @@ class Play:
             await self.step()
 
     async def read(self, port):
-        """Read the first aggregator of a port's list, as soon as it is ready."""
+        """Read the first aggregator of a port's list as soon as it is ready."""
         for _ in range(Bank.ready_latency + 1):
             if port in self.model.ready:
                 break
@@ -95,7 +95,7 @@ class Play:
         return (await self.step(Command(operation=READ, port=port))).result
 
     async def empty(self):
-        """Read all that waits; nothing does any more."""
+        """Read all that waits, until nothing is left."""
         for _ in range(20 * self.params.slots + 40):
             ready = self.model.ready
             port = random.choice(ready) if ready else None
@@ -105,7 +105,7 @@ class Play:
 
 
 async def cleared(dut, params):
-    """Count the cycles in which nothing may be done behind a reset."""
+    """Count the cycles after a reset in which nothing may be done."""
     dut.command.value = 0
     for _ in range(params.slots):
         await RisingEdge(dut.clk)
@@ -123,7 +123,7 @@ async def begin(dut):
 
 
 class Traffic:
-    """Commands of two jobs; most are for few aggregators, and some are wrong."""
+    """Draws commands of two jobs; most are for few aggregators, and some are wrong."""
 
     def __init__(self, params):
         self.params = params
@@ -177,7 +177,7 @@ async def equals_the_specification(dut, bubbles, reads):
 
 
 def whole(play, operation, **fields):
-    """A command for each aggregator of the bank, in any order."""
+    """Return a command for each aggregator of the bank, in any order."""
     slots = play.params.slots
     return [
         Command(operation=operation, index=k, count=slots, **fields)
@@ -188,7 +188,7 @@ def whole(play, operation, **fields):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(rounds=[1, 3])
 async def all_complete_in_a_row(dut, rounds):
-    """Even if all leave by one port, none is lost; they can be fetched once each, and again."""
+    """Even if all leave by one port, none is lost; each can be fetched once, and again."""
     play = await begin(dut)
     port = random.randrange(play.params.ports)
     await play.steps(whole(play, LOAD, tag=255, expected=rounds, to=port))
@@ -262,7 +262,7 @@ async def each_wrong_table_is_told(dut):
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def what_waits_follows_its_aggregator(dut):
-    """It is loaded anew while it waits: nothing leaves, or the new sum by the new port."""
+    """When it is loaded anew as it waits, nothing leaves, or the new sum by the new port."""
     play = await begin(dut)
     payloads = [some_sums(play.params) for _ in range(3)]
     where = {"index": 1, "count": 2}
@@ -284,7 +284,7 @@ async def what_waits_follows_its_aggregator(dut):
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def a_reset_clears_all(dut):
-    """At any moment: what was complete, queued or on its way is as if it had never been."""
+    """A reset at any moment undoes what was complete, queued or on its way."""
     play = await begin(dut)
     for _ in range(8):
         traffic = Traffic(play.params)

@@ -1,4 +1,4 @@
-"""What a port tells the switch above in place of ADVANCE: DONE, of the turn that it was of."""
+"""Tests what a port tells the switch above in place of ADVANCE: the DONE of its own turn."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ def test_control_above():
 
 
 async def told(dut, *, above):
-    """Advance in turn 5, while another frame waits at the port until turn 6; what is told then."""
+    """Advance in turn 5, while another frame waits at the port until turn 6; return what is told."""
     params, edge = params_in_simulator(GnnSwitchParams), RisingEdge(dut.clk)
     job = {"active": 1, "job": 1, "epoch": 77, "lo": 5}
     for name in ("advance", "raw_valid", "raw_request", "o_ready", "congested", "acks_1"):
@@ -48,7 +48,7 @@ async def told(dut, *, above):
 
 @cocotb.test()
 async def done_is_of_the_turn_in_which_it_was_said(dut):
-    """A DONE of the next turn would end it before its sums are there."""
+    """A DONE of the next turn would end that before its sums are there."""
     assert await told(dut, above=True) == [(Kind.ACK, 5, 77), (Kind.DONE, 5, 77)]
 
 

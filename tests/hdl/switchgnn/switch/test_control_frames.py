@@ -1,4 +1,4 @@
-"""What a port is to tell its worker, cycle by cycle, at any pace of the port."""
+"""Checks what a port is to tell its worker, cycle by cycle, at any pace of the port."""
 
 import random
 from collections import deque
@@ -34,7 +34,7 @@ def some(layout):
 
 
 class Bench:
-    """Asks for frames; holds each to what was to be told in the cycle before it was offered."""
+    """Asks for frames, and compares each with what was to be told one cycle before the offer."""
 
     def __init__(self, dut, *, link=never):
         self.dut, self.edge, self.link = dut, RisingEdge(dut.clk), link
@@ -61,7 +61,7 @@ class Bench:
             getattr(self.dut, f"acks_{k}").value = pack(self.params.ack_state, ack)
 
     def to_tell(self, congested):
-        """Who asks, and the frame that there would be for each."""
+        """Return who asks, and the frame that there would be for each."""
         if not self.job["active"]:
             return {}
         found = {}
@@ -80,7 +80,7 @@ class Bench:
         return {who: nothing | run | frame for who, frame in found.items()}
 
     async def step(self, *, advance=False, request=None, congested=0):
-        """A cycle; who was told in the one before, if anybody."""
+        """Play a cycle; return who was told in the one before, if anybody."""
         dut = self.dut
         self.drive()
         dut.congested.value, dut.advance.value = congested, int(advance)
@@ -102,7 +102,7 @@ class Bench:
         return told
 
     def look_at_output(self, ready):
-        """Who was told in the cycle before: a frame is offered, and stays until it is taken."""
+        """Return who was told one cycle ago: a frame is offered, and stays until it is taken."""
         to_tell, acked, _, _ = self.before
         told = None
         if not self.dut.o_valid.value:
@@ -132,7 +132,7 @@ class Bench:
         return asker
 
     def update(self, told):
-        """What the cycle before has left."""
+        """Take over what the cycle before has left."""
         _, _, advance, request = self.before
         if self.was_active:
             self.advancing = advance or (self.advancing and told != "advance")
@@ -152,7 +152,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def tells_what_is_to_be_told(dut, stalls):
-    """Jobs that come and go, windows that move, turns that end while an ACK waits."""
+    """Jobs come and go, windows move, and turns end while an ACK waits."""
     source, link = stalls
     bench = await Bench(dut, link=link).start()
     params = bench.params

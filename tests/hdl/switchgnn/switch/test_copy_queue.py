@@ -1,4 +1,4 @@
-"""Copies for several ports, which take them at once or apart, or not in time."""
+"""Tests copies for several ports, which take them at once, apart, or not in time."""
 
 import random
 from collections import Counter, deque
@@ -122,7 +122,7 @@ async def any_ports(dut, eager, opens):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_port_that_takes_none(dut):
-    """It loses its copy when the patience is over, and no sooner; others have had theirs."""
+    """It loses its copy when its time is up, not sooner; the others have had theirs."""
     bench = Bench(dut)
     await start(dut)
     everybody = (1 << bench.params.ports) - 1

@@ -1,4 +1,4 @@
-"""A port on the way out, at any pace of claims, control frames and the link."""
+"""Tests a port on the way out, at any pace of claims, control frames and the link."""
 
 import random
 from dataclasses import replace
@@ -46,7 +46,7 @@ def test_rejects():
 
 
 class Bench:
-    """Claims room and delivers; looks at what leaves."""
+    """Claims room and delivers, and looks at what leaves."""
 
     def __init__(self, dut, *, link=never):
         self.dut, self.edge, self.link = dut, RisingEdge(dut.clk), link
@@ -79,7 +79,7 @@ class Bench:
         self.control.append(fields)
 
     async def step(self, *, claims=False, delivery=None):
-        """A cycle: with a claim if it ``claims`` and may; whether there was one."""
+        """Play a cycle, with a claim if it ``claims`` and may; return whether there was one."""
         dut, params = self.dut, self.params
         claims = claims and self.was_open
         if claims:
@@ -105,14 +105,16 @@ class Bench:
         return claims
 
     def levels(self):
-        """Least and most beats that waited in the queue in the cycle before."""
+        """Return the least and most beats that waited in the queue in the cycle before."""
         since = self.cycle - 2
         entered = sum(min(max(since + 1 - at, 0), beats) for at, beats in self.delivered)
         most = entered - sum(at <= since for at in self.moved)
         return max(0, most - BEHIND), most
 
     def watch_urgent(self):
-        """It tells of the cycle before, in which beats may have been behind the queue already."""
+        """Check ``urgent``, which tells of the cycle before, when beats may have been past the
+        queue.
+        """
         urgent = bool(self.dut.urgent.value)
         self.urgent_cycles += urgent
         open_claims = any(
@@ -153,7 +155,7 @@ class Bench:
             self.leaving = []
 
     async def finish(self):
-        """All leaves; it is what it should be, and it has been counted."""
+        """Let all leave; it is what it should be, and it has been counted."""
         self.link = never
         frames = len(self.expected) + len(self.promised) + len(self.controls)
         for _ in range(frames * (self.params.result_beats + 1) + 40):
@@ -179,14 +181,14 @@ def deep_enough(params):
 
 
 def some(params, *, void=0.1, raw=0.3):
-    """What comes behind a claim."""
+    """Draw what comes after a claim."""
     return None if random.random() < void else some_delivery(params, raw=random.random() < raw)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def everything_leaves_in_order(dut, stalls):
-    """RESULTs, RAWs and control frames, whatever is claimed in between and never comes."""
+    """RESULTs, RAWs and control frames leave, whatever is claimed between and never comes."""
     source, link = stalls
     params = params_in_simulator(GnnSwitchParams)
     bench = await Bench(dut, link=link).start(
@@ -205,7 +207,7 @@ async def everything_leaves_in_order(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def results_follow_each_other(dut):
-    """Claims come a RESULT's beats apart, and frames leave without a gap, RAWs with theirs."""
+    """Claims are as far apart as a RESULT is long; frames leave without a gap, RAWs with theirs."""
     params = params_in_simulator(GnnSwitchParams)
     beats = params.result_beats
     for raw in (0, 1):
@@ -224,7 +226,7 @@ async def results_follow_each_other(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def room_is_what_there_is(dut):
-    """A link that takes nothing: so many frames as there is room for, and marks above the level."""
+    """If the link takes nothing, frames fit as there is room; beyond the level, marks show."""
     params = params_in_simulator(GnnSwitchParams)
     beats = params.result_beats
     for raw, void in ((0, False), (1, False), (0, True)):
@@ -246,7 +248,7 @@ async def room_is_what_there_is(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def control_frames_pass(dut):
-    """One goes between two RESULTs of a row of them, and alone it leaves at once."""
+    """One is sent between two RESULTs of a row of them; alone it leaves at once."""
     params = params_in_simulator(GnnSwitchParams)
     bench = await Bench(dut).start()
     for _ in range(40 * params.result_beats):

@@ -1,4 +1,4 @@
-"""The upper lanes of all banks, in another die: added to and read by commands at random."""
+"""Tests the banks' upper lanes, in another die, with additions and reads at random."""
 
 import random
 from collections import defaultdict
@@ -84,7 +84,7 @@ class Bench:
         self.shown[self.now + READ_CYCLES]["payload"] = pack(self.params.bank_sums, payload)
 
     def expect(self, upper):
-        """A delivery that comes in the cycle in which the lower lanes of this READ do."""
+        """Expect a delivery in the cycle in which the lower lanes of this READ come."""
         params = self.params
         ports, half = random.getrandbits(params.ports), some_bits(params.delivery)
         self.shown[self.now + DELIVERY_CYCLES] |= {
@@ -123,7 +123,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(count=[2, 8])
 async def what_is_read_is_what_was_added(dut, count):
-    """In few aggregators, each of which is added to over and over, and in many."""
+    """Additions go to few aggregators, over and over, or to many."""
     for name in ("read", "payload", "lower", "half"):
         getattr(dut, name).value = 0
     bench = Bench(dut)

@@ -1,4 +1,4 @@
-"""Frames that have passed the filter, of any kind, length and content, at any pace."""
+"""Assembles frames that have passed the filter, of any kind, length and content, at any pace."""
 
 import random
 
@@ -33,12 +33,12 @@ def test_frame_assembler(params):
 
 
 def words(packet):
-    """The beats as they leave the port's buffer."""
+    """Return the beats as they leave the port's buffer."""
     return [{"data": data, "keep": keep, "last": last} for data, keep, last, _ in packet.beats()]
 
 
 class Bench:
-    """Sends packets and compares what they become."""
+    """Sends packets, and compares what they become."""
 
     def __init__(self, dut, stalls):
         source, sink = stalls
@@ -60,7 +60,7 @@ class Bench:
         return golden
 
     def check(self, golden):
-        """What has come is what was expected."""
+        """Compare what has come with what was expected."""
         assert len(self.sink.beats) == len(golden)
         for k, (found, frame) in enumerate(zip(self.sink.beats, golden, strict=True)):
             packet, payload = arrival_of(self.params, found)
@@ -110,7 +110,7 @@ async def a_beat_a_cycle(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_frame_that_is_undone_leaves_no_trace(dut):
-    """It is told with one of its beats, or behind it."""
+    """It is told to be undone with one of its beats, or after it."""
     bench, golden = Bench(dut, STALLS[0]), []
     await start(dut)
     for _ in range(100):

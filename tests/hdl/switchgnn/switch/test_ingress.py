@@ -1,4 +1,4 @@
-"""All ports at once, held back at random, their payloads taken at random."""
+"""Sends to all ports at once, holds them back at random, and takes payloads at random."""
 
 import random
 from collections import Counter
@@ -124,7 +124,7 @@ class Bench:
             quiet = 0 if busy else quiet + 1
 
     async def finish(self):
-        """What has come is what was sent, but for what was told to be lost."""
+        """What has come is what was sent, except for what was told to be lost."""
         self.hold = never
         await self.drain()
         matched = {}
@@ -178,7 +178,7 @@ async def one_port_never_waits(dut, kind):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def no_cycle_is_idle(dut):
-    """Frames of one beat at all ports: one is taken a cycle, of each port in turn."""
+    """With frames of one beat at all ports, one is taken per cycle, from each port in turn."""
     bench = await Bench(dut).start()
     ports = bench.params.ports
     packets = [[bench.some(k, good=True, kind=Kind.DONE) for _ in range(12)] for k in range(ports)]
@@ -204,9 +204,9 @@ async def each_port_in_its_turn(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def payloads_find_room(dut):
-    """Nobody takes them: so many frames come as payloads can wait; later the others.
+    """While nobody takes payloads, as many frames come as find room; later the others.
 
-    One port has more of them than that, each port in turn.
+    One port has more of them than that; each port gets its turn.
     """
     stopped = [True]
     bench = await Bench(dut, payloads=lambda: stopped[0]).start()
@@ -231,7 +231,7 @@ async def payloads_find_room(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_port_is_congested(dut):
-    """While more beats wait than the level says; if that is 0, never."""
+    """It is while more beats wait than the level says; if that is 0, it never is."""
     held = [True]
     bench = await Bench(dut, hold=lambda: held[0]).start()
     for port in range(bench.params.ports):

@@ -1,4 +1,4 @@
-"""Any packets at a port: good ones in order, all others counted, nothing lost but told."""
+"""Sends any packets to a port: good ones come in order, all others are counted, losses are told."""
 
 import random
 from collections import Counter
@@ -64,7 +64,7 @@ class Bench:
                 self.overflows += int(self.dut.overflow.value)
 
     async def take(self):
-        """Take arrivals; one that waits stays as it is, as far as it means anything."""
+        """Take arrivals; one that waits stays as it is, as far as its bits mean anything."""
         dut, waiting = self.dut, None
         while True:
             dut.arrivals_ready.value = ready = int(not self.sink())
@@ -125,7 +125,7 @@ class Bench:
 
 
 def count(packet):
-    """Beats of a packet."""
+    """Return the beats of a packet."""
     return -(-len(packet.octets) // BEAT_BYTES)
 
 
@@ -137,7 +137,7 @@ def same(packet, payload, golden):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def any_packet(dut, stalls):
-    """With more room than packets: each comes, with its quality."""
+    """With more room than packets, each comes, with its quality."""
     source, sink = stalls
     bench = await Bench(dut, sink).start()
     for _ in range(80):
@@ -151,7 +151,7 @@ async def any_packet(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def follows_the_link(dut):
-    """Frames arrive as their last beats do, of one length after the other and mixed."""
+    """Frames arrive as their last beats do, all of one length or mixed."""
     bench = await Bench(dut, never).start()
     packets = [good_packet(bench.params, bench.address, bench.bit) for _ in range(60)]
     packets.sort(key=lambda packet: len(packet.octets))
@@ -176,7 +176,7 @@ async def takes_its_latency(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def tells_what_it_loses(dut):
-    """Nothing is taken: both queues run over, and what has come stays."""
+    """While nothing is taken both queues run over, and what has come stays."""
     taking = [False]
     bench = await Bench(dut, lambda: not taking[0]).start()
     params = bench.params

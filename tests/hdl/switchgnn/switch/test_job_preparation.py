@@ -1,4 +1,4 @@
-"""What a start waits for, in its order, whatever takes how long."""
+"""Tests what a start waits for, in which order, however long each takes."""
 
 import random
 
@@ -26,7 +26,7 @@ class Bench:
         self.params = params_in_simulator(GnnSwitchParams)
 
     async def cycle(self, **inputs):
-        """A cycle with these inputs, all others low; which outputs are high."""
+        """Play a cycle with these inputs, all others low; return which outputs are high."""
         for name in INPUTS:
             getattr(self.dut, name).value = int(inputs.get(name, 0))
         await self.edge

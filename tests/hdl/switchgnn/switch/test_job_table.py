@@ -1,4 +1,4 @@
-"""The job table of a switch whose packets name no slot: its rule prepares a job that starts."""
+"""Tests the job table of a switch whose packets name no slot: a rule prepares a job that starts."""
 
 import random
 from dataclasses import replace
@@ -28,7 +28,7 @@ class Model(JobModel):
     preparing = False
 
     def proceed(self, seen, prepared):
-        """A cycle of a start: it is refused or prepared, in time, and active behind that."""
+        """Play a cycle of a start: it is refused or prepared, in time, and active afterwards."""
         start = self.start
         start.age += 1
         if start.refusal:
@@ -58,7 +58,7 @@ class Model(JobModel):
 
 
 def some_packet(model):
-    """A packet and who sent it: mostly right."""
+    """Draw a packet and who sent it, mostly right."""
     params = model.params
     number = random.randrange(params.jobs)
     kind = params.header["kind"].shape
@@ -73,7 +73,7 @@ def some_packet(model):
 
 
 def judge(table, packet, sender):
-    """What is wrong with it, by the order of :class:`Verdict`."""
+    """Return what is wrong with it, in the order of :class:`Verdict`."""
     job = table[packet["header"]["job"]]
     if packet["quality"] is not Quality.GOOD:
         return packet["quality"].name

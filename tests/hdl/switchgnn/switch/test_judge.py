@@ -1,4 +1,4 @@
-"""A frame a cycle against the switch's golden rule: verdicts, tasks, who is done, who is told."""
+"""Judges a frame per cycle, and compares verdicts, tasks and what is told with the golden rule."""
 
 import random
 from dataclasses import replace
@@ -41,7 +41,7 @@ def test_judge(params):
 
 
 class Bench:
-    """A job whose turns stand still; a frame is shown ahead, then judged, then told of."""
+    """Has a job whose turns stand still; a frame is shown ahead, then judged, then told of."""
 
     def __init__(self, dut, loaded):
         self.dut, self.params = dut, params_in_simulator(GnnSwitchParams)
@@ -73,13 +73,13 @@ class Bench:
         self.fill("port_jobs", params.port_job, port_job)
 
     def fill(self, name, layout, values):
-        """The same for each port."""
+        """Return the same for each port."""
         word = pack(layout, values)
         number = sum(word << k * layout.size for k in range(self.params.ports))
         getattr(self.dut, name).value = number
 
     def at_start(self):
-        """The job with empty windows; all sums of turns that are loaded are complete."""
+        """Return the job with empty windows; all sums of turns that are loaded are complete."""
         setup, job = self.setup, Job.at_start(self.setup)
         entries, loaded = list(job.entries), list(job.loaded)
         for turn in range(self.lo, self.lo + setup.open_turns):
@@ -92,7 +92,7 @@ class Bench:
         return replace(job, lo=self.lo, loaded=tuple(loaded), entries=tuple(entries))
 
     def frame(self, port):
-        """Near the windows, the turns and the tables, or far from them."""
+        """Draw a frame near the windows, the turns and the tables, or far from them."""
         turn = max(0, self.lo + random.choice((-1, 0, 0, 0, 1, 1, 2, 40))) % (1 << 32)
         window = self.window(port, turn)
         near = max(0, window.base + random.randrange(-3, self.setup.window + 3))
@@ -110,7 +110,9 @@ class Bench:
         )
 
     def some_list(self):
-        """Near the ends of the job's aggregators and of its rows, or such a number with one bit."""
+        """Draw a list near the ends of the job's aggregators and rows, or such with one bit
+        changed.
+        """
         near = random.choice((0, 1, self.setup.size - 1, self.setup.size, self.lists["count"], 9))
         return random.choice((near, near, near, near | 1 << random.randrange(32), 2**32 - 1))
 
@@ -118,7 +120,7 @@ class Bench:
         return self.job.open[self.setup.slot(turn)].arrivals[port].window
 
     def about(self, turn):
-        """What the turn table says of a turn."""
+        """Return what the turn table says of a turn."""
         ahead = turn - self.lo
         is_open = 0 <= ahead < self.setup.open_turns
         place = self.setup.slot(turn)
@@ -136,7 +138,7 @@ class Bench:
         }
 
     async def step(self, request, following):
-        """``request`` is judged, the header of ``following`` is shown ahead; None: no frame."""
+        """Judge ``request``, and show the header of ``following`` ahead; None means no frame."""
         dut, params = self.dut, self.params
         dut.ahead.value = pack(params.header, following.header if following else NO_FRAME)
         dut.valid.value = int(request is not None and request.refused is None)
@@ -154,13 +156,13 @@ class Bench:
             self.check(self.due.pop(0))
 
     def refused(self, request):
-        """Why a frame is none of a job; of one that is, this says nothing."""
+        """Return why a frame is none of a job's; of one that is, this says nothing."""
         if request is None:
             return Verdict.NONE
         return request.refused or random.choice(list(Verdict))
 
     def check_now(self, request):
-        """Who is done, and who is told that a turn is over."""
+        """Check who is done, and who is told that a turn is over."""
         done = request and request.refused is None and request.frame.kind is Kind.DONE
         turn = request.frame.turn if request else 0
         assert bool(self.dut.done.value) == bool(done and turn == self.lo)
@@ -171,7 +173,7 @@ class Bench:
         assert int(self.dut.over.value) == over
 
     def judged(self, request):
-        """What the golden rule says of a frame."""
+        """Return what the golden rule says of a frame."""
         if request.refused:
             return request, request.refused
         frame, port = request.frame, request.port
@@ -187,13 +189,13 @@ class Bench:
         return request, verdict
 
     def acks(self, port):
-        """What is told of a port's windows."""
+        """Return what is told of a port's windows."""
         value, size = int(getattr(self.dut, f"acks_{port}").value), self.params.ack_state.size
         words = [value >> k * size & (1 << size) - 1 for k in range(OPEN_TURNS)]
         return [unpack(self.params.ack_state, word) for word in words]
 
     def check(self, expected):
-        """The verdict, and what is to be done."""
+        """Check the verdict, and what is to be done."""
         dut = self.dut
         request, verdict = expected or (None, Verdict.NONE)
         self.seen.add(verdict)
@@ -240,7 +242,7 @@ class Bench:
             assert task["there"] == max(0, self.lists["count"] - frame.list)
 
     def check_windows(self):
-        """Each port's windows are the golden ones, each with its turn."""
+        """Check that each port's windows are the golden ones, each with its turn."""
         for port in range(self.params.ports):
             shown = self.acks(port)
             for turn in range(self.lo, self.lo + self.setup.open_turns):
@@ -251,7 +253,7 @@ class Bench:
 
 
 class Request:
-    """A frame behind its port: of the job, or refused."""
+    """A frame after its port: of the job, or refused."""
 
     def __init__(self, bench):
         self.port = random.randrange(bench.params.ports)
@@ -269,7 +271,7 @@ class Request:
 
 
 async def judge_job(dut, loaded, gaps):
-    """Frames of one job; returns the verdicts and the kinds of task that were met."""
+    """Judge frames of one job; return the verdicts and the kinds of task that came."""
     bench = Bench(dut, loaded)
     dut.clear.value = (1 << OPEN_TURNS * bench.params.ports) - 1
     await bench.step(None, None)
@@ -290,7 +292,7 @@ async def judge_job(dut, loaded, gaps):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(loads=[[(1,), (0,), (1,)], [(1, 1), (0, 1), (1, 0)]], gaps=[0, 0.5])
 async def frames_are_judged_as_the_rule_says(dut, loads, gaps):
-    """Jobs one after the other, of whose open turns some are loaded, until all is met."""
+    """Jobs follow, some of whose open turns are loaded, until every kind of case has come."""
     unmet = set(Verdict) | set(TaskKind) - {TaskKind.LOAD, TaskKind.FENCE}
     await start(dut)
     for _ in range(ROUNDS):

@@ -1,4 +1,4 @@
-"""The window of a turn's PARTIALs, against another switch and links that lose and are late."""
+"""Tests the window of a turn's PARTIALs with another switch, and links that lose or are late."""
 
 import random
 from dataclasses import replace
@@ -74,7 +74,7 @@ class Bench:
                 self.order(beat)
 
     def order(self, beat):
-        """An order leaves: its seq is the one kept in that slot."""
+        """Note an order that leaves: its seq is the one kept in that slot."""
         slot, again = beat["slot"], beat["again"]
         newest = self.added - 1
         seq = newest - (newest - slot) % self.width
@@ -90,7 +90,7 @@ class Bench:
             self.acks.append((self.now + self.latency + random.randrange(3), low, bitmap))
 
     def acknowledge(self, base, bitmap):
-        """The other switch has all below a base, and what the bitmap says."""
+        """Acknowledge all below a base, and what the bitmap says."""
         self.acks.append((self.now, base, bitmap))
 
     async def idle(self, cycles):
@@ -98,11 +98,11 @@ class Bench:
             await self.edge
 
     def again(self):
-        """What was ordered again."""
+        """Return what was ordered again."""
         return [seq for _, seq, again in self.left if again]
 
     async def until(self, count, most=20_000):
-        """All of ``count`` PARTIALs are added and acknowledged."""
+        """Run until all of ``count`` PARTIALs are added and acknowledged."""
         self.wanted = count
         for _ in range(most):
             await self.edge
@@ -121,7 +121,7 @@ async def begin(dut, **options):
 
 @cocotb.test()
 async def orders_each_once_in_order(dut):
-    """On a good link nothing is repeated; an order is there two cycles after its add."""
+    """A good link repeats nothing, and an order comes two cycles after its add."""
     bench = await begin(dut)
     count = bench.params.slots * bench.params.banks
     await bench.until(count)
@@ -147,7 +147,7 @@ async def repeats_until_all_is_acknowledged(dut):
 
 
 async def full(dut):
-    """A window of which nothing has been acknowledged."""
+    """Fill a window of which nothing has been acknowledged."""
     bench = await begin(dut, loss=1.0)
     bench.wanted = bench.width
     await bench.idle(bench.width + 6)
@@ -157,9 +157,9 @@ async def full(dut):
 
 @cocotb.test()
 async def what_is_acknowledged_is_not_repeated(dut):
-    """The first of a full window is lost, and others; they alone leave again.
+    """The first frame of a full window is lost, and others: only those leave again.
 
-    The first round is that of the one that the timer began with.
+    The first round is that of the frame that the timer began with.
     """
     for lost in [1, *(random.getrandbits(32) | 1 for _ in range(8))]:
         bench = await full(dut)
@@ -188,7 +188,7 @@ async def a_bitmap_frees_room_up_to_the_first_that_is_lost(dut):
 
 @cocotb.test()
 async def what_leaves_later_is_repeated_later(dut):
-    """The timer is that of those that had left when it began."""
+    """The timer is that of the frames that had left when it began."""
     for first in (1, 2, 3):
         bench = await begin(dut, loss=1.0)
         bench.wanted = first

@@ -1,4 +1,4 @@
-"""A switch between a leaf and a spine, frame by frame against its golden model."""
+"""Compares a switch between a leaf and a spine with its golden model, frame by frame."""
 
 import random
 from collections import Counter
@@ -31,14 +31,14 @@ def test_links():
 
 
 def test_verdicts_of_a_switch_with_links():
-    """Those of one without, and two more."""
+    """They are those of one without links, and two more."""
     more = {verdict.name: verdict.value for verdict in LinkVerdict}
     fewer = {verdict.name: verdict.value for verdict in Verdict}
     assert more == fewer | {"ACKNOWLEDGED": 19, "ADVANCED": 20}
 
 
 async def set_up(dut, rng, open_turns=2, timeout=NEVER):
-    """A job of two workers, of a leaf and of a spine, and its model."""
+    """Return a job of two workers, of a leaf and of a spine, and its model."""
     bench = await begin(dut)
     await bench.host.write(ack_every=1)
     await bench.host.set_links(above=True, far_port=FAR, timeout=timeout)
@@ -55,7 +55,7 @@ async def set_up(dut, rng, open_turns=2, timeout=NEVER):
 
 
 def cut_with_sums_for_switches(params, rng, open_turns):
-    """Tables at random, in which each block has sums for both of the other switches."""
+    """Draw tables in which each block has sums for both of the other switches."""
     while True:
         cut = Cut(
             rng,
@@ -73,7 +73,7 @@ def cut_with_sums_for_switches(params, rng, open_turns):
 
 
 def some_frame_of_a_switch(bench, model, cut, rng):
-    """A frame like those of workers, or one that other switches send, from wherever."""
+    """Draw a frame like those of workers, or one that other switches send, from any port."""
     port, frame = some_frame(bench, model, {1: (cut, 2)}, rng)
     job = model.table.active[1]
     chance = random.random()
@@ -95,7 +95,7 @@ def some_frame_of_a_switch(bench, model, cut, rng):
 
 
 def unnumbered(sent):
-    """Frames whose PARTIALs have no seq, and the seqs of these: sums leave in any order."""
+    """Return the frames without their PARTIALs' seqs, and these counted: sums leave in any order."""
     partials = [(port, frame) for port, frame in sent if frame.kind is Kind.PARTIAL]
     plain = [(p, replace(f, seq=0) if f.kind is Kind.PARTIAL else f) for p, f in sent]
     return told(plain), Counter((port, frame.turn, frame.seq) for port, frame in partials)
@@ -103,7 +103,7 @@ def unnumbered(sent):
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def equals_the_golden_switch(dut):
-    """One frame at a time: what leaves, PARTIALs, DONEs and ADVANCEs too, and all verdicts."""
+    """One frame at a time, all that leaves and all verdicts are equal, PARTIALs included."""
     rng = np.random.default_rng(cocotb.RANDOM_SEED)
     bench, model, cut = await set_up(dut, rng)
     known = constants(bench.params)
@@ -134,7 +134,7 @@ async def equals_the_golden_switch(dut):
 
 
 async def counters_are(bench, kinds):
-    """Counters of a link say what its frames were."""
+    """Check that counters of a link say what its frames were."""
     for port in (BELOW, ABOVE):
         found = await bench.host.port_counts(port)
         assert found["partials"] == kinds[port, Kind.PARTIAL]
@@ -144,7 +144,7 @@ async def counters_are(bench, kinds):
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def a_job_without_the_link_above_ends_its_turns_itself(dut):
-    """Workers of one leaf alone: the switch decides, though there is one above."""
+    """If all workers are of one leaf, the leaf decides, though there is a spine."""
     bench = await begin(dut)
     await bench.host.set_links(above=True, far_port=FAR, timeout=500)
     rng = np.random.default_rng(cocotb.RANDOM_SEED)

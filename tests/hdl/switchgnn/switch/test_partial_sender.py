@@ -1,4 +1,4 @@
-"""Sums for another switch, from claims to frames: kept, numbered, repeated, with the real port."""
+"""Tests sums for another switch, from claims to frames, kept, numbered and repeated, at a port."""
 
 import random
 from dataclasses import replace
@@ -41,7 +41,7 @@ OPTIONS = (
 
 
 class LinkOut(Component):
-    """A sender and its port, as the switch connects them."""
+    """Connects a sender and its port, as the switch does."""
 
     def __init__(self, params):
         members = PartialSender(params).signature.members
@@ -103,12 +103,12 @@ class Bench:
 
     @property
     def turns(self):
-        """The turns at both places, as the judge has them."""
+        """Return the turns at both places, as the judge has them."""
         odd = self.lo % 2
         return self.after if self.two and odd else self.lo, self.lo if odd else self.after
 
     async def end(self):
-        """The oldest turn ends: it is the next one's two cycles later, what follows that three."""
+        """End the oldest turn: the next one follows two cycles later, that after it three."""
         place = self.lo % 2 if self.two else 0
         self.wanted[place] = []
         self.oldest += 1
@@ -122,7 +122,7 @@ class Bench:
         self.after += 1
 
     async def step(self):
-        """A cycle."""
+        """Play a cycle."""
         dut = self.dut
         # As the schedule of reads: open in the cycle before, in which there was no other claim.
         claim = (
@@ -155,7 +155,7 @@ class Bench:
                 self.octets = b""
 
     def check_urgent(self):
-        """Nothing is claimed for, and all that is kept has left or is about to."""
+        """If nothing is claimed for, all that is kept has left or is about to."""
         left = all((turn, lists) in self.seen for turn, lists in self.delivered)
         if self.quiet <= DELIVERY_CYCLES:
             assert not self.dut.urgent.value
@@ -163,7 +163,7 @@ class Bench:
             assert self.dut.urgent.value
 
     def read(self):
-        """What a claim is for: a sum, or nothing, or one of a turn that is not open."""
+        """Return what a claim is for: a sum, nothing, or a sum of a turn that is not open."""
         place = random.choice([k for k in range(2) if self.wanted[k]])
         if random.random() < self.void:
             self.voided += 1
@@ -174,7 +174,7 @@ class Bench:
         return delivery
 
     def want(self, place, count):
-        """Sums of the turn at a place are complete."""
+        """Complete sums of the turn at a place."""
         params = self.params
         for _ in range(count):
             named = {"raw": 0, "job": self.job, "epoch": self.epoch, "turn": self.turns[place]}
@@ -184,7 +184,7 @@ class Bench:
             self.wanted[place].append(named | rest)
 
     def left(self, frame):
-        """A frame has left: it says what one delivery did, whenever and how often it comes."""
+        """A frame has left: it says what one delivery did, whenever and however often it comes."""
         assert frame.kind is Kind.PARTIAL
         named = (frame.bm, frame.job, frame.epoch, frame.ecn)
         assert named == (1 << FAR, self.job, self.epoch, False)
@@ -206,7 +206,7 @@ class Bench:
             self.acks.append((self.now + random.randrange(4, 20), ack))
 
     async def until_all(self, most=30_000):
-        """All that is wanted of the open turns has arrived, once each."""
+        """Run until all that is wanted of the open turns has arrived, once each."""
         for _ in range(most):
             await self.step()
             of = [lists for (turn, lists) in self.delivered if turn in self.turns]
@@ -216,13 +216,13 @@ class Bench:
         raise AssertionError(f"{len(self.got)} of {len(self.delivered)} have arrived")
 
     async def idle(self, cycles):
-        """Some cycles."""
+        """Let some cycles pass."""
         for _ in range(cycles):
             await self.step()
 
 
 def always():
-    """A port that takes nothing."""
+    """Stall always: the port takes nothing."""
     return True
 
 
@@ -302,7 +302,7 @@ async def nothing_is_kept_without_a_job(dut):
 
 @cocotb.test()
 async def a_turn_that_ends_makes_room(dut):
-    """It is there three cycles later, at either place."""
+    """The room is there three cycles later, at either place."""
     for place in (0, 1):
         bench = await begin(dut, loss=1.0)
         bench.want(place, bench.params.link_window)
@@ -320,7 +320,7 @@ async def a_turn_that_ends_makes_room(dut):
 
 @cocotb.test()
 async def opens_while_both_windows_have_room(dut):
-    """There is room for one more than all that is kept and claimed for."""
+    """Both have room for one more than all that is kept and claimed for."""
     for _ in range(12):
         bench = await begin(dut, loss=1.0)
         dut.timeout.value = (1 << 32) - 1
@@ -341,7 +341,7 @@ async def opens_while_both_windows_have_room(dut):
 
 @cocotb.test()
 async def turns_take_turns(dut):
-    """What waits behind a port that is full leaves a sum of each turn at a time."""
+    """When a full port opens, sums of both turns that wait leave in turn."""
     for first in (0, 1):
         bench = await begin(dut, loss=1.0, stall=always)
         dut.timeout.value = (1 << 32) - 1
@@ -403,7 +403,7 @@ async def an_ack_of_what_was_never_sent_is_nonsense(dut):
 
 @cocotb.test()
 async def a_link_that_acknowledges_nothing_closes_the_port(dut):
-    """The window fills, and what else is complete waits for it; then all arrive."""
+    """The window fills, and other complete sums wait for it; then all arrive."""
     bench = await begin(dut, loss=1.0)
     bench.want(1, bench.params.link_window + 10)
     await bench.idle(3 * TIMEOUT)

@@ -1,4 +1,4 @@
-"""Frames of two open turns in any order, against the golden window; when they are acknowledged."""
+"""Compares the windows of two open turns with the golden one, with frames in any order."""
 
 import random
 from dataclasses import replace
@@ -26,7 +26,7 @@ def test_port_window(params):
 
 
 class TurnModel:
-    """What has come of an open turn, and since when it waits for an ACK."""
+    """Keeps what has come of an open turn, and since when it waits for an ACK."""
 
     def __init__(self):
         self.window = Window()
@@ -35,20 +35,20 @@ class TurnModel:
         self.wanted_since = None  # first cycle in which there was a reason for an ACK
 
     def answered(self, now):
-        """An ACK left: it tells of all that was marked before."""
+        """Note that an ACK left: it tells of all that was marked before."""
         self.unanswered = [at for at in self.unanswered if at == now]
         self.repeated = [at for at in self.repeated if at == now]
         self.wanted_since = None
 
     def reason(self, now, every, delay):
-        """Whether an ACK is to leave, for what came before this cycle."""
+        """Return whether an ACK is to leave, for what came before this cycle."""
         before = [at for at in self.unanswered if at < now]
         old = bool(before) and now - before[0] > delay
         return len(before) >= every or old or any(at < now for at in self.repeated)
 
 
 class Bench:
-    """A cycle at a time: a seq, and in the next cycle whether it is admitted."""
+    """Gives a seq per cycle, and in the next cycle whether it is admitted."""
 
     def __init__(self, dut, *, every, delay, acks):
         self.dut, self.params = dut, params_in_simulator(GnnSwitchParams)
@@ -65,7 +65,7 @@ class Bench:
             getattr(dut, f"turns_{k}").value = 40 + k
 
     async def step(self, turn=0, seq=0, *, admit=True, clear=0):
-        """A seq comes; the one before is admitted or not."""
+        """Give a seq; the one before is admitted or not."""
         dut, now = self.dut, self.now
         admit = admit and self.looked is not None
         acked = sum((random.random() < self.acks) << k for k in range(OPEN_TURNS))
@@ -88,7 +88,7 @@ class Bench:
         self.looked, self.now = (turn, seq), now + 1
 
     def take(self, turn, seq, shown, clear):
-        """A frame is admitted: whether it is old, or too far ahead."""
+        """Admit a frame; return whether it is old, or too far ahead."""
         model, window = self.models[turn], self.params.window
         if model.window.has(seq):
             self.seen.add("repeated")
@@ -103,7 +103,7 @@ class Bench:
         return False, False
 
     def check_ack(self, k):
-        """An ACK tells exactly what has come; return its base."""
+        """Check that an ACK tells exactly what has come; return its base."""
         state = unpack(self.params.ack_state, int(getattr(self.dut, f"acks_{k}").value))
         model = self.models[k]
         told = Window().acknowledged(state["base"], state["arrived"])
@@ -150,7 +150,7 @@ async def any_order(dut, every, delay, acks):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def at_full_rate(dut):
-    """Both turns in order or backwards, all of a window, a frame a cycle: all are new."""
+    """A frame per cycle, both turns in order or backwards through a window, are all new."""
     bench = Bench(dut, every=1, delay=0, acks=0.3)
     await start(dut)
     window = bench.params.window

@@ -1,4 +1,4 @@
-"""A bank and its lists, proven of their RTL at few aggregators; broken RTL is found."""
+"""Proves a bank and its lists from their RTL at few aggregators; broken RTL is found."""
 
 import pytest
 
@@ -15,31 +15,31 @@ DEPTH = 14  #: cycles in which aggregators are cleared, loaded, added to, loaded
 
 
 def lists(old, new, claim):
-    """Broken ReadyLists."""
+    """Return broken ReadyLists."""
     places = (f"{TESTS}.ready_lists_proof.ReadyLists",)
     return Mutant(f"{FOLDER}.ready_lists", old, new, places, ReadyListsProof, claim)
 
 
 def rule(old, new, claim):
-    """A broken BankRule."""
+    """Return a broken BankRule."""
     places = (f"{FOLDER}.bank.BankRule",)
     return Mutant(f"{FOLDER}.bank_rule", old, new, places, BankProof, claim, depth=DEPTH)
 
 
 def sums(old, new, claim):
-    """A broken SumMemory."""
+    """Return a broken SumMemory."""
     places = (f"{FOLDER}.bank.SumMemory",)
     return Mutant(f"{FOLDER}.sum_memory", old, new, places, BankProof, claim, depth=DEPTH)
 
 
 def memory(old, new, claim):
-    """A broken UpdateMemory."""
+    """Return a broken UpdateMemory."""
     places = (f"{FOLDER}.bank.UpdateMemory",)
     return Mutant("hdl.switch.update_memory", old, new, places, BankProof, claim)
 
 
 def bank(old, new, claim):
-    """A broken Bank."""
+    """Return a broken Bank."""
     places = (f"{TESTS}.bank_proof.Bank",)
     return Mutant(f"{FOLDER}.bank", old, new, places, BankProof, claim, depth=DEPTH)
 
@@ -135,7 +135,7 @@ SIZES = [(ReadyListsProof, 4), (ReadyListsProof, TINY.slots), (BankProof, 2)]
 
 
 def of_size(kind, slots=None):
-    """A proof of three ports."""
+    """Return a proof of three ports."""
     return kind(bank_sizes(ports=TINY.ports, slots=slots or PROOFS[kind][0]))
 
 

@@ -1,4 +1,4 @@
-"""Reads of banks, under any ready lists, open ports and holes, also those that starve somebody."""
+"""Schedules reads of banks with any ready lists, open ports and holes, even where some starve."""
 
 import random
 from collections import deque
@@ -24,7 +24,7 @@ SHOWN = ("read", "port", "claim", "make_hole")
 
 
 class ClosingPorts(Component):
-    """The schedule, and ports that are closed in the cycle of a claim, as those of a switch are."""
+    """Wraps the schedule with ports that close in the cycle of a claim, as those of a switch do."""
 
     def __init__(self, params):
         members = dict(ReadSchedule(params).signature.members)
@@ -64,7 +64,7 @@ def test_rejects(sizes, message):
 
 
 class Bench:
-    """Lists, ports and rows; holds every choice to what was to be chosen from."""
+    """Plays lists, ports and rows, and checks every choice against what could be chosen."""
 
     def __init__(self, dut, *, apart=2):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -93,11 +93,11 @@ class Bench:
         return self
 
     def is_ready(self, place):
-        """What its bank says of a list."""
+        """Return what its bank says of a list."""
         return self.lists[place] > 0 or self.late.get(place, 0) > self.cycle
 
     async def step(self, *, holes=None, taken=False):
-        """A cycle; ``holes`` are banks, of all by default."""
+        """Play a cycle; ``holes`` are banks, by default all."""
         dut, bits = self.dut, lambda numbers: sum(1 << k for k in numbers)
         holes = set(self.banks) if holes is None or self.cycle in self.made else set(holes)
         ready = {place for place in self.lists if self.is_ready(place)}
@@ -139,7 +139,7 @@ class Bench:
         self.closed[port] = self.cycle + self.apart - 1
 
     def count_waits(self, ready, taken):
-        """No open port and no list waits longer than it may."""
+        """Check that no open port and no list waits longer than it may."""
         now = {p: b for at, b, p in self.reads[-1:] if at == self.cycle}
         for p in self.ports:
             waits = p in self.open_ports and any((b, p) in ready for b in self.banks)
@@ -162,7 +162,7 @@ class Bench:
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_read_two_cycles_after(dut):
-    """Behind the cycle in which a list is ready, if its bank has a hole and its port is open."""
+    """It comes two cycles after a list is ready, if its bank has a hole and its port is open."""
     bench = await Bench(dut).start()
     for bank, port in [*bench.lists] * 2:
         for _ in range(random.randint(4, 9)):
@@ -178,7 +178,7 @@ async def a_read_two_cycles_after(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_read_every_cycle(dut):
-    """With holes everywhere, whatever else limits reads: ports that are claimed at their rate."""
+    """With holes everywhere, only ports limit reads, which are claimed at their rate."""
     params = params_in_simulator(ReadScheduleParams)
     for apart in (2, params.ports, params.ports + 1, 9):
         bench = await Bench(dut, apart=apart).start()
@@ -199,7 +199,7 @@ async def a_read_every_cycle(dut):
 
 @cocotb.test(timeout_time=5, timeout_unit="ms")
 async def any_pace(dut):
-    """Lists that fill at random, ports that stop and go, holes of any density."""
+    """Lists fill at random, ports stop and go, and holes have any density."""
     bench = await Bench(dut).start()
     sent = 0
     for k in range(6000):
@@ -222,27 +222,27 @@ async def any_pace(dut):
 
 
 def starving_bank(bench):
-    """A bank has no hole of its own, the others always have."""
+    """Give one bank no hole of its own, and the others always one."""
     return lambda: {*bench.banks} - {bench.target[0]}
 
 
 def never_for_port(bench):
-    """Holes only in banks that have nothing for a port that is open."""
+    """Give holes only to banks that have nothing for a port that is open."""
     return lambda: {b for b in bench.banks if not bench.lists[b, bench.target[1]]}
 
 
 def only_when_closed(bench):
-    """Holes of all banks, but none while a certain port is open."""
+    """Give all banks holes, but none while a certain port is open."""
     return lambda: set() if bench.target[1] in bench.open_ports else {*bench.banks}
 
 
 def none(bench):
-    """No hole but those that are made."""
+    """Give no hole; those that the schedule makes remain."""
     return set
 
 
 def behind_the_turn(bench):
-    """A hole for whoever was read last, in the bank that was read last."""
+    """Give a hole to who was read last, in the bank that was read last."""
     return lambda: {bank for _, bank, _ in bench.reads[-1:]}
 
 
@@ -251,7 +251,7 @@ ADVERSARIES = (starving_bank, never_for_port, only_when_closed, none, behind_the
 
 @cocotb.test(timeout_time=5, timeout_unit="ms")
 async def nobody_starves(dut):
-    """Under rows that leave holes where they help least: what has to be waited for is bounded."""
+    """Rows leave holes where they help least, and yet waits are bounded."""
     for adversary in ADVERSARIES:
         for urgent in (False, True):
             bench = await Bench(dut, apart=random.choice((2, 9))).start()
@@ -272,7 +272,7 @@ async def nobody_starves(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def holes_are_made_for_who_is_urgent(dut):
-    """As many as are needed, and none for ports that are not."""
+    """As many are made as are needed, and none for ports that are not urgent."""
     params = params_in_simulator(ReadScheduleParams)
     bench = await Bench(dut).start()
     for k in range(30):

@@ -28,7 +28,7 @@ def test_recovery():
 
 
 class Lists:
-    """A queue for each port; what is done to them goes to the lists under test, too."""
+    """Keeps a queue for each port, and does to the lists under test what is done to it."""
 
     def __init__(self, dut, params):
         self.dut, self.params = dut, params
@@ -42,11 +42,11 @@ class Lists:
 
     @property
     def free(self):
-        """What is in no queue."""
+        """Return what is in no queue."""
         return sorted(set(range(self.params.slots)).difference(*self.queues))
 
     async def step(self, push=None, pop=None):
-        """Do in a cycle what is pushed, a pair of slot and port, and popped, a port."""
+        """Play a cycle that pushes a pair of slot and port, or pops a port."""
         dut, params = self.dut, self.params
         slot, port = push or (random.randrange(params.slots), random.randrange(params.ports))
         pushed = {"valid": int(push is not None), "slot": slot, "port": port}
@@ -127,7 +127,7 @@ async def a_list_of_one_is_replaced_every_cycle(dut):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(behind=[0, 1, 2, 3])
 async def a_reset_empties_all_lists(dut, behind):
-    """Also one whose next slot is on its way."""
+    """It also empties one whose next slot is on its way."""
     lists = await begin(dut)
     for slot in lists.free:
         await lists.step((slot, slot % lists.params.ports))

@@ -1,4 +1,4 @@
-"""Sums of any bank, slot and tag, for ports whose jobs change; copies in between."""
+"""Sends sums of any bank, slot and tag to ports whose jobs change, with copies in between."""
 
 import random
 from collections import Counter, deque
@@ -32,7 +32,7 @@ def some(shape, **fields):
 
 
 class Bench:
-    """Tells the ports' jobs; knows what becomes of each sum and copy, and when."""
+    """Tells the ports' jobs, and knows what becomes of each sum and copy, and when."""
 
     def __init__(self, dut):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -64,7 +64,7 @@ class Bench:
         return job | {"lo": lo}, {"base": base, "count": count, "two": two}
 
     def some_result(self):
-        """For a port; half of the time of an open turn, and often among its aggregators."""
+        """Draw a sum for a port, half of the time of an open turn, often among its aggregators."""
         params, port = self.params, random.choice(self.ports)
         job, region = self.jobs[port], self.regions[port]
         tag = random.choice((job["lo"] + random.randint(-1, 2), random.getrandbits(8))) & 255
@@ -77,14 +77,14 @@ class Bench:
         return some(params.bank_result, port=port, tag=tag, slot=slot % params.slots, sums=sums)
 
     def some_copy(self):
-        """For the ports of a job, and sometimes for others."""
+        """Draw a copy for the ports of a job, and sometimes for others."""
         number = random.choice(self.jobs)["job"]
         ports = sum(1 << k for k in self.ports if self.jobs[k]["job"] == number)
         others = random.getrandbits(self.params.ports) if random.random() < 0.5 else 0
         return ports | others, some(self.params.copy, job=number)
 
     def result_of(self, bank, result):
-        """What its port gets of a sum; None if that is nothing."""
+        """Return what its port gets of a sum; None if that is nothing."""
         port = result["port"]
         job, region = self.jobs[port], self.regions[port]
         if not job["active"]:
@@ -99,7 +99,7 @@ class Bench:
         return None
 
     async def step(self, *, read=None, finds=True, copies=False):
-        """A cycle, with a READ of a bank, and what an earlier one ``finds``, or else a copy."""
+        """Play a cycle with a READ of a bank, and what an earlier one ``finds``, or else a copy."""
         dut, params = self.dut, self.params
         self.reads.append(read)
         bank, result, ports, copy = self.reads.popleft(), None, 0, None
@@ -150,7 +150,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def sums_and_copies(dut, stalls):
-    """Each a fixed time after it came, without a gap if there is none."""
+    """Each comes a fixed time after its input, without a gap if there is none."""
     source, change = stalls
     bench = await Bench(dut).start()
     for _ in range(1500):

@@ -1,4 +1,4 @@
-"""Rows of a table as requests ask for them, at any pace."""
+"""Reads rows of a table as requests ask for them, at any pace."""
 
 import random
 from itertools import islice
@@ -21,7 +21,7 @@ def test_row_reader(params):
 
 
 async def fill(dut, params):
-    """Start, and write all of the table; what it holds."""
+    """Start, and write all of the table; return what it holds."""
     for name in ("write", "address", "row"):
         getattr(dut, name).value = 0
     await start(dut)
@@ -41,7 +41,7 @@ def some_request(params, most):
 
 
 def rows_of(table, request):
-    """What leaves for a request; None in place of a row that there is not."""
+    """Return what leaves for a request; None stands for a row that does not exist."""
     for k in range(request["count"]):
         there = k < request["there"]
         row = table[(request["first"] + k) % len(table)] if there else None
@@ -55,7 +55,7 @@ def found(beats):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def gives_what_is_asked_for(dut, stalls):
-    """If nobody pauses, a row a cycle, over all requests."""
+    """If nobody pauses, a row leaves per cycle, over all requests."""
     params = params_in_simulator(RowReaderParams)
     source_stall, sink_stall = stalls
     source, sink = Source(dut, "requests", stall=source_stall), Sink(dut, "rows", stall=sink_stall)
@@ -86,7 +86,7 @@ async def takes_its_latency(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def ends_lists_of_any_length(dut):
-    """Of which the test sees the end, as it sets how many rows are done."""
+    """The test sees only the end of each list, as it sets how many rows are done."""
     params = params_in_simulator(RowReaderParams)
     source, sink = Source(dut, "requests"), Sink(dut, "rows")
     table = await fill(dut, params)

@@ -1,4 +1,4 @@
-"""The whole switch: frame by frame against its golden model, and between golden workers."""
+"""Compares the whole switch with its golden model frame by frame, and between golden workers."""
 
 import random
 from dataclasses import replace
@@ -39,7 +39,7 @@ def test_switch(params, tmp_path):
 
 
 def cuts_of(bench, rng, open_turns, blocks):
-    """Two jobs with tables at random: number, their cut, and the first of their aggregators."""
+    """Draw tables for two jobs; return number, cut and first aggregator of each."""
     params, base = bench.params, 0
     for number, ports, depth in ((0, [0, 2, 3], 5), (1, [1, 4], 3)):
         cut = Cut(
@@ -89,7 +89,7 @@ def check(cuts, workers):
 
 
 async def fill_with_anything(host):
-    """Rows of each table, and rows that it has not: what no job names means nothing."""
+    """Write rows to each table that no job names, and rows beyond its end: they mean nothing."""
     for table in Table:
         for bit in range(0, ROW_BITS, 3):
             words = [random.getrandbits(32) for _ in range(6)]
@@ -130,7 +130,7 @@ async def adds_up_with_two_open_turns_on_bad_links(dut):
 
 
 def some_frame(bench, model, cuts, rng):
-    """A port and a frame: of a job there, mostly legal, or nearly."""
+    """Draw a port and a frame: of a job there, mostly legal, or nearly."""
     number = random.choice(list(cuts))
     cut, _ = cuts[number]
     job = model.table.active[number]
@@ -167,12 +167,12 @@ def some_frame(bench, model, cuts, rng):
 
 
 def told(sent):
-    """Frames by port in an order of their own; of an ACK what has arrived."""
+    """Return frames by port in an order of their own; of an ACK what has arrived."""
     return sorted((port, repr(whole(frame))) for port, frame in sent)
 
 
 def whole(frame):
-    """An ACK as one whose base moves on at once would have it."""
+    """Return an ACK as one whose base moves on at once would have it."""
     if frame.kind is not Kind.ACK:
         return frame
     arrived = Window().acknowledged(frame.seq, frame.bitmap)
@@ -181,7 +181,7 @@ def whole(frame):
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def equals_the_golden_switch(dut):
-    """One frame at a time: what leaves, all verdicts, all errors of tables."""
+    """One frame at a time, all that leaves, all verdicts and all table errors are equal."""
     bench = await begin(dut)
     rng = np.random.default_rng(cocotb.RANDOM_SEED)
     await bench.host.write(ack_every=1)
@@ -227,7 +227,7 @@ async def equals_the_golden_switch(dut):
 
 
 async def verdicts_are(bench, model):
-    """Every verdict of the switch is the model's; a FETCH passes before its sum is looked at."""
+    """Every verdict is the model's; a FETCH passes before its sum is looked at."""
     found = await bench.host.verdicts()
     for port, counts in found.items():
         golden = dict.fromkeys(counts, 0)
@@ -240,7 +240,7 @@ async def verdicts_are(bench, model):
 
 
 def spoilt(octets):
-    """A frame with a bit or a length that is none."""
+    """Return a frame with a bit or a length that no frame has."""
     changed = bytearray(octets)
     if random.random() < 0.5:
         changed[random.randrange(len(changed))] ^= 1 << random.randrange(8)
@@ -347,7 +347,7 @@ async def registers_keep_up(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def its_registers_say_what_it_is(dut):
-    """And that aggregators are cleared behind a reset."""
+    """They also say that aggregators are cleared after a reset."""
     bench = SwitchBench(dut)
     bench.silence()
     await start(dut)

@@ -1,4 +1,4 @@
-"""The whole switch with tables in memory: its rows at HBM's latency, and a memory that fails."""
+"""Runs the switch with tables in memory, at HBM's latency, and with a memory that fails."""
 
 import random
 
@@ -65,7 +65,7 @@ def test_full_has_its_tables_in_memory():
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(most=[1, 5])
 async def a_row_a_cycle_at_the_latency_of_hbm(dut, most):
-    """Features with lists anywhere, of a row each or of one to five, from all ports at once."""
+    """All ports send features at once, with lists anywhere, of a row each or up to five."""
     bench = await begin(dut)
     params = bench.params
     depth, each = 8, 30  # frames of a port that its queue holds while the first list comes

@@ -1,4 +1,4 @@
-"""How fast the switch is when nothing is in the way: latency, rows, sums that leave."""
+"""Measures the switch with nothing in the way: its latency, its rows, and sums that leave."""
 
 import random
 from dataclasses import replace
@@ -38,7 +38,7 @@ def test_latency_with_long_frames(dies):
 
 
 def setup_of(params, rows, expected, port=lambda k: 0, depth=16):
-    """A job of all ports with one block, whose aggregators expect so much each."""
+    """Return a job of all ports and one block, whose aggregators expect this much each."""
     block = {k: Descriptor(expected, port(k)) for k in range(params.banks * depth)}
     return JobSetup(
         ports=(1 << params.ports) - 1,
@@ -91,7 +91,7 @@ async def until(bench, happened, most=5000):
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def a_sum_leaves_soon(dut):
-    """From the last beat of the feature that completes it to its head."""
+    """The sum's head follows the last beat of the feature that completes it."""
     count = 8
     bench = await begin_job(
         dut,
@@ -114,7 +114,7 @@ async def a_sum_leaves_soon(dut):
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def a_row_is_added_every_cycle(dut):
-    """All to the same aggregator of every bank, over and over."""
+    """Rows go to the same aggregator of every bank, over and over."""
     each, length = 8, 16
     bench = await begin_job(
         dut,

@@ -1,4 +1,4 @@
-"""What the switch connects: each input of each of its parts, and of each of its pins."""
+"""Checks what the switch connects: each input of each of its parts and pins."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ from tests.hdl.switchgnn.switch.sizes import IN_MEMORY, ON_CHIP
 
 
 class SwitchTable(Table):
-    """The table of a switch, written from what its parts say of their ports."""
+    """Builds the table of a switch from what its parts say of their ports."""
 
     def __init__(self, params):
         super().__init__(GnnSwitch(params), clock=f"{PINS}.clk", rounds=400)
@@ -114,7 +114,7 @@ def add_host(table):
 
 
 def side_by_side(bits, low, high):
-    """Two numbers of so many bits."""
+    """Return two numbers of this many bits in one."""
     return f"({low}) & {(1 << bits) - 1} | (({high}) & {(1 << bits) - 1}) << {bits}"
 
 
@@ -174,7 +174,7 @@ def add_judge(table):
 
 
 def add_quiet(table):
-    """No frame comes any more, and none is under way between the ports and the judge's end."""
+    """No frame comes, and none is under way between the ports and the judge's end."""
     table.add("ingress.hold", holds(table, 0))
     table.add("turns.quiet", is_quiet(table, 0))
     for path in ("ingress.valid", "judge.busy"):  # which nothing follows, where all is quiet
@@ -199,7 +199,7 @@ def is_quiet(table, clocks):
 
 
 def add_way_out(table):
-    """Sums and features leave, and what workers are told."""
+    """Sums and features leave, and so does what workers are told."""
     told = table.told
     table.wire(
         egress={

@@ -1,4 +1,4 @@
-"""Errors of lists, row by row, against counts by job and cause and the first one of each job."""
+"""Compares errors of lists, row by row, with counts by job and cause and each job's first error."""
 
 import random
 from collections import Counter
@@ -29,7 +29,7 @@ def test_table_errors(banks):
 
 
 class Bench:
-    """A row of commands a cycle; what banks say of it comes later."""
+    """Gives a row of commands per cycle; what banks say of it comes later."""
 
     def __init__(self, dut):
         self.dut, self.params = dut, params_in_simulator(GnnSwitchParams)
@@ -44,7 +44,7 @@ class Bench:
             getattr(dut, name).value = 0
 
     def row(self):
-        """Of some job: a row of lists, a PARTIAL's aggregator, or a row that is not there."""
+        """Draw a row of some job: of lists, of a PARTIAL's aggregator, or one that is not there."""
         params, kind = self.params, random.choice(["banks", "banks", "missing", "outside"])
         row = {
             "job": random.randrange(params.jobs),
@@ -59,7 +59,7 @@ class Bench:
         return kind, row, errors
 
     async def step(self, row=None, begin=0):
-        """A row is issued, or none; ``begin`` has the jobs that begin."""
+        """Issue a row, or none; ``begin`` has the jobs that begin."""
         dut = self.dut
         kind, issued, _ = row or ("banks", None, None)
         dut.issued.value = pack(self.params.issued, issued) if issued else random.getrandbits(20)
@@ -83,12 +83,12 @@ class Bench:
         self.ripe = ripe
 
     async def settle(self):
-        """All that was issued is counted."""
+        """Wait until all that was issued is counted."""
         for _ in range(ERROR_LAG + 4):
             await self.step()
 
     def note(self, kind, row, errors):
-        """What is wrong with a row; the lowest bank's error is the first."""
+        """Note what is wrong with a row; the lowest bank's error is the first."""
         found = [
             (error, index * self.params.banks + bank)
             for bank, (error, index) in enumerate(zip(errors, row["indices"], strict=True))
@@ -113,7 +113,7 @@ class Bench:
             }
 
     def check(self, job, counts, first):
-        """What is shown of a job that was asked for a cycle before."""
+        """Check what is shown of a job that was asked for a cycle before."""
         told = unpack(self.parts.tally, int(self.dut.counts.value))
         self.seen += counts
         assert told == {cause.name.lower(): counts[cause] for cause in CAUSES}, job
@@ -134,7 +134,7 @@ async def errors_are_counted_and_the_first_is_kept(dut, gaps, begins):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def counters_stop_at_their_end(dut):
-    """From any number on, with a carry through any bits, and no further than 32 bits."""
+    """They count from any number on, through carries of any bits, up to 32 bits."""
     bench = Bench(dut)
     await start(dut)
     for bits in (*range(2, ERROR_COUNT_BITS, 3), ERROR_COUNT_BITS):

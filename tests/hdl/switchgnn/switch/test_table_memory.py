@@ -1,4 +1,4 @@
-"""Rows of tables in memory against the tables themselves, on RAMs of any latency and fault."""
+"""Compares rows of tables in memory with the tables, on RAMs of any latency and fault."""
 
 import random
 from collections import Counter
@@ -39,7 +39,7 @@ class Table:
 
 
 class OnRams(Component):
-    """The component under test with a RAM behind each of its buses."""
+    """Connects the component under test to a RAM at each of its buses."""
 
     def __init__(self, params):
         super().__init__(
@@ -140,7 +140,7 @@ class Bench:
         self.source.append(request)
 
     def golden(self, which):
-        """The rows that leave of a table, None for one that is not there."""
+        """Return the rows of a table that leave; None stands for one that is not there."""
         for request in self.asked:
             if request["descriptors"] == which:
                 for k in range(request["count"]):
@@ -167,7 +167,7 @@ class Bench:
 
     @property
     def beats_read(self):
-        """Beats of memory that the requests touch."""
+        """Return the beats of memory that the requests touch."""
         total = 0
         for request in self.asked:
             rows = min(request["count"], request["there"])
@@ -216,7 +216,7 @@ async def reads_nothing_beyond_what_is_there(dut):
 
 
 def rate(sink, skip):
-    """Rows a cycle, behind the first ones."""
+    """Return the rows per cycle, after the first ones."""
     cycles = sink.cycles[skip:]
     return (len(cycles) - 1) / (cycles[-1] - cycles[0])
 
@@ -224,7 +224,7 @@ def rate(sink, skip):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(lists=[1, 5])
 async def hides_the_latency_of_hbm(dut, lists):
-    """A row a cycle of random lists of a row, and of one to five rows, by ports enough."""
+    """A row comes per cycle for random lists of one row, or up to five, by ports enough."""
     bench = Bench(dut)
     params = bench.params
     if params.ports < 8:

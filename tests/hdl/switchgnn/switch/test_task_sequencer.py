@@ -1,4 +1,4 @@
-"""Tasks through their queue, with the tables that they ask: rows of commands, in order."""
+"""Turns tasks, through their queue and the tables that they ask, into rows of commands in order."""
 
 import random
 from collections import deque
@@ -47,7 +47,7 @@ COPIES = ("copy_reserve", "copy_push", "copy")
 
 
 class Rows(Component):
-    """The queue, both tables and the sequencer, as the switch has them."""
+    """Connects the queue, both tables and the sequencer, as the switch does."""
 
     def __init__(self, params=None):
         sequencer = TaskSequencer(params).signature.members
@@ -108,7 +108,7 @@ def test_task_sequencer(params, tmp_path):
 
 
 class Bench:
-    """Gives tasks and watches what is done for them."""
+    """Gives tasks, and watches what is done for them."""
 
     def __init__(self, dut, *, still=never, room=never):
         self.dut, self.edge, self.still, self.room = dut, RisingEdge(dut.clk), still, room
@@ -170,11 +170,11 @@ class Bench:
         await rams.write(half, 0, descriptors, memory.descriptor_bits)
 
     def place(self, rows, count):
-        """Where so many rows begin: on chip, those behind the end come again from its beginning."""
+        """Return where this many rows begin; on chip, those past the end wrap around."""
         return random.randrange(rows - count * self.params.in_memory)
 
     def some_task(self, most_rows):
-        """A task as the judge gives it, with its payload."""
+        """Draw a task as the judge gives it, with its payload."""
         params = self.params
         kinds = (TaskKind.DROP, TaskKind.ROWS, TaskKind.ROWS, TaskKind.ONE, TaskKind.FETCH)
         kind = random.choice(kinds)
@@ -208,7 +208,7 @@ class Bench:
         }
 
     def give(self, task):
-        """A task is in the queue: what it becomes."""
+        """Note what a task in the queue becomes."""
         params, payload = self.params, None
         if task["brings"]:
             payload = [random.getrandbits(512) for _ in range(params.payload_beats)]
@@ -222,7 +222,7 @@ class Bench:
         return task
 
     def rows_of(self, task):
-        """The operations of each row of a task."""
+        """Return the operations of each row of a task."""
         params, kind = self.params, task["kind"]
         nothing = {"operation": BankOperation.NONE}
         if kind is TaskKind.ROWS and task["rows"]:
@@ -256,7 +256,9 @@ class Bench:
             yield row
 
     async def step(self, task=None):
-        """A cycle: a frame is taken that becomes ``task``, unless the queue holds; whether so."""
+        """Play a cycle: take a frame that becomes ``task`` unless the queue holds; return whether
+        so.
+        """
         dut = self.dut
         taken = task is not None and not self.held
         self.coming.append(task if taken else None)
@@ -282,7 +284,7 @@ class Bench:
         return bool(source.missing)
 
     def look(self):
-        """What the banks are told, and the payload that belongs to it."""
+        """Check what the banks are told, and the payload that belongs to it."""
         dut, params = self.dut, self.params
         bits = int(dut.commands.value)
         commands = unpack(self.layout, bits)
@@ -323,7 +325,7 @@ class Bench:
                 assert found == golden | {"ports": task["raw"], "features": sums}
 
     def sums(self, task, payload):
-        """The lanes of a payload."""
+        """Return the lanes of a payload."""
         params = self.params
         shape = params.sums if task["kind"] is TaskKind.ONE else params.features
         beats = beats_of(payload, -(-shape.size // 512))
@@ -346,7 +348,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(still=[never, rarely, often], room=[never, often])
 async def any_tasks(dut, still, room):
-    """Rows in order; fences and loads find their gaps."""
+    """Rows come in order; fences and loads find their gaps."""
     bench = await Bench(dut, still=still, room=room).start()
     fences = 0
     for k in range(600):
@@ -366,7 +368,7 @@ async def any_tasks(dut, still, room):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_row_a_cycle(dut):
-    """Once the first is there: tasks of several rows, and of one."""
+    """A row comes per cycle after the first, for tasks of several rows and of one."""
     for rows in (1, 4):
         bench = await Bench(dut).start()
         task = bench.some_task(0) | {

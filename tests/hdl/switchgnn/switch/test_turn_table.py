@@ -1,4 +1,4 @@
-"""Turns of several jobs by the specification: what is loaded, opened, looked up and ended."""
+"""Compares turns of several jobs with the specification: loads, openings, look-ups and ends."""
 
 import random
 from collections import Counter
@@ -33,13 +33,13 @@ def test_turn_table(params):
 
 
 def walks(params):
-    """Where each job is in its turn program."""
+    """Return where each job is in its turn program."""
     return [f"walk_{k}" for k in range(params.jobs)]
 
 
 @dataclass
 class JobModel:
-    """The turns of a job that has begun."""
+    """Keeps the turns of a job that has begun."""
 
     setup: JobSetup
     blocks: list  # (first row of descriptors, rows) of each
@@ -61,7 +61,7 @@ class JobModel:
             self.begin(self.lo + turn)
 
     def begin(self, turn):
-        """A turn is open; it may be loaded if nothing is missing for it."""
+        """Open a turn; it may be loaded if nothing is missing for it."""
         self.open[turn] = ["no", 0]
         self.look()
 
@@ -82,7 +82,7 @@ class JobModel:
             self.held[place] = block
 
     def next_load(self):
-        """The turn that is to be loaded, and the number of rows; None if there is none."""
+        """Return the turn to be loaded, and its number of rows; None if there is none."""
         for turn in sorted(self.open):
             if self.open[turn][0] == "no":
                 held = self.held.get(self.setup.slot(turn))
@@ -90,7 +90,9 @@ class JobModel:
         return None
 
     def left(self):
-        """Turns to be opened of a step of many, if it is the first and some have been; else 0."""
+        """Return the turns to be opened of a step of many, if it is first and some have been; else
+        0.
+        """
         program = self.setup.program
         many = [at for at, step in enumerate(program) if step.turns > MANY]
         if not many or any(state[0] != "yes" for state in self.open.values()):
@@ -102,7 +104,7 @@ class JobModel:
         return turns - opened if 0 < opened < turns else 0
 
     def loaded(self, turn):
-        """The load of a turn has been taken: those before have been opened, too."""
+        """Note that the load of a turn has been taken: those before have been opened, too."""
         for before in sorted(self.open):
             if before <= turn:
                 self.open[before][0] = "yes"
@@ -169,7 +171,7 @@ class Bench:
         return blocks, setup, first
 
     def first_turn(self):
-        """An even number; each has the bits of the one before inverted, or is 0."""
+        """Draw an even number: 0, or one that has the bits of the one before inverted."""
         if random.random() < 0.3:
             return 0
         self.drawn ^= (1 << TURN_BITS) - 2
@@ -243,7 +245,7 @@ class Bench:
     # A cycle.
 
     def choose(self):
-        """What is looked up, who is done, and whether it is quiet."""
+        """Choose what is looked up, who is done, and whether it is quiet."""
         running = [k for k, model in enumerate(self.models) if model]
         k = random.choice(running or [0])
         lo = self.models[k].lo if self.models[k] else 0
@@ -329,7 +331,7 @@ class Bench:
             assert state[1] < PATIENCE or self.stall is not never
 
     def look_at_ends(self, quiet):
-        """Turns end when they have to."""
+        """Check that turns end when they have to."""
         dut, params = self.dut, self.params
         ended = int(dut.ended.value)
         clear = [[0] * OPEN_TURNS for _ in range(params.ports)]
@@ -369,7 +371,7 @@ class Bench:
             assert int(dut.advance.value) == self.ended[-3]
 
     def check_about(self):
-        """What was looked up in the cycle before."""
+        """Check what was looked up in the cycle before."""
         if self.looked is None:
             return
         job, model, turn, golden = self.looked
@@ -385,7 +387,7 @@ class Bench:
             self.seen["loaded" if loaded else "unloaded"] += 1
 
     def check_ports(self):
-        """What ports are told is what was in the cycle before."""
+        """Check that ports are told what was true in the cycle before."""
         params, dut = self.params, self.dut
         if self.told is not None:
             ports = unpack(self.shapes["ports"], int(dut.ports.value))
@@ -408,7 +410,7 @@ class Bench:
             self.told.append((told, {"base": entry["base"], "count": model.size, "two": two}))
 
     def take_load(self, ready):
-        """A load is one that some job needs now, with all that belongs to it."""
+        """Check that a load is one that some job needs now, with all that belongs to it."""
         dut = self.dut
         if not (dut.load_valid.value and ready):
             return

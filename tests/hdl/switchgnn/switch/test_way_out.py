@@ -1,4 +1,4 @@
-"""All that is between ready lists and links: the schedule of reads, the way of sums, the ports."""
+"""Tests all between ready lists and links: the schedule of reads, the way of sums, the ports."""
 
 import random
 from collections import deque
@@ -31,7 +31,7 @@ SIZES = [
 
 
 class WayOut(Component):
-    """The parts as the switch connects them, between banks that are elsewhere and links."""
+    """Connects the parts as the switch does, between the banks and the links."""
 
     def __init__(self, params):
         way = ResultWay(params).signature.members
@@ -78,7 +78,7 @@ def test_way_out(params):
 
 
 class Bench:
-    """Banks, with a list of sums for each port, and links; all ports have one job of one turn."""
+    """Plays banks, with a list of sums for each port, and links; ports share one job and turn."""
 
     TURN, EPOCH = 77, 5
 
@@ -112,7 +112,7 @@ class Bench:
         return self
 
     def put(self, bank, port, *, found=True):
-        """A sum waits to leave; one that is not ``found`` has gone when it is read."""
+        """Let a sum wait to leave; one that is not ``found`` is gone when it is read."""
         result = unpack(self.params.bank_result, random.getrandbits(self.params.bank_result.size))
         self.lists[bank, port].append((result | {"port": port, "tag": self.TURN}, found))
 
@@ -206,7 +206,7 @@ class Bench:
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def the_sum_leaves_at_once(dut):
-    """From the READ on, a sum is on its way for so many cycles as the parts say."""
+    """It leaves as many cycles after the READ as the parts say."""
     bench = await Bench(dut).start()
     for bank, port in random.sample([*bench.lists], 4):
         bench.put(bank, port)
@@ -222,7 +222,7 @@ async def the_sum_leaves_at_once(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def all_links_are_busy(dut):
-    """Lists that are never empty, whatever holes there are: every port sends without a gap."""
+    """If lists are never empty, every port sends without a gap, whatever holes there are."""
     bench = await Bench(dut).start()
     params = bench.params
     cycles = 40 * params.result_beats
@@ -241,7 +241,7 @@ async def all_links_are_busy(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def everything_arrives(dut):
-    """Sums that are gone when they are read, copies, links that stop, rows with few holes."""
+    """Sums may be gone when they are read, copies come, links stop, rows have few holes."""
     bench = await Bench(dut).start()
     for k in range(2000):
         if k % 100 == 0:
