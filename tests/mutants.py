@@ -1,4 +1,4 @@
-"""Broken RTL for tests of proofs: a module with one text replaced, and what is tried of many."""
+"""Breaks RTL for tests of proofs: one text of a module is replaced, and the proof must find it."""
 
 import types
 from collections.abc import Collection, Mapping, Sequence
@@ -15,7 +15,7 @@ from tests.formal.sby import claims_of, prove
 
 @dataclass(frozen=True)
 class Mutant:
-    """A module that is broken, and the claim of a proof that finds it, without the other claims."""
+    """A module that is broken, and the claim of a proof that finds it when asked alone."""
 
     module: str
     old: str  #: a text of the module, which stands there once
@@ -27,7 +27,7 @@ class Mutant:
 
 
 def broken(module: str, old: str, new: str) -> types.ModuleType:
-    """The module of that name with ``old``, which stands there once, replaced by ``new``."""
+    """Return the module of that name with ``old``, which occurs once, replaced by ``new``."""
     file = import_module(module).__file__
     assert file is not None
     source = Path(file).read_text()
@@ -38,7 +38,7 @@ def broken(module: str, old: str, new: str) -> types.ModuleType:
 
 
 def find(mutant: Mutant, params: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Assert that the mutant's claim alone does not hold of the proof with ``params``."""
+    """Assert that the mutant's claim, alone, does not hold for the proof with ``params``."""
     module = broken(mutant.module, mutant.old, mutant.new)
     for place in mutant.places:
         monkeypatch.setattr(place, getattr(module, place.rpartition(".")[2]))
@@ -49,7 +49,7 @@ def find(mutant: Mutant, params: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def every_claim_has_one(
     mutants: Mapping[str, Mutant], proofs: Sequence[Component], but: Collection[str] = ()
 ) -> None:
-    """Assert that every claim of every proof is there to find one of the mutants.
+    """Assert that every claim of every proof is one that some mutant violates.
 
     Claims named in ``but`` are tested with another proof.
     """

@@ -1,4 +1,4 @@
-"""Exhaustive search: all states that a system can reach, breadth first, for shortest traces."""
+"""Searches exhaustively, breadth first, all states that a system can reach, for shortest traces."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -18,27 +18,29 @@ class System(Protocol):
 
     @property
     def start(self) -> State:
-        """The state at the beginning."""
+        """Return the state at the beginning."""
         ...
 
     def steps(self, state: State) -> Iterable[Step]:
-        """All that may happen next."""
+        """Return all that may happen next."""
         ...
 
     def ends(self, state: State) -> Ends:
-        """The state apart from the packets in flight."""
+        """Return the state without the packets in flight."""
         ...
 
     def emptied(self, ends: Ends) -> State:
-        """The state with these ends after the network lost all that it held."""
+        """Return the state with these ends after the network lost all that it held."""
         ...
 
     def round_trips(self, ends: Ends) -> Iterable[Ends]:
-        """After a worker's start; after it resent, with packet and answers delivered at once."""
+        """Return the steps that deliver a packet and its answers at once, after a start or a
+        resend.
+        """
         ...
 
     def at_rest(self, ends: Ends) -> bool:
-        """Nobody waits: every use that was begun has finished, and all uses if they are counted."""
+        """Whether nobody waits: uses that began have finished; if uses are counted, all have."""
         ...
 
 
@@ -61,13 +63,13 @@ class Exploration:
 
 
 def explore(system: System, limit: int = 5_000_000) -> Exploration:
-    """All states from the start on, or up to the first fault; then those without a way to rest.
+    """Explore all states from the start, or up to a fault; then those without a way to rest.
 
     A system is live if from every state it can reach, whatever the network loses, it may come to
     rest. A network with fewer packets in flight offers fewer ways, so it is enough to look at the
-    reached ends on an emptied network, which is reached too. Looked for first are ways of round
-    trips without any loss, which the network may always take; ends that have none are looked at
-    again with all steps.
+    reached ends on an emptied network, which is reached too. Ways of round trips without any loss,
+    which the network may always take, are tried first; ends that have none are looked at again with
+    all steps.
     """
     began = perf_counter()
     parents: dict[State, State] = {system.start: None}
@@ -95,7 +97,7 @@ def explore(system: System, limit: int = 5_000_000) -> Exploration:
 
 
 def way(system: System, parents: dict[State, State], state: State) -> tuple[str, ...]:
-    """What happened from the start to `state`."""
+    """Return what happened from the start to `state`."""
     trace = []
     while (parent := parents[state]) is not None:
         trace.append(next(step for step, after, _ in system.steps(parent) if after == state))
@@ -104,7 +106,7 @@ def way(system: System, parents: dict[State, State], state: State) -> tuple[str,
 
 
 def without_rest(system: System, reached: set[Ends]) -> set[Ends]:
-    """Those of the ends from which no series of round trips comes to rest: backward from rest."""
+    """Return the ends from which no series of round trips comes to rest, found backward."""
     before: dict[Ends, list[Ends]] = {}
     for ends in reached:
         for after in system.round_trips(ends):

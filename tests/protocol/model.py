@@ -1,4 +1,5 @@
-"""Switch and workers of one slot under the protocol's rules, with what only the checker may know.
+"""Models switch and workers of one slot by the protocol's rules, with what only the checker may
+know.
 
 The rules see packets with the use modulo `uses`. The checker gives each packet and each end the
 number of its use, and worker m's partial activation of use n the payload (BASE^m, n BASE^m): a sum
@@ -34,13 +35,13 @@ FAULTS = frozenset({PARTIAL_AS_FULL, WRONG_SUM, REPEATED_SUM, FREED_EARLY})
 
 
 def slot_at_start(everyone: int, uses: int) -> SwitchSlot:
-    """The switch's slot as the specification has it."""
+    """Return the switch's slot as the specification has it."""
     return SwitchSlot.at_start(everyone, LANES, uses)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What switch and workers do; the specification, or a variant of it."""
+    """What switch and workers do, by the specification or by a variant of it."""
 
     slot: Callable[[int, int], SwitchSlot] = slot_at_start
     switch: Callable[[SwitchSlot, Packet, int, int], Outcome] = switch_rule
@@ -57,7 +58,7 @@ class Flight(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What it is, of which use."""
+        """Return what it is, and of which use."""
         if not self.packet.is_agg:
             kind = "acked" if self.down else "ACK"
         elif self.packet.pending:
@@ -103,7 +104,7 @@ class Taken(NamedTuple):
 
 @dataclass(kw_only=True)
 class Model:
-    """One slot. Without `total`, uses go on for ever: numbers are kept modulo `period`.
+    """Models one slot. Without `total`, uses go on for ever: numbers are kept modulo `period`.
 
     That is exact as long as whatever is alive at a time lies within `period` uses.
     """
@@ -125,22 +126,22 @@ class Model:
 
     @property
     def uses(self) -> int:
-        """Uses that packets tell apart."""
+        """Return how many uses packets tell apart."""
         return 1 << self.width
 
     @property
     def period(self) -> int:
-        """Numbers that the checker tells apart."""
+        """Return how many numbers the checker tells apart."""
         return 2 * self.uses if self.total is None else self.total + 1
 
     @property
     def everyone(self) -> int:
-        """The bitmap of all workers."""
+        """Return the bitmap of all workers."""
         return (1 << self.worker_count) - 1
 
     @property
     def start(self) -> Ends:
-        """The ends as a job's start leaves them: use -1, finished."""
+        """Return the ends as a job's start leaves them: use -1, finished."""
         before = self.period - 1
         switch = SwitchEnd(before, self.rules.slot(self.everyone, self.uses))
         return Ends(
@@ -148,7 +149,7 @@ class Model:
         )
 
     def right_sum(self, number: int) -> tuple[int, int]:
-        """The full activation of a use."""
+        """Return the full activation of a use."""
         ones = sum(BASE**worker for worker in range(self.worker_count))
         return ones, number * ones
 
@@ -158,12 +159,12 @@ class Model:
         return worker.slot.phase is Phase.FREE and not last
 
     def starts(self, worker: WorkerEnd) -> WorkerEnd:
-        """A worker that may start has started."""
+        """Return a worker that may start after it has started."""
         number = (worker.number + 1) % self.period
         return WorkerEnd(number, worker_starts(worker.slot, self.uses))
 
     def sent(self, index: int, worker: WorkerEnd) -> Flight | None:
-        """What the worker sends at any time, again and again."""
+        """Return what the worker sends at any time, again and again."""
         number, slot = worker
         if slot.phase is Phase.FREE:
             return None
@@ -172,7 +173,7 @@ class Model:
         return Flight(index, number, Packet(is_agg, bm, slot.use, payload=payload), down=False)
 
     def switch_takes(self, switch: SwitchEnd, flight: Flight) -> Taken:
-        """The switch gets a packet."""
+        """Return what follows when the switch gets a packet."""
         outcome = self.rules.switch(switch.slot, flight.packet, self.everyone, self.uses)
         self.verdicts.add(outcome.verdict)
         slot, answer = outcome.slot, outcome.answer
@@ -201,13 +202,13 @@ class Model:
         return all(self.rules.worker(slot, answer)[0] == slot for slot in slots)
 
     def worker_takes(self, worker: WorkerEnd, flight: Flight) -> tuple[WorkerEnd, Verdict]:
-        """A worker gets a packet."""
+        """Return what follows when a worker gets a packet."""
         slot, verdict = self.rules.worker(worker.slot, flight.packet)
         self.verdicts.add(verdict)
         return WorkerEnd(worker.number, slot), verdict
 
     def fault(self, ends: Ends, flight: Flight, verdict: Verdict) -> str:
-        """What is wrong when a worker takes a packet for what it waits for."""
+        """Return what is wrong when a worker takes a packet for what it waits for."""
         number, slot = ends.workers[flight.worker]
         if verdict is Verdict.FULL and flight.packet.payload != self.right_sum(number):
             return self.seen(WRONG_SUM)
@@ -218,7 +219,7 @@ class Model:
         return ""
 
     def seen(self, fault: str) -> str:
-        """The fault, if it is watched."""
+        """Return the fault, if it is watched."""
         return fault if fault in self.watched else ""
 
     def has(self, worker: WorkerEnd, number: int) -> bool:
@@ -228,7 +229,7 @@ class Model:
         return worker.number == (number + 1) % self.period
 
     def at_rest(self, ends: Ends) -> bool:
-        """All workers are free, of the same use; of the last one if there is a last one."""
+        """Whether all workers are free, of the same use, and of the last one if there is one."""
         first = ends.workers[0]
         last = self.total is None or first.number == self.total - 1
         return last and first.slot.phase is Phase.FREE and set(ends.workers) == {first}

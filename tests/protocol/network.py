@@ -1,4 +1,4 @@
-"""What all networks share: small numbers for ends and packets, so that each rule is run once."""
+"""Numbers ends and packets for all networks, so that each rule is run once."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ class Received:
 
 @dataclass
 class Network:
-    """Switch and workers of one slot without what is in flight; networks add that."""
+    """Models switch and workers of one slot without what is in flight, which networks add."""
 
     model: Model
     things: list[SwitchEnd | WorkerEnd | Flight] = field(default_factory=list, init=False)
@@ -45,7 +45,7 @@ class Network:
         self.sendable: dict[tuple[int, int], int | None] = {}
 
     def number(self, thing: SwitchEnd | WorkerEnd | Flight) -> int:
-        """The small number of an end or a packet."""
+        """Return the small number of an end or a packet."""
         number = self.numbers.setdefault(thing, len(self.things))
         if number == len(self.things):
             self.things.append(thing)
@@ -54,32 +54,32 @@ class Network:
         return number
 
     def flight(self, number: int) -> Flight:
-        """The packet with a small number."""
+        """Return the packet with a small number."""
         thing = self.things[number]
         assert isinstance(thing, Flight)
         return thing
 
     def worker(self, number: int) -> WorkerEnd:
-        """The worker's end with a small number."""
+        """Return the worker's end with a small number."""
         thing = self.things[number]
         assert isinstance(thing, WorkerEnd)
         return thing
 
     def learn(self, number: int, flight: Flight) -> None:
-        """A packet is seen for the first time."""
+        """Note a packet that is seen for the first time."""
 
     def ends_at_start(self) -> Numbers:
-        """The ends at the start of a job."""
+        """Return the ends at the start of a job."""
         start = self.model.start
         return (self.number(start.switch), *map(self.number, start.workers))
 
     def ends_of(self, numbers: Numbers) -> Ends:
-        """What the small numbers stand for."""
+        """Return what the small numbers stand for."""
         switch, *workers = (self.things[number] for number in numbers)
         return Ends(switch, tuple(workers))  # pyright: ignore[reportArgumentType]
 
     def starts(self, worker: int) -> int | None:
-        """The worker's end after it started another use, if it may."""
+        """Return the worker's end after it started another use, if it may."""
         if worker not in self.started:
             end = self.worker(worker)
             may = self.model.may_start(end)
@@ -87,7 +87,7 @@ class Network:
         return self.started[worker]
 
     def sent(self, index: int, worker: int) -> int | None:
-        """The packet that the worker sends again and again, if it waits for something."""
+        """Return the packet that the worker sends again and again, if it waits for something."""
         key = index, worker
         if key not in self.sendable:
             flight = self.model.sent(index, self.worker(worker))
@@ -95,7 +95,7 @@ class Network:
         return self.sendable[key]
 
     def switch_takes(self, switch: int, flight: int) -> Taken:
-        """The switch gets a packet."""
+        """Return what follows when the switch gets a packet."""
         key = switch, flight
         if key not in self.taken:
             end = self.things[switch]
@@ -108,7 +108,7 @@ class Network:
         return self.taken[key]
 
     def worker_takes(self, worker: int, flight: int) -> Received:
-        """A worker gets a packet."""
+        """Return what follows when a worker gets a packet."""
         key = worker, flight
         if key not in self.received:
             end, packet = self.worker(worker), self.flight(flight)
@@ -118,13 +118,13 @@ class Network:
         return self.received[key]
 
     def fault(self, ends: Numbers, flight: int, verdict: Verdict) -> str:
-        """What is wrong when a worker takes a packet for what it waits for."""
+        """Return what is wrong when a worker takes a packet for what it waits for."""
         if verdict is not Verdict.FULL and verdict is not Verdict.FREED:
             return ""
         return self.model.fault(self.ends_of(ends), self.flight(flight), verdict)
 
     def numbered_apart(self, worker: int, flying: Iterable[int]) -> None:
-        """Checks that no packet is left of the number after the worker's new one, a period ago.
+        """Check that no packet of the number a period before the worker's new one is left.
 
         Numbers grow by one, so nothing in flight is ever taken for what is a period younger.
         """
@@ -134,15 +134,17 @@ class Network:
                 raise RuntimeError(f"packets live for longer than {self.model.period} uses")
 
     def ends(self, state: tuple) -> Numbers:
-        """The state apart from the packets in flight."""
+        """Return the state without the packets in flight."""
         return state[0]
 
     def at_rest(self, ends: Numbers) -> bool:
-        """Nobody waits: every use that was begun has finished, and all uses if they are counted."""
+        """Whether nobody waits: uses that began have finished; if uses are counted, all have."""
         return self.model.at_rest(self.ends_of(ends))
 
     def round_trips(self, ends: Numbers) -> Iterator[Numbers]:
-        """After a worker's start; after it resent, with packet and answers delivered at once."""
+        """Return the steps that deliver a packet and its answers at once, after a start or a
+        resend.
+        """
         for index, worker in enumerate(ends[1:]):
             if (started := self.starts(worker)) is not None:
                 yield exchanged(ends, index + 1, started)
@@ -156,14 +158,14 @@ class Network:
                 yield after
 
     def use_of(self, worker: int) -> int:
-        """The number of a worker's use."""
+        """Return the number of a worker's use."""
         return self.things[worker].number
 
     def addressee(self, flight: int) -> int:
-        """The worker that a packet comes from or goes to."""
+        """Return the worker that a packet comes from or goes to."""
         return self.flight(flight).worker
 
 
 def exchanged(numbers: tuple, place: int, number: object) -> tuple:
-    """The tuple with one entry replaced."""
+    """Return the tuple with one entry replaced."""
     return (*numbers[:place], number, *numbers[place + 1 :])

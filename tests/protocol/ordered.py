@@ -1,4 +1,4 @@
-"""A network that keeps the order of packets on each link and may drop any of them."""
+"""Models a network that keeps the order of packets on each link and may drop any of them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ State = tuple[Numbers, tuple[Link, ...], tuple[Link, ...]]  # ends, links up, li
 
 @dataclass
 class Ordered(Network):
-    """A link each way for each worker, with at most `capacity` packets in flight.
+    """Has a link each way for each worker, with at most `capacity` packets in flight.
 
     A packet that is lost is as if it had not been sent: workers need not send, and any of the
     answers of the switch may be missing. What finds its link full is lost.
@@ -23,16 +23,16 @@ class Ordered(Network):
 
     @property
     def start(self) -> State:
-        """The state at the beginning."""
+        """Return the state at the beginning."""
         return self.emptied(self.ends_at_start())
 
     def emptied(self, ends: Numbers) -> State:
-        """The state with these ends after the network lost all that it held."""
+        """Return the state with these ends after the network lost all that it held."""
         empty = ((),) * self.model.worker_count
         return ends, empty, empty
 
     def steps(self, state: State) -> Iterator[Step]:
-        """All that may happen next."""
+        """Return all that may happen next."""
         ends, up, down = state
         for index, worker in enumerate(ends[1:]):
             if (started := self.starts(worker)) is not None:
@@ -53,7 +53,7 @@ class Ordered(Network):
                 yield from self.switch_steps(state, index)
 
     def switch_steps(self, state: State, index: int) -> Iterator[Step]:
-        """The switch gets a worker's packet; each of its answers is sent or lost."""
+        """Return what follows when the switch gets a packet, with each answer sent or lost."""
         ends, up, down = state
         flight, *rest = up[index]
         taken = self.switch_takes(ends[0], flight)

@@ -1,4 +1,4 @@
-"""Nodes of any kind on links that lose, double and reorder nothing: a queue for each direction."""
+"""Puts nodes on links that lose, double and reorder nothing: a queue for each direction."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
@@ -15,7 +15,7 @@ class State(NamedTuple):
 
 
 class OrderedNodes:
-    """What was sent first comes first, once. Nodes that repeat frames have no timer here."""
+    """Delivers what was sent in order, once. Nodes that repeat frames have no timer here."""
 
     def __init__(self, nodes: Sequence[Node], doubles: bool = False) -> None:
         assert not doubles, "these links double nothing"
@@ -24,7 +24,7 @@ class OrderedNodes:
         self.start = State(held, ((),) * len(nodes) ** 2)
 
     def changed(self, state: State, place: int, change: Change) -> State:
-        """The state after a node did something."""
+        """Return the state after a node did something."""
         held, queues = list(state.held), list(state.queues)
         held[place] = change.held
         for flight in change.sent:
@@ -33,7 +33,7 @@ class OrderedNodes:
         return State(tuple(held), tuple(queues))
 
     def steps(self, state: State) -> Iterator[Step]:
-        """All that may happen next."""
+        """Return all that may happen next."""
         for place, node in enumerate(self.nodes):
             for change in node.moves(state.held[place]):
                 yield change.step, self.changed(state, place, change), change.fault
@@ -47,18 +47,18 @@ class OrderedNodes:
                 yield change.step, after, change.fault
 
     def ends(self, state: State) -> State:
-        """The whole state: nothing that is on its way is ever lost."""
+        """Return the whole state: nothing that is on its way is ever lost."""
         return state
 
     def emptied(self, ends: State) -> State:
-        """The same: the network loses nothing."""
+        """Return the same, as the network loses nothing."""
         return ends
 
     def round_trips(self, ends: State) -> Iterator[State]:
-        """What may happen next."""
+        """Return what may happen next."""
         for _, after, _ in self.steps(ends):
             yield after
 
     def at_rest(self, ends: State) -> bool:
-        """Nobody waits."""
+        """Whether nobody waits."""
         return all(node.at_rest(held) for node, held in zip(self.nodes, ends.held, strict=True))

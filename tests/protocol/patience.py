@@ -1,4 +1,4 @@
-"""How long workers ask: a switch that is gone and peers that are late are told apart, in time.
+"""Explores how long workers ask: a switch that is gone and late peers are told apart, in time.
 
 A round trip is shorter than a timeout, so that a timer runs out when nothing of its packet is left
 in flight: a repetition is one step with the answers to it, or with its loss. One use is enough:
@@ -34,7 +34,7 @@ ENDLESS = "peers are waited for without end"
 
 
 class Peer(Enum):
-    """What becomes of the last worker."""
+    """Says what becomes of the last worker."""
 
     LATE = "late"  # it starts at any time
     ABSENT = "absent"  # it never starts
@@ -60,7 +60,7 @@ Step = tuple[str, State, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Patience:
-    """The system: ``losses`` is how many packets of a worker are lost in a row at most."""
+    """Models the system; ``losses`` is how many packets of a worker are lost in a row at most."""
 
     worker_count: int = 2
     retries: int = 2
@@ -73,17 +73,17 @@ class Patience:
 
     @property
     def everyone(self) -> int:
-        """The bitmap of all workers."""
+        """Return the bitmap of all workers."""
         return (1 << self.worker_count) - 1
 
     @property
     def start(self) -> State:
-        """As a job's start leaves all."""
+        """Return all as a job's start leaves it."""
         worker = Waiting(WorkerSlot.at_start())
         return SwitchSlot.at_start(self.everyone, LANES), True, (worker,) * self.worker_count
 
     def steps(self, state: State) -> Iterator[Step]:
-        """All that may happen next."""
+        """Return all that may happen next."""
         slot, there, workers = state
         if there and self.mortal:
             yield "the switch goes away", (slot, False, workers), ""
@@ -101,7 +101,7 @@ class Patience:
                 yield from self.expires(state, index, worker)
 
     def expires(self, state: State, index: int, worker: Waiting) -> Iterator[Step]:
-        """A timer runs out: once more, or never again."""
+        """Return what follows when a timer runs out: it asks once more, or never again."""
         slot, there, workers = state
         what = f"the timer of {NAMES[index]} runs out"
         worker = replace(worker, expiries=worker.expiries + 1, in_vain=worker.in_vain + (not there))
@@ -126,7 +126,7 @@ class Patience:
             yield step, after, fault or wrong
 
     def sends(self, state: State, index: int, worker: Waiting, what: str) -> Iterator[Step]:
-        """What the worker waits for: lost, or taken, and each of its answers lost or taken."""
+        """Return what follows as a worker asks: it is lost or taken, and so is each answer."""
         slot, there, workers = state
         workers = placed(workers, index, worker)
         if not there or worker.lost < self.losses:
@@ -154,7 +154,7 @@ class Patience:
             yield step, (outcome.slot, there, after), ""
 
     def takes(self, worker: Waiting, answer: Packet) -> Waiting:
-        """An answer comes in."""
+        """Return what follows when an answer comes in."""
         slot, verdict = worker_rule(worker.slot, answer)
         if verdict is Verdict.PENDING:
             return replace(worker, tries=replace(worker.tries, heard=True), lost=0, unanswered=0)
@@ -163,19 +163,19 @@ class Patience:
         return worker
 
     def emptied(self, ends: State) -> State:
-        """Nothing is in flight."""
+        """Return the same state, as nothing is in flight."""
         return ends
 
     def ends(self, state: State) -> State:
-        """The state."""
+        """Return the state."""
         return state
 
     def round_trips(self, ends: State) -> Iterator[State]:
-        """All steps without a fault."""
+        """Return all steps without a fault."""
         return (after for _, after, fault in self.steps(ends) if not fault)
 
     def at_rest(self, ends: State) -> bool:
-        """Everyone who came is freed, or has given up and says why."""
+        """Whether everyone who came is freed, or has given up and says why."""
         _, _, workers = ends
         absent = self.peer is Peer.ABSENT
         return all(
@@ -184,5 +184,5 @@ class Patience:
 
 
 def placed(workers: tuple[Waiting, ...], index: int, worker: Waiting) -> tuple[Waiting, ...]:
-    """The workers with one of them replaced."""
+    """Return the workers with one of them replaced."""
     return (*workers[:index], worker, *workers[index + 1 :])

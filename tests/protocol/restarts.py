@@ -1,4 +1,4 @@
-"""A job that is begun anew: switch and workers one by one, with old packets still in flight."""
+"""Models a job that is begun anew, switch and workers one by one, with old packets in flight."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +19,8 @@ from tests.protocol.unordered import State, Unordered
 
 @dataclass(kw_only=True)
 class Restarting(Model):
-    """One slot in ``runs`` runs of a job, each of ``total`` uses, or fewer if it is cut short.
+    """Models one slot in ``runs`` runs of a job, each of ``total`` uses or fewer if it is cut
+    short.
 
     An end takes packets whose epoch is that of its own run, and counts all others as WRONG_RUN.
     Numbers tell the uses of all runs apart: those of run r are r (total + 1) + 1 and up, and
@@ -35,31 +36,31 @@ class Restarting(Model):
 
     @property
     def stride(self) -> int:
-        """From a number of a run to the same one of the next."""
+        """Return how far apart the numbers of two runs are."""
         assert self.total is not None
         return self.total + 1
 
     @property
     def period(self) -> int:
-        """Numbers that the checker tells apart."""
+        """Return how many numbers the checker tells apart."""
         return self.runs * self.stride
 
     def run(self, number: int) -> int:
-        """The run that a number belongs to."""
+        """Return the run that a number belongs to."""
         return number // self.stride
 
     @property
     def start(self) -> Ends:
-        """The ends as the first start leaves them."""
+        """Return the ends as the first start leaves them."""
         switch = SwitchEnd(0, self.rules.slot(self.everyone, self.uses))
         return Ends(switch, (self.worker_at_start(0),) * self.worker_count)
 
     def worker_at_start(self, run: int) -> WorkerEnd:
-        """A worker as the start of a run leaves it."""
+        """Return a worker as the start of a run leaves it."""
         return WorkerEnd(run * self.stride, WorkerSlot.at_start(self.uses))
 
     def switch_anew(self, switch: SwitchEnd, run: int) -> SwitchEnd:
-        """The switch as the start of a run leaves it."""
+        """Return the switch as the start of a run leaves it."""
         slot = self.rules.slot(self.everyone, self.uses) if self.slots_cleared else switch.slot
         return SwitchEnd(run * self.stride, slot)
 
@@ -72,7 +73,7 @@ class Restarting(Model):
         return (self.run(one) - self.run(other)) % self.epochs == 0
 
     def switch_takes(self, switch: SwitchEnd, flight: Flight) -> Taken:
-        """The switch gets a packet."""
+        """Return what follows when the switch gets a packet."""
         if self.switch_checks and not self.same_epoch(switch.number, flight.number):
             self.verdicts.add(Verdict.WRONG_RUN)
             return Taken(switch, (), False, f"switch takes {flight}: {Verdict.WRONG_RUN}", "")
@@ -83,7 +84,7 @@ class Restarting(Model):
         return taken._replace(answers=answers)
 
     def worker_takes(self, worker: WorkerEnd, flight: Flight) -> tuple[WorkerEnd, Verdict]:
-        """A worker gets a packet."""
+        """Return what follows when a worker gets a packet."""
         if self.workers_check and not self.same_epoch(worker.number, flight.number):
             self.verdicts.add(Verdict.WRONG_RUN)
             return worker, Verdict.WRONG_RUN
@@ -94,7 +95,7 @@ class Restarting(Model):
         return worker.number > number or super().has(worker, number)
 
     def at_rest(self, ends: Ends) -> bool:
-        """All are in the same run, whose last use all workers are freed of."""
+        """Whether all are in the same run, whose last use all workers are freed of."""
         numbers = {worker.number for worker in ends.workers}
         return (
             len(numbers) == 1
@@ -106,7 +107,7 @@ class Restarting(Model):
 
 @dataclass
 class Restarts(Unordered):
-    """An unordered network whose ends are begun anew at any time, in any order, one by one.
+    """Models an unordered network whose ends are begun anew at any time, in any order, one by one.
 
     The host begins a run when all ends are in the one before. What was in flight stays in flight:
     the bound on a packet's life holds within its run, and packets of earlier runs never go away.
@@ -114,12 +115,12 @@ class Restarts(Unordered):
 
     @property
     def job(self) -> Restarting:
-        """The model, with its runs."""
+        """Return the model, with its runs."""
         assert isinstance(self.model, Restarting)
         return self.model
 
     def steps(self, state: State) -> Iterator[Step]:
-        """All that may happen next."""
+        """Return all that may happen next."""
         yield from super().steps(state)
         ends, flying, aged = state
         for place, after in self.begun_anew(ends, False):
@@ -128,7 +129,7 @@ class Restarts(Unordered):
             yield f"{name} begins anew", (new, flying | self.resent(new), aged), ""
 
     def begun_anew(self, ends: Numbers, under_way: bool) -> Iterator[tuple[int, int]]:
-        """Which end may be begun anew, and what becomes of it; or only what is ``under_way``."""
+        """Return each end that may begin anew, with its new state, or only ``under_way`` ones."""
         model = self.job
         found = self.ends_of(ends)
         numbers = [found.switch.number, *(worker.number for worker in found.workers)]
@@ -145,13 +146,13 @@ class Restarts(Unordered):
                 yield place, self.number(model.worker_at_start(run))
 
     def round_trips(self, ends: Numbers) -> Iterator[Numbers]:
-        """Those without restarts; and the host begins anew who is behind."""
+        """Return those without restarts, and those in which the host renews who is behind."""
         yield from super().round_trips(ends)
         for place, after in self.begun_anew(ends, True):
             yield exchanged(ends, place, after)
 
     def outlived(self, end: int) -> int:
-        """Packets of the end's run that are in flight no more when the end's use has finished."""
+        """Return packets of the end's run that no longer fly once the end's use has finished."""
         number = self.things[end].number
         distance = self.model.uses - 1 if self.distance is None else self.distance
         same = self.job.run(number) == self.job.run(number - distance)

@@ -1,4 +1,4 @@
-"""Several slots: workers start micro-batch j in slot j mod slots, in the order of j."""
+"""Models several slots: workers start micro-batch j in slot j mod slots, in the order of j."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from tests.protocol.unordered import Unordered
 
 @dataclass
 class Slots:
-    """`count` slots with nothing in common but the order in which each worker starts them.
+    """Has `count` slots that share nothing but the order in which each worker starts them.
 
     State and ends are those of the slots. Packets of different slots do not keep their order among
     each other, which a link that keeps order would make them do; so more may happen than there.
@@ -25,11 +25,11 @@ class Slots:
 
     @property
     def start(self) -> tuple:
-        """The state at the beginning."""
+        """Return the state at the beginning."""
         return (self.slot.start,) * self.count
 
     def steps(self, states: tuple) -> Iterator[Step]:
-        """All that may happen next."""
+        """Return all that may happen next."""
         ends = self.ends(states)
         for place, state in enumerate(states):
             if state not in self.steps_of:
@@ -42,19 +42,19 @@ class Slots:
                     yield f"slot {place}: {step}", exchanged(states, place, after), fault
 
     def ends(self, states: tuple) -> tuple[Numbers, ...]:
-        """The states apart from the packets in flight."""
+        """Return the states without the packets in flight."""
         return tuple(self.slot.ends(state) for state in states)
 
     def emptied(self, ends: tuple[Numbers, ...]) -> tuple:
-        """The state with these ends after the network lost all that it held."""
+        """Return the state with these ends after the network lost all that it held."""
         return tuple(map(self.slot.emptied, ends))
 
     def at_rest(self, ends: tuple[Numbers, ...]) -> bool:
-        """Nobody waits in any slot."""
+        """Whether nobody waits in any slot."""
         return all(map(self.slot.at_rest, ends))
 
     def round_trips(self, ends: tuple[Numbers, ...]) -> Iterator[tuple[Numbers, ...]]:
-        """The round trips of each slot, with starts in their order."""
+        """Return the round trips of each slot, with starts in their order."""
         for place, one in enumerate(ends):
             if one not in self.trips_of:
                 found = self.slot.round_trips(one)
@@ -64,13 +64,15 @@ class Slots:
                     yield exchanged(ends, place, after)
 
     def starter(self, before: Numbers, after: Numbers) -> int:
-        """The worker that starts a use between the two, or -1."""
+        """Return the worker that starts a use between the two states, or -1."""
         for index, (old, new) in enumerate(zip(before[1:], after[1:], strict=True)):
             if self.slot.use_of(old) != self.slot.use_of(new):
                 return index
         return -1
 
     def turn(self, ends: tuple[Numbers, ...], worker: int) -> int:
-        """The slot that the worker starts next: the first that lags behind the first, or that."""
+        """Return the slot that the worker starts next: the first that lags behind slot 0, or slot
+        0.
+        """
         numbers = [self.slot.use_of(one[worker + 1]) for one in ends]
         return next((place for place, use in enumerate(numbers) if use != numbers[0]), 0)

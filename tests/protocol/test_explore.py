@@ -2,7 +2,7 @@ from tests.protocol.explore import STUCK, can_rest, explore
 
 
 class Line:
-    """Numbers from 0 to 9; 9 is rest. Some steps are wrong, some ways end."""
+    """A system of numbers from 0 to 9, of which 9 is rest; some steps are wrong, some ways end."""
 
     start = 0
 

@@ -1,4 +1,4 @@
-"""Workers ask as long as they should: late peers do no harm, a switch that is gone is noticed."""
+"""Shows that workers ask long enough: late peers do no harm, and a lost switch is noticed."""
 
 from dataclasses import replace
 
@@ -42,7 +42,7 @@ def silent(slot, packet, everyone):
 
 
 def deaf(tries, retries, peer_retries):
-    """Pending does not count as an answer."""
+    """A worker does not count "pending" as an answer."""
     return sends_again(replace(tries, heard=False), retries, peer_retries)
 
 

@@ -1,4 +1,4 @@
-"""A job that is begun anew at any time, end by end: its epoch alone keeps the runs apart."""
+"""Begins a job anew at any time, end by end: its epoch alone keeps the runs apart."""
 
 import pytest
 

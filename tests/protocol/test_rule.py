@@ -1,4 +1,4 @@
-"""The specification is safe and live on each network that it is made for, and on no worse one."""
+"""Shows that the specification is safe and live on each network it is made for, and on no worse."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def test_sound_within_the_bound_for_ever(worker_count, width):
 @pytest.mark.parametrize("width", [1, 2])
 @pytest.mark.parametrize("worker_count", [2, 3])
 def test_sound_within_the_bound_with_numbers_that_never_recur(worker_count, width):
-    """The same with the checker's numbers not modulo anything; all uses come to their end."""
+    """The checker's numbers are not reduced modulo anything, and all uses come to their end."""
     model = Model(worker_count=worker_count, width=width, total=2 * (1 << width) + 2)
     check(f"{worker_count} workers, w = {width}, counted", Unordered(model, Lifetime.BOUNDED))
 
@@ -83,7 +83,7 @@ def test_one_bit_sound_if_freed_slots_wait(worker_count, total):
 
 @pytest.mark.parametrize("width", [1, 2, 3])
 def test_no_width_survives_unbounded_delay(width):
-    """The first use's sum is accepted 2^w uses later. Without waiting, w = 1 is as bad."""
+    """The first use's sum is accepted 2^w uses later. Without waiting, w = 1 fails alike."""
     found = explore(Unordered(Model(worker_count=2, width=width, total=(1 << width) + 1)))
     print(f"2 workers, w = {width}, unbounded: {found}")
     assert found.fault == WRONG_SUM
@@ -101,7 +101,7 @@ def test_the_bound_cannot_be_one_use_longer(width):
 
 @pytest.mark.parametrize("width", [1, 2])
 def test_a_use_has_finished_with_the_last_acknowledgement(width):
-    """Not with the last worker's freeing: by then, an old packet may have begun the next use."""
+    """It has not with the last worker's freeing: an old packet may have begun the next use."""
     found = explore(Unordered(Model(worker_count=2, width=width), Lifetime.FREED))
     print(f"2 workers, w = {width}, bounded by the freeing: {found}")
     assert found.fault == WRONG_SUM

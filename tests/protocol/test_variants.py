@@ -1,4 +1,4 @@
-"""Each clause of the specification is seen by the search: without it, something goes wrong."""
+"""Shows that each clause of the specification is needed: without it, the search finds a fault."""
 
 import pytest
 
@@ -69,7 +69,7 @@ def test_harmless_variants_are_sound(name, width):
 
 @pytest.mark.parametrize("capacity", [1, 2])
 def test_the_papers_rule_sums_wrongly_on_links_that_keep_order(capacity):
-    """24 steps, if a packet's first sending is one step with what it follows from."""
+    """It takes 24 steps, if a packet's first sending and its cause are one step."""
     model = Model(worker_count=2, width=0, total=4, rules=PAPER, watched=frozenset({WRONG_SUM}))
     found = explore(Ordered(model, capacity))
     print(f"the paper's rule: {found}")

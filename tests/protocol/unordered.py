@@ -1,4 +1,4 @@
-"""A network that drops, duplicates, delays and reorders packets."""
+"""Models a network that drops, duplicates, delays and reorders packets."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ State = tuple[Numbers, int, tuple[int, ...]]  # ends, bits of packets in flight,
 
 
 class Lifetime(Enum):
-    """How long a packet may be in flight."""
+    """Says how long a packet may be in flight."""
 
     UNBOUNDED = "unbounded"
     BOUNDED = "bounded"  # by the use: none of n - `distance` is delivered after n has finished
@@ -44,11 +44,11 @@ class Unordered(Network):
 
     @property
     def start(self) -> State:
-        """The state at the beginning."""
+        """Return the state at the beginning."""
         return self.emptied(self.ends_at_start())
 
     def learn(self, number: int, flight: Flight) -> None:
-        """A packet is seen for the first time."""
+        """Note a packet that is seen for the first time."""
         bit = 1 << number
         self.of_use[flight.number] = self.of_use.get(flight.number, 0) | bit
         if flight.down:
@@ -57,11 +57,11 @@ class Unordered(Network):
             self.up |= bit
 
     def emptied(self, ends: Numbers) -> State:
-        """The state with these ends after the network lost all that it held."""
+        """Return the state with these ends after the network lost all that it held."""
         return ends, self.resent(ends), (0,) * self.model.worker_count
 
     def resent(self, ends: Numbers) -> int:
-        """What the workers may send at any time."""
+        """Return what the workers may send at any time."""
         bits = 0
         for index, worker in enumerate(ends[1:]):
             if (flight := self.sent(index, worker)) is not None:
@@ -69,7 +69,7 @@ class Unordered(Network):
         return bits
 
     def steps(self, state: State) -> Iterator[Step]:
-        """All that may happen next."""
+        """Return all that may happen next."""
         ends, flying, aged = state
         for index, worker in enumerate(ends[1:]):
             if (started := self.starts(worker)) is not None:
@@ -86,7 +86,7 @@ class Unordered(Network):
             yield from self.switch_step(state, flight)
 
     def worker_step(self, state: State, index: int, flight: int) -> Iterator[Step]:
-        """A worker gets a packet."""
+        """Return what follows when a worker gets a packet."""
         ends, flying, aged = state
         worker = ends[index + 1]
         received = self.worker_takes(worker, flight)
@@ -104,7 +104,7 @@ class Unordered(Network):
         yield received.step, (after, flying | now, aged), fault
 
     def switch_step(self, state: State, flight: int) -> Iterator[Step]:
-        """The switch gets a packet."""
+        """Return what follows when the switch gets a packet."""
         ends, flying, aged = state
         taken = self.switch_takes(ends[0], flight)
         if taken.switch == ends[0] and not taken.answers:
@@ -122,7 +122,7 @@ class Unordered(Network):
         return worker in ends[1:]
 
     def outlived(self, end: int) -> int:
-        """Packets that are in flight no more when the end's use has finished."""
+        """Return packets that are no longer in flight when the end's use has finished."""
         distance = self.model.uses - 1 if self.distance is None else self.distance
         number = self.things[end].number - distance
         if self.model.total is None:
@@ -131,7 +131,7 @@ class Unordered(Network):
 
 
 def members(bits: int) -> Iterator[int]:
-    """The places of the ones."""
+    """Return the places of the ones."""
     while bits:
         lowest = bits & -bits
         yield lowest.bit_length() - 1

@@ -1,4 +1,4 @@
-"""Nodes of any kind on a network that drops, doubles, delays and reorders frames.
+"""Puts nodes of any kind on a network that drops, doubles, delays and reorders frames.
 
 A state is one number: for each node the small number of what it holds, and above them a bit for
 each frame in flight. What a node does with a frame is found once for all states.
@@ -37,19 +37,19 @@ class Node(Protocol):
 
     @property
     def start(self) -> Hashable:
-        """What it holds first."""
+        """Return what it holds first."""
         ...
 
     def takes(self, held: Any, flight: Flight) -> Change:
-        """A frame comes in."""
+        """Return what follows when a frame comes in."""
         ...
 
     def moves(self, held: Any) -> Iterable[Change]:
-        """What it may do by itself."""
+        """Return what it may do by itself."""
         ...
 
     def repeats(self, held: Any) -> Iterable[Flight]:
-        """What it may send at any time, again and again."""
+        """Return what it may send at any time, again and again."""
         ...
 
     def at_rest(self, held: Any) -> bool:
@@ -99,7 +99,7 @@ class UnorderedNodes:
         self.start = self.emptied(ends)
 
     def bits(self, flights: Iterable[Flight]) -> int:
-        """The bits of frames."""
+        """Return the bits of frames."""
         bits = 0
         for flight in flights:
             bit = self.flights.get(flight)
@@ -111,7 +111,7 @@ class UnorderedNodes:
         return bits
 
     def number(self, place: int, held: Hashable) -> int:
-        """The small number of what a node holds."""
+        """Return the small number of what a node holds."""
         number = self.numbers[place].setdefault(held, len(self.known[place]))
         if number == len(self.known[place]):
             assert number <= NODE_MASK, "more than the node's bits can number"
@@ -122,13 +122,13 @@ class UnorderedNodes:
         return number
 
     def moved(self, place: int, before: int, change: Change) -> Moved:
-        """A change in small numbers."""
+        """Return a change in small numbers."""
         after = self.number(place, change.held)
         bits = self.bits(change.sent) | self.known[place][after].repeats
         return Moved(change.step, after - before << self.places[place], bits, change.fault)
 
     def take(self, place: int, number: int, bit: int) -> Moved | None:
-        """What a node does with a frame; None if nothing, which is then remembered."""
+        """Return what a node does with a frame; None, which is then remembered, if nothing."""
         known = self.known[place][number]
         change = self.nodes[place].takes(known.held, self.sent[bit])
         moved = self.moved(place, number, change)
@@ -139,7 +139,7 @@ class UnorderedNodes:
         return moved
 
     def steps(self, state: int) -> Iterator[Step]:
-        """All that may happen next."""
+        """Return all that may happen next."""
         doubles = self.doubles
         for place, at in enumerate(self.places):
             number = state >> at & NODE_MASK
@@ -159,22 +159,22 @@ class UnorderedNodes:
                     yield step, after, fault
 
     def held(self, state: int) -> list[Any]:
-        """What the nodes hold."""
+        """Return what the nodes hold."""
         places = enumerate(self.places)
         return [self.known[place][state >> at & NODE_MASK].held for place, at in places]
 
     def ends(self, state: int) -> int:
-        """The state apart from the frames in flight."""
+        """Return the state without the frames in flight."""
         return state & (1 << self.above) - 1
 
     def emptied(self, ends: int) -> int:
-        """The state with these ends after the network lost all that it held."""
+        """Return the state with these ends after the network lost all that it held."""
         for place, at in enumerate(self.places):
             ends |= self.known[place][ends >> at & NODE_MASK].repeats
         return ends
 
     def round_trips(self, ends: int) -> Iterator[int]:
-        """After a node's own move, or a repeated frame, with all that follows from it at once."""
+        """Return each own move of a node and each repeat, with all that follows at once."""
         for place, at in enumerate(self.places):
             known = self.known[place][ends >> at & NODE_MASK]
             for _, delta, bits, _ in known.moves:
@@ -186,7 +186,7 @@ class UnorderedNodes:
                 yield self.delivered(ends, bit)
 
     def delivered(self, ends: int, bits: int) -> int:
-        """The ends after frames came in, then the answers to them, and so on; each comes once."""
+        """Return the ends after frames came in, then the answers to them, and so on, once each."""
         come = 0
         while bits:
             bit = bits & -bits
@@ -203,6 +203,6 @@ class UnorderedNodes:
         return ends
 
     def at_rest(self, ends: int) -> bool:
-        """Nobody waits."""
+        """Whether nobody waits."""
         held = zip(self.nodes, self.held(ends), strict=True)
         return all(node.at_rest(one) for node, one in held)

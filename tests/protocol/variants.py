@@ -1,4 +1,4 @@
-"""Other rules: the paper's own, and the specification with one of its clauses altered."""
+"""Has other rules: the paper's own, and the specification with one of its clauses altered."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,12 +22,12 @@ Change = Callable[[SwitchSlot, Packet, int, Outcome], Outcome]
 
 
 def paper_start(everyone: int, uses: int) -> SwitchSlot:
-    """The paper's slot at first: nothing in it."""
+    """Return the paper's slot at first, with nothing in it."""
     return SwitchSlot(0, (0,) * LANES, 0, 0)
 
 
 def paper_switch(slot: SwitchSlot, packet: Packet, everyone: int, uses: int) -> Outcome:
-    """Algorithm 2 as the paper has it, without numbers of uses (the packets' use is always 0).
+    """Run Algorithm 2 as the paper has it, without numbers of uses (the packets' use is always 0).
 
     The first packet of a new use resets the acknowledgements, the last acknowledgement the sum.
     """
@@ -43,7 +43,7 @@ def paper_switch(slot: SwitchSlot, packet: Packet, everyone: int, uses: int) -> 
 
 
 def paper_partial(slot: SwitchSlot, packet: Packet, everyone: int) -> Outcome:
-    """The part for partial activations."""
+    """Run the part of Algorithm 2 for partial activations."""
     verdict = Verdict.REPEATED_PARTIAL
     if not slot.agg_bm & packet.bm:
         verdict = Verdict.ADDED
@@ -58,7 +58,7 @@ PAPER = Rules(slot=paper_start, switch=paper_switch)
 
 
 def where(verdict: Verdict, change: Change) -> Rules:
-    """The specification, but where the switch comes to `verdict`, `change` has the last word."""
+    """Return the specification, except that at `verdict` of the switch, `change` decides."""
 
     def switch(slot: SwitchSlot, packet: Packet, everyone: int, uses: int) -> Outcome:
         outcome = switch_rule(slot, packet, everyone, uses)
@@ -68,29 +68,29 @@ def where(verdict: Verdict, change: Change) -> Rules:
 
 
 def unanswered(slot: SwitchSlot, packet: Packet, everyone: int, outcome: Outcome) -> Outcome:
-    """No answer."""
+    """The switch gives no answer."""
     return replace(outcome, answer=None)
 
 
 def answered_to_all(slot: SwitchSlot, packet: Packet, everyone: int, outcome: Outcome) -> Outcome:
-    """The same answer, if any, to everyone."""
+    """The switch gives the same answer, if any, to everyone."""
     answer = outcome.answer and replace(outcome.answer, bm=everyone)
     return replace(outcome, answer=answer)
 
 
 def full(slot: SwitchSlot, packet: Packet, everyone: int, outcome: Outcome) -> Outcome:
-    """Answered with what the slot holds, complete or not."""
+    """The switch answers with what the slot holds, complete or not."""
     payload = saturated(outcome.slot.agg)
     return replace(outcome, answer=Packet(True, packet.bm, outcome.slot.use, payload=payload))
 
 
 def waits(slot: SwitchSlot, packet: Packet, everyone: int, outcome: Outcome) -> Outcome:
-    """Answered pending, complete or not."""
+    """The switch answers pending, complete or not."""
     return replace(outcome, answer=pending(packet))
 
 
 def acked(slot: SwitchSlot, packet: Packet, everyone: int, outcome: Outcome) -> Outcome:
-    """An acknowledgement is answered acked."""
+    """The switch answers an acknowledgement with acked."""
     if packet.is_agg:
         return outcome
     return replace(outcome, answer=Packet(False, packet.bm, packet.use, acked=True))
@@ -170,12 +170,12 @@ def full_of_any_use(slot: WorkerSlot, packet: Packet) -> tuple[WorkerSlot, Verdi
 
 
 def pending_as_full(slot: WorkerSlot, packet: Packet) -> tuple[WorkerSlot, Verdict]:
-    """A worker that looks at is_agg alone."""
+    """A worker looks at is_agg alone."""
     return worker_rule(slot, replace(packet, acked=packet.acked and not packet.is_agg))
 
 
 def pending_as_freed(slot: WorkerSlot, packet: Packet) -> tuple[WorkerSlot, Verdict]:
-    """A worker that looks at acked alone."""
+    """A worker looks at acked alone."""
     return worker_rule(slot, replace(packet, is_agg=packet.is_agg and not packet.acked))
 
 

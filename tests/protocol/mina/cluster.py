@@ -1,4 +1,4 @@
-"""Hosts, controller and switches of MINA as a network, with what only the checker knows."""
+"""Models MINA's hosts, controller and switches as a network, with what only the checker knows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Cluster(Setup):
     """A cluster that can be explored."""
 
     def system(self, rules: Rules | None = None) -> "Network":
-        """The network."""
+        """Return the network."""
         rules = rules or Rules()
         nodes = [
             GroupNode(cluster=self, rules=rules),
@@ -28,27 +28,27 @@ class Cluster(Setup):
 
 
 class Network(Agreement):
-    """What several nodes together do wrong is seen here."""
+    """Checks what several nodes together do wrong."""
 
     def __init__(self, nodes: list, cluster: Cluster) -> None:
         self.cluster = cluster
         super().__init__(nodes)
 
     def steps(self, state: int) -> Iterator[tuple[str, int, str]]:
-        """All that may happen next; rounds of no use begin only if they cost no number."""
+        """Return all that may happen next; a round of no use begins only if it costs no number."""
         for step, after, fault in super().steps(state):
             begins = step.startswith("controller begins")
             if not begins or self.useful(self.ends(state)):
                 yield step, after, fault
 
     def round_trips(self, ends: int) -> Iterator[int]:
-        """The same of round trips."""
+        """Return the same of round trips."""
         for after in super().round_trips(ends):
             if self.round(after) == self.round(ends) or self.useful(ends):
                 yield after
 
     def at_rest(self, ends: int) -> bool:
-        """Nobody waits, and no switch is left with a job that is not to have it."""
+        """Whether nobody waits, and no switch is left with a job that is not to have it."""
         if not super().at_rest(ends):
             return False
         held = self.held(ends)
@@ -64,7 +64,7 @@ class Network(Agreement):
         return True
 
     def round(self, ends: int) -> int:
-        """The round of the controller."""
+        """Return the round of the controller."""
         return self.known[0][ends & NODE_MASK].held.group.controller.round
 
     def useful(self, ends: int) -> bool:
@@ -88,7 +88,7 @@ class Network(Agreement):
         return hold.step is Step.HELD or ended or stalled or self.cluster.withdraws
 
     def wrong(self, held: list) -> str:
-        """The first thing that is wrong."""
+        """Return the first thing that is wrong."""
         group = held[0].group
         live = dict(group.controller.jobs)
         ends = [one for one in held[1 + self.cluster.switches :] if not one.dead]
@@ -98,7 +98,7 @@ class Network(Agreement):
         return ""
 
     def faults(self, held: list, ends: list[MemberEnd]) -> Iterator[str]:
-        """All that is wrong with jobs that are not over."""
+        """Return all that is wrong with jobs that are not over."""
         for k, one in enumerate(ends):
             host = one.member.host
             for other in ends[k + 1 :]:

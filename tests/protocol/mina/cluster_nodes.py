@@ -1,4 +1,4 @@
-"""Hosts, controller and switches of MINA as nodes of a network."""
+"""Models MINA's hosts, controller and switches as nodes of a network."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ from tests.protocol.unordered_nodes import Change, Flight
 
 @dataclass(frozen=True, kw_only=True)
 class MemberNode:
-    """A host."""
+    """Models a host."""
 
     cluster: Setup
     number: int
@@ -46,7 +46,7 @@ class MemberNode:
 
     @property
     def setup(self) -> MemberSetup:
-        """What the host knows from the start."""
+        """Return what the host knows from the start."""
         cluster, job = self.cluster, self.cluster.hosts[self.number]
         return MemberSetup(
             host=self.number,
@@ -58,12 +58,12 @@ class MemberNode:
 
     @property
     def start(self) -> MemberEnd:
-        """The host at the beginning."""
+        """Return the host at the beginning."""
         member = membering.at_start(self.setup)
         return MemberEnd(replace(member, host=replace(member.host, grant=self.cluster.grant)), ())
 
     def changed(self, held: MemberEnd, member: Member, sent: Sent, step: str) -> Change:
-        """What the host does, and whether a sum is wrong then."""
+        """Return what the host does, and whether a sum is wrong then."""
         host, operation = member.host, member.operation
         log = held.log
         if host.index > held.member.host.index:
@@ -78,7 +78,7 @@ class MemberNode:
         return Change(MemberEnd(member, log), flights, f"host {self.number} {step}", fault)
 
     def takes(self, held: MemberEnd, flight: Flight) -> Change:
-        """A frame comes in."""
+        """Return what follows when a frame comes in."""
         frame: Any = flight.frame
         if held.dead:
             return Change(held, (), "")
@@ -86,7 +86,7 @@ class MemberNode:
         return self.changed(held, after, sent, f"takes {flight.name}")
 
     def moves(self, held: MemberEnd) -> Iterator[Change]:
-        """It starts an operation, finds that one makes no progress, or dies."""
+        """Return what it may do: start an operation, find that one makes no progress, or die."""
         host = held.member.host
         if held.dead:
             return
@@ -101,7 +101,7 @@ class MemberNode:
             yield Change(held._replace(dead=True), (), f"host {self.number} dies")
 
     def repeats(self, held: MemberEnd) -> tuple[Flight, ...]:
-        """What it sends again; with hosts that may be lost, also that it waits."""
+        """Return what it sends again; with hosts that may be lost, also that it waits."""
         if held.dead:
             return ()
         sent = membering.sent(self.setup, held.member)
@@ -110,7 +110,7 @@ class MemberNode:
         return self.cluster.flights(sent)
 
     def at_rest(self, held: MemberEnd) -> bool:
-        """All operations are over, and it is not locked."""
+        """Whether all operations are over, and it is not locked."""
         host = held.member.host
         over = host.index == self.cluster.operations and not host.busy and not host.locked
         return held.dead or host.ended or over
@@ -118,7 +118,7 @@ class MemberNode:
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchNode:
-    """A switch; every job is registered at first."""
+    """Models a switch, at which every job is registered at first."""
 
     cluster: Setup
     number: int
@@ -126,14 +126,14 @@ class SwitchNode:
 
     @property
     def setup(self) -> SwitchSetup:
-        """What the switch is."""
+        """Return what the switch is."""
         hosts = tuple(sorted(self.cluster.hosts))
         sizes = Sizes(ports=len(hosts), slots=1, jobs=len(self.cluster.jobs))
         return SwitchSetup(sizes=sizes, lanes=2, hosts=hosts)
 
     @property
     def start(self) -> SwitchEnd:
-        """The switch at the beginning."""
+        """Return the switch at the beginning."""
         switch = switching.at_start(self.setup)
         for job, _ in self.cluster.jobs:
             entry = self.cluster.entry(self.number, job)
@@ -144,7 +144,7 @@ class SwitchNode:
         return SwitchEnd(switch, self.cluster.switch_restarts)
 
     def takes(self, held: SwitchEnd, flight: Flight) -> Change:
-        """A frame comes in."""
+        """Return what follows when a frame comes in."""
         frame, rules = flight.frame, self.rules.switch
         if isinstance(frame, Command):
             after, sent = switching.command_rule(self.setup, held.switch, frame, rules)
@@ -160,22 +160,22 @@ class SwitchNode:
         return Change(held._replace(switch=after), self.cluster.flights(sent), step)
 
     def moves(self, held: SwitchEnd) -> Iterator[Change]:
-        """It starts anew, and has forgotten everything."""
+        """Return its restart, after which it has forgotten everything."""
         if held.restarts:
             after = SwitchEnd(switching.at_start(self.setup), held.restarts - 1)
             yield Change(after, (), f"switch {self.number} restarts")
 
     def repeats(self, held: SwitchEnd) -> tuple[Flight, ...]:
-        """It sends nothing by itself."""
+        """Return nothing: it sends nothing by itself."""
         return ()
 
     def at_rest(self, held: SwitchEnd) -> bool:
-        """It waits for nothing."""
+        """Whether it waits for nothing, which is always so."""
         return True
 
 
 def without_effect(frame: Frame) -> bool:
-    """Whether nobody changes with it: neither a worker with pending, nor the controller."""
+    """Whether a frame changes nobody, be it a worker with pending or the controller."""
     if isinstance(frame, Command):
         return frame.verb in (Verb.DRAINING, Verb.REGISTERED)
     return isinstance(frame, Data) and frame.packet.pending
@@ -183,14 +183,14 @@ def without_effect(frame: Frame) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupNode:
-    """The controller."""
+    """Models the controller."""
 
     cluster: Setup
     rules: Rules
 
     @property
     def setup(self) -> GroupSetup:
-        """What the controller knows from the start."""
+        """Return what the controller knows from the start."""
         cluster = self.cluster
         places = [(k, job) for k in range(cluster.switches) for job, _ in cluster.jobs]
         entries = {place: cluster.entry(*place) for place in places}
@@ -198,7 +198,7 @@ class GroupNode:
 
     @property
     def start(self) -> GroupEnd:
-        """The controller at the beginning."""
+        """Return the controller at the beginning."""
         cluster = self.cluster
         controller = Controller(jobs=cluster.jobs, number=cluster.grant.epoch, grant=cluster.grant)
         hold = Hold()
@@ -208,14 +208,14 @@ class GroupNode:
         return GroupEnd(group, cluster.restarts, cluster.drops, cluster.losses)
 
     def takes(self, held: GroupEnd, flight: Flight) -> Change:
-        """A frame comes in."""
+        """Return what follows when a frame comes in."""
         frame: Any = flight.frame
         after, sent = grouping.group_rule(self.setup, held.group, frame, self.rules.group)
         step = f"controller takes {flight.name}"
         return Change(held._replace(group=after), self.cluster.flights(sent), step)
 
     def moves(self, held: GroupEnd) -> Iterator[Change]:
-        """It goes on by itself, or something happens to it."""
+        """Return what it may do by itself, and what may happen to it."""
         for step, after in (*self.rounds(held.group), *self.switches(held.group)):
             yield Change(held._replace(group=after), self.aborts(held.group, after), step)
         if held.restarts:
@@ -233,7 +233,7 @@ class GroupNode:
             yield from self.dropped(held)
 
     def dropped(self, held: GroupEnd) -> Iterator[Change]:
-        """It gives a job up."""
+        """Return the controller after it has given a job up."""
         for job, hosts in held.group.controller.jobs:
             controller = control.drops(held.group.controller, job)
             after = self.with_controller(held.group, controller)
@@ -242,18 +242,18 @@ class GroupNode:
             yield Change(left, self.cluster.flights(ends), f"controller drops job {job}")
 
     def with_controller(self, group: Group, controller: Controller) -> Group:
-        """Its rounds have gone on."""
+        """Return the end after its rounds have gone on."""
         return grouping.with_controller(self.setup, group, controller, self.rules.group)
 
     def aborts(self, before: Group, after: Group) -> tuple[Flight, ...]:
-        """What hosts are told when a round is given up."""
+        """Return what hosts are told when a round is given up."""
         asking = before.controller.phase is Phase.ASKING
         if not asking or after.controller.phase is not Phase.IDLE or not after.controller.jobs:
             return ()
         return self.cluster.flights(map(grouping.to_host, control.aborts(after.controller)))
 
     def rounds(self, group: Group) -> Iterator[tuple[str, Group]]:
-        """What it may do about rounds."""
+        """Return what it may do about rounds."""
         controller, hold = group.controller, group.hold
         if controller.phase is Phase.IDLE:
             fresh = controller.grant is None
@@ -273,7 +273,7 @@ class GroupNode:
             yield f"controller gives up round {controller.round}", after
 
     def switches(self, group: Group) -> Iterator[tuple[str, Group]]:
-        """What it may do about switches."""
+        """Return what it may do about switches."""
         live = dict(group.controller.jobs)
         if group.controller.number + self.cluster.reserve <= self.cluster.numbers:
             for job, tree in self.cluster.wishes:
@@ -287,11 +287,11 @@ class GroupNode:
             yield "controller forces the release", grouping.forces(group)
 
     def repeats(self, held: GroupEnd) -> tuple[Flight, ...]:
-        """What it sends again."""
+        """Return what it sends again."""
         return self.cluster.flights(grouping.sent(held.group))
 
     def at_rest(self, held: GroupEnd) -> bool:
-        """No round is under way, and it knows what hosts and switches have."""
+        """Whether no round is under way, and it knows what hosts and switches have."""
         controller, hold = held.group.controller, held.group.hold
         known = controller.phase is Phase.IDLE and controller.grant is not None
         return known and hold is not None and hold.step not in (Step.ACQUIRING, Step.RELEASING)

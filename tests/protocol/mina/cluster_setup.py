@@ -39,7 +39,7 @@ BASE = 256
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What all nodes do; the specification, or a variant of it."""
+    """What all nodes do, by the specification or by a variant of it."""
 
     member: MemberRules = membering.RULES
     group: GroupRules = grouping.RULES
@@ -49,7 +49,7 @@ class Rules:
 
 
 class MemberEnd(NamedTuple):
-    """A host, and by which grants it started its operations; 0: without INA."""
+    """A host, and by which grant it started each of its operations; 0 means without INA."""
 
     member: Member
     log: tuple[int, ...]
@@ -57,7 +57,7 @@ class MemberEnd(NamedTuple):
 
 
 class GroupEnd(NamedTuple):
-    """The controller, and how often these may still happen."""
+    """The controller, and how often each of these may still happen."""
 
     group: Group
     restarts: int
@@ -73,7 +73,7 @@ class SwitchEnd(NamedTuple):
 
 
 def name_of(frame: Frame) -> str:
-    """What a frame says."""
+    """Return what a frame says."""
     if isinstance(frame, Message):
         return f"{frame.kind.name} {frame.round} of host {frame.host}"
     if isinstance(frame, Command):
@@ -88,7 +88,7 @@ def name_of(frame: Frame) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What the nodes are set up with: every host is at the port of its number of every switch."""
+    """What the nodes are set up with; each host is at the port of its number of every switch."""
 
     jobs: tuple[tuple[int, tuple[int, ...]], ...] = ((0, (0,)), (1, (1,)))
     trees: tuple[tuple[int, ...], ...] = ((0,),)
@@ -110,27 +110,27 @@ class Setup:
 
     @property
     def hosts(self) -> dict[int, int]:
-        """The job of each host."""
+        """Return the job of each host."""
         return {host: job for job, hosts in self.jobs for host in hosts}
 
     @property
     def reserve(self) -> int:
-        """Numbers that a grant needs: its own, the round that tells it, those that may end it."""
+        """Return the numbers that a grant needs: its own, its round's, and those to end it."""
         return 4 if self.stalls else 2
 
     @property
     def switches(self) -> int:
-        """Number of switches."""
+        """Return the number of switches."""
         return 1 + max(switch for tree in self.trees for switch in tree)
 
     def node(self, place: Place) -> int:
-        """The node at a place."""
+        """Return the node at a place."""
         if place.role is Role.HOST:
             return 1 + self.switches + place.number
         return 1 + place.number if place.role is Role.SWITCH else 0
 
     def flights(self, sent: Iterable[tuple[Place, Frame]]) -> tuple[Flight, ...]:
-        """Frames that leave; the port of a packet is its worker's, of a command it is none."""
+        """Return frames that leave; a packet's port is its worker's, and a command has none."""
         flights = []
         for place, frame in sent:
             up = isinstance(frame, Data) and place.role is Role.SWITCH
@@ -139,22 +139,22 @@ class Setup:
         return tuple(flights)
 
     def parts(self, host: int, index: int) -> Parts:
-        """A host's part of an operation."""
+        """Return a host's part of an operation."""
         place = BASE ** dict(self.jobs)[self.hosts[host]].index(host)
         return ((place, (1 + index + self.operations * self.hosts[host]) * place),)
 
     def right(self, job: int, index: int) -> Parts:
-        """The sum of an operation."""
+        """Return the sum of an operation."""
         parts = [self.parts(host, index)[0] for host in dict(self.jobs)[job]]
         return (tuple(sum(lane) for lane in zip(*parts, strict=True)),)
 
     @property
     def grant(self) -> Grant:
-        """The grant that all have at first."""
+        """Return the grant that all have at first."""
         return Grant(job=self.jobs[0][0], epoch=1, end=self.length) if self.granted else NO_GRANT
 
     def entry(self, switch: int, job: int) -> Command:
-        """A job's entry in a switch: one slot, the same for all jobs."""
+        """Return a job's entry in a switch: one slot, the same for all jobs."""
         ports = sum(1 << host for host in dict(self.jobs)[job])
         return Command(
             verb=Verb.REGISTER, switch=switch, job=job, epoch=0, ports=ports, base=0, count=1

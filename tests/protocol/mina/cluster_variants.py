@@ -1,4 +1,4 @@
-"""The rules of operations, switches and controller with one clause altered: each goes wrong."""
+"""Alters a clause of the rules of operations, switches and controller at a time: each goes wrong."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -171,7 +171,7 @@ def slots_of_others(sizes: Sizes, tenants: Tenants, command: Command, finished: 
 
 
 def whoever(tenants: Tenants, port: int, data: Data, slot: SwitchSlot) -> Tenant | Refused:
-    """Packets of jobs that do not own the switch are taken."""
+    """A switch takes packets of jobs that do not own it."""
     free = tuple(
         replace(one, state=State.GRANTED, epoch=data.epoch)
         if one is not None and not one.holds
@@ -182,7 +182,7 @@ def whoever(tenants: Tenants, port: int, data: Data, slot: SwitchSlot) -> Tenant
 
 
 def of_any_grant(tenants: Tenants, port: int, data: Data, slot: SwitchSlot) -> Tenant | Refused:
-    """Packets of an earlier grant are taken."""
+    """A switch takes packets of an earlier grant."""
     entry = tenants[data.job]
     epoch = data.epoch if entry is None else entry.epoch
     return data_rule(tenants, port, replace(data, epoch=epoch), slot)
@@ -215,17 +215,17 @@ def end_not_answered(controller: Controller, message: Message) -> tuple[Controll
 
 
 def member(**rules: object) -> Rules:
-    """Other rules for hosts."""
+    """Return other rules for hosts."""
     return Rules(member=replace(MemberRules(), **rules))
 
 
 def group(**rules: object) -> Rules:
-    """Other rules for the controller."""
+    """Return other rules for the controller."""
     return Rules(group=replace(GroupRules(), **rules))
 
 
 def switch(**rules: object) -> Rules:
-    """Other rules for switches."""
+    """Return other rules for switches."""
     return Rules(switch=replace(SwitchRules(), **rules))
 
 

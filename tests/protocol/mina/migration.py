@@ -1,4 +1,5 @@
-"""Jobs that move to other trees: each gives its switch back, then tries those of its new tree.
+"""Models jobs that move to other trees: each gives its switch back, then tries those of its new
+tree.
 
 Here each job has a controller of its own, as groups have that share switches: that no more of them
 own a switch than it takes, one or C, is the switches' doing. No hosts: what they have told their
@@ -23,7 +24,7 @@ SHARED_SLOT = "two jobs own a slot"
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """How switches are got and given; the specification, or a variant of it."""
+    """How switches are got and given back, by the specification or by a variant of it."""
 
     hold: Callable[[Hold, Command, Iterable[int]], Hold] = holding.hold_rule
     command: Callable[[Sizes, Tenants, Command, bool], Outcome] = tenancy.tenancy_rule
@@ -50,11 +51,11 @@ class Migration:
     rules: Rules = field(default_factory=Rules)
 
     def tree(self, job: int) -> tuple[int, ...]:
-        """The switches that a job moves to."""
+        """Return the switches that a job moves to."""
         return tuple(sorted({(job + 1) % self.jobs, (job + 2) % self.jobs}))
 
     def system(self) -> "Moving":
-        """The network: controllers, then switches."""
+        """Return the network: controllers, then switches."""
         movers = [MoverNode(migration=self, job=job) for job in range(self.jobs)]
         switches = [SwitchNode(migration=self, number=k) for k in range(self.jobs)]
         return Moving([*movers, *switches], self.doubles)
@@ -62,26 +63,26 @@ class Migration:
 
 @dataclass(frozen=True, kw_only=True)
 class MoverNode:
-    """A job's controller."""
+    """Models a job's controller."""
 
     migration: Migration
     job: int
 
     @property
     def start(self) -> Mover:
-        """It holds the switch of the job's number."""
+        """Return it as it holds the switch of the job's number."""
         hold = Hold(step=Step.IN_USE, job=self.job, epoch=1, switches=(self.job,), granted=1)
         return Mover(hold, 1)
 
     def takes(self, held: Mover, flight: Flight) -> Change:
-        """A switch's answer comes in."""
+        """Return what follows when a switch's answer comes in."""
         answer = flight.frame
         assert isinstance(answer, Command)
         after = self.migration.rules.hold(held.hold, answer, ())
         return Change(held._replace(hold=after), (), f"job {self.job} takes {flight.name}")
 
     def moves(self, held: Mover) -> Iterator[Change]:
-        """It gives back what it has, or tries to get its new tree."""
+        """Return what it may do: give back what it has, or try to get its new tree."""
         hold, numbers = held
         if hold.step in (Step.IN_USE, Step.HELD):
             after = held._replace(hold=holding.releases(hold))
@@ -96,32 +97,32 @@ class MoverNode:
             yield Change(Mover(after, numbers + 1), (), f"job {self.job} tries {after.switches}")
 
     def repeats(self, held: Mover) -> tuple[Flight, ...]:
-        """What it asks for."""
+        """Return what it asks for."""
         jobs = self.migration.jobs
         commands = holding.repeated(held.hold)
         return tuple(Flight(jobs + one.switch, 0, one, name_of(one)) for one in commands)
 
     def at_rest(self, held: Mover) -> bool:
-        """It has given everything back and has no try left."""
+        """Whether it has given everything back and has no try left."""
         return held.hold.step is Step.NOTHING and held.numbers > self.migration.tries
 
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchNode:
-    """A switch, which all jobs are registered at; the job of its number has it."""
+    """Models a switch, at which all jobs are registered; the job of its number has it."""
 
     migration: Migration
     number: int
 
     @property
     def sizes(self) -> Sizes:
-        """What the switch has, and how many may have it."""
+        """Return what the switch has, and how many jobs may have it."""
         jobs, migration = self.migration.jobs, self.migration
         return Sizes(ports=jobs, slots=migration.slots, jobs=jobs, most=migration.most)
 
     @property
     def start(self) -> Tenants:
-        """The switch at the beginning."""
+        """Return the switch at the beginning."""
         tenants = tenancy.at_start(self.sizes)
         for job in range(self.migration.jobs):
             slot = {"ports": 1 << job, "base": job % self.migration.slots, "count": 1}
@@ -129,13 +130,13 @@ class SwitchNode:
         return self.outcome(tenants, Verb.ACQUIRE, self.number, epoch=1).tenants
 
     def outcome(self, tenants: Tenants, verb: Verb, job: int, **fields: int) -> Outcome:
-        """What becomes of a command."""
+        """Return what becomes of a command."""
         epoch = fields.pop("epoch", 0)
         command = Command(verb=verb, switch=self.number, job=job, epoch=epoch, **fields)
         return tenancy.tenancy_rule(self.sizes, tenants, command, True)
 
     def takes(self, held: Tenants, flight: Flight) -> Change:
-        """A command comes in."""
+        """Return what follows when a command comes in."""
         command = flight.frame
         assert isinstance(command, Command)
         outcome = self.migration.rules.command(self.sizes, held, command, True)
@@ -147,15 +148,15 @@ class SwitchNode:
         return Change(outcome.tenants, (answer,), step, fault)
 
     def moves(self, held: Tenants) -> Iterator[Change]:
-        """Nothing."""
+        """Return nothing."""
         yield from ()
 
     def repeats(self, held: Tenants) -> tuple[Flight, ...]:
-        """Nothing."""
+        """Return nothing."""
         return ()
 
     def at_rest(self, held: Tenants) -> bool:
-        """It waits for nothing."""
+        """Whether it waits for nothing, which is always so."""
         return True
 
 
@@ -163,5 +164,5 @@ class Moving(Agreement):
     """Switches see for themselves what is wrong."""
 
     def wrong(self, held: list) -> str:
-        """Nothing else."""
+        """Return nothing: what is wrong is seen by the switches."""
         return ""

@@ -1,4 +1,4 @@
-"""Hosts and controller of MINA as nodes of a network, with what only the checker may know.
+"""Models MINA's hosts and controller as nodes of a network, with what only the checker may know.
 
 The checker keeps, for each host, by which grant it has started each of its operations.
 """
@@ -20,7 +20,7 @@ BOTH = "two jobs use a tree at a time"
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What hosts and controller do; the specification, or a variant of it."""
+    """What hosts and controller do, by the specification or by a variant of it."""
 
     host: Callable[[Host, Message], Reaction] = hosting.host_rule
     may_start: Callable[[Host], bool] = hosting.may_start
@@ -37,7 +37,7 @@ class Rules:
 
 
 class HostEnd(NamedTuple):
-    """A host, and by which grants it started its operations so far; 0: without INA."""
+    """A host, and by which grants it started its operations so far; 0 means without INA."""
 
     host: Host
     log: tuple[int, ...]
@@ -51,14 +51,14 @@ class ControllerEnd(NamedTuple):
 
 
 def name_of(message: Message) -> str:
-    """What a message says, without who gets it."""
+    """Return what a message says, without who gets it."""
     index = f" at {message.index}" if message.kind is Kind.ACK else ""
     return f"{message.kind.name} {message.round}{index} of host {message.host}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class HostNode:
-    """A host, which starts so many operations."""
+    """Models a host, which starts this many operations."""
 
     start_host: Host
     operations: int
@@ -67,20 +67,20 @@ class HostNode:
 
     @property
     def name(self) -> str:
-        """Its name in traces."""
+        """Return its name in traces."""
         return f"host {self.start_host.number}"
 
     @property
     def start(self) -> HostEnd:
-        """The host at the beginning."""
+        """Return the host at the beginning."""
         return HostEnd(self.start_host, ())
 
     def flights(self, messages: Iterable[Message | None]) -> tuple[Flight, ...]:
-        """Messages to the controller."""
+        """Return messages to the controller."""
         return tuple(Flight(0, 0, sent, name_of(sent)) for sent in messages if sent is not None)
 
     def takes(self, held: HostEnd, flight: Flight) -> Change:
-        """A message comes in."""
+        """Return what follows when a message comes in."""
         message = flight.frame
         assert isinstance(message, Message)
         step = f"{self.name} takes {message.kind.name} {message.round}"
@@ -88,7 +88,7 @@ class HostNode:
         return Change(held._replace(host=host), self.flights([answer]), step)
 
     def moves(self, held: HostEnd) -> Iterator[Change]:
-        """It starts its next operation, or the one under way is over."""
+        """Return what it may do: start its next operation, or end the one under way."""
         host = held.host
         if self.rules.may_start(host) and host.index < self.operations:
             after = self.rules.starts(host)
@@ -106,24 +106,24 @@ class HostNode:
             yield Change(held._replace(host=unlocked), (), f"{self.name} unlocks by its timer")
 
     def repeats(self, held: HostEnd) -> tuple[Flight, ...]:
-        """What it sends again."""
+        """Return what it sends again."""
         return self.flights(hosting.repeated(held.host))
 
     def at_rest(self, held: HostEnd) -> bool:
-        """All operations are over, and it is not locked."""
+        """Whether all operations are over, and it is not locked."""
         host = held.host
         return host.index == self.operations and not host.busy and not host.locked
 
 
 def alternately(number: int, jobs: int, length: int) -> Wish:
-    """Each round's wish: the tree for the next job in turn, after the owner has stopped."""
+    """Return each round's wish: the tree for the next job in turn, after the owner has stopped."""
     grant = Grant(job=number % jobs, epoch=number, end=length)
     return Wish(grant=grant, withdraw=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ControllerNode:
-    """The controller, which begins so many rounds, and one more after each of its restarts."""
+    """Models the controller, which begins this many rounds, and one more after each restart."""
 
     jobs: tuple[tuple[int, tuple[int, ...]], ...]
     rounds: int
@@ -134,17 +134,17 @@ class ControllerNode:
 
     @property
     def start(self) -> ControllerEnd:
-        """The controller at the beginning."""
+        """Return the controller at the beginning."""
         return ControllerEnd(Controller(jobs=self.jobs), self.restarts)
 
     def flights(self, messages: Iterable[Message | None]) -> tuple[Flight, ...]:
-        """Messages to hosts: host h is node h + 1."""
+        """Return messages to hosts; host h is node h + 1."""
         return tuple(
             Flight(sent.host + 1, 0, sent, name_of(sent)) for sent in messages if sent is not None
         )
 
     def takes(self, held: ControllerEnd, flight: Flight) -> Change:
-        """A message comes in."""
+        """Return what follows when a message comes in."""
         message = flight.frame
         assert isinstance(message, Message)
         controller, answer = self.rules.controller(held.controller, message)
@@ -152,7 +152,7 @@ class ControllerNode:
         return Change(held._replace(controller=controller), self.flights([answer]), step)
 
     def moves(self, held: ControllerEnd) -> Iterator[Change]:
-        """It begins a round, decides one, gives one up, or restarts."""
+        """Return what it may do: begin a round, decide one, give one up, or restart."""
         controller = held.controller
         for step, after in self.choices(controller):
             ends = controller.phase is Phase.ASKING and after.phase is Phase.IDLE
@@ -164,7 +164,7 @@ class ControllerNode:
             yield Change(left, (), "controller restarts")
 
     def choices(self, controller: Controller) -> Iterator[tuple[str, Controller]]:
-        """What it may do about rounds."""
+        """Return what it may do about rounds."""
         left = controller.number < self.rounds or controller.grant is None
         if left and self.rules.may_begin(controller):
             number = controller.number + 1
@@ -179,20 +179,20 @@ class ControllerNode:
                 yield f"gives up round {controller.round}", control.gives_up(controller)
 
     def repeats(self, held: ControllerEnd) -> tuple[Flight, ...]:
-        """What it sends again."""
+        """Return what it sends again."""
         return self.flights(control.repeated(held.controller))
 
     def at_rest(self, held: ControllerEnd) -> bool:
-        """No round is under way, and it knows what the hosts have."""
+        """Whether no round is under way, and it knows what the hosts have."""
         controller = held.controller
         return controller.phase is Phase.IDLE and controller.grant is not None
 
 
 class Agreement(UnorderedNodes):
-    """Controller, then hosts; what several nodes together do wrong is seen here."""
+    """Has the controller, then hosts, and checks what several nodes together do wrong."""
 
     def steps(self, state: int) -> Iterator[tuple[str, int, str]]:
-        """All that may happen next."""
+        """Return all that may happen next."""
         for step, after, fault in super().steps(state):
             yield step, after, fault or self.fault(self.ends(after))
 
@@ -201,14 +201,14 @@ class Agreement(UnorderedNodes):
         self.found: dict[int, str] = {}
 
     def fault(self, ends: int) -> str:
-        """What is wrong with what the nodes hold together."""
+        """Return what is wrong with what the nodes hold together."""
         found = self.found.get(ends)
         if found is None:
             found = self.found[ends] = self.wrong(self.held(ends))
         return found
 
     def wrong(self, held: list) -> str:
-        """The first thing that is wrong."""
+        """Return the first thing that is wrong."""
         ends = [one for one in held if isinstance(one, HostEnd)]
         for k, one in enumerate(ends):
             for other in ends[k + 1 :]:
@@ -228,7 +228,7 @@ def uses(host: Host) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Hosts:
-    """A system of a controller and hosts, without switches."""
+    """Sets up a system of a controller and hosts, without switches."""
 
     jobs: tuple[tuple[int, tuple[int, ...]], ...] = ((0, (0, 1)),)
     operations: int = 3
@@ -238,7 +238,7 @@ class Hosts:
     instant: bool = True
 
     def system(self, rules: Rules | None = None) -> Agreement:
-        """The network."""
+        """Return the network."""
         rules = rules or Rules()
         controller = ControllerNode(
             jobs=self.jobs,

@@ -1,4 +1,4 @@
-"""The systems of MINA that are explored: those of each commit, and the larger ones."""
+"""Lists the systems of MINA that are explored: those of each commit, and the larger ones."""
 
 from tests.protocol.mina.cluster import Cluster
 from tests.protocol.mina.cluster_setup import FAULTS, UNGRANTED

@@ -1,4 +1,6 @@
-"""Three jobs move on three switches again and again: none is stuck; with ageing none starves."""
+"""Moves three jobs on three switches again and again: none gets stuck, and with ageing none
+starves.
+"""
 
 from dataclasses import replace
 
@@ -14,7 +16,7 @@ JOBS = range(3)
 
 
 def first_of(graph: Graph, found: list[int]) -> tuple[str, ...]:
-    """A shortest way to what was found; it is printed."""
+    """Return a shortest way to what was found, and print it."""
     way = graph.way(min(found))
     print(*way, sep="\n")
     return way
@@ -55,7 +57,7 @@ def waits_with_what_it_has(migration: Migration, answer: Command) -> Migration:
 
 
 def own_order(tree: tuple[int, ...], job: int) -> tuple[int, ...]:
-    """A job tries first the switch whose number is behind its own."""
+    """A job tries first the switch whose number follows its own."""
     return tuple(sorted(tree, key=lambda switch: (switch - job) % 3))
 
 
@@ -71,7 +73,7 @@ def nobody_is_kept_back(migration: Migration, job: int) -> bool:
 
 
 def youngest_first(migration: Migration, job: int) -> bool:
-    """Of the old jobs the one that has become so last goes first."""
+    """Of the jobs that are old, the one that became so last goes first."""
     return migrating.may_try(replace(migration, old=migration.old[::-1]), job)
 
 

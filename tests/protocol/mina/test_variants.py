@@ -1,4 +1,4 @@
-"""Each clause of MINA's agreement is needed: without it something goes wrong, in so many steps."""
+"""Shows that each clause of MINA's agreement is needed: without it something goes wrong."""
 
 from dataclasses import replace
 

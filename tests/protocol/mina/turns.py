@@ -1,4 +1,4 @@
-"""Whether every job's turn comes when jobs move again and again: all infinite runs are looked at.
+"""Asks whether every job's turn comes when jobs move again and again, over all infinite runs.
 
 Three jobs want two of three switches each, any two of them one in common. Switches answer at once;
 what a network does to frames is explored in :mod:`tests.protocol.mina.migration`. Numbers of grants
@@ -39,7 +39,7 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Turns:
-    """Jobs that move for ever; the specification, or a variant of it."""
+    """Jobs that move for ever, by the specification or by a variant of it."""
 
     trees: tuple[tuple[int, ...], ...] = ((1, 2), (0, 2), (0, 1))
     ageing: int = 0
@@ -50,7 +50,7 @@ class Turns:
 
     @property
     def start(self) -> State:
-        """Each job has a switch, and all begin to move."""
+        """Return the state in which each job has a switch, and all begin to move."""
         jobs = range(len(self.trees))
         start = migrating.at_start([(job,) for job in jobs], self.ageing)
         for job in jobs:
@@ -61,7 +61,7 @@ class Turns:
         return State(without_numbers(moved), tuple(jobs))
 
     def steps(self, state: State) -> Iterator[Move]:
-        """All that may happen next."""
+        """Return all that may happen next."""
         migration = state.migration
         for job, hold in enumerate(migration.holds):
             if hold.step is Step.HELD:
@@ -81,11 +81,11 @@ class Turns:
             yield Move(NOBODY, f"all move to {trees}", State(without_numbers(after), state.owners))
 
     def move(self, job: int, text: str, after: Migration, owners: tuple[int, ...]) -> Move:
-        """A step of a job."""
+        """Return a step of a job."""
         return Move(job, f"job {job} {text}", State(without_numbers(after), owners))
 
     def carried_out(self, state: State, command: Command) -> Move:
-        """A switch does what it is asked, and its answer comes in."""
+        """Return the state after a switch does what it is asked, and its answer comes in."""
         job, switch = command.job, command.switch
         owner, owners = state.owners[switch], list(state.owners)
         if command.verb is Verb.RELEASE:
@@ -102,7 +102,7 @@ class Turns:
 
 
 def without_numbers(migration: Migration) -> Migration:
-    """The same, with every grant's number 1."""
+    """Return the same state with every grant's number 1."""
     holds = tuple(
         replace(hold, epoch=1, back=frozenset((s, j, 1) for s, j, _ in hold.back))
         if hold.step is not Step.NOTHING
@@ -135,11 +135,11 @@ class Graph:
         self.sources, self.targets, self.jobs = ends.T
 
     def has_tree(self, job: int) -> np.ndarray:
-        """In which states a job has its tree."""
+        """Return in which states a job has its tree."""
         return np.array([state.migration.holds[job].step is Step.HELD for state in self.states])
 
     def reaching(self, goal: np.ndarray) -> np.ndarray:
-        """From which states one of ``goal`` can be reached."""
+        """Return from which states one of ``goal`` can be reached."""
         found = goal.copy()
         while True:
             more = found.copy()
@@ -149,15 +149,15 @@ class Graph:
             found = more
 
     def stuck(self, job: int) -> list[int]:
-        """The states from which a job can never get its tree."""
+        """Return the states from which a job can never get its tree."""
         return np.flatnonzero(~self.reaching(self.has_tree(job))).tolist()
 
     def starved(self, job: int) -> list[int]:
-        """States of a run for ever in which a job never gets its tree though nobody is left out.
+        """Return states of a run for ever in which a job never gets its tree, with nobody left out.
 
-        Nobody is left out who could do something all the time. Such a run exists if and only if a
-        strongly connected part of the graph, without the states in which the job has its tree, has
-        for each job a move, or a state in which it can do nothing.
+        A job is left out if it could do something all the time and never does. Such a run exists if
+        and only if a strongly connected part of the graph, without the states in which the job has
+        its tree, has for each job a move, or a state in which it can do nothing.
         """
         inside = ~self.has_tree(job)
         kept = inside[self.sources] & inside[self.targets]
@@ -176,7 +176,7 @@ class Graph:
         return []
 
     def way(self, goal: int) -> tuple[str, ...]:
-        """What happens on a shortest way from the start to a state."""
+        """Return what happens on a shortest way from the start to a state."""
         before: dict[int, tuple[int, str]] = {}
         for source, target, _, text in self.moves:  # in breadth-first order
             if target not in before and target != 0:

@@ -1,4 +1,4 @@
-"""The rules of hosts and controller with one of their clauses altered: each goes wrong."""
+"""Alters one clause of the rules of hosts and controller at a time: each goes wrong."""
 
 from dataclasses import replace
 
@@ -77,7 +77,7 @@ def oldest(controller: Controller) -> Controller:
 
 
 def abort_unknown(controller: Controller, message: Message) -> tuple[Controller, Message | None]:
-    """A controller that has restarted aborts rounds of which it does not know what became."""
+    """A controller that has restarted aborts rounds whose outcome it does not know."""
     after, answer = control.controller_rule(controller, message)
     unknown = message.kind is Kind.ACK and controller.grant is None
     if unknown and (controller.phase is Phase.IDLE or message.round != controller.round):
@@ -91,7 +91,7 @@ def before_all(controller: Controller) -> bool:
 
 
 def decides_with_few(controller: Controller) -> Controller:
-    """The same: what others would say is taken to be what it wants."""
+    """The controller decides when one has answered, as if others would say what it wants."""
     known = {ack.host for ack in controller.acks}
     first = controller.acks[0]
     guessed = tuple(
@@ -155,7 +155,7 @@ def old_ends(host: Host, message: Message) -> Reaction:
 
 
 def silent_done(host: Host, message: Message) -> Reaction:
-    """A host confirms an UPDATE once."""
+    """A host confirms an UPDATE only once."""
     after, answer = host_rule(host, message)
     again = not host.locked and answer is not None and answer.kind is Kind.DONE
     return Reaction(after, None if again else answer)

@@ -1,4 +1,4 @@
-"""Small graphs, cut between two or three workers, as jobs of one switch or of two."""
+"""Cuts small graphs between two or three workers, as jobs of one switch or of two."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,32 +33,32 @@ class Instance:
 
     @cached_property
     def workers(self) -> int:
-        """Number of workers."""
+        """Return the number of workers."""
         return max(self.owners) + 1
 
     @cached_property
     def all_blocks(self) -> Sequence[Sequence[int]]:
-        """The blocks; one with all vertices, unless there are others."""
+        """Return the blocks; one with all vertices, unless there are others."""
         return self.blocks or [range(len(self.owners))]
 
     def within(self, source: int, block: int) -> list[int]:
-        """The aggregators that a source is added to."""
+        """Return the aggregators that a source is added to."""
         places = self.all_blocks[block]
         return [k for k, vertex in enumerate(places) if vertex in self.edges.get(source, ())]
 
     def sources(self, block: int, aggregator: int) -> list[int]:
-        """What makes a sum."""
+        """Return what makes a sum."""
         return [u for u in range(len(self.owners)) if aggregator in self.within(u, block)]
 
     @cached_property
     def rows(self) -> list[list[int]]:
-        """The lists of all sources, block by block: an aggregator a row."""
+        """Return the lists of all sources, block by block, with one aggregator in a row."""
         vertices = range(len(self.owners))
         blocks = range(len(self.all_blocks))
         return [[k] for block in blocks for u in vertices for k in self.within(u, block)]
 
     def first_row(self, source: int, block: int) -> int:
-        """Where the list of a source begins."""
+        """Return where the list of a source begins."""
         vertices = range(len(self.owners))
         lists = [(b, u) for b in range(len(self.all_blocks)) for u in vertices]
         before = lists[: lists.index((block, source))]
@@ -66,7 +66,7 @@ class Instance:
 
     @cached_property
     def job(self) -> JobSetup:
-        """The switch's setup."""
+        """Return the switch's setup."""
         blocks = []
         for number, block in enumerate(self.all_blocks):
             expected = {k: len(self.sources(number, k)) for k in range(len(block))}
@@ -85,7 +85,7 @@ class Instance:
         )
 
     def share(self, worker: int, block: int) -> Share:
-        """A worker's part of a block."""
+        """Return a worker's part of a block."""
         sends, gets = [], []
         for source, owner in enumerate(self.owners):
             copies = self.copies.get(source, ())
@@ -101,17 +101,17 @@ class Instance:
         return Share(sends, [k for k in mine if self.sources(block, k)], gets)
 
     def feature(self, turn: int, source: int) -> int:
-        """The feature of a source in a turn."""
+        """Return the feature of a source in a turn."""
         before = self.run * self.turns + turn
         return 1 << DIGIT_BITS * (before * len(self.owners) + source)
 
     def right_sum(self, turn: int, aggregator: int) -> int:
-        """What an aggregator must come to."""
+        """Return what an aggregator must come to."""
         block = self.job.block(turn)
         return sum(self.feature(turn, u) for u in self.sources(block, aggregator))
 
     def worker(self, worker: int) -> WorkerSetup:
-        """A worker's setup."""
+        """Return a worker's setup."""
         shares = [self.share(worker, block) for block in range(len(self.all_blocks))]
         return WorkerSetup(
             turns=self.turns,
@@ -126,7 +126,7 @@ class Instance:
     def system(
         self, rules: Rules | None = None, watched: frozenset[str] = FAULTS
     ) -> UnorderedNodes:
-        """One switch, node 0, with all workers."""
+        """Return one switch, node 0, with all workers."""
         rules = rules or Rules()
         peers = {k: (k + 1, 0) for k in range(self.workers)}
         switch = SwitchNode(

@@ -1,4 +1,4 @@
-"""Switch and worker of SwitchGNN as nodes of a network, with what only the checker may know.
+"""Models switch and worker of SwitchGNN as nodes of a network, with what only the checker may know.
 
 The checker knows each source's feature of each turn, a power of two that no other has, and with it
 the right sum of every aggregator: a sum is right just if it has every contribution once.
@@ -42,7 +42,7 @@ FAULTS = frozenset({WRONG_SUM, WRONG_COPY, TWICE, LEFT_BEHIND, ALARM})
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What switch and workers do; the specification, or a variant of it."""
+    """What switch and workers do, by the specification or by a variant of it."""
 
     switch: Callable[[JobSetup, Job, Frame, int], Outcome] = switch_rule
     load: Callable[[JobSetup, Job, int], Job] = load_rule
@@ -54,7 +54,7 @@ class Rules:
 
 
 def name_of(frame: Frame) -> str:
-    """What a frame is, of which turn, and which one of its kind."""
+    """Return what a frame is, of which turn, and which one of its kind."""
     which = {
         Kind.FEATURE: f".{frame.seq}",
         Kind.PARTIAL: f".{frame.seq}",
@@ -69,7 +69,7 @@ def name_of(frame: Frame) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchNode:
-    """A switch. What is not `late` happens at once: loads, and the leaving of complete sums."""
+    """Models a switch. What is not `late` happens at once: loads, and that complete sums leave."""
 
     name: str
     setup: JobSetup
@@ -82,15 +82,15 @@ class SwitchNode:
 
     @property
     def start(self) -> Job:
-        """As the job's start leaves it."""
+        """Return it as the job's start leaves it."""
         return self.settled(Job.at_start(self.setup))[0]
 
     def flights(self, sent: Iterable[tuple[int, Frame]]) -> tuple[Flight, ...]:
-        """Frames that leave."""
+        """Return frames that leave."""
         return tuple(Flight(*self.peers[port], frame, name_of(frame)) for port, frame in sent)
 
     def settled(self, job: Job) -> tuple[Job, list[tuple[int, Frame]]]:
-        """The job after all that happens at once, and what leaves."""
+        """Return the job after all that happens at once, and what leaves."""
         sent = []
         if not self.late_loads:
             for turn in self.unloaded(job):
@@ -102,16 +102,16 @@ class SwitchNode:
         return job, sent
 
     def unloaded(self, job: Job) -> Iterator[int]:
-        """Turns that may be loaded."""
+        """Return turns that may be loaded."""
         return (turn for turn in unloaded(self.setup, job) if turn < self.turns)
 
     def change(self, job: Job, sent: Iterable[tuple[int, Frame]], step: str) -> Change:
-        """What happens, and what follows at once."""
+        """Return what happens, and what follows at once."""
         job, left = self.settled(job)
         return Change(job, self.flights([*sent, *left]), step)
 
     def takes(self, held: Job, flight: Flight) -> Change:
-        """A frame comes in."""
+        """Return what follows when a frame comes in."""
         frame = flight.frame
         assert isinstance(frame, Frame)
         outcome = self.rules.switch(self.setup, held, frame, flight.port)
@@ -121,7 +121,7 @@ class SwitchNode:
         return change._replace(fault=ALARM if alarm else "")
 
     def moves(self, held: Job) -> Iterator[Change]:
-        """What is late."""
+        """Return what is late."""
         if self.late_loads:
             for turn in self.unloaded(held):
                 job = self.rules.load(self.setup, held, turn)
@@ -133,17 +133,17 @@ class SwitchNode:
                     yield self.change(job, [sent] if sent else [], f"sum {place} leaves")
 
     def repeats(self, held: Job) -> tuple[Flight, ...]:
-        """What it sends again."""
+        """Return what it sends again."""
         return self.flights(self.rules.repeats(self.setup, held))
 
     def at_rest(self, held: Job) -> bool:
-        """All turns are over."""
+        """Whether all turns are over."""
         return held.lo == self.turns
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerNode:
-    """A worker, at a port of a switch."""
+    """Models a worker, at a port of a switch."""
 
     name: str
     setup: WorkerSetup
@@ -155,15 +155,15 @@ class WorkerNode:
 
     @property
     def start(self) -> Worker:
-        """As the job's start leaves it."""
+        """Return it as the job's start leaves it."""
         return Worker.at_start(self.setup)
 
     def flights(self, frames: Iterable[Frame]) -> tuple[Flight, ...]:
-        """Frames that leave."""
+        """Return frames that leave."""
         return tuple(Flight(*self.peer, frame, name_of(frame)) for frame in frames)
 
     def takes(self, held: Worker, flight: Flight) -> Change:
-        """A frame comes in."""
+        """Return what follows when a frame comes in."""
         frame = flight.frame
         assert isinstance(frame, Frame)
         after, taken, sent = self.rules.worker(self.setup, held, frame)
@@ -172,7 +172,7 @@ class WorkerNode:
         return Change(after, self.flights(sent), step, fault if fault in self.watched else "")
 
     def fault(self, held: Worker, after: Worker, taken: Taken, frame: Frame) -> str:
-        """What is wrong when the worker takes a frame for what it waits for."""
+        """Return what is wrong when the worker takes a frame for what it waits for."""
         if taken in (Taken.SUM, Taken.FEATURE):
             pairs = enumerate(zip(held.open, after.open, strict=True), held.lo)
             turn = next((turn for turn, (old, new) in pairs if old != new), None)
@@ -188,14 +188,14 @@ class WorkerNode:
         return ""
 
     def moves(self, held: Worker) -> Iterator[Change]:
-        """It begins a turn."""
+        """Return the begin of its next turn, if it may."""
         if self.rules.may_begin(self.setup, held):
             yield Change(begins(held), (), f"{self.name} begins turn {held.begun}")
 
     def repeats(self, held: Worker) -> tuple[Flight, ...]:
-        """What it sends again."""
+        """Return what it sends again."""
         return self.flights(self.rules.sends(self.setup, held))
 
     def at_rest(self, held: Worker) -> bool:
-        """All turns are over."""
+        """Whether all turns are over."""
         return held.lo == self.setup.turns

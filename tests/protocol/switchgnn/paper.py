@@ -1,4 +1,5 @@
-"""The paper's own protocol (SwitchGNN, sections 3.3, 3.4 and 4), which is not safe and not live.
+"""Models the paper's own protocol (SwitchGNN, sections 3.3, 3.4, 4), which is neither safe nor
+live.
 
 An aggregator counts contributions and does not know whose they are; it is released when its sum
 leaves. A worker that has all results of a block says DONE once; the switch counts, and sends
@@ -16,7 +17,7 @@ from tests.protocol.unordered_nodes import Change, Flight, UnorderedNodes
 
 
 class Message(NamedTuple):
-    """A packet; `sum` is a result's, or a bypassed feature."""
+    """A packet; `sum` is a result's, or a feature that bypasses aggregation."""
 
     kind: str  # FEATURE, RESULT, DONE, ADVANCE, FETCH, BYPASS
     block: int
@@ -45,17 +46,17 @@ class Worker(NamedTuple):
 
 @dataclass(frozen=True)
 class PaperSwitch:
-    """The switch; the worker k of the instance is node k + 1."""
+    """Models the switch; the instance's worker k is node k + 1."""
 
     instance: Instance
 
     @property
     def start(self) -> Switch:
-        """Nothing has come."""
+        """Return the switch before anything has come."""
         return Switch(0, 0, ((0, 0),) * len(self.instance.owners))
 
     def takes(self, held: Switch, flight: Flight) -> Change:
-        """A packet comes in."""
+        """Return what follows when a packet comes in."""
         message = flight.frame
         assert isinstance(message, Message)
         entries, sent, block, done = list(held.entries), [], held.block, held.done
@@ -82,21 +83,21 @@ class PaperSwitch:
         return Change(after, tuple(sent), f"switch takes {flight.name}")
 
     def moves(self, held: Switch) -> Iterator[Change]:
-        """Nothing."""
+        """Return nothing."""
         return iter(())
 
     def repeats(self, held: Switch) -> Iterator[Flight]:
-        """Nothing."""
+        """Return nothing."""
         return iter(())
 
     def at_rest(self, held: Switch) -> bool:
-        """All blocks are over."""
+        """Whether all blocks are over."""
         return held.block == self.instance.turns
 
 
 @dataclass(frozen=True)
 class PaperWorker:
-    """A worker."""
+    """Models a worker."""
 
     instance: Instance
     number: int
@@ -104,18 +105,18 @@ class PaperWorker:
 
     @property
     def start(self) -> Worker:
-        """Nothing is sent."""
+        """Return a worker that has sent nothing."""
         return Worker(0, False, frozenset(), frozenset(), self.timeouts)
 
     @property
     def wanted(self) -> frozenset[int]:
-        """Destinations that it gets."""
+        """Return the destinations that it gets."""
         owners = enumerate(self.instance.owners)
         mine = (k for k, owner in owners if owner == self.number)
         return frozenset(k for k in mine if self.instance.sources(0, k))
 
     def moves(self, held: Worker) -> Iterator[Change]:
-        """It sends its features of a block; a timeout comes."""
+        """Return what it may do: send its features of a block, or see a timeout."""
         if held.block == self.instance.turns:
             return
         name = NAMES[self.number]
@@ -131,11 +132,11 @@ class PaperWorker:
             yield Change(after, tuple(fetches), f"{name} has waited too long for {k}")
 
     def feature(self, kind: str, block: int, source: int, destination: int = 0) -> Message:
-        """A feature."""
+        """Return a feature."""
         return Message(kind, block, source, destination, self.instance.feature(block, source))
 
     def takes(self, held: Worker, flight: Flight) -> Change:
-        """A packet comes in."""
+        """Return what follows when a packet comes in."""
         message = flight.frame
         assert isinstance(message, Message)
         step = f"{NAMES[self.number]} takes {flight.name}"
@@ -165,16 +166,16 @@ class PaperWorker:
         return Change(after, sent, step, fault)
 
     def repeats(self, held: Worker) -> Iterator[Flight]:
-        """Nothing."""
+        """Return nothing."""
         return iter(())
 
     def at_rest(self, held: Worker) -> bool:
-        """All blocks are over."""
+        """Whether all blocks are over."""
         return held.block == self.instance.turns
 
 
 def to(node: int, message: Message) -> Flight:
-    """A packet on its way."""
+    """Return a packet on its way."""
     which = (
         f" of {message.source}" if message.kind in ("FEATURE", "FETCH", "BYPASS", "DONE") else ""
     )
@@ -183,28 +184,28 @@ def to(node: int, message: Message) -> Flight:
 
 
 class LosingControl(UnorderedNodes):
-    """A network that loses DONE and ADVANCE only: timeouts make good for whatever else is lost."""
+    """A network that loses only DONE and ADVANCE: timeouts repair any other loss."""
 
     @property
     def lost(self) -> int:
-        """Bits of what may be lost."""
+        """Return the bits of what may be lost."""
         control = ("DONE", "ADVANCE")
         return sum(bit for bit, flight in self.sent.items() if flight.name.startswith(control))
 
     def ends(self, state: int) -> int:
-        """The state with what is in flight and cannot be lost."""
+        """Return the state with what is in flight and cannot be lost."""
         return state & ~self.lost
 
     def emptied(self, ends: int) -> int:
-        """The same: the network has lost what it could."""
+        """Return the same, as the network has lost what it could."""
         return ends
 
     def round_trips(self, ends: int) -> Iterator[int]:
-        """None are tried: all ends are looked at with all steps."""
+        """Return none: all ends are looked at with all steps."""
         return iter(())
 
     def at_rest(self, ends: int) -> bool:
-        """Nobody waits."""
+        """Whether nobody waits."""
         return super().at_rest(super().ends(ends))
 
 
@@ -215,7 +216,7 @@ def paper(
     network: Callable[..., UnorderedNodes] = UnorderedNodes,
     doubles: bool = False,
 ) -> UnorderedNodes:
-    """The paper's protocol on a network, with so many timeouts of each worker."""
+    """Return the paper's protocol on a network, with this many timeouts of each worker."""
     counts = [*timeouts, *[0] * (instance.workers - len(timeouts))]
     workers = [PaperWorker(instance, k, count) for k, count in enumerate(counts)]
     return network([PaperSwitch(instance), *workers], doubles)

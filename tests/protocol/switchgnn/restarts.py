@@ -1,4 +1,4 @@
-"""A job of SwitchGNN that is begun anew, node by node, with the frames of its earlier runs alive.
+"""Models a SwitchGNN job begun anew, node by node, with the frames of its earlier runs alive.
 
 Every frame has the epoch of the run that its sender is in. The host begins a run when all nodes
 are in the one before; it tells the switch and the workers one by one, in any order, at any time.
@@ -29,13 +29,13 @@ class Tagged(NamedTuple):
 
 
 def cleared(_old: Job, start: Job) -> Job:
-    """The start of a run leaves nothing of the run before."""
+    """Clear everything of the run before, as a start should."""
     return start
 
 
 @dataclass(frozen=True, kw_only=True)
 class Restarting:
-    """How the runs of a job are kept apart; the specification, or a variant of it."""
+    """How the runs of a job are kept apart, by the specification or by a variant of it."""
 
     runs: int = 2
     epochs: int = 1 << 16  #: that frames tell apart: run r has epoch r mod epochs
@@ -46,7 +46,7 @@ class Restarting:
 
 @dataclass(frozen=True, kw_only=True)
 class RestartingNode:
-    """A switch or a worker with its jobs of all runs."""
+    """Models a switch or a worker with its jobs of all runs."""
 
     runs: Sequence[Node]
     epochs: int
@@ -55,30 +55,30 @@ class RestartingNode:
 
     @property
     def start(self) -> Run:
-        """The first run's start."""
+        """Return the node at the first run's start."""
         return Run(0, self.runs[0].start)
 
     def restarted(self, held: Run) -> Run:
-        """The next run's start."""
+        """Return the node at the next run's start."""
         number = held.number + 1
         start = self.runs[number].start
         kept = self.anew(held.held, start) if isinstance(start, Job) else start
         return Run(number, kept)
 
     def tagged(self, run: int, flights: Iterable[Flight]) -> tuple[Flight, ...]:
-        """Frames as they leave: with the run's epoch."""
+        """Return frames as they leave, with the run's epoch."""
         return tuple(
             flight._replace(frame=Tagged(run, flight.frame), name=f"{flight.name} (run {run})")
             for flight in flights
         )
 
     def changed(self, run: int, change: Change) -> Change:
-        """What a node of one run does, of the node of all runs."""
+        """Return what a node of one run does, as the node of all runs."""
         sent = self.tagged(run, change.sent)
         return change._replace(held=Run(run, change.held), sent=sent)
 
     def takes(self, held: Run, flight: Flight) -> Change:
-        """A frame comes in: one of another epoch is dropped."""
+        """Return what follows when a frame comes in; one of another epoch is dropped."""
         run, frame = flight.frame
         if self.checks and (run - held.number) % self.epochs:
             return Change(held, (), f"{flight.name} is dropped")
@@ -86,12 +86,12 @@ class RestartingNode:
         return self.changed(held.number, node.takes(held.held, flight._replace(frame=frame)))
 
     def moves(self, held: Run) -> Iterator[Change]:
-        """What the node of this run may do by itself."""
+        """Return what the node of this run may do by itself."""
         for change in self.runs[held.number].moves(held.held):
             yield self.changed(held.number, change)
 
     def repeats(self, held: Run) -> tuple[Flight, ...]:
-        """What the node of this run may send again and again."""
+        """Return what the node of this run may send again and again."""
         return self.tagged(held.number, self.runs[held.number].repeats(held.held))
 
     def at_rest(self, held: Run) -> bool:
@@ -100,7 +100,7 @@ class RestartingNode:
 
 
 class Restarts(UnorderedNodes):
-    """A network whose host begins the job anew, at any time."""
+    """Models a network whose host begins the job anew, at any time."""
 
     def __init__(self, instance: Instance, rules: Restarting) -> None:
         self.rules = rules
@@ -114,7 +114,7 @@ class Restarts(UnorderedNodes):
         super().__init__(nodes, instance.doubles)
 
     def begun_anew(self, ends: int, begins: bool) -> Iterator[tuple[str, int, int]]:
-        """Which node may be begun anew, with what becomes of the ends and what it repeats.
+        """Return each node that may begin anew, with the ends then and what it repeats.
 
         Those that are behind may be; with `begins`, any may begin the next run when none is behind.
         """
@@ -131,17 +131,17 @@ class Restarts(UnorderedNodes):
                 yield f"node {place} begins run {newest}", ends + (after - number << at), repeats
 
     def steps(self, state: int) -> Iterator[Step]:
-        """All that may happen next."""
+        """Return all that may happen next."""
         yield from super().steps(state)
         for step, after, repeats in self.begun_anew(state, True):
             yield step, after | repeats, ""
 
     def round_trips(self, ends: int) -> Iterator[int]:
-        """Those without restarts; and the host begins anew who is behind."""
+        """Return those without restarts, and those in which the host renews who is behind."""
         yield from super().round_trips(ends)
         for _, after, _ in self.begun_anew(ends, False):
             yield after
 
     def at_rest(self, ends: int) -> bool:
-        """Nobody waits, and all are in the same run."""
+        """Whether nobody waits, and all are in the same run."""
         return len({held.number for held in self.held(ends)}) == 1 and super().at_rest(ends)

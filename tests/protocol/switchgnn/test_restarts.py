@@ -1,4 +1,4 @@
-"""A job of SwitchGNN begun anew at any time, node by node: its epoch alone keeps the runs apart."""
+"""Begins a SwitchGNN job anew at any time, node by node: its epoch alone keeps the runs apart."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Each clause of SwitchGNN's rules is needed: without it something goes wrong, in so many steps."""
+"""Shows that each clause of SwitchGNN's rules is needed: without it something goes wrong."""
 
 from dataclasses import replace
 
@@ -121,7 +121,7 @@ def test_harmless_variants(name, instance):
 
 
 def test_each_specified_clause_alone_is_what_differs():
-    """The same systems with the rules as specified are safe and live."""
+    """With the rules as specified, the same systems are safe and live."""
     for instance, _ in GROUPS:
         found = explore(instance.system(Rules()))
         assert found.fault == "", str(found)
@@ -132,7 +132,7 @@ def test_a_doubled_packet_makes_the_papers_sum_wrong():
 
 
 def test_an_early_timeout_makes_the_papers_sum_wrong():
-    """One of worker B, on a network that doubles nothing; its last result and DONE are one step."""
+    """The timeout is worker B's; nothing is doubled; B's last result and its DONE are one step."""
     check("early timeout", paper(PAIR, timeouts=[0, 1]), WRONG_SUM, 22)
 
 
@@ -145,6 +145,6 @@ def test_an_early_timeout_makes_the_papers_sum_wrong_on_links_that_are_in_order(
 
 
 def test_the_papers_protocol_is_stuck_when_a_done_or_an_advance_is_lost():
-    """As soon as somebody has said DONE, which is not repeated."""
+    """It is stuck once somebody has said DONE, which is not repeated."""
     system = paper(replace(PAIR, turns=1), network=LosingControl)
     check("lost DONE", system, STUCK, 4)

@@ -1,4 +1,4 @@
-"""A spine with leaves below it, a worker's vertex at each port of a leaf, and all are neighbours.
+"""Models a spine with leaves below it; each port of a leaf has a worker, and all are neighbours.
 
 A vertex has the aggregator of the same number in every switch, as planned tables have it
 (`sim/switchgnn/planning/levels.py`). In the leaf of its worker it gets the features of that leaf's
@@ -29,23 +29,23 @@ class TwoLeaves:
 
     @property
     def workers(self) -> int:
-        """How many there are."""
+        """Return how many workers there are."""
         return sum(map(len, self.racks))
 
     def feature(self, turn: int, worker: int) -> int:
-        """The feature of a worker's vertex."""
+        """Return the feature of a worker's vertex."""
         return 1 << DIGIT_BITS * (turn * self.workers + worker)
 
     def rack_of(self, worker: int) -> int:
-        """The leaf that a worker is at."""
+        """Return the leaf that a worker is at."""
         return next(k for k, rack in enumerate(self.racks) if worker in rack)
 
     def up(self, rack: int) -> int:
-        """The port of a leaf that leads to the spine: behind those of its workers."""
+        """Return the port of a leaf that leads to the spine, after those of its workers."""
         return len(self.racks[rack])
 
     def job(self, ports: int, block: dict[int, Descriptor], **levels) -> JobSetup:
-        """The job of a switch; worker w's feature has row w, which names all vertices but w."""
+        """Return a switch's job; worker w's feature has row w, which names all vertices but w."""
         everyone = range(self.workers)
         return JobSetup(
             ports=(1 << ports) - 1,
@@ -59,7 +59,7 @@ class TwoLeaves:
         )
 
     def leaf(self, rack: int) -> JobSetup:
-        """What a leaf is told."""
+        """Return what a leaf is told."""
         here, up = self.racks[rack], self.up(rack)
         block = {}
         for v in range(self.workers):
@@ -71,14 +71,14 @@ class TwoLeaves:
 
     @property
     def spine(self) -> JobSetup:
-        """What the spine is told; leaf k is at port k."""
+        """Return what the spine is told; leaf k is at port k."""
         others = len(self.racks) - 1
         block = {v: Descriptor(others, self.rack_of(v), target=v) for v in range(self.workers)}
         links = {k: self.up(k) for k in range(len(self.racks))}
         return self.job(len(self.racks), block, links=links)
 
     def worker(self, worker: int, rules: Rules) -> WorkerNode:
-        """A worker at its leaf."""
+        """Return a worker at its leaf."""
         rack = self.rack_of(worker)
         share = Share([Contribution(Kind.FEATURE, worker, 1, worker)], [worker])
         everyone = range(self.workers)
@@ -99,7 +99,7 @@ class TwoLeaves:
         )
 
     def nodes(self, rules: Rules) -> list[SwitchNode | WorkerNode]:
-        """All leaves, then the spine, then all workers."""
+        """Return all leaves, then the spine, then all workers."""
         spine = len(self.racks)
         nodes: list[SwitchNode | WorkerNode] = []
         for k, rack in enumerate(self.racks):
@@ -113,9 +113,9 @@ class TwoLeaves:
     def switch(
         self, name: str, setup: JobSetup, peers: dict[int, tuple[int, int]], rules: Rules
     ) -> SwitchNode:
-        """A switch."""
+        """Return a switch."""
         return SwitchNode(name=name, setup=setup, turns=self.turns, peers=peers, rules=rules)
 
     def system(self, rules: Rules | None = None) -> UnorderedNodes:
-        """All of them on a network."""
+        """Return all of them on a network."""
         return UnorderedNodes(self.nodes(rules or Rules()))

@@ -1,4 +1,4 @@
-"""Two switches: a leaf with workers A and C, and a spine with the leaf and worker B.
+"""Models two switches: a leaf with workers A and C, and a spine with the leaf and worker B.
 
 A's and C's features are summed in the leaf for B's vertices; the sums go up as PARTIALs. B's
 feature goes up alone and comes down to the leaf as a PARTIAL, where C's is added to it for A. The
@@ -23,7 +23,7 @@ DIGIT_BITS = 4
 
 @dataclass(frozen=True, kw_only=True)
 class TwoLevels:
-    """The two switches with so many sums for B, each with a PARTIAL upwards: 1 or 2."""
+    """The two switches with one or two sums for B, each with a PARTIAL upwards."""
 
     upwards: int = 1
     turns: int = 2
@@ -32,17 +32,17 @@ class TwoLevels:
     late_sums: bool = False
 
     def feature(self, turn: int, node: int) -> int:
-        """The feature of a worker's vertex."""
+        """Return the feature of a worker's vertex."""
         return 1 << DIGIT_BITS * (turn * len(SOURCES) + SOURCES[node])
 
     def right_sum(self, worker: int, turn: int, aggregator: int) -> int:
-        """The first sum of B has A's and C's features, the second C's; A's has B's and C's."""
+        """Return a sum: B's first has A's and C's features, its second C's; A's has B's and C's."""
         parts = (B, C) if worker == A else (A, C)[aggregator:]
         return sum(self.feature(turn, node) for node in parts)
 
     @property
     def leaf(self) -> JobSetup:
-        """Aggregator 0 is A's sum, those behind it are parts of B's."""
+        """Return the leaf's job: aggregator 0 is A's sum, the next ones are parts of B's."""
         parts = {k + 1: Descriptor(2 - k, UP, target=k) for k in range(self.upwards)}
         return JobSetup(
             ports=0b111,
@@ -58,7 +58,7 @@ class TwoLevels:
 
     @property
     def spine(self) -> JobSetup:
-        """The first aggregators are B's sums, the last one is what goes down to the leaf."""
+        """Return the spine's job: first come B's sums, and the last aggregator goes down."""
         sums = {k: Descriptor(1, SPINE_B) for k in range(self.upwards)}
         return JobSetup(
             ports=0b11,
@@ -72,7 +72,7 @@ class TwoLevels:
         )
 
     def share(self, node: int) -> Share:
-        """A is in B's first sum only; rows are those of the leaf, or the spine's for B."""
+        """Return a share: A is in B's first sum only; rows are the leaf's, or the spine's for B."""
         if node == A:
             return Share([Contribution(Kind.FEATURE, 0, 1, SOURCES[A])], [0])
         if node == C:
@@ -81,7 +81,7 @@ class TwoLevels:
         return Share([sent], list(range(self.upwards)))
 
     def worker(self, node: int, peer: tuple[int, int], rules: Rules) -> WorkerNode:
-        """A worker."""
+        """Return a worker."""
         share = self.share(node)
         setup = WorkerSetup(
             turns=self.turns,
@@ -103,7 +103,7 @@ class TwoLevels:
     def switch(
         self, name: str, setup: JobSetup, peers: dict[int, tuple[int, int]], rules: Rules
     ) -> SwitchNode:
-        """A switch."""
+        """Return a switch."""
         return SwitchNode(
             name=name,
             setup=setup,
@@ -114,7 +114,7 @@ class TwoLevels:
         )
 
     def nodes(self, rules: Rules) -> list[SwitchNode | WorkerNode]:
-        """Both switches and the three workers."""
+        """Return both switches and the three workers."""
         up = {LEAF_A: (A, 0), LEAF_C: (C, 0), UP: (SPINE, DOWN)}
         down = {DOWN: (LEAF, UP), SPINE_B: (B, 0)}
         return [
@@ -126,5 +126,5 @@ class TwoLevels:
         ]
 
     def system(self, rules: Rules | None = None) -> UnorderedNodes:
-        """All of them on a network."""
+        """Return all of them on a network."""
         return UnorderedNodes(self.nodes(rules or Rules()))

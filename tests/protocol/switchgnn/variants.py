@@ -1,4 +1,4 @@
-"""The specification with one of its clauses altered: each of these goes wrong, or does no harm."""
+"""Alters the specification by one clause at a time: each variant goes wrong, or does no harm."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -29,7 +29,7 @@ Change = Callable[[JobSetup, Job, Frame, int, Outcome], Outcome]
 
 
 def after(verdicts: set[Verdict], change: Change) -> Rules:
-    """The specification, but where the switch comes to one of `verdicts`, `change` has its way."""
+    """Return the specification, except that at one of `verdicts`, `change` decides."""
 
     def switch(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
         outcome = switch_rule(setup, job, frame, port)
@@ -41,12 +41,12 @@ def after(verdicts: set[Verdict], change: Change) -> Rules:
 
 
 def unanswered(setup: JobSetup, job: Job, frame: Frame, port: int, outcome: Outcome) -> Outcome:
-    """No answer."""
+    """The switch gives no answer."""
     return replace(outcome, sent=())
 
 
 def ignored(setup: JobSetup, job: Job, frame: Frame, port: int, outcome: Outcome) -> Outcome:
-    """Nothing is done."""
+    """The switch does nothing."""
     return Outcome(job, outcome.verdict)
 
 
@@ -63,13 +63,13 @@ def of_any_turn(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
 
 
 def folded(turn: int, lo: int, bits: int) -> int:
-    """The turn from the one before `lo` on that has the same low bits."""
+    """Return the turn with the same low bits, from the one before `lo` on."""
     first = max(lo - 1, 0)
     return first + (turn - first) % (1 << bits)
 
 
 def narrow(bits: int) -> Rules:
-    """Turns have so few bits in frames."""
+    """Give turns only this many bits in frames."""
 
     def switch(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
         return switch_rule(setup, job, replace(frame, turn=folded(frame.turn, job.lo, bits)), port)
@@ -189,15 +189,15 @@ def still_complete(setup: JobSetup, job: Job, turn: int) -> Job:
 
 @dataclass(frozen=True, kw_only=True)
 class OneHalf(JobSetup):
-    """Two open turns have the same aggregators."""
+    """A setup in which two open turns have the same aggregators."""
 
     def place(self, turn: int, aggregator: int) -> int:
-        """Where a turn has one of its aggregators."""
+        """Return where a turn has one of its aggregators."""
         return aggregator
 
 
 def one_half(setup: JobSetup) -> JobSetup:
-    """The same setup, with the same aggregators for two open turns."""
+    """Return the same setup, with the same aggregators for two open turns."""
     return OneHalf(**{field.name: getattr(setup, field.name) for field in fields(setup)})
 
 

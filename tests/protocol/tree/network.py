@@ -1,4 +1,4 @@
-"""A tree on a network that drops, doubles, delays and reorders packets, be it within a bound."""
+"""Models a tree on a network that drops, doubles, delays and reorders, perhaps within a bound."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from tests.protocol.unordered_nodes import NODE_MASK, UnorderedNodes
 
 
 class TreeNetwork(UnorderedNodes):
-    """Switches, then workers; what several of them together do wrong is seen here.
+    """Has switches, then workers, and checks what several of them together do wrong.
 
     If ``bounded``, no packet of use n - (2^w - 1) is delivered on a link after its upper end has
     finished use n. Otherwise packets may be delivered for ever.
@@ -34,7 +34,7 @@ class TreeNetwork(UnorderedNodes):
         super().__init__(nodes)
 
     def steps(self, state: int) -> Iterator[Step]:
-        """All that may happen next."""
+        """Return all that may happen next."""
         ends = self.ends(state)
         for step, after, fault in super().steps(state):
             later = self.ends(after)
@@ -45,7 +45,7 @@ class TreeNetwork(UnorderedNodes):
             yield step, after, fault
 
     def outlived(self, ends: int, later: int) -> int:
-        """Packets that are in flight no more, if a switch has finished a use."""
+        """Return packets that are no longer in flight, if a switch has finished a use."""
         bits = 0
         for place, node in enumerate(self.switches):
             at = self.places[place]
@@ -57,7 +57,7 @@ class TreeNetwork(UnorderedNodes):
         return bits
 
     def below(self, node: SwitchNode, number: int) -> int:
-        """Packets on the links below a switch that are too old when it has finished a use."""
+        """Return packets on links below a switch that are too old once it has finished a use."""
         old = number - self.uses.told_apart + 1
         if self.uses.total is None:
             old %= self.uses.period
@@ -71,7 +71,7 @@ class TreeNetwork(UnorderedNodes):
         return bits
 
     def fault(self, ends: int, later: int) -> str:
-        """What is wrong with a worker that is freed."""
+        """Return what is wrong with a worker that is freed."""
         before, after = self.held(ends), self.held(later)
         for one, other in zip(before, after, strict=True):
             if isinstance(one.slot, type(other.slot)) and freed(one, other):
@@ -87,7 +87,7 @@ class TreeNetwork(UnorderedNodes):
         return worker.number == (number + 1) % self.uses.period
 
     def at_rest(self, ends: int) -> bool:
-        """Nobody waits, and all workers are at the same use."""
+        """Whether nobody waits, and all workers are at the same use."""
         numbers = {end.number for end in self.held(ends)[len(self.switches) :]}
         return len(numbers) == 1 and super().at_rest(ends)
 
@@ -100,7 +100,7 @@ def freed(before: Any, after: Any) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """What is explored: a tree of this shape, packets with so many bits of the use, and so on."""
+    """Sets up what is explored: the tree's shape, the bits of a use in packets, and so on."""
 
     shape: Sequence[Below] = (2, 2)
     width: int = 1
@@ -108,7 +108,7 @@ class Tree:
     bounded: bool = True
 
     def system(self, rules: Rules | None = None) -> TreeNetwork:
-        """The tree on its network."""
+        """Return the tree on its network."""
         uses = Uses(width=self.width, total=self.total)
         plan = TreePlan(self.shape)
         nodes: list[SwitchNode | WorkerNode] = []

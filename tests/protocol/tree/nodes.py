@@ -1,4 +1,4 @@
-"""Switches of a tree and workers as nodes of a network, with what only the checker may know.
+"""Models switches of a tree and workers as nodes of a network, with what only the checker may know.
 
 The checker numbers the uses, and gives worker m's partial activation of use n the payload
 (BASE^m, n BASE^m): a sum has each worker's activation of use n, once, just if all digits of the
@@ -33,7 +33,7 @@ FREED_EARLY = "a worker freed before all had received the sum"
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What switches do; the specification, or a variant of it."""
+    """What switches do, by the specification or by a variant of it."""
 
     child: Callable[[TreeSlot, Packet, int, int], TreeOutcome] = child_rule
     parent: Callable[[TreeSlot, Packet, int], TreeOutcome] = parent_rule
@@ -42,7 +42,7 @@ class Rules:
 
 @dataclass(frozen=True, kw_only=True)
 class Uses:
-    """How uses are counted: by packets modulo ``2^width``, by the checker modulo ``period``.
+    """Counts uses: packets count modulo ``2^width``, and the checker modulo ``period``.
 
     Without ``total`` they go on for ever, which is exact as long as whatever is alive at a time
     lies within ``period`` uses.
@@ -53,12 +53,12 @@ class Uses:
 
     @property
     def told_apart(self) -> int:
-        """Uses that packets tell apart."""
+        """Return how many uses packets tell apart."""
         return 1 << self.width
 
     @property
     def period(self) -> int:
-        """Numbers that the checker tells apart."""
+        """Return how many numbers the checker tells apart."""
         return 2 * self.told_apart if self.total is None else self.total + 1
 
 
@@ -77,7 +77,7 @@ class End(NamedTuple):
 
 
 def flight(node: int, port: int, number: int, packet: Packet) -> Flight:
-    """A packet on its way to a port of a node."""
+    """Return a packet on its way to a port of a node."""
     down = port == UP
     if not packet.is_agg:
         kind = "acked" if down else "ACK"
@@ -89,14 +89,14 @@ def flight(node: int, port: int, number: int, packet: Packet) -> Flight:
 
 
 def upwards(member: Member, number: int, packet: Packet) -> Flight:
-    """A packet on its way to a member's parent."""
+    """Return a packet on its way to a member's parent."""
     assert member.parent is not None
     return flight(member.parent, UP + 1 + member.place, number, packet)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchNode:
-    """A switch; the one without a parent is the root."""
+    """Models a switch; the one without a parent is the root."""
 
     name: str
     node: int
@@ -107,13 +107,13 @@ class SwitchNode:
 
     @property
     def start(self) -> End:
-        """As a job's start leaves it: use -1, finished."""
+        """Return it as a job's start leaves it: use -1, finished."""
         kind = SwitchSlot if self.member.parent is None else TreeSlot
         slot = kind.at_start(self.member.everyone, LANES, self.uses.told_apart)
         return End(self.uses.period - 1, slot)
 
     def takes(self, held: End, flight: Flight) -> Change:
-        """A packet comes in."""
+        """Return what follows when a packet comes in."""
         sent = flight.frame
         assert isinstance(sent, Sent)
         packet, uses = sent.packet, self.uses.told_apart
@@ -132,7 +132,7 @@ class SwitchNode:
         return Change(after, tuple(self.sent(outcome, sent.number)), step)
 
     def sent(self, outcome: TreeOutcome, number: int) -> Iterator[Flight]:
-        """What it answers; pending changes nobody, and is not followed."""
+        """Return what it answers; pending changes nobody, and is not followed."""
         down, up = outcome.down, outcome.up
         if down is not None and not down.pending:
             for k, child in enumerate(self.member.children):
@@ -142,20 +142,20 @@ class SwitchNode:
             yield upwards(self.member, number, replace(up, bm=1 << self.member.place))
 
     def moves(self, held: End) -> tuple[Change, ...]:
-        """It does nothing by itself."""
+        """Return nothing: it does nothing by itself."""
         return ()
 
     def repeats(self, held: End) -> tuple[Flight, ...]:
-        """It has no timer."""
+        """Return nothing: it has no timer."""
         return ()
 
     def at_rest(self, held: End) -> bool:
-        """All uses that were begun have finished."""
+        """Whether all uses that were begun have finished."""
         return finished(held.slot, self.member.everyone)
 
 
 def use_of(slot: SwitchSlot | TreeSlot) -> int:
-    """The use of a switch's slot."""
+    """Return the use of a switch's slot."""
     return slot.use if isinstance(slot, SwitchSlot) else slot.own.use
 
 
@@ -166,7 +166,7 @@ def finished(slot: SwitchSlot | TreeSlot, everyone: int) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerNode:
-    """A worker, as it is below a single switch."""
+    """Models a worker, as it is below a single switch."""
 
     name: str
     index: int  #: among all workers
@@ -176,16 +176,16 @@ class WorkerNode:
 
     @property
     def start(self) -> End:
-        """As a job's start leaves it."""
+        """Return it as a job's start leaves it."""
         return End(self.uses.period - 1, WorkerSlot.at_start(self.uses.told_apart))
 
     def right_sum(self, number: int) -> tuple[int, int]:
-        """The full activation of a use."""
+        """Return the full activation of a use."""
         ones = sum(BASE**worker for worker in range(self.workers))
         return ones, number * ones
 
     def takes(self, held: End, flight: Flight) -> Change:
-        """A packet comes in."""
+        """Return what follows when a packet comes in."""
         sent = flight.frame
         assert isinstance(sent, Sent)
         slot, verdict = worker_rule(held.slot, sent.packet)
@@ -194,7 +194,7 @@ class WorkerNode:
         return Change(End(held.number, slot), (), step, WRONG_SUM if wrong else "")
 
     def moves(self, held: End) -> Iterator[Change]:
-        """It starts its next use."""
+        """Return the start of its next use, if it may."""
         last = self.uses.total is not None and held.number == self.uses.total - 1
         if held.slot.phase is Phase.FREE and not last:
             number = (held.number + 1) % self.uses.period
@@ -202,7 +202,7 @@ class WorkerNode:
             yield Change(End(number, slot), (), f"{self.name} starts use {number}")
 
     def repeats(self, held: End) -> tuple[Flight, ...]:
-        """What it waits for it asks for at any time."""
+        """Return what it asks for at any time, if it waits."""
         number, slot = held
         if slot.phase is Phase.FREE:
             return ()
@@ -212,6 +212,6 @@ class WorkerNode:
         return (upwards(self.member, number, packet),)
 
     def at_rest(self, held: End) -> bool:
-        """It is free, of the last use if there is a last one."""
+        """Whether it is free, of the last use if there is a last one."""
         last = self.uses.total is None or held.number == self.uses.total - 1
         return last and held.slot.phase is Phase.FREE

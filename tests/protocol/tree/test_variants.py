@@ -1,4 +1,4 @@
-"""Each clause of the rule is needed: without it something goes wrong, in so many steps."""
+"""Shows that each clause of a tree's rule is needed: without it something goes wrong."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The rule of a switch with a parent with one of its clauses altered."""
+"""Alters one clause of the rule of a switch with a parent."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +18,7 @@ Change = Callable[[TreeSlot, Packet, int, TreeOutcome], TreeOutcome]
 
 
 def of_child(*verdicts: Verdict, change: Change) -> Rules:
-    """The specification, but of a child's packet with one of `verdicts`, `change` decides."""
+    """Return the specification, except that at one of `verdicts` on a child, `change` decides."""
 
     def child(slot: TreeSlot, packet: Packet, everyone: int, uses: int) -> TreeOutcome:
         outcome = child_rule(slot, packet, everyone, uses)
@@ -29,7 +29,7 @@ def of_child(*verdicts: Verdict, change: Change) -> Rules:
 
 
 def of_parent(*verdicts: Verdict, change: Change) -> Rules:
-    """The same of the parent's packets."""
+    """Return the same for the parent's packets."""
 
     def parent(slot: TreeSlot, packet: Packet, everyone: int) -> TreeOutcome:
         outcome = parent_rule(slot, packet, everyone)
@@ -40,14 +40,14 @@ def of_parent(*verdicts: Verdict, change: Change) -> Rules:
 
 
 def nothing_up(slot: TreeSlot, packet: Packet, everyone: int, outcome: TreeOutcome) -> TreeOutcome:
-    """Nothing goes up."""
+    """The switch sends nothing up."""
     return replace(outcome, up=None)
 
 
 def nothing_down(
     slot: TreeSlot, packet: Packet, everyone: int, outcome: TreeOutcome
 ) -> TreeOutcome:
-    """Nothing goes down."""
+    """The switch sends nothing down."""
     return replace(outcome, down=None)
 
 
@@ -66,7 +66,7 @@ def own_word(slot: TreeSlot, packet: Packet, everyone: int, outcome: TreeOutcome
 
 
 def incomplete(slot: TreeSlot, packet: Packet, everyone: int, outcome: TreeOutcome) -> TreeOutcome:
-    """What has come so far goes up."""
+    """The switch sends up what has come so far."""
     return replace(outcome, up=upward(outcome.slot))
 
 

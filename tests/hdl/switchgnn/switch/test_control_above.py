@@ -19,7 +19,7 @@ def test_control_above():
 
 
 async def told(dut, *, above):
-    """Advance in turn 5, while another frame waits at the port until turn 6; return what is told."""
+    """Advance in turn 5 while a frame waits at the port until turn 6; return what is told."""
     params, edge = params_in_simulator(GnnSwitchParams), RisingEdge(dut.clk)
     job = {"active": 1, "job": 1, "epoch": 77, "lo": 5}
     for name in ("advance", "raw_valid", "raw_request", "o_ready", "congested", "acks_1"):

@@ -95,7 +95,7 @@ def some_frame_of_a_switch(bench, model, cut, rng):
 
 
 def unnumbered(sent):
-    """Return the frames without their PARTIALs' seqs, and these counted: sums leave in any order."""
+    """Return the frames with all seqs of PARTIALs 0, and a count of these by port and turn."""
     partials = [(port, frame) for port, frame in sent if frame.kind is Kind.PARTIAL]
     plain = [(p, replace(f, seq=0) if f.kind is Kind.PARTIAL else f) for p, f in sent]
     return told(plain), Counter((port, frame.turn, frame.seq) for port, frame in partials)
