@@ -1,4 +1,4 @@
-"""Arrows point one way: what each folder may import."""
+"""Checks that arrows point one way: what each folder may import."""
 
 import ast
 import sys
@@ -71,7 +71,7 @@ def test_specifications_know_no_hardware(folder):
 
 
 def test_sim_takes_only_what_is_emitted_from_gen():
-    """And how parameters are read from text, of a switch that stands around a design."""
+    """It also takes how parameters are read from text, of a switch around a design."""
     emitted = ("gen.emission", "gen.registers", "gen.settings", "gen.errors")
     wrong = [i for i in imports_of("sim") if starts(i[1], "gen") and not starts(i[1], *emitted)]
     assert wrong == []
@@ -113,13 +113,13 @@ COVERAGE = ("sim.harness", "sim.functional")
 
 
 def folder_of(module):
-    """The folder of a module; a system of hdl is one, with its tops and their params."""
+    """Return the folder of a module; a system of hdl is one, with its tops and their params."""
     folders = module.split(".")[:-1]
     return ".".join(folders[:2] if folders[0] == "hdl" else folders)
 
 
 def arrows():
-    """Which folders import which others."""
+    """Return which folders import which others."""
     found = set()
     for top in ("hdl", "gen", "sim"):
         for path, name in imports_of(top):

@@ -1,4 +1,4 @@
-"""The distribution as a user has it: a wheel, installed outside of the checkout.
+"""Tests the distribution as a user has it: a wheel, installed outside of the checkout.
 
 Its environment sees the packages that this one has, but not the checkout. Simulators are shared
 with all other tests by the cache.
@@ -39,7 +39,7 @@ def called(*command, **options):
 
 
 def copy_of_checkout(folder):
-    """What a wheel is built from: as a build in the checkout itself would mix with its caches."""
+    """Return what a wheel is built from, as a build in the checkout would mix with its caches."""
     with tarfile.open(folder / "sources.tar", "w") as archive:
         for name in SOURCES:
             archive.add(ROOT / name, name, filter=lambda f: None if "__pycache__" in f.name else f)
@@ -50,7 +50,7 @@ def copy_of_checkout(folder):
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """A folder with the environment of an installed wheel."""
+    """Return a folder with the environment of an installed wheel."""
     folder = tmp_path_factory.mktemp("wheel")
     sources = copy_of_checkout(folder)
     offline = ("--no-deps", "--no-index")
@@ -73,7 +73,7 @@ def installed(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ingather(installed):
-    """Calls the installed command, in a folder of a user who has no checkout."""
+    """Call the installed command, in a folder of a user who has no checkout."""
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(installed / "home"),

@@ -1,4 +1,4 @@
-"""Alters a clause of the rules of operations, switches and controller at a time: each goes wrong."""
+"""Alters one rule of operations, switches or controller at a time: each variant goes wrong."""
 
 from collections.abc import Iterable
 from dataclasses import replace

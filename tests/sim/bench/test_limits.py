@@ -1,4 +1,4 @@
-"""Marks hold, or not, by the numbers alone."""
+"""Decides by the numbers alone whether marks hold."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A card with the gather engine, whole, in a slot of a root complex that others wrote."""
+"""Runs a whole card with the gather engine in a slot of a root complex that others wrote."""
 
 import cocotb
 import numpy as np
@@ -26,7 +26,7 @@ def test_gather():
 
 
 def requests(memory):
-    """Two work requests of rows of other sizes; each has an idx that is not in its table."""
+    """Return two work requests with rows of unequal size, each with an idx beyond its table."""
     rng = np.random.default_rng(1)
     made = []
     for k, (row_bytes, count, destination) in enumerate([(1028, 3, 36), (60, 24, 4160)]):
@@ -76,7 +76,7 @@ async def the_host_finds_the_card_and_rows_come(dut):
 
 @cocotb.test(timeout_time=150, timeout_unit="us")
 async def the_host_resets_the_function_in_the_middle(dut):
-    """By its control register: the request is forgotten, and the next is carried out exactly."""
+    """A write of its control register resets it: the request is forgotten, the next one exact."""
     host = bytearray(np.random.default_rng(3).bytes(HOST_BYTES))
     lost, asked = requests(host)
     card = CardGather(dut.card_0, ENGINE, bytes(host))

@@ -1,4 +1,4 @@
-"""The MAC under incast: cores that take little, a far end that sends all it may."""
+"""Runs the MAC under incast: cores take little, and a far end sends all that it may."""
 
 import cocotb
 import pytest
@@ -20,7 +20,7 @@ CLASSES = range(2)
 
 
 def packets_of_many_sources():
-    """Of each class: the densest; from each source two of one PR and one of more; the longest."""
+    """Return packets of each class: the densest, three of each source, and the longest."""
     here = Addresses()
     packets = []
     for kind in (Kind.READ, Kind.RESPONSE):
@@ -47,7 +47,7 @@ def test_a_hundred_thousand_packets(tmp_path):
 
 @pytest.mark.parametrize("wrong", short_and_long(["deaf", "far_away"], []))
 def test_without_flow_control_packets_are_lost(tmp_path, wrong):
-    """A far end that does not obey; one further away than the room is made for."""
+    """It is so with a far end that does not obey, or one too far away for the buffer."""
     metres = 130 if wrong == "far_away" else 100
     simulate(tmp_path, "packets_are_lost", fibre(metres), *(["+deaf"] if wrong == "deaf" else []))
 
@@ -65,7 +65,7 @@ def test_pauses_that_nobody_takes_back(tmp_path):
 
 
 class Link:
-    """Both ends, and what is counted between them."""
+    """Holds both ends, and what is counted between them."""
 
     def __init__(self, dut):
         self.far, self.dut = dut.far, dut
@@ -73,26 +73,26 @@ class Link:
         self.mac = params_in_simulator(MacParams)
 
     def send(self, far, near):
-        """So many packets of each class, from either end, in all."""
+        """Send this many packets of each class, from either end, in all."""
         for k in CLASSES:
             self.far.limit[k].value = far[k]
             self.cores[k].limit.value = near[k]
 
     def slow(self, speed, outages):
-        """Cores take a beat in ``speed`` percent of cycles; in 100,000 begin ``outages``."""
+        """Let cores take a beat in ``speed`` percent of cycles; in 100,000 begin ``outages``."""
         for core in self.cores:
             core.speed.value, core.outages.value = speed, outages
 
     def counted(self):
-        """What the MAC's counters have added up to."""
+        """Return what the MAC's counters have added up to."""
         return {event: int(self.dut.counted[k].value) for k, event in enumerate(self.mac.events)}
 
     def pauses(self):
-        """That were received, of each class."""
+        """Return the pauses that were received, of each class."""
         return [int(self.far.pauses[k].value) for k in CLASSES]
 
     def arrived(self, *, lost=False):
-        """Packets of each class that came here, and there, with those that never will."""
+        """Return packets of each class that came here and there, with those that never will."""
         here = [(core.heard, core.gaps) for core in self.cores]
         there = [(self.far.heard[k], self.far.gaps[k]) for k in CLASSES]
         return [
@@ -101,7 +101,7 @@ class Link:
         ]
 
     def lost(self):
-        """Packets of each class that are missing here, and there."""
+        """Return packets of each class that are missing here, and there."""
         return [
             [int(core.gaps.value) for core in self.cores],
             [int(self.far.gaps[k].value) for k in CLASSES],
@@ -133,7 +133,7 @@ async def nothing_is_lost(dut):
 
 
 def worst(link):
-    """Nothing but the densest packets comes, and behind a pause the longest; so do we send."""
+    """Let both ends send the densest packets only, and the longest after a pause."""
     link.far.densest.value = 100
     link.cores[0].longest.value = 100
     link.slow(100, 30)

@@ -1,4 +1,4 @@
-"""The MACs of cards whole: what their registers show, and that links come back by themselves."""
+"""Runs cards' MACs whole: what their registers show, and that links come back by themselves."""
 
 import random
 from collections import Counter

@@ -1,4 +1,4 @@
-"""A card with NetSparse's switch, whole, between two stations: a node and an uplink."""
+"""Runs a whole card with NetSparse's switch between two stations: a node and an uplink."""
 
 import cocotb
 import numpy as np
@@ -25,7 +25,7 @@ PACKETS = 1500  #: of reads: more beats than the card holds
 
 
 def packets():
-    """Reads of the node, and responses to it; of what they ask for, half is among these."""
+    """Return reads of the node, and responses to it, which answer half of what the reads ask."""
     rng = np.random.default_rng(1)
     idxs = rng.choice(1 << SWITCH.cache.idx_bits, size=24, replace=False)
     made = []
@@ -56,7 +56,7 @@ def test_between_two_stations(tmp_path):
 
 
 class Bench:
-    """The card's host, and both stations."""
+    """Has the card's host, and both stations."""
 
     def __init__(self, dut):
         self.switch = CardNetSparseSwitch(dut.card_0, SWITCH)
@@ -65,7 +65,7 @@ class Bench:
             station.keyed.value = 1
 
     def send(self, reads=0, responses=0):
-        """So many packets more, of the node and of the uplink."""
+        """Send this many more packets of the node and of the uplink."""
         for station, kind, count in (
             (self.node, READS, reads),
             (self.uplink, RESPONSES, responses),
@@ -73,7 +73,7 @@ class Bench:
             station.limit[kind].value = int(station.limit[kind].value) + count
 
     def heard(self):
-        """PRs that the stations have received: reads of one, responses of the other."""
+        """Return PRs that the stations have received: reads of one, responses of the other."""
         return int(self.uplink.prs_heard[READS].value), int(self.node.prs_heard[RESPONSES].value)
 
     async def finish(self, most_us=200):
@@ -94,14 +94,14 @@ class Bench:
         assert int(self.node.mangled.value) == int(self.uplink.mangled.value) == 0
 
     async def lost(self):
-        """What the MACs' counters say."""
+        """Return what the MACs' counters say was lost."""
         names = ("dropped", "broken", "foreign")
         return {await self.switch.board.read(f"{n}_{k}") for n in names for k in (NODE, UPLINK)}
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def reads_are_answered_from_the_cache(dut):
-    """Both ends pause the card and are paused by it; nothing is lost, every PR is accounted for."""
+    """Both ends pause the card and are paused by it; nothing is lost, every PR is counted."""
     bench = Bench(dut)
     switch = bench.switch
     await switch_on(dut, switch)

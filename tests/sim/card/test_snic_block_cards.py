@@ -1,4 +1,4 @@
-"""Two SNICs, cards whole, in slots of root complexes that others wrote: the bare block's seam."""
+"""Runs two whole cards with SNICs on the bare PCIe block, in root complexes that others wrote."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Two SNICs, cards whole: a gather between the memories of their hosts."""
+"""Runs two whole cards with SNICs, which gather between the memories of their hosts."""
 
 import os
 from dataclasses import replace
@@ -32,10 +32,10 @@ LINE_IDXS = 8 * LINE_BYTES  #: of which a line of the idx filter knows
 
 
 def small_gather():
-    """Some hundred idxs, a unit asking and a unit serving at each node.
+    """Gather some hundred idxs; each node has a unit that asks and a unit that serves.
 
-    They lie in more lines of the idx filter than its cache holds, two in each, and come twice: the
-    second time, what was written to the SNIC's memory says that they are there.
+    The idxs lie in more lines of the idx filter than its cache holds, two in each, and come twice:
+    the second time, what was written to the SNIC's memory says that they are there.
     """
     rng = np.random.default_rng(1)
     lines = 3 * SNIC.filter_cache_bytes // LINE_BYTES

@@ -1,4 +1,4 @@
-"""A card with a SNIC, whole, under incast: reads of many sources, faster than it serves them.
+"""Runs a whole card with a SNIC under incast: many sources read faster than it serves them.
 
 PACKETS says how many of each class come; `INGATHER_INCAST=50000 pytest` this file for 100,000.
 """
@@ -38,7 +38,7 @@ ADDRESSES = Addresses(mac_base=0x0200 << 32, ip_base=0x0A000000)
 
 
 def packets_of_many_sources():
-    """Reads, most of one PR, some of as many as a packet takes; responses to nobody's request."""
+    """Draw reads, most of one PR, some of a full packet, and responses that nobody asked for."""
     rng = np.random.default_rng(1)
     packets = []
     for kind, counts in ((Kind.READ, [*[1] * 12, 8, 79]), (Kind.RESPONSE, [*[1] * 12, 8, 17])):
@@ -74,13 +74,13 @@ def test_incast(tmp_path, test):
 
 
 class Node:
-    """The card, and what is at its fibre's other end."""
+    """Has the card, and what is at its fibre's other end."""
 
     def __init__(self, dut, card):
         self.far, self.snic = dut.far_0_0, CardSnic(card, SNIC)
 
     async def set_up(self):
-        """The card is node 0 and serves its idxs."""
+        """Set the card up: it is node 0 and serves its idxs."""
         self.far.numbered.value = 0
         await self.snic.set_partition(0, [0, SERVED, 2 * SERVED])
         await self.snic.write(server_units=1 << SERVER, served_bytes=PROPERTY)
@@ -88,7 +88,7 @@ class Node:
         await self.snic.clear_filter()
 
     def told(self, name):
-        """A number of the station's, of both classes if it has two."""
+        """Return a number of the station's, of both classes if it has two."""
         value = getattr(self.far, name)
         return (
             int(value.value)
@@ -97,7 +97,7 @@ class Node:
         )
 
     async def lost(self):
-        """What the card's counters say."""
+        """Return what the card's counters say was lost."""
         return [
             await self.snic.board.read(f"{name}_0") for name in ("dropped", "broken", "foreign")
         ]
@@ -139,7 +139,7 @@ async def everything_is_answered(dut):
 
 
 async def a_request_that_never_leaves(node):
-    """Reads are paused for ever: the request ends by its watchdog, and responses still flow."""
+    """Reads are paused for ever: the watchdog ends the request, and responses still flow."""
     node.far.pause[0].value = 2
     await Timer(10, "us")
     request = WorkRequest(
@@ -168,7 +168,7 @@ async def a_request_that_never_leaves(node):
 
 @cocotb.test(timeout_time=50, timeout_unit="ms")
 async def reads_are_lost(dut):
-    """By a far end that does not obey: what the flow control is for."""
+    """A far end that does not obey loses reads: this is what flow control is for."""
     node = await begin(dut)
     for _ in range(100):  # until nothing waits in the card
         await Timer(10, "us")

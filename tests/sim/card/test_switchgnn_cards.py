@@ -1,4 +1,4 @@
-"""SwitchGNN on cards whole: two endpoints, each with its memory, around a switch on a third."""
+"""Runs SwitchGNN on whole cards: two endpoints with their memories around a switch on a third."""
 
 import random
 
@@ -33,7 +33,7 @@ def test_endpoints_and_switch():
 
 
 async def begin(dut):
-    """The three cards' drivers; every link is up and every memory ready."""
+    """Return the three cards' drivers when every link is up and every memory ready."""
     switch = CardGnnSwitch(dut.card_2, SWITCH_PARAMS)
     cards = await switch_on(dut, switch)
     workers = [CardEndpoint(card, port, ENDPOINT) for port, card in enumerate(cards[:2])]
@@ -46,7 +46,7 @@ async def begin(dut):
 
 
 def random_cut():
-    """One in which both workers send."""
+    """Draw a cut in which both workers send."""
     rng = np.random.default_rng(random.getrandbits(64))
     while True:
         cut = LaneCut(
@@ -65,7 +65,7 @@ def random_cut():
 
 
 async def aggregate(workers, switch, cut, epoch):
-    """A job; every sum and copy in the cards' memories is right."""
+    """Run a job; every sum and copy in the cards' memories is right."""
     await switch.set_addresses(SWITCH, GROUP)
     await switch.start_job(JOB, setup=cut.setup(), epoch=epoch, base=0)
     await launch(workers, cut, JOB, epoch, **TIMERS)
@@ -74,7 +74,7 @@ async def aggregate(workers, switch, cut, epoch):
 
 
 async def losses(workers, switch):
-    """Packets that were lost at any cage, by event; those that are not zero."""
+    """Return packets that were lost at any cage, by event, without zeros."""
     ends = [(worker.board, 0) for worker in workers] + [(switch.board, k) for k in (0, 1)]
     found = {
         (event, board_number, cage): await board.read(f"{event}_{cage}")

@@ -1,4 +1,4 @@
-"""Two workers and a switch, cards whole: training on what the hosts wrote into HBM."""
+"""Runs two workers and a switch on whole cards, which train on what hosts wrote into HBM."""
 
 import cocotb
 import numpy as np
@@ -49,7 +49,7 @@ def training_run(workers, features):
 
 
 async def begin(dut):
-    """The three cards' drivers; every link is up."""
+    """Return the three cards' drivers when every link is up."""
     switch = CardSwitch(dut.card_2, SWITCH)
     cards = await switch_on(dut, switch)
     workers = [CardWorker(card, WORKER) for card in cards[:2]]
@@ -59,14 +59,14 @@ async def begin(dut):
 
 
 def places(images):
-    """Address in HBM and content of each port's words or labels."""
+    """Return address in HBM and content of each port's words or labels."""
     offsets = (*(WORDS for _ in PORTS[:-1]), LABELS)
     addresses = [(port << CHANNEL_BITS) + at for port, at in zip(PORTS, offsets, strict=True)]
     return list(zip(addresses, images, strict=True))
 
 
 async def load(worker, images, model, settings):
-    """What a host does before a run: HBM, the model, the registers."""
+    """Do what a host does before a run: write HBM, the model and the registers."""
     for address, image in places(images):
         await worker.write_memory(address, image)
     await worker.load(model)
@@ -83,7 +83,7 @@ def transceiver(dut, card, cage):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_far_end_that_is_not_heard_is_told(dut):
-    """By the bit of its cage at both ends, for what is sent there is lost, and no longer."""
+    """Its cage's bit is set at both ends while the link is down, as what is sent there is lost."""
     workers, switch = await begin(dut)
     boards = [(workers[0].board, 1), (workers[1].board, 1), (switch.board, 2)]
 
@@ -128,7 +128,7 @@ async def a_card_trains_alone(dut):
 
 
 async def train_together(workers, switch):
-    """An epoch over the network; its weights are the golden model's."""
+    """Train for an epoch over the network; its weights are the golden model's."""
     training = training_run(len(workers), 100 + 100 * len(workers))
     weights = np.zeros(training.features, dtype=np.int64)
     count = len(PORTS)
@@ -147,7 +147,7 @@ async def train_together(workers, switch):
 
 
 async def losses(drivers):
-    """Packets that each card lost at each cage, by event."""
+    """Return packets that each card lost at each cage, by event."""
     return [
         {
             f"{event}_{cage}": await driver.board.read(f"{event}_{cage}")
@@ -170,7 +170,7 @@ async def two_cards_train_together(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_damaged_packet_is_counted_and_sent_again(dut):
-    """At the cage where it came in, and nowhere else."""
+    """It counts at the cage where it came in, and nowhere else."""
     workers, switch = await begin(dut)
     transceiver(dut, 2, 1).corrupt.value = 1
     await train_together(workers, switch)
@@ -181,7 +181,7 @@ async def a_damaged_packet_is_counted_and_sent_again(dut):
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def heat_reaches_the_pin(dut):
-    """Each stack's alarm reaches the pin that takes the card's power away, of that card alone."""
+    """Each stack's alarm reaches the pin that cuts the card's power, of that card alone."""
     await begin(dut)
     assert int(dut.cattrip.value) == 0
     for card in (0, 1):
@@ -197,7 +197,7 @@ async def heat_reaches_the_pin(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_card_that_was_reset_trains(dut):
-    """The host's reset comes while HBM answers: what it answers is not taken for later data."""
+    """The reset comes while HBM answers: these answers are not taken for later data."""
     workers, _ = await begin(dut)
     worker = workers[0]
     training = training_run(1, 200)

@@ -1,4 +1,4 @@
-"""A folder of coverage runs of one small module, written by hand."""
+"""Writes a folder of coverage runs of one small module by hand."""
 
 import json
 
@@ -44,7 +44,7 @@ WIDE = ("1'h1", "2'h1")  #: what a size of another width has
 
 
 def coverage_dat(opened, closed, top_bit):
-    """What Verilator writes after a run with so many hits."""
+    """Return what Verilator writes after a run with this many hits."""
     at = line_of("    if (open)")
     return (
         "# SystemC::Coverage-3\n"
@@ -61,7 +61,7 @@ def coverage_dat(opened, closed, top_bit):
 
 
 def write_run(runs, name, data, test="tests/hdl/common/test_gate.py::test_gate", written=("", "")):
-    """A run's folder in a folder of coverage runs, and the Verilog that it was of.
+    """Write a run's folder in a folder of coverage runs, and the Verilog that it was of.
 
     In both the first of ``written`` is replaced by the second.
     """
@@ -77,6 +77,6 @@ def write_run(runs, name, data, test="tests/hdl/common/test_gate.py::test_gate",
 
 
 def rule(**choices):
-    """A rule that excludes what ``choices`` say."""
+    """Return a rule that excludes what ``choices`` say."""
     about = {"component": "*", "what": "example", "reason": "to see it work"}
     return Rule(**about, **choices)

@@ -16,7 +16,7 @@ from tests.sim.coverage.sample import (
 
 @pytest.fixture
 def runs(tmp_path):
-    """Two runs: one never closes, one never opens."""
+    """Return two runs, of which one never closes and one never opens."""
     folder = tmp_path / "coverage-runs"
     write_run(folder, "run-a", coverage_dat(opened=4, closed=0, top_bit=2))
     write_run(folder, "run-b", coverage_dat(opened=0, closed=3, top_bit=0))
@@ -80,7 +80,7 @@ def test_same_text_under_another_name_is_the_same(tmp_path):
 
 
 def other_size(tmp_path, test):
-    """A run of a size that has another text."""
+    """Return a run of a size that has another text."""
     write_run(tmp_path / "coverage-runs", "run-b", coverage_dat(0, 3, 1), test, WIDE)
 
 

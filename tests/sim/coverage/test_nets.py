@@ -7,7 +7,7 @@ from tests.sim.coverage.test_source import VERILOG
 
 
 def found():
-    """The nets of the two modules."""
+    """Return the nets of the two modules."""
     low, high = modules_of(VERILOG).values()
     nets = nets_of([high])
     return nets[low.key], nets[high.key]

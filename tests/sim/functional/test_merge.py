@@ -8,7 +8,7 @@ FIFO = "hdl.common.fifo.Fifo"
 
 
 def leave(folder, name, **hits):
-    """What a run of a FIFO leaves: bins of two ports."""
+    """Return what a run of a FIFO leaves: bins of two ports."""
     (folder / name).mkdir()
     bins = [
         {"group": f"{FIFO} {port}", "bin": bin, "hits": count}

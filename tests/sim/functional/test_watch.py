@@ -9,7 +9,7 @@ PARAMS = FifoParams(width=8, depth=2)
 
 
 class Derived(Fifo):
-    """A component of a test that stands for one of ours."""
+    """Stands for one of our components in a test."""
 
     watched_as = Fifo
 
@@ -40,7 +40,7 @@ def test_without_being_asked_it_leaves_nothing(tmp_path, monkeypatch):
 @cocotb.test(timeout_time=10, timeout_unit="us")
 @cocotb.parametrize(last=[0, 255])
 async def passes(dut, last):
-    """What both tests of this module hit adds up."""
+    """Add up what both tests of this module hit."""
     await start(dut)
     beats = [0, 1, 0, 255, last][: 5 if last == 0 else 4]
     sending = cocotb.start_soon(send(dut, "i", beats))

@@ -1,4 +1,4 @@
-"""The golden model of a work request against NumPy's own ``table[idx]``."""
+"""Compares the golden model of a work request with NumPy's own ``table[idx]``."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ ROWS, ROW_DWORDS = 20, 7
 
 
 def memories(rng, idxs, idx_bytes):
-    """A host's memory with a table behind idxs, device memory, and a request of them."""
+    """Return a host's memory with a table and idxs, device memory, and a request for them."""
     table = rng.integers(0, 256, (ROWS, 4 * ROW_DWORDS), dtype=np.uint8)
     array = np.array(idxs, f"<u{idx_bytes}")
     base = 8 + array.nbytes

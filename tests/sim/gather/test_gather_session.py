@@ -1,4 +1,4 @@
-"""Gathers on the RTL of a tiny card, by each order of reads; what does not fit is refused."""
+"""Runs gathers on the RTL of a tiny card with each order of reads; what does not fit is refused."""
 
 from dataclasses import replace
 
@@ -52,7 +52,7 @@ def test_a_share_of_the_bus_is_kept(simulator, tmp_path):
 
 
 def test_a_table_that_32_bits_do_not_reach(simulator, tmp_path):
-    """Its rows lie 4 GB apart in the host's memory; the file has holes between."""
+    """Its rows lie 4 GB apart in the host's memory; the file has holes between them."""
     table = np.lib.format.open_memmap(
         tmp_path / "table.npy", mode="w+", dtype="u1", shape=((1 << 20) - 1, 4096)
     )
@@ -66,7 +66,7 @@ def test_a_table_that_32_bits_do_not_reach(simulator, tmp_path):
 
 
 def test_engines_share_the_host(tmp_path):
-    """Each has its part of the idxs; memory that is slower than their links is shared evenly."""
+    """Each has its part of the idxs, and memory slower than their links is shared evenly."""
     two = replace(ASKED, engines=2, idx_bytes=8)
     simulator = GatherSession.build(GatherSession.hardware(PARAMS, two))
     free = GatherSession(PARAMS, two).run(simulator, tmp_path / "free")
@@ -92,7 +92,7 @@ def test_engines_share_the_host(tmp_path):
 
 
 def test_what_is_wrong_is_told(simulator, tmp_path):
-    """The first byte that differs, bytes behind the rows, and counters."""
+    """It tells the first byte that differs, bytes after the rows, and counters."""
     session = GatherSession(PARAMS, ASKED)
     rows = len(session.what.idxs)
     right = np.concatenate([session.what.wanted.ravel(), np.full(64, 0xA5, np.uint8)])
@@ -132,7 +132,7 @@ def test_device_memory_has_an_end():
 
 
 def test_rows_that_are_kept_and_idxs_on_the_card(tmp_path):
-    """A build that has both reads less by the one, and nothing but rows by the other."""
+    """One of the options saves reads of rows; with the other, only rows are read."""
     params = replace(PARAMS, kept_parts=1024, card_idxs=True)
     asked = replace(ASKED, repeats=True)
     simulator = GatherSession.build(GatherSession.hardware(params, asked))

@@ -1,4 +1,4 @@
-"""A gather keeps a link as busy as arithmetic says that it can be."""
+"""Checks that a gather keeps a link as busy as arithmetic says that it can be."""
 
 from statistics import fmean
 
@@ -21,7 +21,7 @@ SHARES = {
 
 
 def test_share_of_the_best_case():
-    """Of rows of odd sizes, on average; no more than arithmetic has, but for few rows."""
+    """Rows of odd sizes reach the share on average; none is faster than arithmetic says."""
     asked = [Asked(row_bytes=size, order=order, rows=ROWS) for order in SHARES for size in SIZES]
     found = measure(PARAMS, asked)
     for order, (low, high) in SHARES.items():
@@ -32,7 +32,7 @@ def test_share_of_the_best_case():
 
 
 def test_small_rows_and_any_order_of_completions():
-    """Headers decide, or tags; nothing is lost where the host answers in any order."""
+    """Headers or tags are the limit; answers in any order lose nothing."""
     small, tiny, mixed = measure(
         PARAMS,
         [
@@ -49,7 +49,7 @@ def test_small_rows_and_any_order_of_completions():
 
 
 def test_reads_under_way():
-    """As many as the host takes, each once in a round trip (the paper's Figure 10)."""
+    """As many are under way as the host takes, once in a round trip (the paper's Figure 10)."""
     limits = [8, 32, 128]
     asked = [
         Asked(row_bytes=1024, order=ReadOrder.ALIGNED, rows=ROWS // 2, reads=k) for k in limits

@@ -1,4 +1,4 @@
-"""The golden model of a gather against slices of memory, and its reads against the paper."""
+"""Compares the golden model of a gather with slices of memory, and its reads with the paper."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_rows_are_slices_of_memory(row_bytes, offset):
 
 @pytest.mark.parametrize(("order", "count"), [(naive, 8), (aligned, 5), (merged, 2)])
 def test_reads_are_as_many_as_in_the_paper(order, count):
-    """Row 1 of 480 bytes, 3.2.1: 8 reads before the circular shift, 5 behind it."""
+    """Row 1 of 480 bytes, section 3.2.1: 8 reads before the circular shift, 5 after it."""
     table = Table(base=0, rows=2, row_bytes=480, stride=480)
     found = reads(table, [1], order)
     assert len(found) == count

@@ -1,4 +1,4 @@
-"""Tables and idxs of files, and what is none, in a line."""
+"""Reads tables and idxs from files; whatever is neither is refused in one line."""
 
 import gzip
 from pathlib import Path

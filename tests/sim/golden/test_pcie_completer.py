@@ -1,4 +1,4 @@
-"""What the golden model answers, against the tables of the specification, by hand."""
+"""Compares what the golden model answers with the specification's tables, by hand."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The link's arithmetic against the figures of the specification and of the paper."""
+"""Compares the link's arithmetic with figures of the specification and of the paper."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def test_packets():
     ],
 )
 def test_rows_of_figure_8(order, requests, shares):
-    """Of 1,028 to 1,044 bytes: the specification's figures, to their last digit."""
+    """Rows of 1,028 to 1,044 bytes have the specification's figures, to their last digit."""
     found = [traffic(order, row) for row in ROWS]
     counts = [one.requests for one in found]
     assert (min(counts), max(counts)) == pytest.approx(requests, abs=0.06)
@@ -51,7 +51,7 @@ def test_rows_of_whole_lines(order):
     ("row", "lines", "dwords"), [(4, 8, 18), (16, 33, 48), (64, 82, 82), (256, 93, 100)]
 )
 def test_small_rows(row, lines, dwords):
-    """Each in a place of its own, so that none lies in two lines."""
+    """Each row lies in a place of its own, so that none lies in two lines."""
     stride = max(row, 32)
     assert round(100 * traffic(aligned, row, stride).share) == lines
     assert round(100 * traffic(merged, row, stride).share) == dwords
@@ -77,7 +77,7 @@ def test_row_of_no_whole_dwords():
 
 
 def test_the_paper_s_example_of_a_row():
-    """The second row of 480 bytes: 8 reads of warps as they are, 5 after the circular shift."""
+    """The second row of 480 bytes takes 8 reads as warps are, 5 after the circular shift."""
     lines = [(480, 512), (512, 640), (640, 768), (768, 896), (896, 960)]
     assert list(aligned(480, 960)) == lines
     found = list(naive(480, 960))

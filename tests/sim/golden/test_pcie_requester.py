@@ -1,4 +1,4 @@
-"""What is asked and answered on PCI Express, by the rules that the base specification has."""
+"""Checks what is asked and answered on PCI Express by the rules of the base specification."""
 
 import random
 from dataclasses import replace
@@ -57,7 +57,7 @@ def test_cut_at_a_size_that_there_is_not():
 
 
 def test_answers_by_hand():
-    """200 bytes from 60 on: at 64 there is a boundary of 64, at 128 and 256 also of 128."""
+    """200 bytes from address 60 on meet a boundary of 64 at 64, and one of 128 at 128 and 256."""
 
     def ends(payload, boundary):
         found = all_splits(Read(60, 200), payload, boundary)
@@ -139,7 +139,7 @@ def test_too_little_at_the_end():
 
 
 def test_turns_in_order_and_as_they_complete():
-    """Two requests, of three reads and of one; the second has failed, the last is given up."""
+    """One of the first request's three reads fails; the other's only read is given up."""
     requests = [[Outstanding(read) for read in cut(96, 200, 128)], [Outstanding(Read(0, 4))]]
     (first, second, third), lost = requests[0], requests[1][0]
     second.cause = Cause.ABORTED

@@ -1,4 +1,4 @@
-"""The golden model of writes against memory that they are carried out on, and its limits."""
+"""Carries writes of the golden model out on memory, and checks their limits."""
 
 import random
 
@@ -38,7 +38,7 @@ def test_every_byte_is_written_once(most):
     ],
 )
 def test_byte_enables(address, size, enables):
-    """As the tables of 2.2.5 have them, by hand."""
+    """They are as the tables of 2.2.5 have them, by hand."""
     (write,) = writes(address, bytes(size), 128)
     assert write.byte_enables == enables
 

@@ -19,7 +19,7 @@ def test_two_leaves():
 
 
 def test_levels_and_workers_side_by_side():
-    """A worker, and a switch with a switch of one worker and a worker."""
+    """A switch has a worker, and a switch of a worker and a switch of one worker, below it."""
     plan = TreePlan((None, (1, None)))
     assert [one.children for one in plan.members[:3]] == [(3, 1), (2, 5), (4,)]
     assert [(one.parent, one.place) for one in plan.members[1:]] == [

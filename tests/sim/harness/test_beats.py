@@ -1,4 +1,4 @@
-"""Values that know which beat they are, and are plain values otherwise."""
+"""Tests values that know which beat they are, and are plain values otherwise."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""What a digest of modules follows: edits that change figures, and none that do not."""
+"""Tests what a digest of modules follows: edits that change figures, and no others."""
 
 import shutil
 import sys
@@ -15,7 +15,7 @@ FIGURES = {"rtl"}
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """A copy of our packages."""
+    """Return a copy of our packages."""
     root = tmp_path_factory.mktemp("checkout")
     for package in OURS:
         ignored = shutil.ignore_patterns("__pycache__", "*.png", "*.svg")

@@ -4,7 +4,7 @@ from sim.harness.coverage_runs import COVERAGE_RUNS, design_of, keep_coverage
 
 
 def test_a_run_is_kept_with_its_design_whatever_becomes_of_the_simulator(monkeypatch, tmp_path):
-    """A test of the harness builds in a cache of its own, gone before runs are added up."""
+    """A harness test builds in a cache of its own, which is gone before runs are added up."""
     runs, simulator = tmp_path / "runs", tmp_path / "cache" / "key"
     monkeypatch.setenv(COVERAGE_RUNS, str(runs))
     simulator.mkdir(parents=True)

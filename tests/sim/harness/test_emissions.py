@@ -44,7 +44,7 @@ class NamedParams:
 
 
 class Named(Pair):
-    """A pair of which several may have the same name."""
+    """A pair with a name that several pairs may have."""
 
 
 class Twins(Component):
@@ -70,7 +70,7 @@ def cache(tmp_path, monkeypatch):
 
 @pytest.fixture
 def elaborated(monkeypatch):
-    """The modules that are elaborated, as it happens."""
+    """Return the modules that are elaborated, as it happens."""
     done = []
     own = gen.emission.emit.to_rtlil
 

@@ -1,4 +1,4 @@
-"""What assertions say of themselves, in functions that fail."""
+"""Checks what assertions say of themselves in functions that fail."""
 
 import sys
 from types import SimpleNamespace
@@ -14,7 +14,7 @@ def beats():
 
 
 def assertion_of(function):
-    """The assertion at which ``function`` ended."""
+    """Return the assertion at which ``function`` ended."""
     try:
         function()
     except AssertionError as error:

@@ -1,4 +1,4 @@
-"""The first wrong beat of tests that fail, on a relay with faults."""
+"""Finds the first wrong beat of tests that fail, on a relay with faults."""
 
 import json
 
@@ -42,7 +42,7 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def records(tmp_path_factory):
-    """What the simulator wrote down, by case."""
+    """Return what the simulator wrote down, by case."""
     folder = tmp_path_factory.mktemp("run")
     with pytest.raises(SimulationError) as error:
         # With waves, as test_rerun.py: both need one simulator.

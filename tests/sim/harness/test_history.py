@@ -1,4 +1,4 @@
-"""Numbers whose streams are found again."""
+"""Finds the streams of numbers again."""
 
 import numpy as np
 import pytest

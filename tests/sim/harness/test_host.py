@@ -1,4 +1,4 @@
-"""The host of simulations, with a library whose ``main`` says what it was told."""
+"""Runs simulations' host with a library whose ``main`` says what it was told."""
 
 import os
 import signal
@@ -68,7 +68,7 @@ def library(tmp_path_factory):
 
 
 def asked(command, folder, told="something", **others):
-    """The exit status, and what the log has."""
+    """Return the exit status, and what the log has."""
     log = folder / "log"
     environment = {**os.environ, "PYGPI_PYTHON_BIN": sys.executable, "TOLD": told, **others}
     status = host.simulate(command, folder, environment, log)
@@ -171,13 +171,13 @@ def test_no_simulation_outlives_its_host(library, tmp_path):
 
 
 def asleep(process):
-    """The simulations below a process that have said all that they say."""
+    """Return the simulations below a process that have said all that they will."""
     children = process.children(recursive=True)
     return [one for one in children if one.name() == "simulation" and one.status() == "sleeping"]
 
 
 def lives(process):
-    """Whether it still can do anything."""
+    """Whether the process still can do anything."""
     try:
         return process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -185,7 +185,7 @@ def lives(process):
 
 
 def until(true):
-    """Wait for it, a minute at most."""
+    """Wait for it, for a minute at most."""
     end = time.monotonic() + 60
     while not true():
         assert time.monotonic() < end

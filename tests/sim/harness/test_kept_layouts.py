@@ -1,4 +1,4 @@
-"""Parameters whose layouts are made once are otherwise as they were."""
+"""Checks that parameters whose layouts are kept are otherwise unchanged."""
 
 import pickle
 from dataclasses import dataclass, field, replace

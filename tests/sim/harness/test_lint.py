@@ -1,4 +1,4 @@
-"""What stands often is looked at once."""
+"""Checks that what occurs often is linted once."""
 
 import pytest
 

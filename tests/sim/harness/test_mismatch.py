@@ -1,4 +1,4 @@
-"""First differences, and whose fault they are."""
+"""Finds first differences, and says whose fault they are."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What is pruned from the cache, and what stays because it is young or in use."""
+"""Tests what is pruned from the cache, and what stays because it is young or in use."""
 
 import os
 import time
@@ -18,7 +18,7 @@ def cache(tmp_path, monkeypatch):
 
 
 def make(kind, key, age, size=1000):
-    """An entry of a size that was last used some time ago."""
+    """Make an entry of a size that was last used some time ago."""
 
     def fill(folder):
         (folder / "inside").mkdir()

@@ -1,4 +1,6 @@
-"""Hardware, generated driver, C header and SystemRDL agree, field by field, over the bus."""
+"""Checks that hardware, generated driver, C header and SystemRDL agree on every field, over the
+bus.
+"""
 
 import random
 from dataclasses import replace
@@ -20,7 +22,7 @@ from tests.gen.registers.maps import MAPS, placed_fields
 
 @pytest.mark.parametrize("name", MAPS)
 def test_every_field_of_every_register(name, tmp_path):
-    """The registers of a design alone; documents are made here, where their tools are."""
+    """It uses a design's registers alone; documents are made here, where their tools are."""
     map = MAPS[name]
     header = compile_header(map, tmp_path)
     del header["size"]
@@ -49,7 +51,7 @@ def test_driver_is_loaded_once():
 
 
 class Bench:
-    """The block, the generated driver on its bus, and what the documents say."""
+    """Has the block, the generated driver on its bus, and what the documents say."""
 
     def __init__(self, dut):
         params = params_in_simulator(dict)
@@ -72,7 +74,7 @@ class Bench:
         self.dut.status.value = pack(self.map.status, values)
 
     async def read(self, name):
-        """A field by the C header: its address, mask and lowest bit."""
+        """Read a field by the C header: its address, mask and lowest bit."""
         _, address, low, bits, mask = self.header[name]
         words = [await self.bus.read_dword(address)]
         if low + bits > 32:
@@ -81,7 +83,7 @@ class Bench:
 
 
 def patterns(bits):
-    """All ones, a lowest and a highest bit, random, nothing."""
+    """Return all ones, one lowest and one highest bit, random bits, and zero."""
     yield from {(1 << bits) - 1, 1, 1 << bits - 1}
     yield from (random.getrandbits(bits), 0)
 
@@ -121,7 +123,7 @@ async def rw_fields_take_what_is_written(dut):
 
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def documents_write_what_the_driver_reads(dut):
-    """The words that SystemRDL's places make up set the fields, all of a register at once."""
+    """Words made by SystemRDL's places set the fields, all of a register at once."""
     bench = await begin(dut)
     words, values = {}, {}
     for name, (address, low, width, readable, writable, _) in bench.tree.items():
@@ -182,7 +184,7 @@ async def pulses_come_once_and_read_as_nothing(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_refusal_names_the_register(dut):
-    """As with a driver that is newer than the hardware."""
+    """This is so, too, if the driver is newer than the hardware."""
     dut.status.value = 0
     map = MAPS[params_in_simulator(dict)["map"]]
     beyond = Register("beyond", "Not there.", (rw("newest", 4, ""),))

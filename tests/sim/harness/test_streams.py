@@ -1,4 +1,4 @@
-"""Sources, sinks and monitors, on a component that joins streams."""
+"""Tests sources, sinks and monitors on a component that joins streams."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class JoinParams:
 
 
 class Join(Component):
-    """``o = a + 1`` when a beat of ``go``, which carries nothing, lets it."""
+    """Outputs ``o = a + 1`` when a beat of ``go``, which carries nothing, lets it."""
 
     def __init__(self, params):
         super().__init__(

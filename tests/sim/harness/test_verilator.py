@@ -1,4 +1,4 @@
-"""The harness itself, on a stream register that is also the example to copy."""
+"""Tests the harness itself, on a stream register that is also the example to copy."""
 
 import atexit
 import os
@@ -66,7 +66,7 @@ class StreamRegister(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class LeakyParams(RegisterParams):
-    """The same register, which forgets a beat that waits."""
+    """Parameters of the same register, which forgets a beat that waits."""
 
 
 class LeakyRegister(StreamRegister):
@@ -209,7 +209,7 @@ def test_waves_on_request(tmp_path):
 
 @pytest.fixture
 def fresh_cache(tmp_path, monkeypatch):
-    """An empty cache, apart from Verilator's runtime, which takes long to compile."""
+    """Return an empty cache, except for Verilator's runtime, which is slow to compile."""
     (tmp_path / "a cache").mkdir()  # a blank in the path, because make cannot stand one
     (tmp_path / "a cache" / "runtime").symlink_to(cache_root() / "runtime")
     monkeypatch.setenv("INGATHER_CACHE", str(tmp_path / "a cache"))
@@ -276,7 +276,7 @@ class LongerChain(StreamChain):
 
 
 def test_block_is_compiled_once_for_all_designs(tmp_path, monkeypatch):
-    """What it was compiled to is used: a design cannot be simulated with an empty library."""
+    """What was compiled is used: a design is not simulated with an empty library."""
     known = cache_root() / "runtime"
     monkeypatch.setenv("INGATHER_CACHE", str(tmp_path))
     (tmp_path / "runtime").symlink_to(known)

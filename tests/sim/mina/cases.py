@@ -1,4 +1,4 @@
-"""Small clusters and jobs, drawn, for the golden models and for the compiled code."""
+"""Draws small clusters and jobs, for the golden models and for the compiled code."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ TOPOLOGIES = ("2,2,2:1,2,2", "4,2:1,2", "2,3,2:1,1,3", "3,2,2:2,2,1", "4:1")
 
 
 def drawn_models(random, count=3):
-    """Models with few operations; times are of no round numbers, so that none are equal."""
+    """Draw models with few operations; times are not round, so that none are equal."""
     made = []
     for number in range(count):
         ops = int(random.integers(3, 9))
@@ -26,7 +26,7 @@ def drawn_models(random, count=3):
 
 
 def drawn_list(random, hosts, count=20, late=False):
-    """Jobs of at most so many hosts; ``late`` ones do not all come at once."""
+    """Draw jobs of at most this many hosts each; ``late`` ones do not all come at once."""
     models = drawn_models(random)
     arrivals = np.sort(random.uniform(0, 1, count)) if late else np.zeros(count)
     jobs = [

@@ -1,4 +1,4 @@
-"""The compiled scheduler beside the golden models, on small clusters that seeds draw."""
+"""Compares the compiled scheduler with the golden models, on small clusters that seeds draw."""
 
 from itertools import combinations, product
 
@@ -38,7 +38,7 @@ def compiled_place(asked, free, penalty, wanted):
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 @pytest.mark.parametrize("penalised", [False, True])
 def test_places_as_algorithm_1(topology, penalised):
-    """And no other choice of hosts has a lower score."""
+    """No other choice of hosts has a lower score."""
     for seed in SEEDS:
         random = random_of(seed)
         alpha = float(random.choice([0, 0.5, 0.5, 2]))
@@ -74,7 +74,7 @@ def test_first_placement():
 
 
 def largest_independent(count, edges):
-    """By trying all sets."""
+    """Find it by trying all sets."""
     for size in range(count, 0, -1):
         for chosen in combinations(range(count), size):
             if not any(a in chosen and b in chosen for a, b in edges):
@@ -90,7 +90,7 @@ def independent(count, edges):
 
 
 def test_no_exchange_makes_an_independent_set_larger():
-    """Of one vertex for two that have no other neighbour in the set."""
+    """No vertex can make room for two that have no other neighbour in the set."""
     for seed in range(40):
         random = random_of(seed)
         edges = {pair for pair in combinations(range(40), 2) if random.random() < 0.15}
@@ -102,7 +102,7 @@ def test_no_exchange_makes_an_independent_set_larger():
 
 
 def test_independent_sets_are_large():
-    """Never dependent, never too small to be added to, and nearly always the largest."""
+    """They are never dependent, can never be added to, and are nearly always the largest."""
     found_all = largest_all = 0
     for seed in range(60):
         random = random_of(seed)
@@ -121,7 +121,7 @@ def test_independent_sets_are_large():
 
 @pytest.mark.parametrize("trees", [Trees.MIS, Trees.EXACT])
 def test_trees_of_an_independent_set(trees):
-    """Jobs that come at once, without sharing: as many trees as can be, by trying all choices."""
+    """Jobs that come at once, without sharing, get as many trees as any choice allows."""
     for seed in SEEDS:
         random = random_of(seed)
         asked = ScheduleWorkload(
@@ -172,7 +172,7 @@ SETTINGS = [
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda each: "-".join(map(str, each)))
 @pytest.mark.parametrize("unit", list(Unit))
 def test_simulates_as_the_golden_model(settings, unit):
-    """Hosts, roots, begin and end of all jobs, and their time in INA."""
+    """Hosts, roots, begin and end of all jobs, and their time in INA, are equal."""
     for seed, topology in enumerate(2 * TOPOLOGIES):
         random = random_of(seed)
         asked = ScheduleWorkload(
@@ -202,7 +202,7 @@ def test_simulates_as_the_golden_model(settings, unit):
 
 
 def test_groups_share_as_the_golden_model():
-    """R, on the recorded models."""
+    """R is equal, on the recorded models."""
     asked = ScheduleWorkload(ratio=1.5, gpu_speed=1.5, sharing=Sharing.R)
     models = [*known_models()]
     for seed in range(8):

@@ -1,4 +1,4 @@
-"""Jobs, models and topologies: what is read, and what is refused."""
+"""Tests which jobs, models and topologies are read, and which are refused."""
 
 import json
 import re

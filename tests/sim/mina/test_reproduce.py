@@ -1,4 +1,4 @@
-"""Figures of the paper: their statements, and that every name is made."""
+"""Checks the statements of the paper's figures, and that every name is made."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Whole schedules: the authors' program's numbers, and the marks that ours must reach."""
+"""Compares whole schedules with the authors' numbers, and with the marks that ours must reach."""
 
 from dataclasses import replace
 
@@ -68,7 +68,7 @@ def test_baseline_of_a_trace(trace):
 
 @pytest.mark.long
 def test_baselines_of_all_traces_and_links():
-    """Figures 11 and 13."""
+    """These are the baselines of Figures 11 and 13."""
     for trace in range(1, 11):
         test_baseline_of_a_trace(trace)
     for binary, placement in [
@@ -106,7 +106,7 @@ def test_trees_and_sharing_are_near_the_binarys(changes, trees, all_three):
     ],
 )
 def test_our_best(changes, least):
-    """And no schedule is beyond the bound on its placement."""
+    """No schedule goes beyond the bound on its placement."""
     found = schedule(replace(OURS, **changes))
     bound = bound_of(found)
     assert found.score is not None
@@ -135,7 +135,7 @@ def test_the_papers_algorithms_on_few_jobs():
 
 
 def test_what_no_job_gains_by_is_undefined():
-    """A score of 0 / 0 is none; the bound too."""
+    """A score of 0 / 0 is none, and so is its bound."""
     found = schedule(replace(OURS, count=50, bandwidth=25e9))
     assert found.score is None
     assert bound_of(found) is None

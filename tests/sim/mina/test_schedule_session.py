@@ -1,4 +1,4 @@
-"""The schedules of a sweep are those of the command."""
+"""Checks that the schedules of a sweep are those of the command."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A session of a MINA switch: its smallest, in RTL."""
+"""Runs a session of a MINA switch, the smallest, in RTL."""
 
 from gen.designs.catalogue import find_design
 from hdl.switch.tenant_control import TenantControl

@@ -1,4 +1,4 @@
-"""MINA's frames against bytes that are packed without our layouts."""
+"""Compares MINA's frames with bytes that are packed without our layouts."""
 
 import random
 import struct
@@ -18,7 +18,7 @@ HEAD = bytes(12) + bytes([0x88, 0xB5, 2])
 
 
 def message(rng, kind):
-    """A message with random fields."""
+    """Draw a message with random fields."""
     grant = Grant(
         job=rng.getrandbits(16),
         epoch=rng.getrandbits(32),
@@ -32,7 +32,7 @@ def message(rng, kind):
 
 
 def message_by_hand(one):
-    """The message by struct alone."""
+    """Pack the message by struct alone."""
     flags = one.busy | one.ina << 1 | one.missing << 2 | one.stalled << 3
     octets = HEAD + bytes([KINDS[one.kind]])
     octets += struct.pack("<IHHII", one.host, one.job, one.grant.job, one.round, one.version)
@@ -41,7 +41,7 @@ def message_by_hand(one):
 
 
 def command(rng, verb):
-    """A command with random fields."""
+    """Draw a command with random fields."""
     return Command(
         verb=verb,
         switch=rng.getrandbits(32),
@@ -59,7 +59,7 @@ def command(rng, verb):
 
 
 def command_by_hand(one):
-    """The command by struct alone."""
+    """Pack the command by struct alone."""
     octets = HEAD + bytes([VERBS[one.verb]])
     octets += struct.pack("<IHHII", one.switch, one.job, one.owner, one.epoch, one.owner_epoch)
     octets += struct.pack("<IHBB", one.ports, one.base, one.parent or 0, REASONS[one.reason])

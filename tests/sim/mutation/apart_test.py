@@ -1,4 +1,4 @@
-"""The sample's tests, on a simulator that is built apart from its runs."""
+"""Runs the sample's tests on a simulator that is built apart from its runs."""
 
 from sim.harness.verilator import Simulation, build, emission_of, run
 from tests.sim.mutation.sample import Tally, TallyParams

@@ -1,4 +1,4 @@
-"""A component to break: a saturating counter, part of whose logic cannot matter."""
+"""Has a component to break: a saturating counter, part of whose logic cannot matter."""
 
 from dataclasses import dataclass
 
@@ -35,7 +35,7 @@ class Tally(Component):
 
 
 class SeenTally(Tally):
-    """One with more of it in view."""
+    """A tally that shows more of itself."""
 
     def __init__(self, params):
         plain = Tally(params)
@@ -48,7 +48,7 @@ class SeenTally(Tally):
 
 
 class Pair(Component):
-    """Two of them."""
+    """Two of the tallies."""
 
     def __init__(self, params):
         super().__init__(

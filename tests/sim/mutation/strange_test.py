@@ -1,4 +1,4 @@
-"""A test that hangs or dies by the number of the mutant."""
+"""Hangs or dies, depending on the number of the mutant."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The mutation test of the sample, with its weak tests, from beginning to end."""
+"""Runs the mutation test of the sample, with its weak tests, from beginning to end."""
 
 from collections import Counter
 from pathlib import Path

@@ -20,7 +20,7 @@ def test_sources_are_those_of_the_hardware():
 
 
 def cells_twice(component, tmp_path):
-    """The cells of ``component``, as one process finds them a first and a second time."""
+    """Return the cells of ``component``, as one process finds them a first and a second time."""
     emission = emission_with_sources(component)
     found = []
     for folder in ("a", "b"):  # Yosys goes on counting

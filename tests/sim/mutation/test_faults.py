@@ -1,4 +1,4 @@
-"""Mistakes of designers, made in a small component that has a place for each of them."""
+"""Makes mistakes of designers in a small component that has a place for each of them."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from sim.mutation.mutants import emission_with_sources, mutate
 
 @dataclass(frozen=True, kw_only=True)
 class NoParams:
-    """None."""
+    """Has no parameters."""
 
 
 class Part(Component):
@@ -93,7 +93,7 @@ def test_every_kind_is_made_and_changes_something(made):
 
 
 class Placed(Component):
-    """An IP of the vendor's, of which there is no more than its ports."""
+    """Stands for a vendor's IP, of which only the ports are known."""
 
     vendor_ips = (
         VendorIp(
@@ -119,7 +119,7 @@ class Placed(Component):
 
 
 def test_inputs_of_a_vendor_s_part_are_known():
-    """A constant is no output to be changed behind it."""
+    """A constant at an input is no output that a mistake could change."""
     component = Placed(NoParams())
     emission, mutants, _ = mutate(emission_with_sources(component), "placed", 8 * SHARE, 1)
     swaps = {mutant.text for mutant in mutants if mutant.mode == "swap"}

@@ -1,4 +1,4 @@
-"""What can be seen outside of the simulator; test_trial.py has the rest."""
+"""Tests what can be seen outside of the simulator; test_trial.py has the rest."""
 
 import os
 import time

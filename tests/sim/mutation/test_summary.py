@@ -52,7 +52,7 @@ def test_what_a_review_excludes_does():
 
 
 def test_forty_of_fifty_are_eighty_per_cent():
-    """Ten that survive, whatever is said of them but that they cannot be told apart."""
+    """Ten survive, whatever is said of them except that they cannot be told apart."""
     long = because(like="fifo: *", reason="it would take long")
     assert score(result(["found"] * 40 + ["survived"] * 10), [long]).percent == 80
 

@@ -1,4 +1,4 @@
-"""Every mutant of the sample against a test that never fills it."""
+"""Tries every mutant of the sample with a test that never fills it."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Tests of the sample for the tests of mutation: they never fill it."""
+"""Tests the sample weakly, for the tests of mutation: they never fill it."""
 
 import cocotb
 from cocotb.triggers import RisingEdge

@@ -1,4 +1,4 @@
-"""Whether the model predicts a run in RTL."""
+"""Checks that the model predicts a run in RTL."""
 
 from sim.netsparse.model.accuracy import BOUNDS, compared
 
@@ -6,7 +6,7 @@ FEW = 5  #: packets or hits by which a small run may be off whatever share that 
 
 
 def check_calibrated(gather, params, result):
-    """The model's result; AssertionError unless it predicts PRs exactly, the rest nearly."""
+    """Return the model's result; assert that it predicts PRs exactly, and the rest nearly."""
     modelled, every = compared(gather, params, result)
     for one in every:
         few = FEW if one.name in ("packets", "hits") else 0

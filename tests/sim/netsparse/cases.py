@@ -1,4 +1,4 @@
-"""What the tests of gathers share: hardware, matrices, surroundings."""
+"""Has what the tests of gathers share: hardware, matrices, surroundings."""
 
 import numpy as np
 
@@ -70,7 +70,7 @@ FAMILIES = {  # a few thousand nonzeros each
 
 
 def surroundings(rng):
-    """Random latencies and stalls of memories and network, and seeds for them; random delays."""
+    """Draw latencies, stalls and delays of memories and network, and seeds for them."""
 
     def chance():
         return int(rng.choice([0, 0, 30, 120]))
@@ -95,7 +95,7 @@ def surroundings(rng):
 
 
 def make_gather(rng, matrix, nodes, property_bytes, clients, servers, *, batch=None, **options):
-    """Every node gathers for its rows of ``matrix``, with random properties."""
+    """Let every node gather for its rows of ``matrix``, with random properties."""
     partition = Partition.blocks(matrix.shape[0], nodes)
     properties = rng.integers(0, 1 << 32, (matrix.shape[0], property_bytes // 4), dtype=np.uint32)
     idxs = []
@@ -107,7 +107,7 @@ def make_gather(rng, matrix, nodes, property_bytes, clients, servers, *, batch=N
 
 
 def run_gather(gather, snic, tmp_path, rng):
-    """On the RTL, with everything checked."""
+    """Run the gather on the RTL, with everything checked."""
     params, simulator = build_gather(snic, gather.partition.nodes)
     gathered = simulate_gather(
         gather, params, simulator, folder=tmp_path, seed=int(rng.integers(1 << 31))

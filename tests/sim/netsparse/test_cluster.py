@@ -1,4 +1,4 @@
-"""Products on two racks of two nodes in RTL: SNICs, ToR switches with caches, a spine, links.
+"""Runs products on two racks of two nodes in RTL: SNICs, ToR switches with caches, a spine, links.
 
 ``cs_stanford_web_1000.npz`` holds the first 1,000 rows and columns of SNAP's and SuiteSparse's
 cs_stanford (a crawl of its web pages): the columns of its nonzeros, and how many a row has.
@@ -69,7 +69,7 @@ def simulator():
 
 
 def product(rng, name, mechanisms, property_bytes):
-    """Of a family's matrix, in random surroundings."""
+    """Return the product of a family's matrix, in random surroundings."""
     switch, concatenate = MECHANISMS[mechanisms]
     asked = SpmmWorkload(
         nodes=NODES,
@@ -94,7 +94,7 @@ def product(rng, name, mechanisms, property_bytes):
 
 
 def asked_of_other_racks(gather):
-    """Properties that nodes want from other racks, once for each node."""
+    """Return properties that nodes want from other racks, once for each node."""
     rack = gather.partition.boundaries[:: NODES // RACKS]
     return sum(
         np.count_nonzero(
@@ -110,7 +110,7 @@ def asked_of_other_racks(gather):
     short_products(FAMILIES, MECHANISMS, short=[("stokes", "nothing"), ("uk", "all")]),
 )
 def test_product(tmp_path, rng, simulator, name, mechanisms):
-    """Equal to scipy's, every packet and PR is accounted for, and the model predicts it."""
+    """It equals scipy's, every packet and PR is counted, and the model predicts it."""
     run = product(rng, name, mechanisms, int(rng.choice([4, 16, 64])))
     gathered = run.simulate(CLUSTER, simulator, tmp_path)
     run.check(gathered)
@@ -134,7 +134,7 @@ def test_product(tmp_path, rng, simulator, name, mechanisms):
 
 
 def web():
-    """The nonzeros of the file, with small whole values."""
+    """Return the nonzeros of the file, with small whole values."""
     with np.load(Path(__file__).with_name("cs_stanford_web_1000.npz")) as recorded:
         lengths, columns = recorded["lengths"].astype(int), recorded["columns"].astype(int)
     pointers = np.concatenate([[0], np.cumsum(lengths)])
@@ -143,7 +143,7 @@ def web():
 
 
 def test_every_mechanism_takes_bytes_off_the_links(tmp_path, simulator):
-    """From commands alone to all that NetSparse has, set at run time; figures 12 and 15."""
+    """Commands alone up to all that NetSparse has are set at run time; figures 12 and 15."""
     asked = SpmmWorkload(
         nodes=NODES,
         racks=RACKS,

@@ -1,4 +1,4 @@
-"""What goes wrong in the network of two racks: hosts are told, and the cluster is usable again."""
+"""Lets the network of two racks fail: hosts are told, and the cluster is usable again."""
 
 import os
 import pickle
@@ -33,7 +33,7 @@ PICKLE = "gather.pickle"
 
 
 def test_faults(tmp_path, rng):
-    """All of the module's tests, in one simulation: a client of each node asks for any idxs."""
+    """This runs all of the module's tests in one simulation; a client of each node asks."""
     gather = Gather(
         partition=Partition.blocks(ROWS, NODES),
         properties=rng.integers(0, 1 << 32, (ROWS, WORDS), dtype=np.uint32),
@@ -57,7 +57,7 @@ def test_faults(tmp_path, rng):
 
 
 class Bench:
-    """A cluster that is set up, and every node's requests."""
+    """Has a cluster that is set up, and every node's requests."""
 
     async def begin(self, dut):
         self.dut = dut
@@ -89,7 +89,7 @@ class Bench:
         self.dut.link.value = pack(LINK_SETTINGS, {"latency": 10} | link)
 
     async def renew(self):
-        """Every SNIC as it must be before a gather."""
+        """Bring every SNIC into the state that it must have before a gather."""
         for snic in self.snics:
             await snic.at_rest()
         await together(
@@ -97,12 +97,12 @@ class Bench:
         )
 
     def run(self, node):
-        """A node's requests, begun."""
+        """Begin a node's requests."""
         queues = self.job.nodes[node].requests
         return cocotb.start_soon(self.snics[node].run(queues, self.dut.interrupts, node))
 
     async def gathers(self):
-        """All nodes' requests are done, with every property in its place."""
+        """Run all nodes' requests to their end; every property is in its place."""
         tasks = [self.run(node) for node in range(NODES)]
         for node, task in enumerate(tasks):
             assert {done.cause for done in await task} == {Cause.DONE}
@@ -112,7 +112,7 @@ class Bench:
                 assert await self.memories[node].read(at, len(wanted)) == wanted, (node, idx)
 
     def causes(self, ended):
-        """How the requests of each node have ended, once each."""
+        """Return how the requests of each node have ended, once each."""
         for node in ended:
             assert sorted(done.tag for done in node) == list(range(REQUESTS))
         return [[done.cause for done in node] for node in ended]
@@ -121,7 +121,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(switch=[0, 2])
 async def a_switch_is_reset_in_traffic(dut, switch):
-    """A rack's, or the spine: what was inside is lost, watchdogs tell hosts, then all works."""
+    """What was in a rack's switch or the spine is lost; watchdogs tell hosts; then all works."""
     bench = await Bench().begin(dut)
     bench.surround(in_stall=240)  # a packet takes long to leave
     tasks = [bench.run(node) for node in range(NODES)]
@@ -160,7 +160,7 @@ async def a_node_without_a_route_is_told_by_watchdogs(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(kind=["reads", "responses"])
 async def a_node_that_takes_nothing_holds_up_only_those_who_need_it(dut, kind):
-    """Its rack's switch holds a class for it; nodes of the other rack go on with each other."""
+    """Its rack's switch holds a class for it; the other rack's nodes go on with each other."""
     bench = await Bench().begin(dut)
     last = NODES - 1
     dut.faulty_link.value = bench.topology.link_of(last) + 1

@@ -1,4 +1,4 @@
-"""That what does not add up is found: every count of a small gather is changed once."""
+"""Changes each count of a small gather once: what does not add up is found."""
 
 from copy import deepcopy
 from types import SimpleNamespace
@@ -75,7 +75,7 @@ def result():
 
 
 def counts_of(result):
-    """Every mapping of counts, and what it is of."""
+    """Return every mapping of counts, and what it is of."""
     yield from ((f"node {k}", node.snic) for k, node in enumerate(result.nodes))
     yield from (
         (f"link {k} {kind}", link[kind]) for k, link in enumerate(result.links) for kind in CLASSES
@@ -97,7 +97,7 @@ def test_what_adds_up_passes(result):
 
 
 def test_every_count_matters(result):
-    """One more of any that is not zero is found."""
+    """One more of any count that is not zero is found."""
     changed = 0
     for place, (_, counts) in enumerate(counts_of(result)):
         for name in [name for name, count in counts.items() if count]:

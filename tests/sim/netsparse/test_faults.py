@@ -1,4 +1,4 @@
-"""Whatever goes wrong, the host is told which command, and the next one is exact."""
+"""Lets anything go wrong: the host is told which command it was, and the next one is exact."""
 
 import os
 import pickle
@@ -67,7 +67,7 @@ class Fault:
 
 
 def gather_of(rng, beyond=False, far=False):
-    """Random idxs; those of FAILING may hold one that is no column."""
+    """Draw random idxs; those of FAILING may hold one that is no column."""
     rows = FAR_ROWS if far else ROWS
     partition = Partition.blocks(rows, 2)
     properties = rng.integers(0, 1 << 32, (rows, WORDS), dtype=np.uint32)
@@ -88,7 +88,7 @@ def fails(kind, address, response=Response.DECERR, fault=Misdeed.ERROR):
 
 
 def broken_buses(idx_address, remote):
-    """Memories that answer otherwise than AXI has it, or not at all, by name."""
+    """Return memories that answer against AXI's rules, or not at all, by name."""
     host, dram = 2 * FAILING + HOST, 2 * FAILING + DRAM
     wait = {FAILING: {"memory_timeout": 400}}
     # What OTHER asks of the properties of FAILING fails with the bus that they are read by.
@@ -114,7 +114,7 @@ def broken_buses(idx_address, remote):
 
 
 def faults(gather):
-    """All of them by name."""
+    """Return all of them by name."""
     idx_address = gather.idx_address + 256
     first = int(gather.flat(FAILING)[gather.flat(FAILING) >= ROWS // 2][0])
     remote = gather.property_address + first * SIZE
@@ -239,7 +239,7 @@ async def node_totals(driver):
 
 
 def around_bad(request):
-    """The request in two: what stands before the idx that is no column, and what behind."""
+    """Split the request at the idx that is no column, into what is before it and after it."""
     behind = request.idx_address + (BAD + 1) * request.idx_bytes
     fields = vars(request)
     return [

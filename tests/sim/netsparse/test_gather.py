@@ -1,4 +1,4 @@
-"""Gathers on two and four SNICs in RTL: every byte of host memory, every count."""
+"""Runs gathers on two and four SNICs in RTL: every byte of host memory and every count is right."""
 
 from contextlib import chdir
 from dataclasses import replace
@@ -39,7 +39,7 @@ TWO_NODES = [(4, "queen"), (16, "stokes"), (64, "uk"), (512, "arabic")]
     ("property_bytes", "name"), short_products(SIZES, FAMILIES, short=TWO_NODES)
 )
 def test_two_nodes(tmp_path, rng, name, property_bytes):
-    """With one to seven client units, the others serve."""
+    """There are one to seven client units; the others serve."""
     clients = int(rng.integers(1, 8))
     gather = make_gather(
         rng,
@@ -77,7 +77,9 @@ MECHANISMS = {
 
 @pytest.mark.parametrize("row", short_and_long(MECHANISMS, ["RIG", "Conc"]))
 def test_ablation(tmp_path, rng, row):
-    """Table 8's rows in one build; each counts what it must, a PR a packet where PRs stay alone."""
+    """One build runs Table 8's rows; each counts what it must, a PR per packet where PRs stay
+    alone.
+    """
     around = surroundings(rng)
     around["mechanisms"] |= MECHANISMS[row]
     gather = make_gather(rng, family("arabic"), 2, 64, 1, 1, **around)
@@ -95,7 +97,7 @@ def test_ablation(tmp_path, rng, row):
 
 @pytest.mark.parametrize("aligned", [1, 0])
 def test_line_requests(tmp_path, rng, aligned):
-    """Host memory is asked for exactly the lines of the formula: writes, reads and idxs."""
+    """Host memory is asked for exactly the formula's lines: writes, reads and idxs."""
     size, base = 480, 4 * int(rng.integers(0, 32))
     gather = make_gather(
         rng,
@@ -117,7 +119,7 @@ def test_line_requests(tmp_path, rng, aligned):
         return sum(lines(base + int(idx) * size, size) for idx in idxs)
 
     def idx_requests(command):
-        """Of an array of idxs, which comes in pieces that end at multiples of a chunk."""
+        """Return those of an array of idxs, whose pieces end at multiples of a chunk."""
         at, end = command.idx_address, command.idx_address + 4 * command.count
         chunk = IdxFetch(EIGHT.rig).chunk_bytes
         found = 0
@@ -140,7 +142,7 @@ def test_line_requests(tmp_path, rng, aligned):
 
 
 def test_golden_memory_is_compared(tmp_path, rng):
-    """A byte that differs is found, also one that nobody asked for."""
+    """A byte that differs is found, even one that nobody asked for."""
     gather = make_gather(rng, family("queen"), 2, 16, 2, 2)
     params, simulator = build_gather(EIGHT, 2)
     with chdir(tmp_path):  # a relative folder will do
@@ -156,7 +158,7 @@ def test_golden_memory_is_compared(tmp_path, rng):
 
 @pytest.mark.long
 def test_one_unit_a_node(tmp_path, rng):
-    """One node's only unit asks; the other's serves it."""
+    """One node's only unit asks, and the other's serves it."""
     matrix = family("stokes")
     gather = make_gather(rng, matrix, 2, 64, 1, 1, **surroundings(rng))
     alone = replace(gather, idxs=[gather.idxs[0], [[]]], servers=[0, 1])
@@ -167,7 +169,7 @@ def test_one_unit_a_node(tmp_path, rng):
 
 @pytest.mark.long
 def test_as_large_as_the_paper(tmp_path, rng):
-    """Table 5's SNIC with all its 32 units, half of them servers, on two nodes.
+    """Table 5's SNIC has all its 32 units, half of them servers, on two nodes.
 
     Caches of the idx filter are smaller, because a set or block of them is cleared a cycle.
     """
@@ -186,7 +188,7 @@ CALM: dict[str, Any] = {  # surroundings in which nothing stalls by chance
 
 
 def check_exact(gather, result):
-    """The model's result; AssertionError unless each figure and node of it equals the RTL's."""
+    """Return the model's result; assert that each figure and node equals the RTL's."""
     modelled = check_calibrated(gather, one_rack(EIGHT, 2), result)
     assert figures_of(modelled) == figures_of(result)
     for ours, theirs in zip(modelled.nodes, result.nodes, strict=True):
@@ -197,7 +199,7 @@ def check_exact(gather, result):
 
 @pytest.mark.parametrize("rings", [None, 5], ids=["registers", "rings"])
 def test_the_model_knows_when_requests_of_four_clients_begin(tmp_path, rng, rings):
-    """A host submits short requests in turn, or by rings all that are due at once."""
+    """A host submits short requests in turn, or all that are due at once by rings."""
     gather = make_gather(rng, family("uk"), 2, 32, 4, 4, batch=40, rings=rings, **CALM)
     gathered = run_gather(gather, EIGHT, tmp_path, rng)
     modelled = check_exact(gather, gathered.result)
@@ -206,7 +208,7 @@ def test_the_model_knows_when_requests_of_four_clients_begin(tmp_path, rng, ring
 
 @pytest.mark.parametrize(("rings", "requests"), [(5, 40), (1, 10)])
 def test_the_model_steps_rings_as_driver_and_snic_do(tmp_path, rng, rings, requests):
-    """Requests of one local idx take nothing but their rings: 32 places, or 2, which are full."""
+    """Requests of one local idx use nothing but their rings, of 32 places, or of 2, which fill."""
     own = [[rng.integers(0, 128, 1) for _ in range(requests)] for _ in range(4)]
     gather = Gather(
         partition=Partition.blocks(256, 2),
@@ -221,7 +223,7 @@ def test_the_model_steps_rings_as_driver_and_snic_do(tmp_path, rng, rings, reque
 
 
 def test_prs_of_several_clients_hang_on_single_cycles(tmp_path):
-    """One cycle of a latency moves the RTL's PRs, and the model's are the same.
+    """One cycle of a latency changes the RTL's PRs, and the model's alike.
 
     A client asks for an idx unless another's property has come before, so PRs are decided by which
     of them is first. With one client a node, nothing but the mechanisms decides them.

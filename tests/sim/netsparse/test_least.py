@@ -1,4 +1,4 @@
-"""Products on two racks of four nodes whose buffers are as small as they may be, on bad links.
+"""Runs products on two racks of four nodes with the least buffers, on bad links.
 
 ``INGATHER_MATRICES=FOLDER`` takes all Matrix Market files of a folder instead of the families.
 """
@@ -64,7 +64,7 @@ def test_less_is_refused(design):
 
 
 def matrices():
-    """What to multiply, by name."""
+    """Return what to multiply, by name."""
     folder = os.environ.get("INGATHER_MATRICES")
     if folder is None:
         return {
@@ -88,7 +88,7 @@ def matrices():
 @pytest.mark.parametrize("mechanisms", MECHANISMS)
 @pytest.mark.parametrize("matrix", matrices().values(), ids=matrices())
 def test_product(tmp_path, rng, matrix, mechanisms):
-    """Equal to scipy's, memories to the golden model's, and every packet and PR accounted for."""
+    """It equals scipy's, memories equal the golden model's, and each packet and PR is counted."""
     seed = int(rng.integers(1 << 31))
     asked = SpmmWorkload(
         nodes=NODES,

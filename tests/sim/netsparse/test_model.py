@@ -1,4 +1,4 @@
-"""The model of a cluster: what must hold of any run; RTL runs compare themselves with it."""
+"""Tests the model of a cluster by what holds for any run; RTL runs compare themselves with it."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ SNIC = find_design("netsparse-snic")
 
 
 def modelled(params, matrix, **settings):
-    """A product on the model, whose counters have been compared with each other."""
+    """Return a product on the model, whose counters have been compared with each other."""
     asked = SpmmWorkload(**{"model": True, "matrix": matrix} | settings)
     run = SpmmRun(matrix_for(matrix, asked.nodes, asked.seed), params, asked)
     result = run.model(asked.cluster(params))
@@ -58,14 +58,14 @@ def test_counters_agree(settings):
 
 
 def test_virtual_queues_and_one_rack():
-    """More clients than one: PRs between the distinct idxs of a node and of its clients."""
+    """With several clients, PRs lie between the distinct idxs of a node and of its clients."""
     _, result = modelled(VIRTUAL, "stokes:nodes=4,rows=300", nodes=4, property_bytes=16, batch=50)
     assert not any(switch.pipes for switch in result.switches)
     assert 0 < total(result, "prs") < total(result, "consumed")
 
 
 def test_a_bit_that_is_set_stays_set():
-    """Several clients ask for one idx again and again: only before it has come there are PRs."""
+    """Several clients ask for one idx repeatedly: PRs are sent only before it has come."""
     clients, repeats = 3, 400
     idxs = [[[np.full(repeats, 1 - node)] for _ in range(clients)] for node in range(2)]
     gather = Gather(
@@ -83,7 +83,7 @@ def test_a_bit_that_is_set_stays_set():
 
 @pytest.mark.parametrize("delay", [0, 2, 3, 10])
 def test_delay_decides_which_reads_join(delay):
-    """Idxs of the node itself take a cycle each and make no PR: they keep two reads apart.
+    """A node's own idxs take a cycle each and make no PR: they keep two reads apart.
 
     The first read comes a cycle later, since nobody was chosen when it asked for its turn.
     """
@@ -105,7 +105,7 @@ def test_delay_decides_which_reads_join(delay):
 
 
 def test_cycles_grow_with_every_latency():
-    """That of SNIC memory too, if the idx filter's cache cannot hold all lines."""
+    """That of SNIC memory counts, too, if the filter's cache cannot hold all lines."""
     least_cache = {"filter_banks": 1, "filter_ways": 1, "filter_cache_bytes": 128}
     params = replace(SNIC.params_of("tiny", nodes=4), **least_cache)
     _, least = modelled(params, "europe:nodes=4,rows=4000", **RACKS)
@@ -115,7 +115,7 @@ def test_cycles_grow_with_every_latency():
 
 
 def test_session_of_many_nodes(tmp_path):
-    """What no RTL simulation of ours holds: 128 nodes with 32 units each."""
+    """No RTL simulation here is as large: 128 nodes with 32 units each."""
     asked = SpmmWorkload(
         model=True, matrix="queen:rows=6000", nodes=128, racks=8, spines=16, switch="paper"
     )

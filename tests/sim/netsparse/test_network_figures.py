@@ -1,4 +1,4 @@
-"""Figures of a network from counters alone."""
+"""Computes a network's figures from counters alone."""
 
 import json
 from types import SimpleNamespace
@@ -35,7 +35,7 @@ SPINE = SwitchCounts(ports=[bank(PORT_COUNTERS, reads_no_route=1)] * 2, pipes=[]
 
 @pytest.fixture
 def network():
-    """Two racks of a node each, whose second one has received more and was done earlier."""
+    """Return two racks of a node each; the second has received more and was done earlier."""
     topology = LeafSpine(racks=2, nodes_per_rack=1, spines=1)
     counts = {kind: {"packets": 1 + k, "bytes": 100 * (1 + k)} for k, kind in enumerate(CLASSES)}
     nodes = [

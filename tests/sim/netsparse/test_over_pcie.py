@@ -1,4 +1,4 @@
-"""Gathers of SNICs whose hosts are behind PCI Express: every byte, every count, PRs as ever."""
+"""Runs gathers of SNICs with hosts behind PCI Express: every byte, every count, and PRs as ever."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def test_rejects(host_bus):
 
 
 def test_what_knows_a_bridge_alone():
-    """The model and the generated bench."""
+    """The model and the generated bench know only hosts behind an AXI bridge."""
     small = find_design("netsparse-snic").params_of("tiny", host_bus="pcie")
     with pytest.raises(ValueError, match="the model knows no PCI Express"):
         SpmmWorkload(model=True, nodes=2).check_hardware(PCIE)
@@ -32,7 +32,7 @@ def test_what_knows_a_bridge_alone():
 
 
 def some_host(rng):
-    """A host that is late, and answers in any way that it may."""
+    """Draw a host that is late, and answers in any way that it may."""
     return {
         "latency": int(rng.integers(0, 300)),
         "reads": int(rng.choice([4, 1024])),
@@ -80,7 +80,7 @@ def test_eight_units(tmp_path, rng, name, size):
 
 
 def test_a_product_needs_each_remote_idx_once(tmp_path):
-    """As over a bus: the way to the host decides when PRs are sent, and not which."""
+    """As over a bus, the way to the host decides when PRs are sent, but not which."""
     asked = SpmmWorkload(nodes=2, clients=1, servers=1, property_bytes=64, host_latency=375)
     params, simulator = build_gather(PCIE, 2)
     run = SpmmRun(web(), PCIE, asked)

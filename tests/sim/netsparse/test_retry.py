@@ -1,4 +1,4 @@
-"""A host whose packets are lost asks again, by registers or rings: node 0 asks, 1 serves."""
+"""Lets a host whose packets are lost ask again, by registers or rings; node 1 serves node 0."""
 
 from dataclasses import replace
 
@@ -20,12 +20,12 @@ FIRST = {"drop": 1, "drop_at": 0}
 
 
 def test_retry(tmp_path, rng):
-    """All of the module's tests, in one simulation."""
+    """This runs all of the module's tests in one simulation."""
     simulate_bench(tmp_path, rng, __name__)
 
 
 class Asking(Bench):
-    """Requests with a watchdog, through registers or through rings; what was submitted."""
+    """Submits requests with a watchdog, by registers or by rings, and keeps what was submitted."""
 
     async def begin(self, dut, each, by_rings=False):
         await super().begin(dut)
@@ -57,7 +57,7 @@ class Asking(Bench):
         return self
 
     def lose(self, **faults):
-        """Packets of these classes: reads on the way from node 0, responses on the way to it."""
+        """Lose packets of these classes: reads on their way from node 0, or responses to it."""
         self.dut.faulty_link.value = LINK + ("responses" in faults)
         self.dut.link.value = pack(LINK_SETTINGS, {"latency": 10} | faults)
 
@@ -67,7 +67,7 @@ class Asking(Bench):
         return await self.snic.gather(self.queues, self.dut.interrupts, 0, attempts)
 
     async def fails(self, cause, attempts):
-        """A gather with such an end, in so many attempts of three."""
+        """Check that a gather ends so, after this many of three attempts."""
         with pytest.raises(GatherFailed, match=f" as {cause.name}") as caught:
             await self.ask()
         assert caught.value.attempts == len(self.submitted) == attempts
@@ -122,7 +122,7 @@ async def a_loss_that_stays_ends_with_its_cause(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(cause=[Cause.RANGE, Cause.COMMAND, Cause.REMOTE, Cause.ARRAY])
 async def what_no_retry_mends_is_not_retried(dut, cause):
-    """Not even beside a lost packet; the filter stays as it is, for whoever looks into it."""
+    """It is not, even beside a lost packet; the filter stays as it is, to be looked into."""
     bench = await Asking().begin(dut, 1)
     if cause is not Cause.REMOTE:
         bench.lose(reads=FIRST)

@@ -1,4 +1,4 @@
-"""A host that submits by rings in its memory, on whole SNICs: node 0 asks, node 1 serves."""
+"""Lets a host submit by rings in its memory, on whole SNICs: node 0 asks, node 1 serves."""
 
 import os
 import pickle
@@ -35,12 +35,12 @@ JOB_PICKLE = "rings.pickle"
 
 
 def test_rings(tmp_path, rng):
-    """All of the module's tests, in one simulation."""
+    """This runs all of the module's tests in one simulation."""
     simulate_bench(tmp_path, rng, __name__)
 
 
 def simulate_bench(folder, rng, module):
-    """The cocotb tests of ``module``, which find a :class:`Bench`'s gather in ``folder``."""
+    """Run the cocotb tests of ``module``, which find a :class:`Bench`'s gather in ``folder``."""
     idxs = [rng.integers(0, ROWS, (CLIENTS, REQUESTS, IDXS)), np.empty((CLIENTS, 0, 0))]
     gather = Gather(
         partition=Partition.blocks(ROWS, 2),
@@ -64,7 +64,7 @@ def simulate_bench(folder, rng, module):
 
 
 class Bench:
-    """Both SNICs set up; rings of node 0, and its requests in the order of their tags."""
+    """Has both SNICs set up, rings of node 0, and its requests in the order of their tags."""
 
     async def begin(self, dut, request_size=RINGS, completion_size=RINGS):
         self.dut = dut
@@ -95,7 +95,7 @@ class Bench:
         return self
 
     def surround(self, **failure):
-        """Latencies of host memories, and what fails of node 0's."""
+        """Set latencies of host memories, and what fails of node 0's."""
         ram = {"read_latency": 30, "write_latency": 20} | failure
         self.dut.host.value = pack(self.settings, ram)
 
@@ -110,7 +110,7 @@ class Bench:
         return found
 
     async def check(self, found, requests):
-        """Each request is done, once, and all properties are in host memory."""
+        """Check that each request is done, once, and all properties are in host memory."""
         assert sorted(done.tag for done in found) == sorted(one.tag for _, one in requests)
         assert {done.cause for done in found} == {Cause.DONE}
         await self.snic.at_rest()
@@ -119,7 +119,7 @@ class Bench:
         assert await self.memory.read(start, size) == golden[start : start + size]
 
     def in_order(self, found, requests):
-        """Of each unit, of ``requests`` that were submitted one after another."""
+        """Check that each unit was in order for ``requests`` that were submitted in turn."""
         for unit in range(CLIENTS):
             asked = [one.tag for mine, one in requests if mine == unit]
             assert [done.tag for done in found if done.unit == unit] == asked
@@ -127,7 +127,7 @@ class Bench:
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def registers_beside_the_ring(dut):
-    """More than units have room for by the ring, which waits; registers are refused, or served."""
+    """With more in the ring than units take, registers are refused, or served."""
     bench = await Bench().begin(dut)
     await bench.rings.open()
     by_ring, by_registers = bench.requests[:24], bench.requests[24:]
@@ -168,7 +168,7 @@ async def small_rings_go_round(dut, size):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_host_that_reads_nothing_loses_nothing(dut):
-    """With the completion ring full everything stands, and goes on when the host reads."""
+    """When the completion ring is full everything stops, and goes on once the host reads."""
     bench = await Bench().begin(dut, completion_size=1)
     await bench.rings.open()
     await bench.rings.submit(bench.requests[: 1 << RINGS])
@@ -253,7 +253,7 @@ async def a_completion_that_cannot_be_written_stops_the_ring(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(gone=[("read", Misdeed.MUTE), ("write", Misdeed.DEAF)])
 async def a_host_memory_that_is_gone_is_told(dut, gone):
-    """Its bus is given up: descriptors are not read, or the completion ring stops; both recover."""
+    """Its bus is given up: descriptors are not read, or completions stop; both recover."""
     kind, fault = gone
     bench = await Bench().begin(dut)
     await bench.rings.open()

@@ -1,4 +1,4 @@
-"""A million cycles of two racks of four nodes whose links are full: nothing locks up or is lost.
+"""Runs two racks of four nodes with full links for a million cycles: nothing locks up or is lost.
 
 Buffers are as small as they may be; only the tables of PRs under way are large, so that traffic
 never dries up.
@@ -49,7 +49,7 @@ def simulator():
 @pytest.mark.long
 @pytest.mark.parametrize("asked", HUNTS.values(), ids=HUNTS)
 def test_hunt(tmp_path, rng, simulator, asked):
-    """Every request ends well, memories are the golden model's, every packet is accounted for."""
+    """Every request ends well, memories are the golden model's, and every packet is counted."""
     asked = replace(asked, seed=int(rng.integers(1 << 31)))
     gather = asked.gather()
     gathered = simulate_gather(gather, CLUSTER, simulator, folder=tmp_path)

@@ -11,7 +11,7 @@ from tests.sim.netsparse.test_wire import ADDRESSES, random_packet
 
 
 def layers(packet: Packet):
-    """``packet`` as Scapy builds it; lengths, counts and the IP checksum are Scapy's own."""
+    """Return ``packet`` as Scapy builds it; lengths, counts and the IP checksum are its own."""
     addresses = {"src": "02:00:00:00:00:02", "dst": "02:00:00:00:00:01"}
     requests = [
         PrLayer(src=p.src, tid=p.tid, idx=p.idx, id=p.id, payload_bytes=p.payload)

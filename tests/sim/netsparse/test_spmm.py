@@ -1,4 +1,4 @@
-"""A product on two tiny SNICs, what refuses to be run, and what the check would find."""
+"""Runs a product on two tiny SNICs, what refuses to be run, and what the check would find."""
 
 from dataclasses import replace
 
@@ -35,7 +35,7 @@ def simulator(params):
 
 @pytest.fixture(scope="module")
 def made(params, simulator, tmp_path_factory):
-    """A run that filters, coalesces and concatenates."""
+    """Return a run that filters, coalesces and concatenates."""
     run = SpmmRun(matrix_for("queen:rows=80", NODES, 1), params, SpmmWorkload(property_bytes=12))
     heard = []
     gathered = run.simulate(*simulator, tmp_path_factory.mktemp("spmm"), heard.append)
@@ -89,7 +89,7 @@ def test_clients_get_requests_in_turn_or_a_share_of_them():
 
 
 def test_classes_share_a_line():
-    """Together they are the line's share that is used."""
+    """Both classes together are the share of the line that is used."""
     busy = {"reads_received_bytes": 64 * 20, "responses_received_bytes": 64 * 80}
     accesses = {"writes": 10, "reads": 5}
     node = NodeFigures(
@@ -123,7 +123,7 @@ def test_a_wrong_byte_would_be_found(made, where):
 
 
 def test_every_mechanism_off(params, simulator, tmp_path):
-    """Each remote nonzero is a PR, each PR a packet; the product is the same.
+    """Each remote nonzero is a PR, and each PR a packet; the product is the same.
 
     Requests go by rings: a register is written less often than once a request, and none is read.
     """
@@ -154,7 +154,7 @@ def test_every_mechanism_off(params, simulator, tmp_path):
 
 
 def test_the_last_reads_wait_for_no_others(params, simulator, tmp_path):
-    """A PR alone leaves as soon with DelayCycles of 500 for reads as without.
+    """With DelayCycles of 500 for reads, a PR that is alone leaves as soon as without.
 
     By a ring its first packet is later by what the descriptor takes, less what the ten writes of
     registers took.

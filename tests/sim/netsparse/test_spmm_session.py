@@ -1,4 +1,4 @@
-"""Sessions of a sparse product; what simulates them is tested in test_spmm and test_gather."""
+"""Tests sessions of a sparse product; test_spmm and test_gather simulate them."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""A session of a NetSparse switch: the one that its own test has, in RTL."""
+"""Runs a session of the NetSparse switch that its own test has, in RTL."""
 
 import pytest
 

@@ -16,7 +16,7 @@ def cluster(request):
 
 
 def test_numbering():
-    """As in the drawing of 3 racks of 2 nodes and 2 spines; port r of a spine leads to rack r."""
+    """It is that of the drawing of 3 racks of 2 nodes, 2 spines; a spine's port r leads to rack r."""
     assert (SMALL.nodes, SMALL.switches, SMALL.tor_ports, SMALL.spine_ports) == (6, 5, 4, 3)
     assert [SMALL.rack(node) for node in range(6)] == [0, 0, 1, 1, 2, 2]
     assert [SMALL.neighbour(1, port) for port in range(4)] == [
@@ -89,7 +89,7 @@ def test_all_uplinks_are_used():
     ],
 )
 def test_wrong_tables_are_found(switch, node, port, message):
-    """A hole, another node, no such port, a loop, two ways that differ; each from one entry."""
+    """One entry is wrong at a time: a hole, another node, no such port, a loop, unequal ways."""
     tables = SMALL.tables()
     tables[switch, node] = port
     with pytest.raises(ValueError, match=message):

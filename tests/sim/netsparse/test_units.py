@@ -1,4 +1,4 @@
-"""What a SNIC joins over its units is right for each of them: node 0 asks, node 1 serves."""
+"""Checks that what a SNIC joins over its units is right for each of them."""
 
 import cocotb
 import numpy as np
@@ -26,12 +26,12 @@ PAIRS = [(k, UNITS - 1 - k) for k in range(UNITS)]
 
 
 def test_units(tmp_path, rng):
-    """All of the module's tests, in one simulation."""
+    """This runs all of the module's tests in one simulation."""
     simulate_bench(tmp_path, rng, __name__)
 
 
 class Units(Bench):
-    """One unit alone asks, and one alone serves."""
+    """Lets one unit alone ask, and one alone serve."""
 
     async def begin(self, dut):
         await super().begin(dut)
@@ -40,7 +40,7 @@ class Units(Bench):
         return self
 
     async def pair(self, client, server):
-        """From now on these two; no counter has counted and no bit of the filter is set."""
+        """Use these two from now on; no counter has counted and no bit of the filter is set."""
         others = ~(1 << client) % (1 << UNITS)
         for snic, servers in ((self.snic, others), (self.other, 1 << server)):
             await snic.at_rest()
@@ -48,14 +48,14 @@ class Units(Bench):
         await self.snic.clear_filter()
 
     def harm(self, memory, **failure):
-        """What fails of a ``memory``, and with which latency those of hosts answer."""
+        """Set what fails of a ``memory``, and the latency of those of hosts."""
         dut, ram = self.dut, {"read_latency": 30, "write_latency": 20}
         dut.fail_index.value = memory
         dut.host.value = pack(self.settings, ram | (failure if memory % 2 == HOST else {}))
         dut.dram.value = pack(self.params.dram.settings, failure if memory % 2 == DRAM else {})
 
     async def submit(self, unit, idxs, place=0, **changes):
-        """A request for ``idxs``, which are written at a ``place`` of their own; its tag."""
+        """Submit a request for ``idxs``, written at a ``place`` of their own; return its tag."""
         address = self.gather.idx_address + 256 * place
         await self.memory.write(address, np.array(idxs, "<u4").tobytes())
         self.tag += 1
@@ -67,7 +67,7 @@ class Units(Bench):
         return self.tag
 
     async def ends(self, unit, tag, cause=Cause.DONE):
-        """The next completion is this one."""
+        """Check that the next completion is this one."""
         found = await self.snic.next_completion(self.dut.interrupts, 0)
         assert found == Completion(unit, tag, cause)
 
@@ -75,7 +75,7 @@ class Units(Bench):
         await self.ends(unit, await self.submit(unit, idxs), cause)
 
     async def counts(self, snic, name):
-        """A counter of each unit, of those that have counted."""
+        """Return a counter of each unit, of those that have counted."""
         index = [counter for counter, _ in UNIT_COUNTERS.counters].index(name)
         found = {}
         for unit in range(UNITS):
@@ -85,7 +85,7 @@ class Units(Bench):
         return {unit: count for unit, count in found.items() if count}
 
     async def count(self, snic, name):
-        """A counter of the SNIC."""
+        """Return a counter of the SNIC."""
         await snic.write(
             snic_counter=[counter for counter, _ in SNIC_COUNTERS.counters].index(name)
         )
@@ -95,7 +95,7 @@ class Units(Bench):
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def each_asks_and_serves_alone(dut):
-    """Nobody else takes a request, is busy, or counts; and the SNIC is busy as long as its unit."""
+    """Nobody else takes a request, is busy, or counts; the SNIC is busy as long as its unit."""
     bench = await Units().begin(dut)
     latency = 400
     for client, server in PAIRS:
@@ -137,7 +137,7 @@ async def each_asks_and_serves_alone(dut):
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def what_fails_is_told_of_each(dut):
-    """Of each client and each server, and of nobody else."""
+    """It is told of each client and each server, and of nobody else."""
     bench = await Units().begin(dut)
     other = 2
     idx, at = bench.gather.idx_address, bench.gather.property_address + REMOTE * SIZE
@@ -188,7 +188,7 @@ async def what_is_switched_off_is_off_for_each(dut):
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def reads_wait_for_those_of_each(dut):
-    """As long as they may, while a unit has an idx left; responses, for others in any case."""
+    """They wait as long as they may while a unit has an idx left; responses wait for others."""
     bench = await Units().begin(dut)
     wait, latency = EIGHT.most_delay, 200
     bench.surround(read_latency=latency)
@@ -217,7 +217,7 @@ async def reads_wait_for_those_of_each(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_filter_that_cannot_be_is_not_used(dut):
-    """Neither by a request nor by a clearing; without the filter its address is nobody's."""
+    """No request and no clearing uses it; without the filter nobody answers its address."""
     bench = await Units().begin(dut)
     client, server = PAIRS[0]
     for address in (FILTER_ADDRESS + 32, 1 << EIGHT.dram_address_bits, 1 << 63):

@@ -39,7 +39,7 @@ def random_packet(rng, kind=None, length=None, count=None):
 
 
 def test_bytes_of_a_response():
-    """Byte for byte, written by hand."""
+    """The response is written by hand, byte for byte."""
     pr = Pr(src=0x01020304, tid=0x0506, idx=0x0708090A0B0C0D0E, id=0x0F101112, payload=b"abcd")
     packet = Packet(kind=Kind.RESPONSE, dest=9, length=4, prs=(pr,), addresses=ADDRESSES)
     assert packet.to_bytes().hex(" ", 2) == (
@@ -84,7 +84,7 @@ def test_what_a_concatenator_sends_is_such_a_packet():
 
 
 def test_most_prs():
-    """The counts of the specification, and that one more is over the MTU."""
+    """The counts are the specification's, and one more is over the MTU."""
     assert most_prs(Kind.READ, 512) == 79
     assert [most_prs(Kind.RESPONSE, size) for size in (4, 16, 64, 512)] == [65, 42, 17, 2]
     rng = random.Random(2)

@@ -1,4 +1,4 @@
-"""A component with faults to choose from, and cocotb tests that find them."""
+"""Has a component with faults to choose from, and cocotb tests that find them."""
 
 import itertools
 from dataclasses import dataclass
@@ -24,7 +24,9 @@ class RelayParams:
 
 
 class Relay(Component):
-    """``o`` is ``i``, until ``fault`` has it that a beat is not; ``total`` sums the data up."""
+    """Outputs ``o``, which is ``i`` except for a beat that ``fault`` spoils, and ``total``, the
+    data's sum.
+    """
 
     def __init__(self, params):
         super().__init__(
@@ -64,7 +66,7 @@ BAD = {"tag": WRONG, "data": BEATS[WRONG]["data"] ^ 0x81}
 
 
 async def relay(dut, fault, count=12, stall=never):
-    """Send BEATS; source and sink once ``count`` have come out."""
+    """Send BEATS; return source and sink once ``count`` have come out."""
     dut.fault.value = fault
     await start(dut)
     source, sink = Source(dut, "i"), Sink(dut, "o", stall=stall)

@@ -1,4 +1,4 @@
-"""Training on many workers in RTL: the loss-free golden model's weights, whatever links do."""
+"""Trains on many workers in RTL: weights are the loss-free golden model's, whatever links do."""
 
 import os
 import pickle
@@ -52,7 +52,7 @@ def train(
     schedule=Schedule.PIPELINED,
     **network,
 ):
-    """Two epochs; every epoch's weights and counts are the golden model's."""
+    """Train for two epochs; every epoch's weights and counts are the golden model's."""
     data = random_data(rng, samples, features, Loss.LOGISTIC)
     options = TrainingWorkload(
         eta=1.0, bits=4, batch=batch, epochs=2, schedule=schedule, workers=workers
@@ -99,7 +99,7 @@ def test_weights_are_the_loss_free_golden_ones(tmp_path, rng, workers, rate):
 
 @pytest.mark.parametrize("workers", short_and_long(WORKERS, [2]))
 def test_few_slots_on_a_corrupting_network(tmp_path, rng, workers):
-    """Three slots wrap their 256 uses around within two epochs of 400 micro-batches."""
+    """Three slots wrap their 256 uses within two epochs of 400 micro-batches."""
     training, epochs = train(
         tmp_path, rng, workers, samples=3200, features=60, slots=3, latency=5, corrupt=0.02
     )
@@ -109,7 +109,7 @@ def test_few_slots_on_a_corrupting_network(tmp_path, rng, workers):
 
 @pytest.mark.parametrize("workers", short_and_long([1, 2, 4], [2]))
 def test_vanilla_order(tmp_path, workers):
-    """Without overlap: the same weights, and by the formula (B/K - 1) C s more a mini-batch."""
+    """Without overlap, weights are the same, and a mini-batch takes (B/K - 1) C s cycles more."""
     training, cycles = None, {}
     for schedule in (Schedule.PIPELINED, Schedule.VANILLA):
         training, (_, epoch) = train(
@@ -133,7 +133,7 @@ def test_vanilla_order(tmp_path, workers):
     ("workers", "rate"), short_and_long([(1, 0.0), (2, 0.1), (4, 0.0)], [(2, 0.1)])
 )
 def test_data_parallelism(tmp_path, rng, workers, rate):
-    """Models instead of activations, bit for bit the golden model of data parallelism."""
+    """Models are exchanged, bit for bit as in the golden model of data parallelism."""
     training, epochs = train(
         tmp_path,
         rng,
@@ -155,7 +155,7 @@ def test_data_parallelism(tmp_path, rng, workers, rate):
 
 @pytest.mark.parametrize("schedule", [Schedule.PIPELINED, Schedule.DATA_PARALLEL])
 def test_saturated_sums_are_counted_once(tmp_path, rng, schedule):
-    """Sums that leave the range at the switch, whose packets are lost and sent again."""
+    """Sums leave the range at the switch, whose packets are lost and sent again."""
     rate, shared = 0.2, schedule is Schedule.DATA_PARALLEL
     data = random_data(rng, 40, 200, Loss.LINEAR, signed=True, extreme=True)
     options = TrainingWorkload(
@@ -229,7 +229,7 @@ async def train_once(training, cluster):
 
 
 async def failure_of(task):
-    """The cause with which a worker's run ends, and what the driver says."""
+    """Return the cause with which a worker's run ends, and what the driver says."""
     with pytest.raises(WorkerFailure) as failure:
         await task
     return failure.value.cause, str(failure.value)
@@ -237,7 +237,7 @@ async def failure_of(task):
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def a_worker_that_is_gone_stops_the_others(dut):
-    """After so many repetitions, with a cause; a new run of the job then trains as if nothing."""
+    """They stop after the set repetitions, with a cause; a new run of the job trains as ever."""
     training, cluster = await begin(dut, latency=10, retries=4, peer_retries=30)
     dut.cut.value = 0b10
     tasks = [cocotb.start_soon(worker.run()) for worker in cluster.workers]
@@ -267,7 +267,7 @@ async def a_worker_that_is_gone_stops_the_others(dut):
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def a_worker_that_starts_late_harms_nobody(dut):
-    """Fifty times later than a silent switch would be given up."""
+    """It starts fifty times later than a silent switch would be given up."""
     retries = 4
     training, cluster = await begin(dut, latency=10, retries=retries)
     early, late = cluster.workers
@@ -290,7 +290,7 @@ async def a_worker_that_starts_late_harms_nobody(dut):
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def a_switch_that_goes_away_is_noticed_while_peers_are_late(dut):
-    """In the time for all retries, however long it has answered before."""
+    """It takes the time for all retries, however long it has answered before."""
     retries = 4
     _, cluster = await begin(dut, latency=10, retries=retries)
     worker = cluster.workers[0]
@@ -305,7 +305,7 @@ async def a_switch_that_goes_away_is_noticed_while_peers_are_late(dut):
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def workers_of_an_earlier_run_are_not_heard(dut):
-    """One worker is not restarted: its packets are counted, the new run of the others waits."""
+    """A worker is not restarted: its packets are counted, and the others' new run waits."""
     _, cluster = await begin(dut, latency=10, retries=4)
     far = cluster.epoch ^ EPOCHS // 2  # another in its highest bit alone
     await cluster.switch.start_job(0, ports=0b11, epoch=far, base=0, slots=16)
@@ -319,7 +319,7 @@ async def workers_of_an_earlier_run_are_not_heard(dut):
 
 @cocotb.test(timeout_time=9, timeout_unit="ms")
 async def the_watchdog_names_the_slot(dut):
-    """Workers that never give up, and a link that is down for ever."""
+    """These workers never give up, and a link is down for ever."""
     _, cluster = await begin(dut, latency=10, retries=0)
     dut.cut.value = 0b01
     with pytest.raises(StuckError, match="worker 1 waits in slot 0 after 0 micro-batches"):

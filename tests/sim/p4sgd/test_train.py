@@ -1,4 +1,4 @@
-"""Training on the RTL equals the golden model, bit for bit."""
+"""Compares training on the RTL with the golden model, bit for bit."""
 
 from contextlib import chdir
 from pathlib import Path
@@ -33,7 +33,7 @@ HARDWARE = {
 
 
 def random_data(rng, samples, features, loss, *, signed=False, extreme=False):
-    """Random features, a third of them zero; labels with noise, or anything that is legal."""
+    """Draw features, a third of them zero, and labels with noise, or anything that is legal."""
     values = rng.random((samples, features)) * (rng.random((samples, features)) < 0.67)
     if signed:
         values *= rng.choice([-1.0, 1.0], size=values.shape)
@@ -62,7 +62,7 @@ def random_memory(rng):
 
 
 def train_and_compare(training, hardware, folder, *, initial=None, memory=None):
-    """Every epoch's weights and saturations equal the golden model's; the saturations of all."""
+    """Compare every epoch's weights and saturations with the golden model; return the latter."""
     golden = np.zeros(training.features, dtype=np.int64) if initial is None else initial
     total = Saturations()
     epochs = []
@@ -199,7 +199,7 @@ def test_real_data(name, bits, eta, accuracy, tmp_path):
 
 @pytest.mark.long  # as `make run` trains it, too
 def test_u280_at_full_size(tmp_path):
-    """The preset as it is built for the board, on real data with a memory that stalls."""
+    """The board's preset trains as it is built, on real data with a memory that stalls."""
     hardware = WorkerParams(engine=EngineParams(dsp=True))
     training = TrainingRun(
         load("digits", loss=Loss.LOGISTIC), hardware, TrainingWorkload(eta=1.0, epochs=2)

@@ -1,4 +1,4 @@
-"""What a training run is made of, and what becomes of it, by the golden model alone."""
+"""Tests what a training run is made of, and what becomes of it, by the golden model alone."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ HARDWARE = WorkerParams(engines=1, engine=EngineParams(lanes=32, chunks=512, fif
 
 
 def trained(data, **options):
-    """The comparison after epochs in which the hardware does what the golden model does."""
+    """Return the comparison after epochs in which the hardware does as the golden model does."""
     training = TrainingRun(data, HARDWARE, TrainingWorkload(**{"eta": 1.0} | options))
     comparison, weights = Comparison(training), np.zeros(training.features, dtype=np.int64)
     for number in range(training.asked.epochs):
@@ -30,7 +30,7 @@ def trained(data, **options):
 
 
 def classes(rng):
-    """26 groups of samples about centres of their own, the first half of them negative; sorted."""
+    """Return 26 groups of samples about centres of their own, the first half negative, sorted."""
     groups = np.repeat(np.arange(26), 60)
     centres = rng.uniform(0, 2, (26, 40))
     values = centres[groups] + rng.normal(0, 0.3, (len(groups), 40))
@@ -51,7 +51,7 @@ def test_a_sorted_file_is_learnt_once_it_is_shuffled(rng, tmp_path):
 
 
 def wide(rng, kind):
-    """As madelon and arcene are: many features, of large values that are alike."""
+    """Return data like madelon and arcene: many features, with large values that are alike."""
     labels = np.arange(400 if kind == "madelon" else 100) % 2
     if kind == "madelon":
         features = 480 + rng.normal(0, 25, (400, 500))
@@ -93,7 +93,7 @@ def test_a_step_that_is_too_long_is_warned_of(rng):
 
 @pytest.mark.parametrize("loss", [Loss.LINEAR, Loss.LOGISTIC])
 def test_weights_are_those_of_the_data_as_they_came(rng, loss, tmp_path):
-    """Also when the features were centred, and by the test samples too."""
+    """This holds for centred features, too, and for the test samples."""
     labels = np.arange(120) % 2
     features = np.column_stack([50 + rng.normal(labels, 0.5), rng.random(120), np.full(120, 3.0)])
     np.savez(tmp_path / "data.npz", X=features, y=labels)
@@ -121,7 +121,7 @@ def test_weights_are_those_of_the_data_as_they_came(rng, loss, tmp_path):
 
 
 def test_classes_of_unequal_size_need_a_constant_beside_centred_features(rng):
-    """What ``train --center`` adds: without it predictions are zero on average."""
+    """``train --center`` adds one: without it, predictions are zero on average."""
     values = (rng.random((800, 12)) < 0.3) * 1.0
     labels = (values[:, :4].sum(axis=1) >= 3).astype(float)
     assert labels.mean() < 0.2
@@ -137,7 +137,7 @@ def test_classes_of_unequal_size_need_a_constant_beside_centred_features(rng):
 
 
 def test_other_fraction_bits_are_understood(rng):
-    """Weights come back in the units of the data, however many bits of fraction they have."""
+    """Weights come back in the units of the data for any number of fraction bits."""
     data = DataSet("two", rng.random((64, 2)), np.arange(64) % 2.0, "1 against 0")
     training = TrainingRun(
         data,

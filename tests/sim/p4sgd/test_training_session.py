@@ -1,4 +1,4 @@
-"""Sessions of training: the smallest worker, in RTL."""
+"""Runs sessions of training on the smallest worker, in RTL."""
 
 from dataclasses import replace
 

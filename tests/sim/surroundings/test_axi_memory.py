@@ -65,7 +65,7 @@ def test_rejects_more_beats_than_an_array_holds():
 
 
 class Port:
-    """The memory under test, its content, and a master of raw bursts."""
+    """Has the memory under test, its content, and a master of raw bursts."""
 
     def __init__(self, dut, pause=never):
         self.dut, self.params = dut, params_in_simulator(AxiMemoryParams)
@@ -89,7 +89,7 @@ class Port:
 
     @property
     def beats(self):
-        """Of the file, the last one perhaps in part."""
+        """Return the beats of the file; the last one may be in part."""
         return -(-len(self.content) // self.beat_bytes)
 
     async def ask(self, index, beats, burst=Burst.INCR, size=None):
@@ -101,7 +101,7 @@ class Port:
         )
 
     async def answers(self, count):
-        """Data, response and last of ``count`` beats."""
+        """Return data, response and last of ``count`` beats."""
         beats = [await self.r.recv() for _ in range(count)]
         return [
             (int(beat.rdata), Response(int(beat.rresp)), bool(int(beat.rlast))) for beat in beats
@@ -116,7 +116,7 @@ class Port:
 
 
 async def trace(dut, count):
-    """In which of ``count`` cycles a beat of R and a burst of AR moved."""
+    """Return in which of ``count`` cycles a beat of R and a burst of AR moved."""
     moved = []
     for _ in range(count):
         await RisingEdge(dut.clk)
@@ -159,7 +159,7 @@ async def serves_the_end_of_the_file(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(latency=[0, 1, 2, 3, 4, 10, 128, 1023])
 async def keeps_its_latency_at_full_rate(dut, latency):
-    """64 bursts in flight; the first after the latency, then a beat every cycle."""
+    """Of 64 bursts in flight, the first comes after the latency, then a beat every cycle."""
     port = Port(dut)
     port.set(latency=latency)
     await start(dut)
@@ -196,7 +196,7 @@ async def latency_counts_for_each_burst(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(chance=[32, 128, 255])
 async def stalls_as_often_as_asked(dut, chance):
-    """Over 3,000 cycles, beats come in the share of cycles that is left, and AR likewise."""
+    """Over 3,000 cycles, beats come in the share of cycles that is left, and so does AR."""
     port = Port(dut)
     await start(dut)
     share = 1 - chance / 256

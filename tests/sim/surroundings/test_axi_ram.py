@@ -62,7 +62,7 @@ def test_rejects(sizes, message):
 
 
 class Port:
-    """The RAM under test, what it should hold, and a master of raw bursts."""
+    """Has the RAM under test, what it should hold, and a master of raw bursts."""
 
     def __init__(self, dut, pause=never):
         self.dut, self.pause = dut, pause
@@ -106,7 +106,7 @@ class Port:
                 self.signal(channel, "valid").value = 1
 
     async def collect(self, channel):
-        """Take R or B, holding it to the rule that a waiting beat stands still."""
+        """Take R or B, and check that a waiting beat stands still."""
         edge, held = RisingEdge(self.dut.clk), None
         names = [*(["id"] if self.params.id_bits else []), "resp"]
         names += ["data", "last"] if channel == "r" else []
@@ -137,7 +137,7 @@ class Port:
         return {"id": identifier} if self.params.id_bits else {}
 
     def read(self, beat, beats, identifier=0, **kind):
-        """Ask, and what should be answered."""
+        """Ask for data, and note what should be answered."""
         self.queues["ar"].append(self.burst(beat, beats, identifier, **kind))
         answers = []
         for k in range(beats):
@@ -147,7 +147,7 @@ class Port:
         return answers
 
     def write(self, beat, beats, identifier=0, *, strobes=None, wlast=None, **kind):
-        """Ask, keep what is to be kept, and what should be answered."""
+        """Ask, keep what is to be kept, and note what should be answered."""
         self.queues["aw"].append(self.burst(beat, beats, identifier, **kind))
         for k in range(beats):
             strobe = random.getrandbits(self.beat_bytes) if strobes is None else strobes
@@ -215,7 +215,7 @@ async def writes_and_reads_random_bursts(dut, pause, stall, latency):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(latency=[0, 2, 3, 10, 200, 1023])
 async def keeps_its_latencies_at_full_rate(dut, latency):
-    """A beat a cycle in both directions at once, and each latency as set."""
+    """Beats move in each cycle in both directions at once, with each latency as set."""
     port = Port(dut)
     port.set(read_latency=latency, write_latency=latency)
     await start(dut)
@@ -270,7 +270,7 @@ async def counts_what_lies_beyond_the_end(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(response=[Response.SLVERR, Response.DECERR])
 async def fails_when_told(dut, response):
-    """The beat that is read, the burst that writes it, and no others."""
+    """The beat that is read fails, and the burst that writes it, and no others."""
     port = Port(dut)
     await start(dut)
     port.set(fail_read=1, fail_read_beat=1, fail_response=response)
@@ -313,7 +313,7 @@ async def refuses_unusual_bursts(dut, kind):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_processor_reads_and_writes_beside_the_bus(dut):
-    """Any bytes, also of beats that the bus reads and writes meanwhile, and beyond the end."""
+    """It may access any bytes, even those that the bus uses meanwhile, or beyond the end."""
     port = Port(dut)
     if not port.params.processor:
         return

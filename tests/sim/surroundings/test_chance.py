@@ -10,7 +10,7 @@ from sim.surroundings.chance import random_bits
 
 
 class Chances(Component):
-    """One of each width."""
+    """Has one of each width."""
 
     def __init__(self, params=None):
         super().__init__(params, {"seed": In(32), "narrow": Out(32), "wide": Out(64)})

@@ -43,7 +43,7 @@ def test_rejects(sizes, message):
 
 
 class Watch:
-    """Every packet that moves at a port, and that a waiting beat stays as it is."""
+    """Notes every packet that moves at a port, and checks that a waiting beat stays as it is."""
 
     def __init__(self, dut, name):
         self.dut = dut
@@ -78,7 +78,7 @@ class Watch:
 
 
 class Bench:
-    """The link, its settings, and what went in and came out."""
+    """Has the link, its settings, and what went in and came out."""
 
     def __init__(self, dut, sink_stall=never):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -105,7 +105,7 @@ class Bench:
         self.dut.settings.value = pack(SETTINGS, self.settings)
 
     def packet(self, beats=1, user=0):
-        """A new one; its number stands three times in the first beat, the rest is random."""
+        """Return a new packet; its number is three times in the first beat, the rest is random."""
         number, self.sent = self.sent, self.sent + 1
         bits = self.params.data_bits
         keep = (1 << bits // 8) - 1
@@ -138,7 +138,7 @@ class Bench:
             await self.edge
 
     async def drain(self):
-        """Until nothing more can come out; then the counters tell what the ports saw."""
+        """Wait until nothing more can come out; then the counters tell what the ports saw."""
         quiet = 0
         while quiet < self.longest:
             await self.edge
@@ -153,7 +153,8 @@ class Bench:
         return {name: int(getattr(self.dut, name).value) for name in COUNTERS}
 
     def deliveries(self):
-        """The number of each packet that came out, which is one that went in, and flipped bits.
+        """Return the number of each packet that came out, which is one that went in, and its
+        errors.
 
         At most one bit is flipped; a longer packet than the link's longest is cut.
         """
@@ -181,7 +182,7 @@ class Bench:
 
 
 async def note_steps(bench, steps):
-    """How many frames have stepped aside before each cycle."""
+    """Return how many frames have stepped aside before each cycle."""
     while True:
         await bench.edge
         steps[cycle()] = int(bench.dut.reordered.value)
@@ -198,14 +199,14 @@ def chance(share):
 
 
 def near(count, trials, share):
-    """Within five and a half standard deviations of a binomial distribution."""
+    """Whether it is within five and a half standard deviations of a binomial distribution."""
     return abs(count - trials * share) <= 5.5 * (trials * share * (1 - share)) ** 0.5
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(latency=[0, 1, 2, 3, 10, 250, 4095])
 async def keeps_its_latency(dut, latency):
-    """Exactly, alone and at a beat a cycle for longer than the latency."""
+    """It is exact, alone and at a beat per cycle for longer than the latency."""
     bench = await started(dut)
     bench.set(latency=latency)
     for gap in (7, 0, 1, 2, 30):
@@ -222,7 +223,7 @@ async def keeps_its_latency(dut, latency):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS, latency=[0, 1, 20, None])
 async def passes_all_in_order(dut, stalls, latency):
-    """Unimpaired, also while the latency changes; at the rate of the slower side."""
+    """Packets are unimpaired while the latency changes, at the rate of the slower side."""
     source, sink = stalls
     bench = await started(dut, sink)
     bench.set(latency=latency or 0)
@@ -267,7 +268,7 @@ async def fills_up_and_loses_nothing(dut, latency):
 
 
 def check_bounds(bench, displacement, steps=None):
-    """Nobody is overtaken by more than displacement - 1 later packets.
+    """Check that nobody is overtaken by more than displacement - 1 later packets.
 
     With ``steps``, of a link whose latency is constant and whose o never stalls: nobody is later
     than its latency, displacement, and what o was busy with meanwhile.
@@ -300,7 +301,7 @@ def check_bounds(bench, displacement, steps=None):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(percent=[1, 10, 30], stalls=STALLS)
 async def impairs_as_often_as_asked(dut, percent, stalls):
-    """All four at once; each count within tight bounds, and equal to what the ports saw."""
+    """All four happen at once; each count is within tight bounds, and as the ports saw."""
     source, sink = stalls
     bench = await started(dut, sink)
     share, frames, displacement = percent / 100, 6000, 8
@@ -339,7 +340,7 @@ async def impairs_one_way_only(dut, kind, share):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(kind=["drop", "duplicate", "reorder", "corrupt"])
 async def impairs_packets_of_any_length(dut, kind):
-    """Whole ones: each comes out once, not at all, or twice, and late by few others."""
+    """Whole packets come out once, not at all, or twice, overtaken by few others."""
     bench = await started(dut, rarely)
     packets, displacement = 400, 40
     bench.set(latency=3, displacement=displacement, **{kind: chance(0.5)})
@@ -363,7 +364,7 @@ async def impairs_packets_of_any_length(dut, kind):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(kind=["", "duplicate", "reorder", "drop"])
 async def cuts_what_is_too_long(dut, kind):
-    """One beat more than the longest, or many; what comes behind is whole."""
+    """Packets are one beat too long, or many; what follows is whole."""
     bench = await started(dut)
     bench.set(latency=2, displacement=4, **({kind: ALWAYS} if kind else {}))
     most = bench.params.beats
@@ -378,7 +379,7 @@ async def cuts_what_is_too_long(dut, kind):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(kind=["duplicate", "reorder"], displacement=[0, 1, 8], latency=[0, 9])
 async def extra_delays_are_uniform(dut, kind, displacement, latency):
-    """Lonely frames: each extra delay from 1 to displacement, as often as the others."""
+    """Each extra delay of a lonely frame, from 1 to displacement, is as frequent as others."""
     bench = await started(dut)
     bench.set(latency=latency, displacement=displacement, **{kind: ALWAYS})
     longest = max(displacement, 1)
@@ -415,7 +416,7 @@ async def every_bit_may_flip(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(kind=["duplicate", "reorder"])
 async def holds_no_more_than_it_can(dut, kind):
-    """The first frames fill the pool; the others pass in order, once; then the held ones come."""
+    """The first frames fill the pool, the others pass in order, once; then the held ones come."""
     bench = await started(dut)
     bench.set(displacement=4095, seed=4, **{kind: ALWAYS})  # which holds none of them shortly
     holds = bench.params.holds
@@ -433,7 +434,7 @@ async def holds_no_more_than_it_can(dut, kind):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def mixed_traffic(dut, stalls):
-    """Packets of any length, gaps and stalls, settings that change all the time."""
+    """Packets have any length, gaps and stalls, and settings change all the time."""
     source, sink = stalls
     bench = await started(dut, sink)
     most = bench.params.beats
@@ -461,7 +462,7 @@ async def mixed_traffic(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def seeds_repeat_and_indices_differ(dut):
-    """The same frames into a link that was reset."""
+    """The same frames go into a link that was reset."""
     bench = await started(dut)
     packets = [bench.packet() for _ in range(300)]
     traces = {}
@@ -482,7 +483,7 @@ async def seeds_repeat_and_indices_differ(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def links_are_not_alike(dut):
-    """Which frames are dropped at one index says nothing about another, or a frame later."""
+    """What is dropped at one index says nothing about another index, or a frame later."""
     bench = await started(dut)
     packets, lost = [bench.packet() for _ in range(2000)], []
     for index in (0, 1):
@@ -502,7 +503,7 @@ async def links_are_not_alike(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_dead_link_drops_all(dut):
-    """Packets that begin while it is down, whole; what is under way still arrives."""
+    """It drops whole packets that begin while it is down; those under way still arrive."""
     bench = await started(dut)
     bench.set(latency=30)
     await bench.send([bench.packet() for _ in range(10)])
@@ -523,7 +524,7 @@ async def a_dead_link_drops_all(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_straight_link_needs_no_clock_edge(dut):
-    """At latency 0 the frame is at o in the cycle in which it is at i, even if o waits."""
+    """At latency 0 a frame is at o in the cycle in which it is at i, even if o waits."""
     bench = await started(dut)
     dut.o_tready.value = 0
     await bench.wait(2)

@@ -1,4 +1,4 @@
-"""Small graphs that several tests plan."""
+"""Has small graphs that several tests plan."""
 
 from functools import cache
 
@@ -29,7 +29,9 @@ def cut_of(name, workers):
 
 @cache
 def directed(vertices=60, edges=400, workers=3, seed=5):
-    """A directed graph with vertices that only send, only receive, or do neither; its owners."""
+    """Return a directed graph with vertices that only send, only receive, or do neither, and
+    owners.
+    """
     rng = np.random.default_rng(seed)
     rows, columns = rng.integers(0, vertices - 5, edges), rng.integers(5, vertices, edges)
     made = csr_array((np.ones(edges, np.int8), (rows, columns)), (vertices, vertices))
@@ -39,7 +41,7 @@ def directed(vertices=60, edges=400, workers=3, seed=5):
 
 
 def undirected_graph(pairs, vertices):
-    """The adjacency of an undirected graph, each vertex at a worker of its own."""
+    """Return the adjacency of an undirected graph, each vertex at a worker of its own."""
     one, other = np.array(pairs).T
     both = np.concatenate([one, other]), np.concatenate([other, one])
     adjacency = csr_array((np.ones(both[0].size, np.int8), both), (vertices, vertices))
@@ -60,7 +62,7 @@ def one_block(cut, theta=0):
 
 
 def bytes_of_slice(tables):
-    """Bytes of the frames with contributions and with sums, each once, of a slice of all blocks."""
+    """Return the bytes of a slice's frames with contributions and with sums, each once."""
     features = (tables.packet_kind == FEATURE).sum()
     sums = tables.packet_kind.size - features + (tables.result_vertex >= 0).sum()
     count = {Kind.FEATURE: features, Kind.RESULT: sums}

@@ -1,4 +1,4 @@
-"""A session of an endpoint: its smallest, in RTL."""
+"""Runs a session of an endpoint, the smallest, in RTL."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Planned tables at work on bad links: every sum is A X, whatever the plan."""
+"""Runs planned tables on bad links: every sum is A X, whatever the plan."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Planned tables at work on a spine and leaves, on bad links: every sum is A X."""
+"""Runs planned tables on a spine and leaves, on bad links: every sum is A X."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Links of the golden models: what they do to frames, and that timers wait for them."""
+"""Tests links of the golden models: what they do to frames, and that timers wait for them."""
 
 from dataclasses import fields
 
@@ -18,7 +18,7 @@ SENT = 400
 
 
 def arrivals(rng, **faults):
-    """The turns of frames that arrive, of those sent in a row, and what the links counted."""
+    """Return the turns of frames that arrive, of those sent in a row, and what links counted."""
     links, found = Links(rng, lanes=2, faults=Faults(**faults)), []
     links.connect((0, 0), ("end", 3))
     links.ends["end"] = lambda port, arrival: found.append((port, arrival)) or []

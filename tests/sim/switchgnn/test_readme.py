@@ -1,4 +1,4 @@
-"""The README's example does what its text says."""
+"""Checks that the README's example does what its text says."""
 
 import re
 from pathlib import Path

@@ -15,7 +15,7 @@ SHARED = ("bm", "job", "epoch", "turn", "seq")
 
 
 def layers(frame):
-    """``frame`` as Scapy builds it."""
+    """Return ``frame`` as Scapy builds it."""
     fields = {name: getattr(frame, name) for name in SHARED} | {"ecn": int(frame.ecn)}
     if frame.kind is Kind.ACK:
         fields |= {"bitmap": frame.bitmap.to_bytes(16, "little")}

@@ -1,4 +1,4 @@
-"""A session of a switch: its smallest, in RTL."""
+"""Runs a session of a switch, the smallest, in RTL."""
 
 from gen.designs.catalogue import find_design
 from sim.switchgnn.switch_session import GnnSwitchSession, GnnSwitchWorkload

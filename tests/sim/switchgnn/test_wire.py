@@ -1,4 +1,4 @@
-"""Every kind of frame against bytes that are packed without our layouts."""
+"""Compares every kind of frame with bytes that are packed without our layouts."""
 
 import random
 import struct
@@ -30,7 +30,7 @@ def random_frame(rng, kind, lanes):
 
 
 def by_hand(frame):
-    """The frame by struct alone."""
+    """Pack the frame by struct alone."""
     octets = ADDRESSES.destination + ADDRESSES.source
     octets += bytes([0x88, 0xB5, 2, NUMBER[frame.kind]])
     octets += struct.pack("<IHHII", frame.bm, frame.job, frame.epoch, frame.turn, frame.seq)
@@ -47,7 +47,7 @@ def by_hand(frame):
 
 
 def same(one, other):
-    """Whether two frames are, payloads included."""
+    """Whether two frames are the same, payloads included."""
     fields = vars(one) | {"payload": None}, vars(other) | {"payload": None}
     return fields[0] == fields[1] and np.array_equal(one.payload, other.payload)
 
@@ -80,7 +80,7 @@ def test_what_does_not_fit_is_refused():
 
 @pytest.mark.parametrize("kind", Kind)
 def test_every_byte_is_judged(kind):
-    """What is changed in a byte that only one value may have is found, and how."""
+    """A change in a byte that only one value may have is found, and what it is."""
     address, lanes = ADDRESSES.destination, 3
     octets = to_octets(random_frame(random.Random(kind), kind, lanes), lanes, ADDRESSES)
     assert same(judge(octets, lanes, address), from_octets(octets, lanes))

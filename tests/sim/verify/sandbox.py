@@ -1,4 +1,4 @@
-"""A checkout of nothing but fake tests, whose simulations take no time."""
+"""Makes a checkout of nothing but fake tests, whose simulations take no time."""
 
 from pathlib import Path
 
@@ -102,7 +102,7 @@ def test_without_simulation():
 
 
 def make(root: Path, *tests: str) -> Path:
-    """A checkout in ``root`` with one file of ``tests``."""
+    """Make a checkout in ``root`` with one file of ``tests``."""
     folder = root / "tests" / "sim"
     folder.mkdir(parents=True)
     for package in (folder, folder.parent):

@@ -1,4 +1,4 @@
-"""Save files for GTKWave, of a small waveform."""
+"""Writes save files for GTKWave, of a small waveform."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a commit leaves to the long form, as pytest shows it on a sandbox."""
+"""Tests what a commit leaves to the long form, as pytest shows it on a sandbox."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A short run on another seed, as pytest shows it on a sandbox."""
+"""Makes a short run on another seed, as pytest shows it on a sandbox."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""A regression of fake tests, once for all that is asked of it."""
+"""Runs a regression of fake tests, once for all that is asked of it."""
 
 import json
 import os

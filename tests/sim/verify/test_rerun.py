@@ -1,4 +1,4 @@
-"""A simulation that failed, run again: the wrong value stands in the waveform where it is said."""
+"""Runs a failed simulation again: the wrong value is in the waveform where it is said to be."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Seeds of items, as pytest's own run on a sandbox shows them."""
+"""Tests seeds of items, as pytest's own run on a sandbox shows them."""
 
 import os
 import subprocess

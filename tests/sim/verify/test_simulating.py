@@ -45,7 +45,7 @@ class Bench:
 
 
 class SomeBench(Bench):
-    """Which inherits what simulates."""
+    """Inherits what simulates."""
 
 
 def by_class():

@@ -279,7 +279,7 @@ def test_linear_errors(tmp_path: Path) -> None:
 
 
 def ordered(count: int = 40) -> dict[str, np.ndarray]:
-    """Samples that tell where they were, sorted by class."""
+    """Return samples that tell where they were, sorted by class."""
     return {"X": np.arange(count * 2.0).reshape(count, 2), "y": np.arange(count) * 2 // count}
 
 

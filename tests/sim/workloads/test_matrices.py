@@ -48,7 +48,7 @@ SUITESPARSE = (
 @pytest.mark.parametrize("header", ["", "% a comment\n\n", SUITESPARSE, "%\n" * 4000])
 @pytest.mark.parametrize("name", ["a.mtx", "a.mtx.gz"])
 def test_long_bodies(tmp_path: Path, header: str, newline: str, name: str) -> None:
-    """However long the header is beside the body, and beside the buffers of a reader."""
+    """The header may be long or short beside the body, and beside a reader's buffers."""
     entries = "".join(f"{i % 100 + 1} {i // 100 + 1} {i}.25\n" for i in range(LONG))
     text = GENERAL.splitlines(keepends=True)[0] + header + f"100 100 {LONG}\n" + entries
     matrix = load_matrix(save(tmp_path, text.replace("\n", newline), name))
@@ -70,7 +70,7 @@ FIELDS = {  # an entry of the lower half as text, its value, and that of the con
 @pytest.mark.parametrize("kind", ["general", "symmetric", "skew-symmetric", "hermitian"])
 @pytest.mark.parametrize("many", [1, LONG])
 def test_kinds(tmp_path: Path, field: str, kind: str, many: int) -> None:
-    """Every field with every symmetry, that of the pattern as that of the values."""
+    """Every field occurs with every symmetry, both of the pattern and of the values."""
     text, value, conjugate = FIELDS[field]
     entries = "".join(f"{row} 1 {text}\n" for row in range(2, many + 2))
     rows = many + 1

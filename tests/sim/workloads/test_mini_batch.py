@@ -1,4 +1,4 @@
-"""Mini-batches against the definition: who is drawn, and of whom."""
+"""Compares mini-batches with the definition: who is drawn, and of whom."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ def rng():
 
 
 def test_all_neighbours_of_a_path():
-    """Vertex k has k + 1 as its neighbour: each layer brings one more."""
+    """Vertex k has the neighbour k + 1, so that each layer brings one more."""
     path = csr_array(np.eye(6, k=1))
     assert mini_batch(path, np.array([1]), [3, 3], rng()).tolist() == [1, 2, 3]
     assert mini_batch(path, np.array([4]), [1, 1, 1], rng()).tolist() == [4, 5]

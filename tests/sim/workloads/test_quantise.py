@@ -46,7 +46,7 @@ def test_centred_by_hand() -> None:
 
 @pytest.mark.parametrize("bits", BITS)
 def test_centring_uses_every_precision(bits: int) -> None:
-    """Sparse data: what was zero gets one code, and what stood out still does."""
+    """In sparse data, what was zero gets one code, and what stood out still does."""
     features = np.where(np.random.default_rng(3).random((200, 5)) < 0.1, 4.0, 0.0)
     codes = Quantiser.fit(features, bits, center=True).encode(features)
     for column in range(5):

@@ -27,7 +27,7 @@ def test_the_eigenvalue_is_the_largest(rng, kind, center):
 
 
 def test_by_hand():
-    """Four samples on two axes: the mean over all six pairs of what each pair's smoothness is."""
+    """Four samples on two axes have the mean, over all six pairs, of each pair's smoothness."""
     features = np.array([[2.0, 0.0], [2.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
     found = Smoothness.of(features, 2)
     assert found.eigenvalue == pytest.approx(3)
@@ -52,7 +52,7 @@ def test_data_that_are_zeros_have_a_rate():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", Loss)
 def test_training_comes_down(rng, kind, loss):
-    """From no model to below its loss, on labels that a model can learn and on any."""
+    """It falls from no model's loss, on labels that a model can learn and on any."""
     features = KINDS[kind](rng)
     truth = features @ rng.normal(size=features.shape[1])
     eta = Smoothness.of(features, 64).learning_rate(loss)

@@ -1,4 +1,4 @@
-"""Figures of the paper: their statements hold on the RTL, and that every name is made."""
+"""Checks that the paper's figures hold on the RTL, and that every name is made."""
 
 import csv
 
@@ -15,7 +15,7 @@ ASKED = GatherAsked()
 
 
 def ideal(points, share=0.98):
-    """Figures of engines that have a share of what links allow: whole ones take long to build."""
+    """Return figures of engines with a share of what links allow, as others are slow to build."""
     return {
         point: {
             "bytes_per_second": share * point.cards * BEST,
@@ -43,14 +43,14 @@ def test_all_statements(made):
 
 @pytest.mark.long
 def test_all_statements_of_whole_engines():
-    """Takes minutes, for two simulators of the largest preset."""
+    """This takes minutes, for two simulators of the largest preset."""
     figures = reproduce(["row-size"], ASKED, quick=True, progress=lambda *_: None).figures
     assert failed(figures) == []
 
 
 @pytest.mark.parametrize(("slow", "wrong"), [(1, "links and host memory"), (2, "two cards gain")])
 def test_slow_engines_fail_statements(slow, wrong):
-    """One card that lacks a tenth; two cards that are as fast as one."""
+    """One card lacks a tenth, or two cards are only as fast as one."""
     points = row_size.points(ASKED, quick=True)
     found = ideal(points)
     for point in points:
@@ -60,7 +60,7 @@ def test_slow_engines_fail_statements(slow, wrong):
 
 
 def test_rows_larger_than_the_engine_s_largest(monkeypatch):
-    """They are gathered as several, of which every byte is compared."""
+    """They are gathered as several rows, of which every byte is compared."""
     monkeypatch.setattr(runs, "HARDWARE", find_design("gather-engine").params_of("tiny"))
     point = runs.Point(row_bytes=8192, cards=2, octets=3 * 8192, memory_gigabytes=59)
     found = runs.measured(point)
@@ -81,7 +81,7 @@ def test_all_that_is_written(made, tmp_path):
 
 @pytest.mark.parametrize("round_trip", [0.1, 16])
 def test_every_round_trip_that_may_be_asked_for(round_trip):
-    """Points can be measured: a setting of the host holds the cycles."""
+    """Points can be measured: a setting of the host holds that many cycles."""
     asked = GatherAsked(round_trip=round_trip)
     for points, _ in OF_RATES.values():
         assert all(0 < one.latency_cycles < 1 << 12 for one in points(asked, quick=True))
@@ -99,6 +99,6 @@ def test_model_of_dma():
 
 
 def test_requests_of_a_share_of_the_gpu():
-    """The paper: 16 of 82 multiprocessors reach the limit of 768, 8.2 % the 325 that it needs."""
+    """By the paper, 16 of 82 multiprocessors reach the limit of 768, 8.2 % the 325 needed."""
     assert paper.reads_of(16 / 82) == 768 == paper.reads_of(1)
     assert paper.reads_of(0.0826) == pytest.approx(paper.FULL_RATE_READS, rel=0.01)

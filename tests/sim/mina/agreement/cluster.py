@@ -1,4 +1,4 @@
-"""Hosts, controller and switches in Python, on links that lose, double and reorder frames."""
+"""Models hosts, controller and switches in Python, on links that lose, double and reorder."""
 
 from collections import Counter
 
@@ -30,7 +30,7 @@ GOOD = Faults()
 
 
 class Wires(Links):
-    """Links whose frames are MINA's; what hosts exchange without switches has no bytes."""
+    """Models links for MINA's frames; what hosts exchange without switches has no bytes."""
 
     def pack(self, frame):
         return frame if isinstance(frame, Share) else to_octets(frame)
@@ -48,7 +48,7 @@ class Wires(Links):
 
 
 class Cluster:
-    """Jobs on switches: host h is at port h of every switch."""
+    """Runs jobs on switches; host h is at port h of every switch."""
 
     def __init__(self, seed, jobs, trees, operations, faults=BAD, patience=None):
         self.rng = np.random.default_rng(seed)
@@ -82,18 +82,18 @@ class Cluster:
             )
 
     def places(self, role):
-        """All places of a role."""
+        """Return all places of a role."""
         return [Place(role, k) for k in (self.hosts if role is Role.HOST else self.switches)]
 
     def entry(self, switch, job):
-        """The same slots for all jobs, of which so only one has the switch."""
+        """Return the same slots for all jobs, so that only one of them has the switch."""
         ports = sum(1 << host for host in self.jobs[job])
         return Command(
             verb=Verb.REGISTER, switch=switch, job=job, epoch=0, ports=ports, base=0, count=SLOTS
         )
 
     def host(self, number, trees, operations):
-        """A host, with random parts; some of their sums are clamped."""
+        """Return a host with random parts; some of their sums are clamped."""
         job = self.job_of[number]
         setup = MemberSetup(
             host=number,
@@ -105,7 +105,7 @@ class Cluster:
         return HostModel(setup, operations)
 
     def part(self, host, index):
-        """The part of a host of an operation, drawn when it is first asked for."""
+        """Return a host's part of an operation, drawn when it is first asked for."""
         key = host, index
         if key not in self.parts:
             values = self.rng.integers(-(1 << 31), 1 << 31, (SLOTS, LANES))
@@ -113,12 +113,12 @@ class Cluster:
         return self.parts[key]
 
     def right(self, job, index):
-        """The sums of an operation, from its parts."""
+        """Return the sums of an operation, from its parts."""
         parts = np.array([self.part(host, index) for host in self.jobs[job]])
         return tuple(saturated(row) for row in parts.sum(axis=0))
 
     def take(self, place, came_from, frame):
-        """A frame arrives; the dead take none, and those that are cut off."""
+        """Let a frame arrive; neither the dead take any, nor those that are cut off."""
         if self.cut & {place, came_from}:
             return ()
         if place.role is Role.CONTROLLER:
@@ -129,14 +129,14 @@ class Cluster:
         return self.switches[place.number].on_frame(port, frame)
 
     def tick(self):
-        """Some time is over everywhere."""
+        """Let some time pass everywhere."""
         self.links.send(CONTROLLER, self.controller.on_tick())
         for number, host in self.hosts.items():
             if number not in self.dead:
                 self.links.send(Place(Role.HOST, number), host.on_tick())
 
     def run(self, ticks, happens=None):
-        """Frames arrive in whichever order, and some time is over, until all hosts are done."""
+        """Let frames arrive in any order, and time pass, until all hosts are done."""
         for _ in range(ticks):
             if self.over():
                 return
@@ -152,12 +152,12 @@ class Cluster:
         return all(host.over for number, host in self.hosts.items() if number not in self.dead)
 
     def state(self):
-        """What is left to do, for a failure."""
+        """Return what is left to do, for a failure."""
         hosts = {k: model.member.host for k, model in self.hosts.items() if k not in self.dead}
         return f"{hosts}, {self.controller.group}"
 
     def check(self):
-        """Every sum that a host was given is right, to the last bit; live hosts have all."""
+        """Check every sum that a host was given, to the last bit; live hosts have all."""
         for number, model in self.hosts.items():
             job = self.job_of[number]
             for index, sums in model.sums.items():
@@ -166,20 +166,20 @@ class Cluster:
                 assert sorted(model.sums) == list(range(model.ready)), number
 
     def with_ina(self):
-        """Operations with INA and all that are over, by host."""
+        """Return operations with INA and all that are over, by host."""
         return {k: (len(model.ina), len(model.sums)) for k, model in self.hosts.items()}
 
     def restart_controller(self):
-        """The controller is replaced by one that knows what outlives it."""
+        """Replace the controller by one that knows what outlives it."""
         self.controller = self.controller.restarted()
         self.events["controller restarts"] += 1
 
     def restart_switch(self, number):
-        """A switch has forgotten everything."""
+        """Let a switch forget everything."""
         self.switches[number].restart()
         self.events["switch restarts"] += 1
 
     def kill(self, host):
-        """A host dies."""
+        """Let a host die."""
         self.dead.add(host)
         self.events["deaths"] += 1

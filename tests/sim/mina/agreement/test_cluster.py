@@ -1,4 +1,6 @@
-"""Jobs share switches on bad links, with restarts and deaths: sums are exact, INA comes back."""
+"""Runs jobs that share switches on bad links, with restarts and deaths: sums are exact, INA
+returns.
+"""
 
 import pytest
 
@@ -14,7 +16,7 @@ OPERATIONS = 12
 
 
 def assert_usable(cluster):
-    """The links are good and all that live go on: every job that is left uses INA again."""
+    """Check that, with good links and all alive, every job that is left uses INA again."""
     cluster.links.faults = GOOD
     jobs = cluster.controller.stable.jobs
     left = {job for job, hosts in jobs if not cluster.dead & set(hosts)}
@@ -62,7 +64,7 @@ def test_restarts_and_deaths(seed):
 
 
 def go_on(cluster, until):
-    """All hosts do one operation after the other."""
+    """Let all hosts do one operation after the other."""
     while not until():
         for model in cluster.hosts.values():
             model.ready += 1
@@ -71,7 +73,7 @@ def go_on(cluster, until):
 
 @pytest.mark.parametrize("dies", [False, True], ids=["owner lives", "owner dies"])
 def test_a_switch_that_was_cut_off_comes_back(dies):
-    """It still is the job's that was told to stop: the controller has not reached it."""
+    """It is still that of the job told to stop, as the controller has not reached it."""
     cluster = Cluster(0, JOBS[:2], ((0,),), 4, faults=GOOD)
     go_on(cluster, lambda: cluster.hosts[0].member.host.used)
     cluster.cut = {Place(Role.SWITCH, 0)}

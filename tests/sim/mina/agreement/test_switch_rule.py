@@ -1,4 +1,4 @@
-"""Whose a switch is: registered, acquired, granted, drained; by switch, by port, for so many."""
+"""Tests whose a switch is: registered, acquired, granted, drained; whole or by port, shared or not."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ ENTRIES = {
 
 
 class Bench:
-    """A switch that is asked one thing after the other; the three jobs are registered."""
+    """Asks a switch one thing after the other; three jobs are registered."""
 
     def __init__(self, registered=(0, 1, 2), **sizes):
         self.setup = SwitchSetup(
@@ -30,7 +30,7 @@ class Bench:
             assert self.register(job).verb is Verb.REGISTERED
 
     def ask(self, verb, job, epoch=0, **fields):
-        """The switch's answer to a command."""
+        """Return the switch's answer to a command."""
         command = Command(verb=verb, switch=0, job=job, epoch=epoch, **fields)
         self.state, ((_, answer),) = command_rule(self.setup, self.state, command)
         assert (answer.switch, answer.job, answer.epoch) == (0, job, epoch)
@@ -46,7 +46,7 @@ class Bench:
         return self.ask(Verb.RELEASE, job, epoch, force=force)
 
     def send(self, port, *, job=0, epoch=1, slot=0, adds=True, use=0, bm=None):
-        """What becomes of a packet, and the ports that are answered."""
+        """Return what becomes of a packet, and the ports that are answered."""
         bit = 1 << port if bm is None else bm
         packet = Packet(adds, bit, use, payload=(1,) if adds else ())
         data = Data(job=job, epoch=epoch, slot=slot, packet=packet)
@@ -62,7 +62,7 @@ class Bench:
 
 
 def refusal(answer):
-    """Why a command is refused, and who stands in the way, by which grant."""
+    """Return why a command is refused, and who stands in the way, by which grant."""
     assert answer.verb is Verb.REFUSED
     return answer.reason, answer.owner, answer.owner_epoch
 
@@ -156,7 +156,7 @@ def test_a_job_has_one_grant_at_a_time():
 
 
 def complete(bench, use):
-    """Both hosts of job 0 have the sum of slot 0, and have been freed."""
+    """Let both hosts of job 0 get the sum of slot 0, and be freed."""
     for adds in (True, False):
         bench.send(0, adds=adds, use=use)
         assert bench.send(1, adds=adds, use=use)[1] == [0, 1]
@@ -225,7 +225,7 @@ def test_packets_have_the_low_bits_of_the_number():
 
 
 def test_what_is_stale_is_stale_though_its_job_drains():
-    """Only what would begin a use is refused as the job drains; all else is as the slot says."""
+    """As the job drains, only what would begin a use is refused; the slot decides all else."""
     bench = Bench()
     bench.acquire(0, 1)
     complete(bench, 0)

@@ -1,4 +1,4 @@
-"""Jobs whose switches are hardware: tasks for their hosts and for the controller."""
+"""Runs jobs whose switches are hardware, with tasks for their hosts and for the controller."""
 
 import cocotb
 from cocotb.triggers import ClockCycles
@@ -12,7 +12,7 @@ PATIENCE = 8000  #: tens of cycles that something may take
 
 
 class RtlCluster(Cluster):
-    """The cluster of the agreement's models with the hardware as its switches.
+    """The cluster of the agreement's models, with the hardware as its switches.
 
     Hosts begin with no operation; :meth:`train` lets them do some, each after it has computed.
     """
@@ -26,20 +26,20 @@ class RtlCluster(Cluster):
         self.busy = False
 
     async def begin(self):
-        """All tasks are started."""
+        """Start all tasks."""
         await self.network.begin()
         for task in (self.control(), *map(self.live, self.hosts)):
             cocotb.start_soon(task)
         return self
 
     async def control(self):
-        """The controller's timer."""
+        """Run the controller's timer."""
         while True:
             await ClockCycles(self.dut.clk, TICK)
             self.links.send(CONTROLLER, self.controller.on_tick())
 
     async def live(self, number):
-        """A host's timer."""
+        """Run a host's timer."""
         place = Place(Role.HOST, number)
         await ClockCycles(self.dut.clk, 1 + 7 * number)
         while number not in self.dead:
@@ -57,7 +57,7 @@ class RtlCluster(Cluster):
             await task
 
     async def do(self, number, goals, compute):
-        """A host's operations; it is done at its job's goal, which moves on while all are busy."""
+        """Do a host's operations up to its job's goal, which moves on while all are busy."""
         model, job = self.hosts[number], self.job_of[number]
         while number not in self.dead and not model.member.host.ended:
             if model.ready == goals[job]:
@@ -69,7 +69,7 @@ class RtlCluster(Cluster):
             await self.until(lambda: model.over or number in self.dead)
 
     async def until(self, done):
-        """Time goes on until something is so."""
+        """Let time pass until something is so."""
         for _ in range(PATIENCE):
             if done():
                 return
@@ -77,13 +77,13 @@ class RtlCluster(Cluster):
         raise AssertionError(f"it does not come about: {self.state()}")
 
     def left(self):
-        """The models of hosts whose job has lost none."""
+        """Return the models of hosts whose job has lost none."""
         jobs = self.controller.stable.jobs
         live = {job for job, hosts in jobs if not self.dead & set(hosts)}
         return [model for model in self.hosts.values() if model.setup.job in live]
 
     async def usable(self):
-        """The links are good and all that live go on: each job uses INA again, none is locked."""
+        """Make links good, and check that jobs of living hosts use INA again, none locked."""
         self.links.faults = GOOD
         first = {model.setup.host: model.ready for model in self.left()}
         for _ in range(50):
@@ -97,6 +97,6 @@ class RtlCluster(Cluster):
         self.check()
 
     def restart_switch(self, number):
-        """A switch is reset, whatever it is about."""
+        """Reset a switch, whatever it is about to do."""
         cocotb.start_soon(self.switches[number].reset())
         self.events["switch restarts"] += 1

@@ -1,4 +1,4 @@
-"""Switches in hardware and the links to them: all that is said to them comes as frames."""
+"""Connects switches in hardware by links: all that is said to them comes as frames."""
 
 import heapq
 import itertools
@@ -25,7 +25,7 @@ GOOD = Faults()
 
 
 class TimedLinks:
-    """Frames on their way for so many cycles; some are lost, come twice, late, or once more."""
+    """Carries frames for this many cycles; some are lost, come twice, late, or once more."""
 
     def __init__(self, rng, faults):
         self.rng, self.faults = rng, faults
@@ -60,13 +60,13 @@ class TimedLinks:
             heapq.heappush(self.flying, (due, next(self.order), *flight))
 
     def due(self):
-        """The frames that arrive now, with where they go to and come from."""
+        """Return the frames that arrive now, with where they go to and come from."""
         while self.flying and self.flying[0][0] <= cycle():
             yield heapq.heappop(self.flying)[2:]
 
 
 class RtlSwitch:
-    """A switch of the simulation: a host at each port, and the controller at the last one."""
+    """Drives a switch of the simulation: a host at each port, the controller at the last."""
 
     def __init__(self, dut, number, params, links):
         self.dut, self.number, self.links = dut, number, links
@@ -89,14 +89,14 @@ class RtlSwitch:
             getattr(dut, f"m_axis_{number}_{k}_tready").value = 1
 
     async def begin(self):
-        """After a reset: the switch has its addresses, and knows no job."""
+        """Give a switch, after a reset, its addresses; it knows no job."""
         await self.driver.set_addresses(SWITCH, GROUP)
         await self.driver.share(most=1, apart=False)
         await self.driver.open_ports(1 << self.control)
         await self.driver.settled()
 
     async def reset(self):
-        """The switch is reset, whatever it is about."""
+        """Reset the switch, whatever it is about to do."""
         bit = 1 << self.number
         self.dut.restart.value = int(self.dut.restart.value) | bit
         await ClockCycles(self.dut.clk, 2)
@@ -104,12 +104,12 @@ class RtlSwitch:
         await self.begin()
 
     def take(self, came_from, frame):
-        """A frame comes in from a host or from the controller."""
+        """Take a frame from a host or from the controller."""
         port = came_from.number if came_from.role is Role.HOST else self.control
         self.queues[port].append(frame)
 
     def drive(self):
-        """A frame enters at each port that has one, and whose sender may send again."""
+        """Drive a frame into each port that has one, and whose sender may send again."""
         for k, queue in enumerate(self.queues):
             handles = self.inputs[k]
             if queue and cycle() >= self.free[k]:
@@ -123,7 +123,7 @@ class RtlSwitch:
                 self.driven[k] = False
 
     def look(self, leaving):
-        """Frames that leave are on their way."""
+        """Take frames that leave on their way."""
         for k in self.ports:
             if leaving >> self.shift + k & 1:
                 octets = int(self.outputs[k].value).to_bytes(64, "little")[:BYTES]
@@ -133,7 +133,7 @@ class RtlSwitch:
 
 
 class RtlNetwork:
-    """All switches of a simulation, and links to whoever has an end of them."""
+    """Has all switches of a simulation, and links to whoever has an end of them."""
 
     def __init__(self, dut, params, rng, faults=GOOD):
         self.dut = dut
@@ -141,7 +141,7 @@ class RtlNetwork:
         self.switches = {k: RtlSwitch(dut, k, params, self.links) for k in range(params.count)}
 
     async def begin(self):
-        """Out of reset; all tasks are started."""
+        """Come out of reset, and start all tasks."""
         self.dut.restart.value = 0
         await start(self.dut)
         for switch in self.switches.values():
@@ -149,7 +149,7 @@ class RtlNetwork:
         cocotb.start_soon(self.move())
 
     async def move(self):
-        """Every cycle: frames arrive, enter switches and leave them."""
+        """Let frames arrive, enter switches and leave them in every cycle."""
         edge, leaving = RisingEdge(self.dut.clk), self.dut.leaving
         while True:
             await edge

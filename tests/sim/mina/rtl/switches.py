@@ -1,4 +1,4 @@
-"""Some switches side by side in one simulation, each with a reset of its own."""
+"""Puts some switches side by side in one simulation, each with a reset of its own."""
 
 from dataclasses import dataclass
 
@@ -15,14 +15,14 @@ from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchesParams:
-    """How many switches there are, all of one size."""
+    """Says how many switches there are, all of one size."""
 
     switch: TenantSwitchParams
     count: int  #: number of switches, at least 1
 
     @property
     def suffix(self) -> str:
-        """Number and size."""
+        """Return number and size."""
         return f"{self.count}x_{self.switch.suffix}"
 
 

@@ -1,4 +1,4 @@
-"""Jobs share switches in hardware on bad links, with restarts and deaths: sums are exact."""
+"""Runs jobs that share hardware switches, with bad links, restarts and deaths: sums are exact."""
 
 import random
 
@@ -28,13 +28,13 @@ async def begin(dut, trees=ONE, faults=GOOD):
 
 
 def tell(cluster):
-    """What was met, for the log."""
+    """Log what occurred."""
     met = cluster.events, cluster.links.counts, cluster.controller.counters, cluster.with_ina()
     cocotb.log.info("%s %s %s %s", *met)
 
 
 async def end(cluster):
-    """All sums are those of the parts, bit for bit, and the cluster can be used."""
+    """Check that all sums are those of the parts, bit for bit, and the cluster can be used."""
     cluster.check()
     await cluster.usable()
     tell(cluster)
@@ -59,7 +59,7 @@ async def frames_are_lost_doubled_and_late(dut):
 
 
 class Training:
-    """Hosts train for as long as something happens to them, and then to the end."""
+    """Lets hosts train for as long as something happens to them, and then to the end."""
 
     def __init__(self, cluster):
         self.cluster = cluster
@@ -75,7 +75,7 @@ class Training:
             await self.task
 
     async def use(self):
-        """The switch of an operation with INA that is under way, and a host that does it."""
+        """Return the switch of an operation with INA that is under way, and a host that does it."""
 
         def users():
             hosts = self.cluster.hosts.items()

@@ -1,4 +1,4 @@
-"""Three jobs move on three switches in hardware: first all give back, then each tries."""
+"""Moves three jobs on three switches in hardware: first all give back, then each tries."""
 
 import random
 
@@ -30,7 +30,7 @@ def test_migration(tmp_path):
 
 
 class Movers:
-    """The jobs' controllers: what they have, and the task that asks the switches for it.
+    """Models the jobs' controllers: what they have, and the task that asks the switches for it.
 
     Each job has two slots of a switch, which others have as well unless they are ``apart``.
     """
@@ -41,7 +41,7 @@ class Movers:
         network.links.ends[CONTROLLER] = self.take
 
     def take(self, _, answer):
-        """A switch's answer comes in; the next switch is asked at once."""
+        """Take a switch's answer, and ask the next switch at once."""
         if answer.reason is Reason.NOT_REGISTERED:
             return [(Place(Role.SWITCH, answer.switch), self.entry(answer))]
         before = self.state.holds[answer.job]
@@ -50,7 +50,7 @@ class Movers:
         return self.asked(answer.job) if after != before and after.step is Step.ACQUIRING else ()
 
     def entry(self, answer):
-        """What a job is registered with."""
+        """Return what a job is registered with."""
         return Command(
             verb=Verb.REGISTER,
             switch=answer.switch,
@@ -62,7 +62,7 @@ class Movers:
         )
 
     def asked(self, *jobs):
-        """What switches are asked for jobs."""
+        """Return what switches are asked for jobs."""
         return [
             (Place(Role.SWITCH, command.switch), command)
             for command in migrating.repeated(self.state)
@@ -74,12 +74,12 @@ class Movers:
         self.network.links.send(CONTROLLER, self.asked(*jobs))
 
     async def share(self, most):
-        """Every switch takes so many jobs at a time."""
+        """Let every switch take this many jobs at a time."""
         for switch in self.network.switches.values():
             await switch.driver.share(most=most, apart=False)
 
     def move(self, trees):
-        """Jobs are to move: they give back what they have."""
+        """Let jobs give back what they have, to move."""
         self.state = migrating.moves(self.state, trees)
         self.send(*trees)
 
@@ -88,7 +88,7 @@ class Movers:
         return self.state.holds[job].step is Step.HELD
 
     async def until(self, done):
-        """Jobs that may try do, and what is not answered is asked again, until something is so."""
+        """Let jobs that may try do so, and repeat what is not answered, until something is so."""
         asked = cycle()
         for _ in range(200_000):
             if done():
@@ -114,7 +114,7 @@ async def begin(dut, trees, faults=GOOD, **options):
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def each_moves_to_the_switch_of_another(dut):
-    """Nobody waits for a job that keeps its switch; cycles are printed beside the paper's times."""
+    """Nobody waits for a job that keeps its switch; cycles are printed by the paper's times."""
     movers = await begin(dut, [(job,) for job in JOBS])
     await movers.until(lambda: all(map(movers.has, JOBS)))
     cycles = []
@@ -133,7 +133,7 @@ async def each_moves_to_the_switch_of_another(dut):
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 @cocotb.parametrize(faults=[GOOD, BAD])
 async def with_ageing_everyones_turn_comes(dut, faults):
-    """Any two jobs want a switch in common: one has its tree, the others wait with nothing."""
+    """Any two jobs want a common switch: one has its tree, the others wait with nothing."""
     movers = await begin(dut, [(1, 2), (0, 2), (0, 1)], faults, ageing=1)
     served, since = dict.fromkeys(JOBS, 0), dict.fromkeys(JOBS, 0)
     for _ in range(15):
@@ -155,7 +155,7 @@ async def with_ageing_everyones_turn_comes(dut, faults):
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 @cocotb.parametrize(faults=[GOOD, BAD])
 async def two_jobs_have_a_switch_at_a_time(dut, faults):
-    """All want all switches, which take two: the third waits with nothing, and its turn comes."""
+    """All want all switches, which take two: the third waits, and its turn comes."""
     movers = await begin(dut, [tuple(JOBS)] * 3, faults, ageing=1, apart=True)
     await movers.share(most=2)
     served = dict.fromkeys(JOBS, 0)

@@ -1,4 +1,4 @@
-"""Four jobs on a tree of switches in hardware, beside the same jobs in the simulator."""
+"""Runs four jobs on a tree of switches in hardware, beside the same jobs in the simulator."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -52,7 +52,7 @@ def test_switches_of_many_ports_lose_no_frame(tmp_path):
 
 
 def test_all_times_are_scaled_alike():
-    """What counts is a time beside another; the largest all-reduce has so many frames."""
+    """Only ratios of times count; the largest all-reduce has this many frames."""
     small = scaled(ASKED, JOBS)
     assert max(map(max, small.frames)) == LARGEST
     assert small.frames[1] == [240, 128, 240]

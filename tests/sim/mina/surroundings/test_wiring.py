@@ -1,4 +1,4 @@
-"""Ports of a fat tree in hardware, beside the golden trees."""
+"""Compares ports of a fat tree in hardware with the golden trees."""
 
 import random
 

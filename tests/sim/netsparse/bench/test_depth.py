@@ -1,4 +1,4 @@
-"""The rows of the switch's depth, from figures that are made up."""
+"""Checks the rows of the switch's depth, from figures that are made up."""
 
 from sim.netsparse.bench.depth import row
 

@@ -1,4 +1,4 @@
-"""The rows of the switch's bench, from figures that are made up."""
+"""Checks the rows of the switch's bench, from figures that are made up."""
 
 import pytest
 

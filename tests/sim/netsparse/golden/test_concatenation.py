@@ -84,7 +84,7 @@ RULES = Rules(mtu=64 + 3 * 22, delay=100, lateness=4)
 
 
 def ledger(groups, marks, *, times=None, rules=RULES, order=None, edges=None):
-    """Packets of ``groups`` of PRs, that enter one a cycle, marked at ``marks``."""
+    """Return packets of ``groups`` of PRs that enter one per cycle, marked at ``marks``."""
     prs = [pr for group in groups for pr in group]
     prs = prs if order is None else [prs[k] for k in order]
     times = range(len(prs)) if times is None else times
@@ -115,7 +115,7 @@ def test_reasons():
 
 
 def test_a_group_stays_whole():
-    """Without concatenation: no other PR joins it, and it does not wait."""
+    """Without concatenation, no other PR joins it, and it does not wait."""
     alone = replace(RULES, concatenate=False)
     first, inner, last = (True, False), (False, False), (False, True)
 

@@ -86,7 +86,7 @@ def test_expected_of_one_unit() -> None:
 
 @pytest.mark.parametrize("units", [1, 2, 5])
 def test_bounds_hold_for_any_timing(units: int) -> None:
-    """Units take turns at random and responses come when they like; the filter is shared."""
+    """Units take turns at random, responses come at any time, and the filter is shared."""
     rng = np.random.default_rng(units)
     partition = Partition.blocks(40, 4)
     stream = rng.integers(-1, 42, 300)

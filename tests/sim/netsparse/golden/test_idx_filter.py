@@ -25,7 +25,7 @@ def test_image(idx, byte, value):
 
 
 def test_two_ways_by_hand():
-    """Lines 0, 2, 4, ... of two banks with a set of two ways each."""
+    """Lines 0, 2, 4, ... belong to one of two banks, which has one set of two ways."""
     model = IdxFilter(columns=512 * 8, banks=2, sets=1, ways=2)
     assert model.access(5, set_bit=True) == Access(False, hit=False)
     assert model.access(5) == Access(True, hit=True)
@@ -43,7 +43,7 @@ def test_two_ways_by_hand():
 
 
 def test_own_cache_by_hand():
-    """Two blocks of 16: blocks 0 and 2 have one place, block 1 has the other."""
+    """Of two blocks of 16, blocks 0 and 2 share one place, and block 1 has the other."""
     model = IdxFilter(columns=512, banks=1, sets=1, ways=1, blocks=2)
     assert model.access(5) == Access(False, hit=False)
     assert model.access(5) == Access(False, hit=True)  # a zero is never kept

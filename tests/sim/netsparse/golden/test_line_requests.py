@@ -18,7 +18,7 @@ ORDERS = pytest.mark.parametrize("aligned", [True, False])
 
 
 def test_the_papers_example():
-    """480 bytes at 480: figure 5."""
+    """Figure 5 shows 480 bytes at address 480."""
     aligned = line_requests(480, 480, aligned=True)
     assert aligned == [(3, 96, 32), (4, 0, 128), (5, 0, 128), (6, 0, 128), (7, 0, 64)]
     naive = line_requests(480, 480, aligned=False)
@@ -56,13 +56,13 @@ def test_totals_over_all_sizes_and_starts(aligned, total):
 
 
 def efficiency(size, aligned):
-    """Bytes asked over bytes of lines, all starts together, exactly."""
+    """Return the bytes asked over the bytes of lines, of all starts together, exactly."""
     requests = request_counts(STARTS, size, aligned=aligned).sum()
     return Fraction(size * len(STARTS), LINE_BYTES * int(requests))
 
 
 def test_efficiency_of_sizes_about_1_kb():
-    """The mean over the starts, of all bytes; the mean of the ratios is close to it."""
+    """It is that of all bytes over all starts; the mean of the ratios is close to it."""
     sizes = range(1024, 1045, 4)
     aligned = [efficiency(size, True) for size in sizes]
     naive = [efficiency(size, False) for size in sizes]

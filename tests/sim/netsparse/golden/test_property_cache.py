@@ -8,7 +8,7 @@ def one(value, length=16):
 
 
 def test_two_ways_by_hand():
-    """One set of one segment: properties 0, 1, 2 in two lines."""
+    """Properties 0, 1 and 2 go to two lines of the one set of one segment."""
     cache = PropertyCache(segments=1, sets=1, ways=2)
     assert cache.lookup(0, 16) == (Outcome.BYPASSED, None)
     cache.configure(16)
@@ -28,7 +28,7 @@ def test_two_ways_by_hand():
 
 
 def test_the_example_of_its_page():
-    """hdl/netsparse/property_cache/README.md."""
+    """The example is in hdl/netsparse/property_cache/README.md."""
     cache = PropertyCache(segments=4, sets=2, ways=4, property_bytes=32)
     assert [list(cache.segments_of(idx)) for idx in (13, 15)] == [[2, 3], [2, 3]]
     done = [cache.insert(13, one(1, 32)), cache.insert(15, one(2, 32))]
@@ -52,7 +52,7 @@ def test_while_it_is_cleared():
 
 
 def test_the_example_of_the_paper():
-    """Properties of 32 bytes: segment bits 1110X enable the pair that is one before the last."""
+    """For properties of 32 bytes, segment bits 1110X enable the last pair but one."""
     cache = PropertyCache(segments=32, sets=512, ways=16, property_bytes=32)
     for last in (0, 1):
         idx = (3 << 5 | 0b11100 | last) << 9 | 7

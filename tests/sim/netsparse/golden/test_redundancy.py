@@ -11,7 +11,7 @@ PAPER_HEADERS = {1: 97.6, 2: 95.2, 4: 90.9, 8: 83.3, 16: 71.4, 32: 55.6, 64: 38.
 
 
 def by_hand(matrix: csr_array, partition: Partition, window: int, rack: int) -> dict[str, float]:
-    """The definitions, one nonzero at a time."""
+    """Apply the definitions to one nonzero at a time."""
     owner = [next(k for k in range(partition.nodes) if i < partition.boundaries[k + 1])
              for i in range(partition.count)]  # fmt: skip
     asked = [[] for _ in range(partition.nodes)]
@@ -57,7 +57,7 @@ def test_blocks_by_their_number() -> None:
 
 
 def test_figure_1() -> None:
-    """Eight rows on four nodes; two of node 2's nonzeros share idx 3, two are local."""
+    """Eight rows lie on four nodes; two of node 2's nonzeros share idx 3, and two are local."""
     rows, columns = [0, 2, 4, 5, 3, 6], [4, 6, 3, 3, 2, 7]
     matrix = csr_array((np.ones(6, int), (rows, columns)), (8, 8))
     found = redundancy(matrix, 4)

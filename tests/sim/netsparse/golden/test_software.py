@@ -1,4 +1,4 @@
-"""The software baselines, counted by hand and in closed form."""
+"""Counts the software baselines by hand and in closed form."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ LINE, PR = 64, 625.0  #: bytes of a cycle; cycles of a PR
 @pytest.mark.parametrize("partition", [Partition.blocks(40, 4), Partition((0, 3, 3, 30, 40))])
 @pytest.mark.parametrize(("cores", "property_bytes"), [(1, 4), (3, 64), (16, 512)])
 def test_by_hand(partition, cores, property_bytes):
-    """One nonzero, one core and one destination at a time."""
+    """One nonzero is counted at a time, for one core and one destination."""
     rng = np.random.default_rng(cores)
     matrix = csr_array(random_array((40, 40), density=0.5, rng=rng))
     found = sparsity_aware(matrix, partition, property_bytes=property_bytes, cores=cores)
@@ -37,9 +37,9 @@ def test_by_hand(partition, cores, property_bytes):
 
 
 def test_cores_do_not_know_of_each_other():
-    """Every row names the same remote idx: a PR of each core that has rows, one of a single core.
+    """Every row names the same remote idx: each core with rows sends a PR for it.
 
-    Seven rows on four cores are two each, the last core has one.
+    Seven rows on four cores are two each; the last core has one.
     """
     matrix = csr_array(np.ones((14, 1), int) @ np.eye(1, 14, 13, dtype=int))
     partition = Partition.blocks(14, 2)
@@ -52,7 +52,7 @@ def test_cores_do_not_know_of_each_other():
 
 
 def test_a_balanced_node_reaches_ten_per_cent_of_the_papers_line():
-    """64 cores, 0.8 us a PR of 64 bytes: 5.12 GB/s of 50; the same in our cycles of 64 bytes."""
+    """64 cores at 0.8 us a PR of 64 bytes give 5.12 GB/s of 50, also in cycles of 64 bytes."""
     matrix = csr_array(np.kron([[0, 1], [1, 0]], np.eye(640, dtype=int)))
     partition = Partition.blocks(1280, 2)
     found = sparsity_aware(matrix, partition, property_bytes=64, cores=64)
@@ -63,7 +63,7 @@ def test_a_balanced_node_reaches_ten_per_cent_of_the_papers_line():
 
 
 def test_the_busiest_core_and_the_line_limit():
-    """One core has all nonzeros: the others do not help it. A fast core waits for the line."""
+    """If one core has all nonzeros, the others do not help it. A fast core waits for the line."""
     dense = np.zeros((128, 128), int)
     dense[0, 64:] = 1
     partition = Partition.blocks(128, 2)
@@ -75,7 +75,7 @@ def test_the_busiest_core_and_the_line_limit():
 
 
 def test_unaware():
-    """Everything but its own; the node that owns least receives most."""
+    """A node gets everything but its own, so that which owns least receives most."""
     assert SuOpt(partition=Partition.blocks(100, 4), property_bytes=64).received == 75 * 64
     assert SuOpt(partition=Partition((0, 50, 60, 100)), property_bytes=4).received == 90 * 4
     assert SuOpt(partition=Partition.blocks(100, 4), property_bytes=64).cycles(64) == 75

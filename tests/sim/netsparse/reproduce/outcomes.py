@@ -1,4 +1,4 @@
-"""Runs that were not made: counters that give the figures which a test wants."""
+"""Makes up outcomes of runs: counters that give the figures which a test wants."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ FEW = subjects(scale=0.02)
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """Figures of a run."""
+    """The figures of a run."""
 
     traffic: float = 100.0
     speed_up: float = 50.0
@@ -25,7 +25,7 @@ class Wanted:
 
 
 def outcome(point, wanted=None):
-    """An outcome of ``point`` with the figures that are ``wanted``."""
+    """Return an outcome of ``point`` with the figures that are ``wanted``."""
     wanted = wanted or Wanted()
     su, sa = software(point.subject, point.property_bytes)
     line = point.cluster.line_bytes
@@ -72,5 +72,5 @@ def outcome(point, wanted=None):
 
 
 def broken(claims, form=""):
-    """The texts of the claims that do not hold, of one form."""
+    """Return the texts of one form's claims that do not hold."""
     return [claim.text for claim in claims if not claim.holds and claim.text.startswith(form)]

@@ -1,4 +1,4 @@
-"""Statements on runs of clusters are decided by the numbers."""
+"""Checks that statements on runs of clusters are decided by the numbers."""
 
 import csv
 from dataclasses import replace
@@ -25,7 +25,7 @@ TAILS = {
 
 
 def made(module, wanted, quick=True):
-    """The figure of what ``wanted`` says of each point."""
+    """Return the figure made of what ``wanted`` says of each point."""
     found = {point: outcome(point, wanted(point)) for point in module.points(FEW, quick)}
     return module.figure(FEW, quick, found)
 
@@ -66,7 +66,7 @@ def test_tail_node(tmp_path, change, expected):
 
 @pytest.mark.parametrize("falls", [False, True])
 def test_larger_matrices_come_nearer(tmp_path, falls):
-    """Two sizes by ``--quick``; a third else; none of a real matrix, whose size is what it is."""
+    """``--quick`` compares two sizes, a full run three; a real matrix has only one size."""
     points = tail_node.growing(FEW, quick=False)
     assert [point.subject.rows for point in points] == sorted(
         point.subject.rows for point in points
@@ -89,7 +89,7 @@ def test_larger_matrices_come_nearer(tmp_path, falls):
 
 
 def test_ablation_of_the_papers_numbers():
-    """Their traffic; goodput and speed-up are not judged."""
+    """Their traffic is judged; goodput and speed-up are not."""
 
     def wanted(point, bend=1.0):
         step = ablation.steps(point).index(point)

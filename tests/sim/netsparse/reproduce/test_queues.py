@@ -1,4 +1,4 @@
-"""The memory of concatenation is that of the Verilog."""
+"""Compares the memory of concatenation with that of the Verilog."""
 
 import re
 
@@ -19,7 +19,7 @@ ARRAY = re.compile(r"^\s*reg (?:\[(\d+):0\] )?\\?\S+ \[(\d+):0\];$", re.MULTILIN
 
 
 def bits(verilog):
-    """Of all arrays that a Verilog module declares."""
+    """Return the bits of all arrays that a Verilog module declares."""
     return sum((int(high or 0) + 1) * (int(last) + 1) for high, last in ARRAY.findall(verilog))
 
 
@@ -34,7 +34,7 @@ def test_a_concatenator_has_the_arrays_of_its_verilog(nodes, pool):
 
 
 def test_parts_are_all_of_a_cluster_that_know_its_nodes():
-    """Their number, and their bits, in the Verilog of four SNICs, two ToR switches and a spine."""
+    """Number and bits are those in the Verilog of four SNICs, two ToR switches and a spine."""
     kinds = (Concatenator, DestinationSolver, RoutingTable)
     emission = emission_of(ClusterSystem(CLUSTER))
     counts = emission.counts()

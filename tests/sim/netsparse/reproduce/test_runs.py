@@ -1,4 +1,4 @@
-"""What a run is asked, and what is kept of it."""
+"""Tests what a run is asked, and what is kept of it."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ def test_times_of_the_paper_are_those_of_its_clock():
 @pytest.mark.parametrize("subject", FEW, ids=lambda one: one.family)
 @pytest.mark.parametrize("elements", paper.PROPERTY_BYTES)
 def test_scaled_settings(subject, elements):
-    """A part of the paper's numbers; a cache that the hardware can have, as near as it comes."""
+    """They are a part of the paper's numbers; a cache is the nearest that hardware can have."""
     point = Point(subject=subject, elements=elements)
     asked = point.workload
     assert asked.model
@@ -66,7 +66,7 @@ def test_unscaled_settings_are_those_of_table_5():
 
 
 def test_runs_on_the_model():
-    """The tail node is the last to end; its requests are at least those it cannot do without."""
+    """The tail node ends last, and sends at least the requests that it cannot do without."""
     points = [Point(subject=EIGHT[4], cluster=RTL_MODEL, concatenate=on) for on in (True, False)]
     told = []
     found = measure([*points, points[0]], lambda *words: told.append(words))
@@ -83,7 +83,7 @@ def test_runs_on_the_model():
 
 
 def test_a_run_is_kept_until_its_matrix_changes(tmp_path, monkeypatch):
-    """The same question is answered from the cache; a file of other nonzeros is run anew."""
+    """The same question is answered from the cache; a file with other nonzeros is run anew."""
     monkeypatch.setenv("INGATHER_CACHE", str(tmp_path / "cache"))
     path = tmp_path / "ring.mtx"
 
@@ -105,7 +105,7 @@ def test_a_run_is_kept_until_its_matrix_changes(tmp_path, monkeypatch):
 
 
 def test_repeats_by_hand(tmp_path):
-    """Node 0 asks 3 4 for its first row, and again for its second one."""
+    """Node 0 asks for 3 and 4 for its first row, and again for its second one."""
     path = tmp_path / "four.mtx"
     rows = [(1, 3), (1, 4), (2, 3), (2, 4)]
     lines = ["%%MatrixMarket matrix coordinate pattern general", "4 4 4"]

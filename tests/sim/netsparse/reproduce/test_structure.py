@@ -1,4 +1,4 @@
-"""Tables 1, 3 and 4: numbers, statements and what they say where one does not hold."""
+"""Tests tables 1, 3 and 4: their numbers, statements, and what they say where one does not hold."""
 
 import csv
 from dataclasses import replace
@@ -38,7 +38,7 @@ def test_rows_are_those_of_the_matrices(tmp_path):
 
 
 def test_the_papers_numbers_keep_its_statements(monkeypatch):
-    """Matrices that have exactly what the paper prints."""
+    """These matrices have exactly what the paper prints."""
 
     def printed(subject):
         papers = paper.MATRICES[subject.family]
@@ -75,7 +75,7 @@ def test_shape_of_the_paper():
 
 
 def test_runs_to_one_owner(tmp_path):
-    """Node 0 of three asks 1, 1, 2 for its first row, then 1, 2: five nonzeros in four runs."""
+    """Of three nodes, node 0 asks 1, 1, 2 in a row, then 1, 2: five nonzeros make four runs."""
     path = tmp_path / "six.mtx"
     entries = [(1, 3), (1, 4), (1, 5), (2, 3), (2, 6), (5, 5)]
     lines = ["%%MatrixMarket matrix coordinate pattern general", "6 6 6"]
@@ -92,6 +92,6 @@ def test_scaled_families_have_so_many_rows():
 
 
 def test_all_matrices_are_the_same_part_of_the_papers():
-    """So what does not shrink with a matrix weighs the same in all; boxes have whole planes."""
+    """What does not shrink with a matrix weighs the same in all; boxes have whole planes."""
     for one in subjects(scale=0.25, nodes=8, rows_of_node=part_of_the_paper()):
         assert one.scale == pytest.approx(0.25 / 32, rel=0.25), one.what

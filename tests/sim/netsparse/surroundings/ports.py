@@ -1,4 +1,4 @@
-"""Ports of a simulated network as its tests see them: packets in and out, and when beats moved."""
+"""Shows ports of a simulated network to tests: packets in and out, and when beats moved."""
 
 from cocotb.triggers import RisingEdge
 
@@ -7,7 +7,7 @@ from sim.netsparse.wire import from_beats, to_beats
 
 
 class Port:
-    """One input or output: its packets, and when each beat moved."""
+    """One input or output, with its packets, and when each beat moved."""
 
     def __init__(self, dut, name):
         self.dut, self.name, self.edge = dut, name, RisingEdge(dut.clk)

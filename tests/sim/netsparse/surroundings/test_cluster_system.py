@@ -41,7 +41,7 @@ def test_rejects_more_nodes_than_the_switches_know():
 
 @pytest.mark.parametrize(("asked", "pipes"), [(0, 0), (1, 1), (4, 3), (8, 6)])
 def test_switches_are_as_the_nodes_need_them(asked, pipes):
-    """A ToR of 6 ports has pipes with as many ports each, a spine none; packets are the SNICs'."""
+    """A ToR switch of 6 ports has pipes with as many; a spine has none; packets are the SNICs'."""
     snic = SnicParams(mtu=1600, rig=RigParams(nodes=8, most_property_bytes=64))
     topology = LeafSpine(racks=2, nodes_per_rack=4, spines=2)
     network = network_params(topology, snic, NetSparseSwitchParams(ports=8, pipes=asked))

@@ -34,7 +34,7 @@ def test_rejects_a_latency(latency):
 
 
 class Bench:
-    """Both classes of a link, and what has been sent of each."""
+    """Has both classes of a link, and what has been sent of each."""
 
     def __init__(self, dut, source=never, sink=never):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -52,7 +52,7 @@ class Bench:
         self.dut.settings.value = pack(LINK_SETTINGS, settings)
 
     def send(self, kind, prs):
-        """A packet whose PRs tell it from all others."""
+        """Send a packet whose PRs tell it from all others."""
         payload = b"" if kind == "reads" else random.randbytes(4)
         packet = Packet(
             kind=Kind.READ if kind == "reads" else Kind.RESPONSE,
@@ -71,7 +71,7 @@ class Bench:
             await self.edge
 
     async def drain(self, quiet=300):
-        """Until nothing moves; the counts, which are what the far end has seen."""
+        """Wait until nothing moves; return the counts, which are what the far end has seen."""
         still = 0
         while still < quiet:
             await self.edge
@@ -89,7 +89,7 @@ class Bench:
         return counts
 
     def check(self, **other):
-        """All that was sent of each class has come, in order; ``other`` is what came instead."""
+        """Check that all that was sent came in order; ``other`` is what came instead."""
         assert {kind: port.packets for kind, port in self.outputs.items()} == self.sent | other
 
 
@@ -114,7 +114,7 @@ async def delivers_everything(dut, stalls, settings):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(kind=CLASSES, latency=[0, 1, 255])
 async def a_class_alone_has_the_whole_link(dut, kind, latency):
-    """A beat a cycle for longer than the far end's buffer is, each as late as was asked."""
+    """It moves a beat per cycle for long, each beat as late as was asked."""
     bench = await started(dut)
     bench.set(latency=latency)
     for _ in range(40):
@@ -130,7 +130,7 @@ async def a_class_alone_has_the_whole_link(dut, kind, latency):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(latency=[0, 255])
 async def two_classes_share_one_bandwidth(dut, latency):
-    """Both together are a beat a cycle; one packet of each in turn, whole."""
+    """Both together move a beat per cycle, one whole packet of each in turn."""
     bench = await started(dut)
     bench.set(latency=latency)
     for _ in range(60):
@@ -150,7 +150,7 @@ async def two_classes_share_one_bandwidth(dut, latency):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(kind=CLASSES)
 async def a_class_that_is_stopped_holds_up_nobody(dut, kind):
-    """Its packets fill the far end's buffer and wait; the other class has the link for itself."""
+    """Its packets fill the far end's buffer and wait; the other class has all the link."""
     bench = await started(dut)
     other = OTHER[kind]
     bench.set(stop={kind: 1})

@@ -1,4 +1,4 @@
-"""An engine's figures beside its limits and the authors'."""
+"""Compares an engine's figures with its limits and the authors'."""
 
 from sim.p4sgd.bench.card import sizes
 

@@ -1,4 +1,4 @@
-"""The bench's rows of the network: each limit fails by the numbers it is about."""
+"""Checks the bench's rows of the network: each limit fails by the numbers it is about."""
 
 import pytest
 
@@ -51,7 +51,7 @@ def test_switch(change, fails):
 
 
 def measured(changes):
-    """By the formula, T being 340 cycles, with ``changes`` by workers."""
+    """Return a measurement by the formula, T being 340 cycles, with ``changes`` by workers."""
     found = {}
     for point in scale_out_points():
         for each in (point, point.turnaround):

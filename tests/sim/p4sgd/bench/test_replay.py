@@ -1,4 +1,4 @@
-"""A run without Python, and its count of an epoch's cycles beside the formula."""
+"""Runs without Python, and compares the count of an epoch's cycles with the formula."""
 
 import numpy as np
 import pytest

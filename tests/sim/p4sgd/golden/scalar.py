@@ -1,4 +1,4 @@
-"""One epoch of P4SGD in Python integers and fractions, one sample and feature at a time.
+"""Computes one epoch of P4SGD in Python's integers and fractions, one sample and feature at a time.
 
 Written from the specification alone, so that the vectorised model has something to disagree with.
 """

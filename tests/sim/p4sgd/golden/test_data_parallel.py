@@ -1,4 +1,4 @@
-"""Data parallelism by hand: what the sum over the workers' models clamps, and how it is counted."""
+"""Checks data parallelism by hand: what the sum over the workers' models clamps and counts."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ TOP = (1 << 31) - 1
 
 
 def test_update_and_sum_are_counted_apart() -> None:
-    """Both workers raise weight 0: it is clamped by the first one's update, and by the sum."""
+    """Both workers raise weight 0: the first one's update clamps it, and so does the sum."""
     training = Training(
         loss=Loss.LINEAR, bits=4, signed=False, batch=16, banks=8, step=Step.of(1.0)
     )

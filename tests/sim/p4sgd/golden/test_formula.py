@@ -1,4 +1,4 @@
-"""Cycles by the formulas, counted by hand."""
+"""Compares cycles by the formulas with a count by hand."""
 
 from sim.p4sgd.golden.formula import LOOP_CYCLES, PAPER_MACHINE, SLOTS, Machine
 

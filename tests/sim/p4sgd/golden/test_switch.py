@@ -1,4 +1,4 @@
-"""The golden switch, by hand: one AllReduce of two workers, and who is refused."""
+"""Checks the golden switch by hand: one AllReduce of two workers, and who is refused."""
 
 from sim.golden.job_table import Refusal
 from sim.p4sgd.golden.allreduce import Verdict

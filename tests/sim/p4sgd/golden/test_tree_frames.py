@@ -10,7 +10,7 @@ SUMS = (1, -1, TOP, LOW, 1 << 32, -(1 << 32) - 5, 0, 0x1_8000_0000)
 
 
 def test_a_long_frame_byte_by_byte():
-    """High five bits: 0, 31, 15, 16, 1, 30, 0, 1."""
+    """The high five bits are 0, 31, 15, 16, 1, 30, 0 and 1."""
     wire = long_frame(WireFrame(is_agg=True, use=7), SUMS)
     assert len(wire) == 64
     high = sum(value << 5 * k for k, value in enumerate((0, 31, 15, 16, 1, 30, 0, 1)))
@@ -36,7 +36,7 @@ def test_short_frames_are_those_of_p4sgd(wire):
 
 
 def test_ways():
-    """What may go up, and what may come down, of short frames and long ones."""
+    """Short frames and long ones may go up or come down, as stated."""
     ways = {
         # is_agg, acked, clamped: short up, short down, long up
         (True, False, 0): (True, True, True),

@@ -1,4 +1,4 @@
-"""The golden switch of a tree: by hand, against the one without a parent, and in a tree."""
+"""Tests a tree's golden switch by hand, against the one without a parent, and in a tree."""
 
 import random
 from dataclasses import replace
@@ -119,7 +119,7 @@ def test_what_a_parent_may_say_in_vain():
 
 
 def test_the_first_reason_counts():
-    """Of a child, and of the parent."""
+    """It does for a packet of a child, and for one of the parent."""
     for port, frame, way in (
         (1, replace(FRAME, bm=2), {"acked": True}),
         (PARENT, replace(FULL, bm=1 << PLACE), {"is_agg": False, "saturated": 0}),
@@ -164,7 +164,7 @@ VALUES = st.integers(-(1 << 31), (1 << 31) - 1)
 
 @given(st.data())
 def test_the_root_is_p4sgds_switch(data):
-    """Whatever comes, as long as sums have 37 bits."""
+    """It equals that whatever comes, as long as sums have 37 bits."""
     everyone = 0b111
     one = other = SwitchSlot.at_start(everyone, 1)
     for _ in range(20):
@@ -181,7 +181,7 @@ def test_the_root_is_p4sgds_switch(data):
 )
 @pytest.mark.parametrize("bad", [False, True])
 def test_sums_of_a_tree_are_exact(below, bad):
-    """On links that lose, double and reorder three of ten frames, each."""
+    """Links lose, double and reorder three of ten frames, each."""
     random.seed(1)
     plan = TreePlan(below)
     partials = some_partials(plan, 40)

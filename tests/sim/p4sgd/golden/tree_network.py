@@ -1,4 +1,4 @@
-"""Golden switches and workers of a tree on links that lose, double and reorder frames."""
+"""Runs a tree's golden switches and workers on links that lose, double and reorder frames."""
 
 import random
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ JOB, EPOCH, BASE = 1, 77, 3
 
 @dataclass(frozen=True, kw_only=True)
 class Chances:
-    """What a link does to a frame."""
+    """How likely a link does what to a frame."""
 
     drop: float = 0.3
     duplicate: float = 0.3
@@ -22,23 +22,23 @@ class Chances:
 
 
 def group(switch):
-    """The address of all that is below a switch: its answers go there."""
+    """Return the address of all that is below a switch: its answers go there."""
     return bytes([2, 0, 0, 0, 1, switch])
 
 
 def own(plan, member):
-    """The address of a switch or a worker."""
+    """Return the address of a switch or a worker."""
     parent = plan.members[member].parent
     return bytes([2, 0, 0, 0, 0, 0]) if parent is None else group(parent)
 
 
 def above(plan, member):
-    """The address of a member's parent."""
+    """Return the address of a member's parent."""
     return own(plan, plan.members[member].parent)
 
 
 def some_partials(plan, count):
-    """Of each worker: extremes, so that many sums leave 32 bits on the way or in the end."""
+    """Draw activations of each worker, with extremes, so that many sums leave 32 bits."""
     low, high = -(1 << 31), (1 << 31) - 1
     lanes = [
         lambda worker: random.randint(low, high),
@@ -59,7 +59,7 @@ def some_partials(plan, count):
 
 
 def right_sums(partials):
-    """The sums of all workers, each clamped once, and the lanes that were, a bit each."""
+    """Return the sums of all workers, clamped once, and the lanes that were, a bit each."""
     totals = [tuple(map(sum, zip(*row, strict=True))) for row in zip(*partials, strict=True)]
     clamped = [
         sum((a != b) << k for k, (a, b) in enumerate(zip(total, saturated(total), strict=True)))
@@ -69,7 +69,7 @@ def right_sums(partials):
 
 
 def make_workers(plan, partials, slots, *, numbers=None, **fields):
-    """One for each worker of the plan, or those of the numbers, with so many slots."""
+    """Return one for each worker of the plan, or for those numbers, with this many slots."""
     fields = {"job": JOB, "epoch": EPOCH, "base": BASE} | fields
     return {
         number: FrameWorker(
@@ -85,7 +85,7 @@ def make_workers(plan, partials, slots, *, numbers=None, **fields):
 
 
 def grant(switch, job, epoch, **fields):
-    """A switch becomes a job's."""
+    """Give a switch to a job."""
     register = Command(verb=Verb.REGISTER, switch=0, job=job, epoch=epoch - 1, **fields)
     assert switch.command(register).verb is Verb.REGISTERED
     acquire = Command(verb=Verb.ACQUIRE, switch=0, job=job, epoch=epoch)
@@ -93,7 +93,7 @@ def grant(switch, job, epoch, **fields):
 
 
 def make_switch(plan, number, slots):
-    """A switch that holds the job."""
+    """Return a switch that holds the job."""
     member = plan.members[number]
     switch = TreeSwitchModel(
         ports=plan.ports,
@@ -110,7 +110,7 @@ def make_switch(plan, number, slots):
 
 
 class Network:
-    """All members of a plan, as models, on links as bad as ``chances``."""
+    """Has all members of a plan, as models, on links as bad as ``chances``."""
 
     def __init__(self, plan, partials, slots, chances):
         self.plan, self.chances = plan, chances
@@ -119,7 +119,7 @@ class Network:
         self.flying = []  # member, port, frame
 
     def send(self, member, port, data):
-        """A frame leaves a member by a port."""
+        """Send a frame out of a member's port."""
         one = self.plan.members[member]
         if port == one.parent_port or member in self.workers:
             self.flying.append((one.parent, one.place, data))
@@ -128,7 +128,7 @@ class Network:
             self.flying.append((child, self.plan.members[child].parent_port, data))
 
     def deliver(self):
-        """A frame comes, or not, or another one before it."""
+        """Deliver a frame, or not, or another one before it."""
         flying, chances = self.flying, self.chances
         at = random.randrange(len(flying)) if random.random() < chances.reorder else 0
         member, port, data = flying.pop(at)
@@ -144,7 +144,7 @@ class Network:
             self.send(member, by, answer)
 
     def run(self, rounds=10_000):
-        """Until all workers are done; in every round, what is missing is sent again."""
+        """Run until all workers are done; in every round, what is missing is sent again."""
         for _ in range(rounds):
             for number, worker in self.workers.items():
                 for frame in (*worker.begin(), *worker.repeat()):

@@ -1,4 +1,4 @@
-"""Measurements that were not made: by the formula, bent where a test wants it."""
+"""Makes up measurements: by the formula, bent where a test wants it."""
 
 from sim.p4sgd.golden.sgd import Schedule
 from sim.p4sgd.reproduce.points import Measurement
@@ -7,7 +7,7 @@ TURNAROUNDS = {Schedule.PIPELINED: 300, Schedule.VANILLA: 302, Schedule.DATA_PAR
 
 
 def by_the_formula(points, bend=lambda point, cycles: cycles):
-    """A measurement of each point; ``bend`` changes its cycles, but not those of T."""
+    """Return a measurement of each point; ``bend`` changes its cycles, but not those of T."""
     found = {}
     for point in points:
         cycles = point.ideal(TURNAROUNDS[point.schedule])

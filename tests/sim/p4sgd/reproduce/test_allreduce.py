@@ -1,4 +1,4 @@
-"""Cycles of an AllReduce in RTL, and what is said of them."""
+"""Measures cycles of an AllReduce in RTL, and checks what is said of them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Epochs to the same loss are counted, not assumed."""
+"""Checks that epochs to the same loss are counted, not assumed."""
 
 import pytest
 

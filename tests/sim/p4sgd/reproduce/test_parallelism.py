@@ -1,4 +1,4 @@
-"""Statements on model and data parallelism are decided by the numbers."""
+"""Checks that statements on model and data parallelism are decided by the numbers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Cycles of a mini-batch in RTL: the formula's, and those of any data."""
+"""Measures cycles of a mini-batch in RTL: the formula's, and those of any data."""
 
 from dataclasses import replace
 
@@ -40,7 +40,7 @@ def measured():
 
 
 def stated_turnaround():
-    """Cycles without a word, by the latencies that components state and their own tests assert."""
+    """Sum up the cycles that components state and their own tests assert."""
     worker = Worker(HARDWARE).latencies
     names = [
         "last word in to partials",
@@ -60,7 +60,7 @@ def stated_turnaround():
 @pytest.mark.parametrize("batch", [16, 32])
 @pytest.mark.parametrize("schedule", list(Schedule))
 def test_cycles_are_the_formula_s(measured, batch, schedule):
-    """With T as the parts state it, which is also what is measured as T."""
+    """T is as the parts state it, which is also what is measured as T."""
     asked = point(batch=batch, schedule=schedule)
     stated, found = stated_turnaround(), turnaround(asked, measured)
     if schedule is Schedule.DATA_PARALLEL:  # the formula's groups of weights are no whole cycles
@@ -74,7 +74,7 @@ def test_cycles_are_the_formula_s(measured, batch, schedule):
 
 
 class SeveralPasses(TrainingRun):
-    """An epoch of which has all passes of a measurement."""
+    """A point whose epoch has all passes of a measurement."""
 
     def settings(self, epochs, worker=0):
         return super().settings(PASSES[-1], worker)

@@ -1,4 +1,4 @@
-"""Statements on what doubles are decided by the numbers."""
+"""Checks that statements on what doubles are decided by the numbers."""
 
 import csv
 
@@ -49,7 +49,7 @@ def test_a_last_step_that_does_not_help(sweep):
 
 @pytest.mark.parametrize("sweep", SWEEPS, ids=lambda sweep: sweep.name)
 def test_features_that_do_not_count(sweep):
-    """All numbers of features with the cycles of the first."""
+    """All numbers of features get the cycles of the first."""
     series = sweep.series(False, LINK)
     first = next(iter(series))
     cycles = {
@@ -75,7 +75,7 @@ def test_three_per_cent_are_the_limit():
 
 
 def test_near_linear_is_decided_by_the_turnaround():
-    """A network that takes a thousand times as long."""
+    """Here the network takes a thousand times as long."""
     measurements = by_the_formula(SCALE_OUT.points(False, LINK))
     for point in measurements:
         longer = 300_000 if point == point.turnaround else 0

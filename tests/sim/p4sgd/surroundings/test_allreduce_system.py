@@ -1,4 +1,4 @@
-"""AllReduce in RTL, without training: its latency, and sums over bad links."""
+"""Runs AllReduce in RTL, without training: its latency, and sums over bad links."""
 
 import random
 
@@ -36,7 +36,7 @@ def test_allreduce_system():
 
 
 async def begin(dut, **network):
-    """A job of all workers; sources and sinks of each."""
+    """Begin a job of all workers; return sources and sinks of each."""
     params = params_in_simulator(AllReduceParams)
     links = NetworkSettings(seed=random.getrandbits(31), **network)
     dut.link.value = pack(params.network.link.settings, links.fields)
@@ -77,7 +77,7 @@ def wild(workers, count):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def takes_few_cycles_and_always_the_same(dut):
-    """From partial valid to full valid, of workers that send in the same cycle over no distance."""
+    """From partial to full valid, for workers that send in one cycle over no distance."""
     sources, sinks, _ = await begin(dut, latency=0)
     count = 40
     partials = wild(len(sources), count)
@@ -125,7 +125,7 @@ async def adds_over_bad_links(dut, rate):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def keeps_the_switch_busy(dut):
-    """Workers that send without pause are held up by nothing but the switch's packet a cycle."""
+    """If workers never pause, only the switch's packet per cycle holds them up."""
     sources, sinks, switch = await begin(dut, latency=0)
     count = 300
     partials = wild(len(sources), count)

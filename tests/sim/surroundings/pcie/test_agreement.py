@@ -1,4 +1,4 @@
-"""The simulated host agrees with the one that others wrote: cocotbext-pcie's.
+"""Compares the simulated host with the one that others wrote: cocotbext-pcie's.
 
 Two requesters do the same work, each on a host of its own. Packets are the same, one by one; cycles
 are so within five percent, of which their link takes one to keep itself up.
@@ -56,7 +56,7 @@ class TwoHostsParams:
 
 
 class TwoHosts(Component):
-    """Two requesters, one of them on a simulated host, the other with ports for another one."""
+    """Has two requesters: one on a simulated host, the other with ports for another host."""
 
     def __init__(self, params):
         members = Requester(params.requester).signature.members
@@ -129,7 +129,7 @@ def test_agreement(params, tmp_path, rng):
 
 
 class Side:
-    """A requester with its work and its host."""
+    """Has a requester with its work and its host."""
 
     def __init__(self, dut, name):
         self.dut, self.name = dut, name
@@ -202,7 +202,7 @@ WORK = {
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(work=list(WORK))
 async def packets_and_cycles(dut, work):
-    """As many packets of each kind, in as many cycles."""
+    """There are as many packets of each kind, in as many cycles."""
     params = params_in_simulator(TwoHostsParams)
     read_sizes, write_sizes, count, way = WORK[work]
     limits = {"read": 2, "payload": 1}

@@ -1,4 +1,4 @@
-"""A simulated host against requests and decoders of the block's streams that others wrote."""
+"""Tests a simulated host by requests, and by others' decoders of the block's streams."""
 
 import random
 from pathlib import Path
@@ -110,7 +110,7 @@ class Card:
         return Tlp_us.unpack_us_rc(found)
 
     async def answers(self, count):
-        """The completions of so many reads, by tags, and the tags of all completions."""
+        """Return the completions of this many reads, by tags, and the tags of all completions."""
         found, order, ended = {}, [], 0
         while ended < count:
             tlp = await self.completion()
@@ -124,14 +124,14 @@ class Card:
 
 
 def some_read():
-    """A read of a place and size around those of boundaries, dwords and pages."""
+    """Draw a read of a place and size near those of boundaries, dwords and pages."""
     size = random.choice([random.randrange(1, 40), random.randrange(1, 600), 64, 128, 512, 4096])
     address = 4 * random.randrange(SIZE // 4)
     return Read(address, min(size, 4096 - address % 4096))
 
 
 def check(read, parts, settings):
-    """Hold an answer to what a host may do, and to how it is to do it."""
+    """Compare an answer with what a host may do, and with how it is set to do it."""
     payload, boundary = 128 << settings["payload"], BOUNDARIES[settings.get("boundary", 0)]
     at, ends = read.address, []
     for tlp in parts:
@@ -168,7 +168,7 @@ def check(read, parts, settings):
     ],
 )
 async def every_read_is_answered(dut, split, way):
-    """In legal parts, each in its order; with a window of one all are in the order of reads."""
+    """Parts are legal and in order; with a window of one all are in the order of reads."""
     card = Card(dut, split=split.value, **way)
     await start(dut)
     reads = [some_read() for _ in range(60)]
@@ -212,7 +212,7 @@ async def random_splits_are_many(dut):
 @cocotb.test()
 @cocotb.parametrize(stall=[0, 100])
 async def writes_change_memory(dut, stall):
-    """Bytes of any place and number; what is read behind them finds them, and so does a host."""
+    """Bytes of any place and number are written; reads after them find them, and so does a host."""
     card = Card(dut, stall=stall)
     await start(dut)
     total = 0
@@ -242,7 +242,7 @@ async def writes_change_memory(dut, stall):
 
 @cocotb.test()
 async def where_there_is_no_memory(dut):
-    """Reads are unsupported, writes are lost; what is between them is as always."""
+    """Reads are unsupported and writes are lost; what is between them is as always."""
     card = Card(dut)
     await start(dut)
     places = [SIZE, SIZE + 3968, 1 << 40, 64, SIZE - 4]
@@ -266,7 +266,7 @@ async def where_there_is_no_memory(dut):
 @cocotb.test()
 @cocotb.parametrize(latency=[PcieHost.least_latency, 100, 375])
 async def a_read_alone(dut, latency):
-    """Takes the latency, and what its bytes take of the link."""
+    """It takes the latency, and what its bytes take on the link."""
     card = Card(dut, latency=latency)
     await start(dut)
     for tag, size in enumerate([4, 256]):
@@ -279,7 +279,7 @@ async def a_read_alone(dut, latency):
 
 
 async def begins(dut, name):
-    """The next cycle in which a beat of a stream moves."""
+    """Return the next cycle in which a beat of a stream moves."""
     valid, ready = getattr(dut, f"{name}_tvalid"), getattr(dut, f"{name}_tready")
     while True:
         await RisingEdge(dut.clk)

@@ -1,4 +1,4 @@
-"""The rows of what links carry, from figures that are made up."""
+"""Checks the rows of what links carry, from figures that are made up."""
 
 from sim.switchgnn.bench.links import judge
 

@@ -1,4 +1,4 @@
-"""The rows of the full switch's size, from figures that are made up."""
+"""Checks the rows of the full switch's size, from figures that are made up."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Queues, losses and repeats: nothing is lost for good, and empty links behave as slots do."""
+"""Checks queues, losses and repeats: nothing is lost for good, and empty links act as slots do."""
 
 from dataclasses import replace
 
@@ -53,7 +53,7 @@ def test_a_full_queue_takes_nothing():
 
 @pytest.mark.parametrize("order", ["random", "priority-bfs"])
 def test_empty_links_take_what_the_slots_say(order):
-    """The time of equations 3 to 6, and six links: there, back, DONE, ADVANCE and two to hear."""
+    """It is the time of equations 3 to 6, and six links: both ways, DONE, ADVANCE, two to hear."""
     job = made(WIDE, LOSES, order=order)
     slots = drained(job.senders, ordered(job.senders, order).sequence).slots
     assert job.run(1).slots == slots + 4 * WIDE.delay + 1

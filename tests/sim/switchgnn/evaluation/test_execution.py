@@ -1,4 +1,4 @@
-"""The tables make Y = A X exactly, for every plan, order and partition; wrong ones are found."""
+"""Checks that the tables make Y = A X for every plan, order and partition; wrong ones are found."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ WIDTHS = [5, 2]
 
 
 def drawn(vertices, width, seed=1):
-    """Features of which every third is an extreme."""
+    """Draw features, of which every third is an extreme."""
     made = np.random.default_rng(seed).integers(-(1 << 15), 1 << 15, (vertices, width))
     made.flat[::3] = -(1 << 15)
     return made.astype(np.int16)

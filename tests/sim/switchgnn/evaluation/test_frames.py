@@ -1,4 +1,4 @@
-"""Bytes of plans and of baselines, counted by hand and edge by edge."""
+"""Compares bytes of plans and of baselines with a count by hand and edge by edge."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_hosts_send_a_copy_to_each_worker_with_a_neighbour():
 
 
 def plain_strawman(cut, aggregators, seed):
-    """RAWs and RESULTs, one feature and destination after the other."""
+    """Count RAWs and RESULTs, one feature and destination after the other."""
     near = {}
     for source, destination in zip(cut.sources.tolist(), cut.destinations.tolist(), strict=True):
         near.setdefault(source, []).append(destination)

@@ -1,4 +1,4 @@
-"""Times of the paper's star and ring, and queues beside a slot-by-slot simulation."""
+"""Checks times of the paper's star and ring, and compares queues with a slot-by-slot simulation."""
 
 from itertools import permutations
 
@@ -11,7 +11,7 @@ from tests.sim.switchgnn.cases import cut_of, one_block, ring, star
 
 
 def times(cut):
-    """Slots of every order of a graph on one link (section 3.2.2)."""
+    """Return slots of every order of a graph on one link (section 3.2.2)."""
     senders = one_block(cut)
     orders = permutations(range(senders.count))
     return [drained(senders, np.array(each), one_link=True).slots for each in orders]
@@ -47,7 +47,7 @@ def test_a_large_ring_holds_few_aggregators_in_the_papers_order():
 
 
 def slot_by_slot(senders, sequence):
-    """Slots, and the longest queue, one packet after the other."""
+    """Return the slots, and the longest queue, one packet after the other."""
     lists = {}
     for sender in sequence.tolist():
         lists.setdefault(int(senders.worker[sender]), []).append(sender)

@@ -1,4 +1,4 @@
-"""Links of leaves and spines, beside counts of every packet by itself."""
+"""Compares links of leaves and spines with counts of every packet by itself."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def edges_of(cut):
 
 
 def crossing(keys, racks):
-    """What each rack sends to others, and gets, of (what, sending rack, receiving rack)."""
+    """Return what each rack sends to others: (what, sending rack, receiving rack)."""
     found = np.zeros((2, racks), int)
     for _, sender, receiver in keys:
         if sender != receiver:
@@ -67,7 +67,7 @@ def test_leaves_send_a_sum_for_each_destination_and_block(aggregators):
 
 
 def test_a_cover_copies_a_hub_and_sums_for_it():
-    """The hub's rack sends one copy to each other; these send one sum each."""
+    """The hub's rack sends one copy to each other rack, and these send one sum each."""
     cut = star(8)
     plan = destination_plan(cut, 8)
     made = plan_in_racks(cut, plan, senders_of(cut, plan), RACK, cover=True)
@@ -89,7 +89,7 @@ def test_a_strawman_without_aggregators_is_multicast_and_ours_with_enough():
 
 
 def test_a_strawman_passes_on_what_its_leaf_has_no_aggregator_for():
-    """Sums of other racks for a destination without one at home go on to its worker."""
+    """If a destination has no sum at home, those of other racks go on to its worker."""
     cut = cut_graph(*directed(edges=80, workers=4))
     rack = np.arange(4)
     most = strawman_in_racks(cut, rack, cut.n)

@@ -1,4 +1,4 @@
-"""Timelines, beside a switch that is simulated packet by packet."""
+"""Compares timelines with a switch that is simulated packet by packet."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ CUT = "reddit:scale=0.02", 8
 
 
 def simulated(cut, aggregators, seed):
-    """The strawman, slot by slot: what leaves, sums, what waits, aggregators that are held."""
+    """Return a strawman's slots: what leaves, sums, what waits, and aggregators that are held."""
     near = {}
     for source, destination in zip(cut.sources.tolist(), cut.destinations.tolist(), strict=True):
         near.setdefault(source, []).append(destination)

@@ -1,4 +1,4 @@
-"""The model of rate control beside the hardware, cycle by cycle."""
+"""Compares the model of rate control with the hardware, cycle by cycle."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ CYCLES = 1500
 
 
 def hardware(settings, congested, beats):
-    """May begin, was halved, rate: what a bucket says in every cycle."""
+    """Return what a bucket says in every cycle: may begin, was halved, and its rate."""
     dut = TokenBucket(PRESETS["tiny"])
     found = []
 

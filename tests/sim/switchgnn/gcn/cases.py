@@ -1,4 +1,4 @@
-"""Small graphs to train on."""
+"""Has small graphs to train on."""
 
 from dataclasses import replace
 from functools import cache
@@ -24,7 +24,7 @@ TINY = replace(SMALL, banks=2, slots=16, lanes=4, window=4, rows=512, descriptor
 
 @cache
 def problem(is_directed=False, seed=3):
-    """Vertices that are told apart by noisy features, and neighbours of any class."""
+    """Return vertices that noisy features tell apart, with neighbours of any class."""
     rng = np.random.default_rng(seed)
     adjacency, _ = directed(vertices=VERTICES, edges=160)
     if not is_directed:
@@ -47,7 +47,7 @@ def owner(workers=WORKERS):
 
 
 def saved(folder, small, name="graph.npz", **more):
-    """A problem as a file."""
+    """Return a problem as a file."""
     path = folder / name
     save_npz(path, small.adjacency)
     content = {"features": small.features, "labels": small.labels} | more

@@ -1,4 +1,4 @@
-"""A X by scipy, and what tells that somebody else's is not."""
+"""Compares A X by scipy with others' results, and checks how a wrong one is told."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""The digits' graph network is as good as the page says."""
+"""Checks that the digits' graph network is as accurate as it should be."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from sim.switchgnn.gcn.workload import GcnWorkload
 
 
 def accuracy(run, training):
-    """On the test vertices, after all epochs."""
+    """Return the accuracy on the test vertices, after all epochs."""
     for _ in range(run.asked.epochs):
         training.look()
         training.learn()

@@ -1,4 +1,4 @@
-"""Exact products, and inverse roots that are the nearest there are."""
+"""Checks that products are exact, and inverse roots are the nearest there are."""
 
 from fractions import Fraction
 
@@ -11,7 +11,7 @@ from sim.switchgnn.gcn.fixed_point import ROOT_FRACTION, inverse_roots, product,
 
 @pytest.mark.parametrize("bits", [8, 22, 24, 26])
 def test_products_are_exact(rng, bits):
-    """Below 2^53, where float64 computes them, around it, and above."""
+    """They are below 2^53, where float64 computes them, around it, and above."""
     limit = 1 << bits
     left, right = rng.integers(-limit, limit, (7, 20)), rng.integers(-limit, limit, (20, 5))
     left[0], right[:, 0] = limit - 1, limit - 1  # as large as a sum can be

@@ -1,4 +1,4 @@
-"""Aggregations by the golden switch: exact, one after the other, whatever links do."""
+"""Checks aggregations by the golden switch: all are exact, whatever links do."""
 
 import numpy as np
 import pytest

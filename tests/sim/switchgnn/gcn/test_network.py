@@ -1,4 +1,4 @@
-"""Layers, which side of them is aggregated, and first weights."""
+"""Tests layers, which of their sides is aggregated, and first weights."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a graph is as a problem, and what is wrong with graphs."""
+"""Tests how a graph becomes a problem, and what is wrong with graphs."""
 
 import numpy as np
 import pytest

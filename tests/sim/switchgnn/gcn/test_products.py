@@ -1,4 +1,4 @@
-"""Products in pieces are those in one."""
+"""Compares products in pieces with those in one."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Features as they are sent, and what comes of their sums."""
+"""Checks features as they are sent, and what comes of their sums."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_what_is_too_large_saturates_and_is_counted():
 
 
 def test_what_is_sent_comes_back(rng):
-    """Divided by sqrt(d) twice: by who sends it, and by who gets it."""
+    """Both who sends it and who gets it divide by sqrt(d)."""
     degrees = rng.integers(1, 1000, 60)
     roots, values = inverse_roots(degrees), rng.integers(-(1 << 20), 1 << 20, (60, 4))
     scale = Scale.fitting(magnitude(values, roots), VALUE_FRACTION, 16)

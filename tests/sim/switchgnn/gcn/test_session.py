@@ -1,4 +1,4 @@
-"""Sessions of graph networks: files, figures, pictures, what is wrong, and as a design's run."""
+"""Tests sessions of graph networks: files, figures, pictures, errors, and a design's run."""
 
 import json
 import re
@@ -126,7 +126,7 @@ class Wrong(ExactAggregator):
 
 
 class WrongSession(GcnSession):
-    """Its adder is another one."""
+    """A session whose adder is wrong."""
 
     @contextmanager
     def adder(self, simulator, folder):

@@ -1,4 +1,4 @@
-"""Softmax in whole numbers beside float64's."""
+"""Compares softmax in whole numbers with float64's."""
 
 import numpy as np
 from scipy.special import softmax as reference

@@ -1,4 +1,4 @@
-"""Frames by kind, from the counters of endpoints."""
+"""Counts frames by kind, from the counters of endpoints."""
 
 from hdl.switchgnn.endpoint.counters import ENDPOINT_COUNTERS
 from sim.switchgnn.gcn.traffic import FRAMES, traffic

@@ -1,4 +1,4 @@
-"""Training in whole numbers: every sum, the same weights for any workers, float64's gradients."""
+"""Trains in whole numbers: each sum is exact, weights depend on no cut, gradients are float64's."""
 
 from collections import Counter
 from dataclasses import replace
@@ -43,7 +43,7 @@ class Compared:
 
 
 def trained(small, epochs, count=2, workers=WORKERS, make=ExactAggregator, schedule=SCHEDULE):
-    """A training that has ended, and its aggregators."""
+    """Return a training that has ended, and its aggregators."""
     net, aggregators = network(count), []
     parts = owner(workers) if workers > 1 else None
     if workers > 1:
@@ -70,7 +70,7 @@ def trained(small, epochs, count=2, workers=WORKERS, make=ExactAggregator, sched
 @pytest.mark.parametrize("is_directed", [False, True])
 @pytest.mark.parametrize("plan", PLANS)
 def test_every_sum_of_every_layer_is_exact_on_bad_links(seed, plan, is_directed):
-    """Forward and backward; weights are those of a single worker, which sends nothing."""
+    """Both ways are; weights are those of a single worker, which sends nothing."""
     shape = SwitchShape(ports=4, banks=2, depth=8, lanes=4)
     setup = SwitchSetup(shape=shape, window=4, plan=plan, faults=BAD, seed=seed)
     small, epochs = problem(is_directed), 3
@@ -93,7 +93,7 @@ def test_every_sum_of_every_layer_is_exact_on_bad_links(seed, plan, is_directed)
 @pytest.mark.parametrize("count", [1, 2, 4])
 @pytest.mark.parametrize("bits", [8, 16])
 def test_weights_are_the_same_for_any_number_of_workers(count, bits):
-    """On a directed graph, for all whose first layer has A (X W), and with it (A X) W."""
+    """The graph is directed, and the first layer has A (X W) or (A X) W."""
     schedule = replace(SCHEDULE, bits=bits)
     alone, _ = trained(problem(is_directed=True), 5, count, 1, schedule=schedule)
     for workers in (2, 4, 9):
@@ -125,7 +125,7 @@ def test_weights_follow_those_of_float64(is_directed, count, hidden):
 
 
 def test_float64s_gradients_are_those_of_its_loss():
-    """By differences, without momentum: one step from the first weights."""
+    """They are compared by differences, without momentum, in one step from the first weights."""
     small, net = problem(is_directed=True), network(2)
     floats = FloatTraining(small, replace(SCHEDULE, l2_shift=0), net.first_weights(4))
     floats.look()

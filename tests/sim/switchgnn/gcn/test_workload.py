@@ -1,4 +1,4 @@
-"""What a training may be asked to do."""
+"""Tests what a training may be asked to do."""
 
 from pathlib import Path
 

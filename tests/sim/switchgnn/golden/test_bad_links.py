@@ -1,4 +1,4 @@
-"""Workers and switches on links that lose, double and reorder: every sum is A X, exactly."""
+"""Runs workers and switches on links that lose, double and reorder: every sum is A X, exactly."""
 
 from collections import defaultdict
 
@@ -55,14 +55,14 @@ class Cut:
         }
 
     def partial_of(self, port, destination):
-        """Sources that a worker adds up by itself: for every third destination."""
+        """Return sources that a worker adds up by itself, for every third destination."""
         if destination % 3:
             return []
         sources = np.flatnonzero(self.edges[destination])
         return [int(u) for u in sources if self.owner[u] == port]
 
     def list_of(self, source, block):
-        """First row and number of rows: as many as the fullest bank has aggregators."""
+        """Return first row and number of rows: as many as the fullest bank has aggregators."""
         columns = defaultdict(list)
         for v in block:
             if self.edges[v, source] and v % 3:
@@ -75,7 +75,7 @@ class Cut:
         return first, count
 
     def share(self, port, number):
-        """What a worker sends and gets in a block."""
+        """Return what a worker sends and gets in a block."""
         block, sends = [int(v) for v in self.destinations[number]], []
         for u in np.flatnonzero(self.owner == port):
             first, count = self.lists[number, int(u)]
@@ -95,12 +95,12 @@ class Cut:
         return Share(sends, sums, copies)
 
     def expected(self, v):
-        """Contributions to a sum: features, or one from each worker that adds up by itself."""
+        """Return contributions to a sum: features, or one of each worker that adds by itself."""
         sources = np.flatnonzero(self.edges[v])
         return len(sources) if v % 3 else len({int(self.owner[u]) for u in sources})
 
     def setup(self):
-        """The switch's tables."""
+        """Return the switch's tables."""
         blocks = [
             {
                 self.place[int(v)]: Descriptor(self.expected(v), int(self.owner[v]))
@@ -122,7 +122,7 @@ class Cut:
         )
 
     def worker(self, port, job, epoch):
-        """A worker with its share."""
+        """Return a worker with its share."""
         block = self.setup().block
 
         def payload(turn, seq):
@@ -142,12 +142,12 @@ class Cut:
         return WorkerModel(setup, port, job, epoch, ready=self.turns)
 
     def destination(self, turn, aggregator):
-        """The vertex of an aggregator."""
+        """Return the vertex of an aggregator."""
         vertices = self.destinations[self.setup().block(turn)]
         return next(int(v) for v in vertices if self.place[int(v)] == aggregator)
 
     def check(self, workers):
-        """All sums by scalar products in int64, and all copies, at whom they belong to."""
+        """Check all sums by scalar products in int64, and all copies, where they belong."""
         right = self.edges.astype(np.int64) @ self.features.astype(np.int64)
         for turn in range(self.turns):
             for v in self.destinations[self.setup().block(turn)]:
@@ -169,7 +169,7 @@ def bad_links(rng, lanes=LANES):
 @pytest.mark.parametrize("open_turns", [1, 2])
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_two_jobs_on_bad_links(rng, open_turns, blocks):
-    """Random tables; each job has its ports, its region, its window; ECN does no harm."""
+    """Tables are random; each job has its own ports, region and window; ECN does no harm."""
     links = bad_links(rng)
     switch = SwitchModel(ports=6, banks=2, depth=16, jobs=3)
     switch.congested_in, switch.congested_out = 0b000110, 0b001100
@@ -201,7 +201,7 @@ def test_two_jobs_on_bad_links(rng, open_turns, blocks):
 
 
 class Racks(TwoLevels):
-    """A leaf and a spine, with features of several lanes."""
+    """Has a leaf and a spine, with features of several lanes."""
 
     def feature(self, turn, node):
         return np.random.default_rng((turn, node)).integers(-(1 << 15), 1 << 15, LANES)

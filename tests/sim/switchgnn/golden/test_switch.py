@@ -1,4 +1,4 @@
-"""The golden switch by hand: two workers, four aggregators in two banks, one row after another."""
+"""Steps the golden switch by hand: two workers, four aggregators in two banks, row by row."""
 
 from dataclasses import replace
 
@@ -45,7 +45,7 @@ def feature(port=0, value=0, rows=(0, 1), **changes):
 
 
 def told(sent):
-    """Ports, kinds and what else is news."""
+    """Return ports, kinds and what else is news."""
     return [(port, f.kind, f.list, None if f.payload is None else f.payload[0]) for port, f in sent]
 
 
@@ -74,7 +74,7 @@ def test_sums_leave_when_complete_and_again_when_fetched():
 
 
 def test_acknowledgements():
-    """After two new frames, at once for a repeated one, or when the delay is over."""
+    """They come after two new frames, at once for a repeated one, or when the delay is over."""
     switch = model()
     assert told(switch.take(0, feature(rows=(1, 1), seq=1))) == []
     ((port, ack),) = switch.take(0, feature(rows=(1, 1), seq=1))
@@ -190,7 +190,7 @@ def test_workers_may_not_say_what_switches_say(kind):
 
 
 def test_marks():
-    """A port's congestion on the way in is echoed to it, that on the way out marks what leaves."""
+    """A port's congestion inwards is echoed to it; that outwards marks what leaves."""
     switch = model(replace(SETUP, ack_every=1))
     switch.congested_in, switch.congested_out = 0b001, 0b100
     sent = switch.take(0, feature(value=1, raw=0b100))

@@ -1,4 +1,4 @@
-"""Graphs by name, and what is wrong with files."""
+"""Reads graphs by name, and tells what is wrong with files."""
 
 import gzip
 

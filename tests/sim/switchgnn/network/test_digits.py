@@ -1,4 +1,4 @@
-"""Digits are trained on by the RTL, as the command does by default."""
+"""Trains digits on the RTL, as the command does by default."""
 
 import pytest
 

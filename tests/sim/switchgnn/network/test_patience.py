@@ -1,4 +1,4 @@
-"""How long a network's host waits: more on links that lose more, never without a bound."""
+"""Tests how long a network's host waits: more on links that lose more, never without a bound."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Aggregations by the RTL of a switch and its endpoints are exact, one after the other."""
+"""Checks that aggregations by the RTL of a switch and its endpoints are exact, one by one."""
 
 import re
 
@@ -69,7 +69,7 @@ def test_sums_are_exact_for_every_width_and_graph(open_turns, links, tmp_path):
 
 
 def test_links_that_lose_everything_are_given_up_with_what_is_known(tmp_path):
-    """One line in place of an endless wait."""
+    """The user gets one line in place of an endless wait."""
     adjacency, owner = directed(vertices=12, edges=20)[0], np.arange(12, dtype=np.int32) % WORKERS
     partition = WorkerPartition(owner=owner, workers=WORKERS)
     links = LinkSettings(drop=1.0, latency=0)

@@ -1,4 +1,4 @@
-"""A training whose sums are the RTL's ends with the weights of one worker, bit for bit."""
+"""Trains with sums of the RTL: the weights are those of one worker, bit for bit."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ BAD = {"drop": 0.05, "duplicate": 0.05, "reorder": 0.1}
 
 
 class SmallSession(GcnSession):
-    """Its network is the one that other tests have built."""
+    """A session on the network that other tests have built."""
 
     @classmethod
     def hardware(cls, params, asked):
@@ -69,7 +69,7 @@ def test_hardware_is_a_network_with_the_switchs_sizes():
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_an_endpoint_has_room_for_a_window_of_frames(preset):
-    """Sums that come while it writes others are not lost: they would be fetched again."""
+    """Sums that come while it writes are not lost: they would be fetched again."""
     network = network_of(GnnSwitchParams(**PRESETS[preset]), 2)
     switch, endpoint = network.switch, network.endpoints.endpoint
     assert endpoint.ingress_beats >= switch.window * switch.frames.beats

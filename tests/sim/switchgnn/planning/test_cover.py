@@ -9,7 +9,7 @@ from tests.sim.switchgnn.cases import cut_of
 
 
 def smallest(edges):
-    """The size of a least vertex cover, by trying all."""
+    """Return the size of a least vertex cover, by trying all."""
     ends = sorted({("left", u) for u, _ in edges} | {("right", v) for _, v in edges})
     for size in range(len(ends) + 1):
         for chosen in map(set, combinations(ends, size)):

@@ -1,4 +1,4 @@
-"""The tables of leaves and of the spine above them."""
+"""Checks the tables of leaves and of the spine above them."""
 
 import re
 
@@ -23,7 +23,7 @@ def made():
 
 
 def additions(tables, block):
-    """Additions that packets make to each aggregator of a block: [descriptor rows, P]."""
+    """Return additions that packets make to each aggregator of a block: [descriptor rows, P]."""
     first, end = tables.descriptor_first[block : block + 2]
     count = np.zeros((end - first, tables.banks), int)
     groups = np.arange(tables.workers) * tables.blocks + block

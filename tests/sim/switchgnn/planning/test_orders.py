@@ -1,4 +1,4 @@
-"""Orders: the paper's example, a plain search beside ours, and what each order is for."""
+"""Tests orders: the paper's example, a plain search beside ours, and what each order is for."""
 
 import numpy as np
 import pytest
@@ -12,14 +12,14 @@ from tests.sim.switchgnn.cases import cut_of, directed, one_block, undirected_gr
 
 
 def test_the_papers_example():
-    """Figure 8: 1, then 5 before 3 for its degree, 3 before 7 as it came first, 9 at last."""
+    """In Figure 8, 1 is first, 5 precedes 3 by its degree, 3 precedes 7 as it came, 9 is last."""
     cut = undirected_graph([(0, 1), (0, 2), (1, 2), (2, 3), (3, 4)], 5)  # 1 3 5 7 9
     senders = one_block(cut)
     assert ordered(senders, root=0).sequence.tolist() == [0, 2, 1, 3, 4]
 
 
 def plain_search(cut, root):
-    """Priority BFS with lists and nothing else, of an undirected cut graph in one block."""
+    """Do Priority BFS with nothing but lists, for an undirected cut graph in one block."""
     near = {vertex: [] for vertex in range(cut.n)}
     for source, destination in zip(cut.sources.tolist(), cut.destinations.tolist(), strict=True):
         near[source].append(destination)

@@ -1,4 +1,4 @@
-"""Multi-level and destination plans: every edge once, no block too large."""
+"""Checks multi-level and destination plans: every edge occurs once, and no block is too large."""
 
 import importlib.util
 

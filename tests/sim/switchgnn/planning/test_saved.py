@@ -1,4 +1,4 @@
-"""The file of every step: whole, checked, and the same bytes again."""
+"""Checks the file of every step: it is whole, checked, and the same bytes again."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ SHAPE = SwitchShape(ports=3, banks=2, depth=10, lanes=4)
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    """The files of all steps, and of the same steps once more."""
+    """Return the files of all steps, and of the same steps once more."""
     folders = [tmp_path_factory.mktemp(name) for name in ("one", "again")]
     for folder in folders:
         made = prepare(*directed(), SHAPE, [6], theta=2)

@@ -9,7 +9,7 @@ from tests.sim.switchgnn.cases import directed
 
 
 def wanted(cut, plan, theta):
-    """Packets and additions of a plan, edge by edge: {(block, worker, vertex, is a sum)}."""
+    """Return a plan's packets and additions by edges: {(block, worker, vertex, is a sum)}."""
     groups = {}
     for edge in range(cut.edges):
         source, destination = int(cut.sources[edge]), int(cut.destinations[edge])

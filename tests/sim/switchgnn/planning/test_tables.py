@@ -1,4 +1,4 @@
-"""The tables bit by bit, and what does not fit a switch."""
+"""Checks the tables bit by bit, and what does not fit a switch."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ TWO = SwitchShape(ports=4, banks=2, depth=4, lanes=2)
 
 
 def test_a_star_in_two_banks():
-    """Vertex 0 is added to 1, 2, 3, which lie in bank 1, 0, 1; each of them is added to 0."""
+    """Vertex 0 is added to 1, 2 and 3, in banks 1, 0 and 1; each of them is added to 0."""
     cut = star(4)
     senders = one_block(cut)
     bank, index = np.array([0, 1, 0, 1], np.int32), np.array([0, 0, 1, 1], np.int32)

@@ -1,4 +1,4 @@
-"""All figures of small graphs: what they are made of, and what their claims say."""
+"""Reports all figures of small graphs: what they are made of, and what their claims say."""
 
 import csv
 
@@ -19,7 +19,7 @@ from tests.sim.switchgnn.cases import star
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    """All figures, with fewer workers than the paper's, and where they were written."""
+    """Return all figures, with fewer workers than the paper's, and where they were written."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paper, "MOST_WORKERS", 16)
         patch.setattr(paper, "RACKS", 4)
@@ -34,7 +34,7 @@ def report(tmp_path_factory):
 
 
 def given(folder):
-    """A graph of the user's own."""
+    """Return a graph of the user's own."""
     path = folder / "mine.npz"
     save_npz(path, load_graph("yelp:scale=0.01,seed=3").adjacency)
     return str(path)
@@ -140,7 +140,7 @@ def test_rate_control_has_a_row_for_every_load_and_switch(report):
 
 
 def test_times_are_those_of_the_papers_graph():
-    """At one bandwidth and size, whatever part of the graph is generated."""
+    """They are so at one bandwidth and size, whatever part of the graph is generated."""
     made = timed(Subject("reddit", 0.02).cut(4))
     line = made["Straw-UL"].line
     ratio = 232_965 / 400

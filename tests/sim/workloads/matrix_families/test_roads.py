@@ -16,7 +16,7 @@ def test_hilbert_visits_every_cell_by_steps_of_one() -> None:
 
 
 def test_whole_grid_without_points() -> None:
-    """Every edge kept, chains empty, one epoch: the grid itself."""
+    """With every edge kept, no chains and one epoch, it is the grid itself."""
     matrix = europe(nodes=1, rows=64, kept=1, chain=0, epochs=1, stray=0)
     pattern = (matrix.todense() != 0).astype(int)
     assert matrix.shape == (64, 64)
@@ -45,7 +45,7 @@ def test_no_roads() -> None:
 
 @pytest.mark.parametrize("nodes", [8, 16, 32])
 def test_character(nodes: int) -> None:
-    """The paper at 128 nodes: 2.12 nonzeros a row, .105 remote, 1:582, 1:.02; Table 4: 7.43."""
+    """The paper at 128 nodes has 2.12 nonzeros a row, .105 remote, 1:582, 1:.02; Table 4: 7.43."""
     found = redundancy(europe(nodes=nodes), nodes)
     assert found.nonzeros_per_row == pytest.approx(2.12, abs=0.02)
     assert found.share_remote == pytest.approx(0.105, abs=0.003)

@@ -19,7 +19,7 @@ def test_queen_couples_neighbours() -> None:
 
 
 def test_stokes_couples_components() -> None:
-    """Of a point: rows of u, v, w and p, one after another; 3 planes of 8 lines of 4 points."""
+    """A point's rows are u, v, w and p; the grid has 3 planes of 8 lines of 4 points."""
     matrix = stokes(nodes=8, rows=4 * 3 * 8 * 4).todense() != 0
     grid = list(itertools.product(range(3), range(8), range(4)))
     steps = np.array([[np.subtract(b, a) for b in grid] for a in grid])
@@ -35,7 +35,7 @@ def test_stokes_couples_components() -> None:
 
 
 def test_queen_at_the_paper_size() -> None:
-    """Table 1: 76.3 nonzeros a row, .577 remote, 1:74, 1:25; Table 4 is not reachable."""
+    """Table 1 has 76.3 nonzeros a row, .577 remote, 1:74, 1:25; Table 4 is out of reach."""
     found = redundancy(queen(), 128)
     assert found.rows == 17 * 17 * 150 * 3
     assert found.nonzeros_per_row == pytest.approx(74.4, abs=0.1)
@@ -46,7 +46,7 @@ def test_queen_at_the_paper_size() -> None:
 
 
 def test_stokes_at_the_paper_size() -> None:
-    """Table 1: 30.5 nonzeros a row, .580 remote, 1:32, 1:3.6; Table 4 is not reachable."""
+    """Table 1 has 30.5 nonzeros a row, .580 remote, 1:32, 1:3.6; Table 4 is out of reach."""
     matrix = stokes()
     found = redundancy(matrix, 128)
     assert found.rows == 48 * 8 * 106 * 4
@@ -63,7 +63,7 @@ def test_stokes_at_the_paper_size() -> None:
 
 @pytest.mark.parametrize("nodes", [8, 16])
 def test_small_ones_keep_the_character(nodes: int) -> None:
-    """Those of stokes have few planes, of which the outer ones read from one side only."""
+    """Those of stokes have few planes, whose outer ones read from one side only."""
     found = redundancy(queen(nodes=nodes), nodes)
     assert found.share_remote == pytest.approx(0.57, abs=0.03)
     assert found.sa == pytest.approx(23, abs=1)

@@ -46,7 +46,7 @@ def test_templates_of_some_hosts_name_many_pages_of_a_partner() -> None:
 
 
 def test_hosts_differ_in_their_deep_links() -> None:
-    """Pareto: the host with most for each page has many times the mean, which is as asked."""
+    """By Pareto, the host with most per page has many times the mean, which is as asked."""
     web = _Web(UK, 200_000, 8, np.random.default_rng(4))
     _, (pages, _) = web.foreign()
     of_page = np.bincount(web.host[pages], minlength=web.sizes.size) / web.sizes
@@ -57,7 +57,7 @@ def test_hosts_differ_in_their_deep_links() -> None:
 
 @pytest.mark.parametrize("nodes", [16, 64])
 def test_uk(nodes: int) -> None:
-    """The paper at 128 nodes: 16.1 nonzeros a row, .045 remote, 1:966, 1:4.5; Table 4: 5.61."""
+    """The paper at 128 nodes has 16.1 nonzeros a row, .045 remote, 1:966, 1:4.5; Table 4: 5.61."""
     found = redundancy(uk(nodes=nodes), nodes)
     assert found.rows == nodes * 1562.5
     assert found.nonzeros_per_row == pytest.approx(16.1, abs=0.5)
@@ -78,7 +78,7 @@ def test_a_larger_uk_has_the_same_character() -> None:
 
 @pytest.mark.parametrize("nodes", [32, 64])
 def test_arabic(nodes: int) -> None:
-    """The paper at 128 nodes: 28.1 nonzeros a row, .065 remote, 1:1947, 1:27; Table 4: 2.51."""
+    """The paper at 128 nodes has 28.1 nonzeros a row, .065 remote, 1:1947, 1:27; Table 4: 2.51."""
     found = redundancy(arabic(nodes=nodes), nodes)
     assert found.nonzeros_per_row == pytest.approx(28.1, abs=1.1)
     assert found.share_remote == pytest.approx(0.06, abs=0.007)
