@@ -1,4 +1,4 @@
-"""What only the tests of this checkout need; the rest is :mod:`sim.verify.plugin`."""
+"""Has what only the tests of this checkout need; the rest is :mod:`sim.verify.plugin`."""
 
 import os
 

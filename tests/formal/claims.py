@@ -1,4 +1,4 @@
-"""Assertions with names, so that a proof that fails can say what does not hold."""
+"""Gives assertions names, so that a proof that fails can say what does not hold."""
 
 # The type stubs know no assertion without a message.
 # pyright: reportCallIssue=false
@@ -19,7 +19,7 @@ C = TypeVar("C", bound=Component)
 
 @dataclass
 class Watch:
-    """Which claims are asserted, and which have been made meanwhile."""
+    """Keeps which claims are asserted, and which have been made."""
 
     only: str | None = None  #: the one claim that is asserted; all if None
     claims: set[str] = field(default_factory=set)  #: names that :func:`claim` was given
@@ -51,7 +51,7 @@ def heed(m: Module, component: Component, name: str, holds) -> None:
 
 
 def granted(component: C) -> C:
-    """``component``, to which the proof grants what it expects of its surroundings.
+    """Return ``component``, to which the proof grants what it expects of its surroundings.
 
     Simulations of what it stands in assert the same: ``hdl/common/expectations.py``.
     """
@@ -62,7 +62,7 @@ def granted(component: C) -> C:
 
 
 def claim(m: Module, name: str, holds) -> None:
-    """``holds`` is what the hardware promises, wherever the enclosing conditions are true.
+    """Claim that the hardware makes ``holds`` true wherever the enclosing conditions are.
 
     A test breaks the RTL so that this claim, alone, finds it.
     """
@@ -73,7 +73,7 @@ def claim(m: Module, name: str, holds) -> None:
 
 
 def check(m: Module, name: str, holds) -> None:
-    """``holds`` is true inside the hardware, which the induction of the claims rests on."""
+    """Claim that ``holds`` is true inside the hardware; the claims' induction rests on it."""
     named = Signal(name=name)
     m.d.comb += named.eq(Value.cast(holds) & 1)  # a gate, so that it is no other name of a port
     watch = WATCH.get()
@@ -82,11 +82,11 @@ def check(m: Module, name: str, holds) -> None:
 
 
 def reach(m: Module, name: str, happens) -> None:
-    """``happens`` is to be shown possible."""
+    """Ask for a proof that ``happens`` is possible."""
     named = Signal(name=name)
     m.d.comb += [named.eq(Value.cast(happens) & 1), Cover(named)]
 
 
 def assume(m: Module, holds) -> None:
-    """``holds`` is taken for granted."""
+    """Take ``holds`` for granted."""
     m.d.comb += Assume(holds)

@@ -1,4 +1,4 @@
-"""Yosys for SymbiYosys: the script it wants run, by the native library instead of WebAssembly.
+"""Runs the Yosys script that SymbiYosys wants by the native library instead of WebAssembly.
 
 SymbiYosys calls this file as it would call ``yosys``: with ``-ql LOG SCRIPT``.
 """

@@ -1,4 +1,4 @@
-"""What the job table promises the aggregator of its requests."""
+"""States what the job table promises the aggregator about its requests."""
 
 from amaranth.hdl import Array, Module
 from amaranth.lib import data
@@ -9,14 +9,13 @@ from hdl.p4sgd.switch.params import SwitchParams
 
 
 class RequestPromises(Component):
-    """Whether requests are ``kept`` to what the aggregator takes for granted.
+    """Computes ``kept``: whether requests are as the aggregator takes for granted.
 
     A request is of a slot that was cleared, by one of the ports that it was cleared with; these
     are its ``everyone``, at least one. Its header was ``announced``. There is no request with
-    ``clear``. ``cleared`` and ``everyone`` are of the
-    slots, before the request.
+    ``clear``. ``cleared`` and ``everyone`` are of the slots, before the request.
 
-    The aggregator is proven for all requests that keep this, the job table to keep it.
+    The aggregator is proven for all requests that keep this; the job table is proven to keep it.
     """
 
     def __init__(self, params: SwitchParams) -> None:

@@ -1,4 +1,4 @@
-"""From a component with claims to a verdict: emit, SymbiYosys, Z3."""
+"""Turns a component with claims into a verdict, by emission, SymbiYosys and Z3."""
 
 import os
 import re
@@ -27,12 +27,12 @@ YOSYS = Path(__file__).with_name("native_yosys.py")
 
 
 class ProofError(RuntimeError):
-    """There is no verdict: a tool is missing or stopped."""
+    """Says that there is no verdict, because a tool is missing or has stopped."""
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What came of a proof."""
+    """The outcome of a proof."""
 
     holds: bool  #: everything claimed is proven, or everything to be reached is
     failed: tuple[str, ...]  #: names of what is not, where SymbiYosys tells
@@ -89,19 +89,19 @@ def prove(
 
 
 def claims_of(component: Component) -> frozenset[str]:
-    """The names of what ``component`` claims of the hardware."""
+    """Return the names of all that ``component`` claims of the hardware."""
     with watching() as watch:
         emit(component)
     return frozenset(watch.claims)
 
 
 def search_path() -> str:
-    """Where programs are looked for: beside this Python first."""
+    """Return where programs are looked for, beside this Python first."""
     return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
 def find_tools() -> Mapping[str, str]:
-    """The programs that proofs need; an error names the packages that are missing."""
+    """Return the programs that proofs need; an error names the packages that are missing."""
     found = {name: shutil.which(name, path=search_path()) for name in TOOLS}
     missing = sorted({TOOLS[name] for name, path in found.items() if path is None})
     if missing:
@@ -110,7 +110,7 @@ def find_tools() -> Mapping[str, str]:
 
 
 def task(component: Component, emission: Emission, mode: str, depth: int, engine: str) -> str:
-    """What SymbiYosys is asked."""
+    """Return what SymbiYosys is asked."""
     top = emission.top.name
     script = [
         "read_verilog -formal -sv -icells design.v",
@@ -132,7 +132,7 @@ def task(component: Component, emission: Emission, mode: str, depth: int, engine
 
 
 def peek(component, name: str, top: str) -> list[str]:
-    """Commands that drive the input ``name`` with a signal, or the entries of a memory, below."""
+    """Return commands that drive the input ``name`` with a signal, or a memory's entries, below."""
     source, entries = component.peeks[name], []
     if source.endswith("[*]"):
         count = component.signature.members[name].shape.length
@@ -149,7 +149,7 @@ def peek(component, name: str, top: str) -> list[str]:
 
 
 def names_of(verilog: str, log: str) -> tuple[str, ...]:
-    """The claims in the lines of the Verilog that the log complains of."""
+    """Return the claims in the lines of the Verilog that the log complains of."""
     lines = verilog.splitlines()
     found = re.findall(
         r"(?i:assert failed|unreached cover statement|failed assertion).*?design\.v:(\d+)", log

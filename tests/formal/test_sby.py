@@ -1,4 +1,4 @@
-"""Verdicts of proofs on a counter: what holds, what does not, by name, and what is missing."""
+"""Tests verdicts of proofs on a counter: what holds, what does not, and what is missing."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The command in the process of the tests."""
+"""Runs the command in the process of the tests."""
 
 import sys
 from types import SimpleNamespace
@@ -10,7 +10,7 @@ from gen.cli import main
 
 @pytest.fixture
 def called(monkeypatch, capsys):
-    """Call ``ingather`` with arguments, in a folder; its status and what it printed.
+    """Call ``ingather`` with arguments, in a folder; return its status and what it printed.
 
     What a process of its own would add is its start, which takes longer than most commands.
     """

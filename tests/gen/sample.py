@@ -1,4 +1,4 @@
-"""A small hierarchy: a register placed three times, two of them alike."""
+"""Has a small hierarchy: a register placed three times, two of them alike."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The Python API, as in a notebook."""
+"""Uses the Python API as a notebook does."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Every design and preset: it emits, lints, and has the ports that were reviewed."""
+"""Checks every design and preset: it emits, lints, and has the ports that were reviewed."""
 
 import re
 from functools import cache
@@ -97,7 +97,7 @@ def test_ports_are_as_reviewed(design, preset, request):
 
 @of_presets
 def test_each_module_is_found_again(design, preset):
-    """Nothing keeps a module of any design from being elaborated once for all."""
+    """Each module of any design is elaborated once, and found again in the cache."""
     emission = emission_of(design.name, preset)
     found = emissions.ModuleCache(asserts=False).find(emission.top.component)
     assert {module.name: module for module in found} == emission.modules

@@ -1,4 +1,4 @@
-"""The command as a user calls it: what it writes, and what it says to mistakes."""
+"""Calls the command as a user does: what it writes, and what it says of mistakes."""
 
 import hashlib
 import json
@@ -105,7 +105,7 @@ HEAVY = {"dask", "highspy", "matplotlib", "pandas", "pyosys", "sklearn"}
 
 
 def loaded(result):
-    """Top packages that a run with ``-X importtime`` has imported."""
+    """Return the top packages that a run with ``-X importtime`` has imported."""
     lines = result.stderr.splitlines()
     return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
 

@@ -1,4 +1,4 @@
-"""Help texts can be read alone: each says in a sentence what its option does."""
+"""Checks that help texts can be read alone: each says in a sentence what its option does."""
 
 import pytest
 import typer.main
@@ -17,7 +17,7 @@ VERBS = {
 
 
 def leaves(app):
-    """Every command, runs of designs too; those of groups in place."""
+    """Return every command, runs of designs too, with a group's commands in its place."""
     for name, command in app.commands.items():
         for child in getattr(command, "commands", {"": command}).values():
             yield name, child
@@ -42,7 +42,7 @@ def test_every_option_has_a_sentence_that_begins_with_a_verb(app):
 
 
 def test_every_command_that_writes_says_where_by_the_same_option(app):
-    """All but those that only print, and the card's, which writes to the card."""
+    """Those that only print, or write to the card, are exceptions."""
     silent = {"list", "first-epoch", "cache", "doctor"}
     without = {
         name

@@ -1,4 +1,4 @@
-"""What ingather needs may be used beside its own licence, and the files that say so are there."""
+"""Checks that what ingather needs may be used with its licence, and that notices are there."""
 
 import re
 from pathlib import Path

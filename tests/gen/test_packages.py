@@ -1,4 +1,4 @@
-"""Packages that only some commands need: without one, its command says so before it begins."""
+"""Removes packages that only some commands need: the command says so before it begins."""
 
 import subprocess
 import sys

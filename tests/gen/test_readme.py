@@ -1,4 +1,4 @@
-"""What the README promises is there."""
+"""Checks that what the README promises is there."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""The sample's package, made once, and copies of it to spoil."""
+"""Makes the sample's package once, and copies of it to spoil."""
 
 import os
 import shutil
@@ -42,7 +42,7 @@ STUB = {
 
 
 def catalogue(folder):
-    """What the stub has of IP: the newest version of each kind, its properties and their values."""
+    """Return the stub's IP: the newest version of each kind, its properties and their values."""
     tables = [ip_table.read_table(path) for path in sorted(folder.glob("*.toml"))]
     properties = [
         f"{{{table.ip}}} {{{name}}} {{^(?:{one.pattern})$}}"
@@ -57,7 +57,7 @@ def catalogue(folder):
 
 @contextmanager
 def sample_tables():
-    """The sample's IP is simpler than the vendor's."""
+    """Use tables for the sample's IP, which is simpler than the vendor's."""
     ip_table.ip_table.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ip_table, "FOLDER", HERE / "ip")
@@ -92,7 +92,7 @@ def copy(package, tmp_path):
 
 @pytest.fixture
 def vivado(tmp_path):
-    """Run ``make`` in a folder, with the stub as Vivado; what the stub was told."""
+    """Run ``make`` in a folder, with the stub as Vivado; return what the stub was told."""
     (tmp_path / "bin").mkdir()
     command = tmp_path / "bin" / "vivado"
     command.write_text(f'#!/bin/sh\nexec tclsh {HERE}/vivado_stub.tcl "$@"\n')

@@ -1,4 +1,4 @@
-"""A small top for the U280: a core behind a crossing, two IPs, a few pins of each kind."""
+"""Has a small top for the U280: a core behind a crossing, two IPs, a few pins of each kind."""
 
 from dataclasses import dataclass
 
@@ -95,7 +95,7 @@ MAC = VendorIp(
 
 
 class SampleBoard(Component):
-    """The address map: nothing at 0."""
+    """Has an address map with nothing at 0."""
 
     vendor_ips = (CLOCKING, MAC)
     primitives = ()

@@ -1,4 +1,4 @@
-"""A package is spoiled in one place, and the checker says where."""
+"""Spoils a package in one place, and the checker says where."""
 
 import re
 

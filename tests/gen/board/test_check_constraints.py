@@ -1,4 +1,4 @@
-"""How constraints are read, where a whole package would show little of it."""
+"""Tests how constraints are read, where a whole package would show little of it."""
 
 import pytest
 

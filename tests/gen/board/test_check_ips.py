@@ -1,4 +1,4 @@
-"""Widths of IP against its properties; :mod:`tests.gen.board.test_check` spoils a whole package."""
+"""Checks widths of IP against its properties; ``test_check`` spoils a whole package."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""IP-XACT and its Verilog; :mod:`tests.gen.board.test_check` spoils a whole package."""
+"""Checks IP-XACT and its Verilog; :mod:`tests.gen.board.test_check` spoils a whole package."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A floorplan or its Verilog is spoiled in one place, and the checker says where."""
+"""Spoils a floorplan or its Verilog in one place, and the checker says where."""
 
 import re
 

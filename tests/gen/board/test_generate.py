@@ -1,4 +1,4 @@
-"""``ingather generate --board``: every design of the card, built by ``make`` with Vivado's stub."""
+"""Tests ``ingather generate --board``: each design is built by ``make`` with Vivado's stub."""
 
 import ast
 import json
@@ -44,7 +44,7 @@ def generate(design, folder):
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    """Each design as small as it gets, generated once."""
+    """Generate each design, as small as it gets, once."""
     parent = tmp_path_factory.mktemp("small")
     return cache(lambda design: generate(design, parent / design))
 
@@ -55,7 +55,7 @@ CROSSINGS = re.compile(
 
 
 def assert_crossings_alone_are_kept(folder):
-    """Synthesis keeps the boundaries of crossings, of clocks and of dies, and no others."""
+    """Check that synthesis keeps only boundaries of crossings, of clocks and of dies."""
     texts = {path.stem: path.read_text() for path in (folder / "rtl").glob("*.v")}
     kept = {name for name, text in texts.items() if "keep_hierarchy" in text}
     assert kept == {name for name in texts if CROSSINGS.fullmatch(name)}
@@ -128,7 +128,7 @@ host.open_card = open_card
 
 
 def fixed(folder):
-    """What the host software of a folder, if it has any, expects of fields that never change."""
+    """Return fields that a folder's host software, if it has any, expects never to change."""
     for text in (path.read_text() for path in folder.glob("*_host/__init__.py")):
         (build,) = (
             node.value
@@ -157,7 +157,7 @@ def fixed(folder):
     ],
 )
 def test_the_readme_s_program_drives_registers_that_are_there(design, answers, writes, small):
-    """On a file that stands for the card's window."""
+    """The program runs on a file that stands for the card's window."""
     folder = small(design)
     answers = answers | fixed(folder)
     (driver,) = folder.glob("*_driver.py")
@@ -214,7 +214,7 @@ def test_the_worker_of_the_card(tmp_path, vivado):
 
 
 def test_the_same_command_gives_the_same_bytes(small, tmp_path):
-    """Whatever order sets have: each process hashes in its own way, and another has made these."""
+    """It does whatever the order of sets: each process hashes its own way, another made these."""
     command = ["generate", SHORT, "--preset", "tiny", *BOARD, "-o", tmp_path / "again"]
     subprocess.run(
         [sys.executable, "-m", "gen", *command],

@@ -1,4 +1,4 @@
-"""What a table of an IP finds; the tables themselves against every top of a card."""
+"""Tests what a table of an IP finds, and the tables themselves against every top of a card."""
 
 import pytest
 
@@ -90,7 +90,7 @@ def test_a_table_that_is_wrong_is_named(tmp_path):
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
 def test_every_table_can_be_evaluated(path):
-    """Each default is a value that it allows, and what it says is of properties that it has."""
+    """Each default is an allowed value, and each rule is of properties that exist."""
     known = read_table(path)
     assert known.ip == path.stem
     for name, one in known.properties.items():

@@ -1,4 +1,4 @@
-"""The package of a small top: what is in it, and what Vivado's stub is told by ``make``."""
+"""Tests a small top's package: what is in it, and what Vivado's stub is told by ``make``."""
 
 import json
 import re
@@ -147,7 +147,7 @@ def test_make_without_vivado_says_so(copy, vivado):
 
 
 def told_in_one_line(result):
-    """What Vivado says on the error output, where make adds that it has ended."""
+    """Check that Vivado's error is one line, after which make adds that it has ended."""
     line, ending = result.stderr.splitlines()
     assert ending.startswith("make: ***")
     assert line.startswith("ERROR: ")
@@ -218,7 +218,7 @@ def test_no_strategy_passes(how, says, copy, vivado):
 
 
 def test_every_bus_skew_is_looked_at(emission, copy, vivado):
-    """Of a top that sets two, a report with one does not pass."""
+    """If a top sets two, a report with one does not pass."""
     path = copy / "tcl" / "reports.tcl"
     path.write_text(path.read_text().replace("$met < 0", "$met < 2"))
     result, _ = vivado(copy, "bitstream", modules=MODULES, skews="1")

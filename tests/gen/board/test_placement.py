@@ -1,4 +1,4 @@
-"""Estimate and floorplan of a small top; what does not fit is said, not raised."""
+"""Tests a small top's estimate and floorplan; what does not fit is said, not raised."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The table, and the exit status of ``make bench``."""
+"""Tests the table, and the exit status of ``make bench``."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What the bench makes of the figures of ``ingather synth --card``."""
+"""Tests what the bench makes of the figures of ``ingather synth --card``."""
 
 from gen.commands import bench_timing
 from gen.commands.bench_timing import BEFORE, judged, rows

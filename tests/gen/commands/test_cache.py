@@ -1,4 +1,4 @@
-"""``ingather cache`` as a user calls it; what is pruned is tested in tests/sim/harness."""
+"""Calls ``ingather cache`` as a user does; what is pruned is tested in tests/sim/harness."""
 
 import pytest
 from typer import Typer

@@ -1,4 +1,4 @@
-"""``ingather first-epoch`` on files that stand for a card's devices."""
+"""Runs ``ingather first-epoch`` on files that stand for a card's devices."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def trained(run):
 
 
 class Card:
-    """Registers that say that all went well, memory that takes all, and a trained model."""
+    """Has registers that say that all went well, memory that takes all, and a trained model."""
 
     def __init__(self, folder, run, trained):
         self.folder = folder
@@ -64,7 +64,7 @@ class Card:
         return self.board[name], BASE
 
     def say(self, **fields):
-        """What registers read as."""
+        """Set what registers read as."""
         for name, value in fields.items():
             field, base = self.find(name)
             word = self.word(name) & ~(((1 << field.bits) - 1) << field.offset)

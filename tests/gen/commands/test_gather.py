@@ -1,4 +1,4 @@
-"""``ingather gather`` on files, and what it says of those that are none."""
+"""Runs ``ingather gather`` on files, and checks what it says of wrong ones."""
 
 import json
 
@@ -10,7 +10,7 @@ from gen.cli import main
 
 @pytest.fixture
 def ingather(monkeypatch, capsys, tmp_path):
-    """Runs the command; gives status, output and errors."""
+    """Run the command; return status, output and errors."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):

@@ -1,4 +1,4 @@
-"""``ingather gcn`` as a user runs it, on the network that other tests have built."""
+"""Runs ``ingather gcn`` as a user does, on the network that other tests have built."""
 
 import json
 import re
@@ -18,7 +18,7 @@ TINY = ["--preset", "tiny", "--workers", 3, "--hidden", 2, "--labels", 5, "--epo
 
 @pytest.fixture
 def ingather(monkeypatch, capsys, tmp_path):
-    """Runs the command; gives status, output and errors."""
+    """Run the command; return status, output and errors."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
@@ -32,7 +32,7 @@ def ingather(monkeypatch, capsys, tmp_path):
 
 @pytest.fixture
 def shared_build(monkeypatch):
-    """The simulator is the one of the tests of the network, which has the preset's switch."""
+    """Use the simulator of the network's tests, which has the preset's switch."""
     hardware = GcnSession.hardware
 
     def known(params, asked):

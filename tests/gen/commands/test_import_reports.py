@@ -1,4 +1,4 @@
-"""``ingather import-reports`` on small circuits, beside reports made for them."""
+"""Runs ``ingather import-reports`` on small circuits, beside reports made for them."""
 
 import json
 from pathlib import Path

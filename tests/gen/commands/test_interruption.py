@@ -1,4 +1,4 @@
-"""SIGINT or SIGTERM to the command alone: nothing that it has started stays, nor what it wrote."""
+"""Sends SIGINT or SIGTERM to the command alone: nothing that it has started or written stays."""
 
 import json
 import re
@@ -22,7 +22,7 @@ grid = {bits = [3]}
 
 
 def endless_tools(folder):
-    """A compiler that no simulator was made by, and a make whose children work for ever."""
+    """Install a compiler that no simulator was made by, and a make whose children never end."""
     scripts = {"make": "sleep 1000 & sleep 1000", "g++": f"echo {folder}"}
     (folder / "bin").mkdir()
     for name, text in scripts.items():
@@ -32,7 +32,7 @@ def endless_tools(folder):
 
 
 def interrupted(process, name, number):
-    """Send a signal as soon as a program of ``name`` runs; what comes of it, if none stays."""
+    """Send a signal once a program of ``name`` runs; return what comes of it, if none stays."""
     until(lambda: below(process, name))
     everything = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(number)
@@ -50,7 +50,7 @@ def lives(process):
 
 
 def unfinished(process, cache=None):
-    """What stands in a cache, ours unless it is given, under the name of a command."""
+    """Return what is in a cache, ours unless it is given, under the name of a command."""
     return [str(path) for path in Path(cache or cache_root()).rglob(f"*command-{process.pid}-*")]
 
 

@@ -42,7 +42,7 @@ def outcome(name, fates, seed=1):
 
 @pytest.fixture
 def examined(monkeypatch):
-    """Stands in for the simulations; the names of what was examined."""
+    """Stand in for the simulations; return the names of what was examined."""
     names = []
 
     def examine_apart(target, plan, file, progress):

@@ -1,4 +1,4 @@
-"""``ingather report``."""
+"""Runs ``ingather report``."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""``ingather reproduce``: what is left behind, and what is refused."""
+"""Runs ``ingather reproduce``: what is left behind, and what is refused."""
 
 import json
 from dataclasses import fields
@@ -29,7 +29,7 @@ def figure(name, holds=True):
 
 @pytest.fixture
 def ingather(monkeypatch, capsys, tmp_path):
-    """Runs the command; gives status, output and errors. Figures are made up."""
+    """Run the command with made-up figures; return status, output and errors."""
     monkeypatch.chdir(tmp_path)
     asked = []
 

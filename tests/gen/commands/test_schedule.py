@@ -1,4 +1,4 @@
-"""``ingather schedule`` as a user runs it."""
+"""Runs ``ingather schedule`` as a user does."""
 
 import csv
 import json
@@ -23,7 +23,7 @@ FEW = ["--count", "40", "--topology", "4,4,16:1,4,4"]
 
 @pytest.fixture
 def ingather(monkeypatch, capsys, tmp_path):
-    """Runs the command; gives status, output and errors."""
+    """Run the command; return status, output and errors."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):

@@ -14,7 +14,7 @@ SMALL_MATRIX = ["--matrix", "queen:rows=80"]
 
 @pytest.fixture
 def ingather(monkeypatch, capsys, tmp_path):
-    """Runs the command; gives status, output and errors."""
+    """Run the command; return status, output and errors."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):

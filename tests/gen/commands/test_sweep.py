@@ -1,4 +1,4 @@
-"""``ingather sweep`` as a user calls it; designs are swept in tests/gen/sweep."""
+"""Calls ``ingather sweep`` as a user does; designs are swept in tests/gen/sweep."""
 
 import subprocess
 import sys

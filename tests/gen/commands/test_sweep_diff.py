@@ -1,4 +1,4 @@
-"""``ingather sweep diff``."""
+"""Runs ``ingather sweep diff``."""
 
 import json
 

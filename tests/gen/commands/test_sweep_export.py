@@ -1,4 +1,4 @@
-"""``ingather sweep export``."""
+"""Runs ``ingather sweep export``."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""``ingather synth`` on small circuits.
+"""Runs ``ingather synth`` on small circuits.
 
 :mod:`tests.gen.synth.test_engine_limits` has it on an engine.
 """
@@ -80,7 +80,7 @@ ON_CARD = replace(CIRCUITS, cards={"u280": CARD})
 
 @pytest.fixture
 def on_card(monkeypatch):
-    """The circuits are their own top."""
+    """Let the circuits be their own top."""
     monkeypatch.setattr(boards, "find_design", lambda name: ON_CARD)
     return monkeypatch
 

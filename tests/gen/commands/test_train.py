@@ -10,7 +10,7 @@ TINY = ["--preset", "tiny"]
 
 @pytest.fixture
 def ingather(monkeypatch, capsys, tmp_path):
-    """Runs the command; gives status, output and errors."""
+    """Run the command; return status, output and errors."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
@@ -145,7 +145,7 @@ def test_bad_input_is_one_line_and_status_2(ingather, tmp_path, arguments, says)
 
 
 def test_many_workers_on_bad_links(ingather, tmp_path):
-    """The same weights as those of one worker, and what the links did."""
+    """Weights are those of one worker, and it is said what the links did."""
     status, out, err = ingather(
         *TINY, "--workers", "2", "--epochs", "2", "--drop", "0.05", "--reorder", "0.1", "-o", "two"
     )
@@ -159,7 +159,7 @@ def test_many_workers_on_bad_links(ingather, tmp_path):
 
 
 def test_links_that_lose_everything(ingather, tmp_path):
-    """One line that names the slot; nothing is left behind."""
+    """One line names the slot, and nothing is left behind."""
     arguments = ("--workers", "2", "--epochs", "1", "--drop", "1", "--retries", "3", "-o", "lost")
     status, _, err = ingather(*TINY, *arguments)
     assert status == 2

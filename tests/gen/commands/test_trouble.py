@@ -1,4 +1,4 @@
-"""What a user reads when a tool is missing, or dies."""
+"""Tests what a user reads when a tool is missing, or dies."""
 
 import signal
 

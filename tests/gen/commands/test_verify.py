@@ -1,4 +1,4 @@
-"""``ingather verify`` as a user calls it, on a checkout of fake tests."""
+"""Calls ``ingather verify`` as a user does, on a checkout of fake tests."""
 
 import json
 import os
@@ -153,7 +153,7 @@ def test_damages():
 
 
 def test_the_report_is_there_without_coverage(tmp_path):
-    """Of runs whose coverage cannot be read; it took long to get there."""
+    """If coverage cannot be read, there still is a report, as the runs took long."""
     root = sandbox.make(tmp_path, "from pathlib import Path\n", DAMAGES)
     done = ingather(root, "--coverage", "-o", "out")
     assert done.returncode == 2

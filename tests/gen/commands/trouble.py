@@ -1,4 +1,4 @@
-"""The command in a process of its own, where tools are missing, die, or signals come."""
+"""Runs the command in a process of its own, where tools are missing or die, or signals come."""
 
 import signal
 import subprocess
@@ -15,7 +15,7 @@ TOOLS = ("g++", "make", "perl", "python3", "sh")
 
 
 def environment(folder, **changes):
-    """All that the command needs, and nothing of this process's."""
+    """Return all that the command needs, and nothing of this process's."""
     (folder / "tmp").mkdir(exist_ok=True)
     return {
         "PYTHONPATH": ":".join(sys.path),
@@ -47,13 +47,13 @@ def hears_interrupts():
 
 
 def ended(process):
-    """Its exit status, and what it wrote to standard error."""
+    """Return its exit status, and what it wrote to standard error."""
     _, errors = process.communicate(timeout=SECONDS)
     return process.returncode, errors
 
 
 def until(found):
-    """The first true value of ``found``."""
+    """Return the first true value of ``found``."""
     end = time.monotonic() + SECONDS
     while not (value := found()):
         assert time.monotonic() < end, "it never came"
@@ -62,7 +62,7 @@ def until(found):
 
 
 def below(process, name):
-    """The processes of that program below ``process``, if it runs."""
+    """Return the processes of that program below ``process``, if it runs."""
     assert process.poll() is None, process.stderr.read()
     try:
         children = psutil.Process(process.pid).children(recursive=True)
@@ -77,7 +77,7 @@ def is_one_line(errors):
 
 
 def left_in(folder):
-    """What stands in ``folder``, without the folder of temporary files."""
+    """Return what is in ``folder``, without the folder of temporary files."""
     return sorted(
         path.name for path in Path(folder).iterdir() if path.name not in ("tmp", ".cache")
     )

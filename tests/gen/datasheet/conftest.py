@@ -6,5 +6,5 @@ from tests.gen.datasheet.design import Demo, DemoParams
 
 @pytest.fixture(scope="package")
 def demo():
-    """The small design, emitted."""
+    """Return the small design, emitted."""
     return emit(Demo(DemoParams()))

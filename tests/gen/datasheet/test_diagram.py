@@ -78,7 +78,7 @@ def test_same_structure_same_text(demo):
 
 
 def way(path):
-    """Points along the path of an arrow: its straight parts, and samples of its bends."""
+    """Return points along the path of an arrow: its straight parts, and samples of its bends."""
     points = []
     for letter, numbers in re.findall(r"([MHC])([-\d. ]+)", path):
         values = [float(number) for number in numbers.split()]
@@ -103,7 +103,7 @@ def way(path):
 
 
 def crossed(svg):
-    """Labels with an arrow through their letters."""
+    """Return labels with an arrow through their letters."""
     tree = ElementTree.fromstring(svg)
     arrows = [way(path.get("d")) for path in tree.iter(f"{SVG}path") if path.get("class")]
     found = []

@@ -31,7 +31,7 @@ def test_parts_that_are_no_components_are_dissolved():
     from tests.gen.datasheet.design import DemoParams, Unit
 
     class Nested(Component):
-        """A unit in a part without a class of its own; the part's name is a signal's, too."""
+        """Has a unit in a part without a class of its own, whose name is also a signal's."""
 
         def __init__(self, params):
             super().__init__(params, {"i": In(40), "o": Out(40), "unit": Out(1)})

@@ -1,4 +1,4 @@
-"""A design of somebody else's: a package with a descriptor, of which nothing here knows."""
+"""Adds a design of somebody else's: a package with a descriptor, of which nothing here knows."""
 
 import json
 import os
@@ -17,7 +17,7 @@ SWEEP = 'design = "tally"\nmetrics = ["count", "wraps", "luts"]\n[grid]\nevents 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """A folder with the package, and its metadata as pip would install them."""
+    """Return a folder with the package, and its metadata as pip would install them."""
     folder = tmp_path_factory.mktemp("elsewhere")
     shutil.copytree(PACKAGE, folder, dirs_exist_ok=True)
     metadata = folder / "tally-1.dist-info"
@@ -29,7 +29,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture
 def ingather(home):
-    """Runs the command in the package's folder; its output."""
+    """Run the command in the package's folder; return its output."""
     paths = os.pathsep.join([str(home), str(CHECKOUT)])
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     environment = clean | {"PYTHONPATH": paths, "INGATHER_CACHE": str(cache_root())}

@@ -1,4 +1,4 @@
-"""What another version of Amaranth would change of what emission stands on."""
+"""Checks what emission relies on in Amaranth, and what another version would change."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The emitter: each distinct module once, the same bytes every time."""
+"""Tests the emitter: each distinct module once, and the same bytes every time."""
 
 import re
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ def test_simulates_in_plain_amaranth_too():
 
 
 class TwoClocks(Leaf):
-    """A register in each of two clocks, in parts that know one clock only."""
+    """Has a register in each of two clocks, in parts that know one clock only."""
 
     domains = ("sync", "slow")
 
@@ -90,7 +90,7 @@ class TwoClocks(Leaf):
 
 
 def instances(verilog):
-    """Connections by instance."""
+    """Return connections by instance."""
     found = re.findall(r"^  \w+ (\w+) \(\n(.*?)^  \);", verilog, re.M | re.S)
     return {name: dict(re.findall(r"\.(\w+)\((.*?)\)", wires)) for name, wires in found}
 

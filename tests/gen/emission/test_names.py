@@ -1,4 +1,4 @@
-"""Names in emitted Verilog: no edit elsewhere, no other emission and no hash moves them."""
+"""Tests names in emitted Verilog: neither other edits nor other emissions or hashes change them."""
 
 import re
 import subprocess
@@ -26,7 +26,7 @@ class StoreParams:
 
 
 class Store(Component):
-    """Everything that has a name: parts, parts of registers, a memory, names that are met twice."""
+    """Has everything that gets a name: parts, parts of registers, a memory, names used twice."""
 
     def __init__(self, params):
         super().__init__(params, {"address": In(4), "state": In(8), "y": Out(8), "z": Out(8)})
@@ -55,7 +55,7 @@ class Store(Component):
 
 
 def registers(verilog):
-    """What is written at a clock edge."""
+    """Return what is written at a clock edge."""
     return set(re.findall(r"^ +\\?([^\s\[]+)[^;\n]* <= ", verilog, re.M))
 
 
@@ -83,7 +83,7 @@ print(*digests(sys.argv[1:]))
 
 
 def digests(order):
-    """Of components emitted in that order, again and again: Yosys' numbers get digits more."""
+    """Return those of components emitted in that order, repeatedly: Yosys' numbers grow longer."""
     parts = {"turns": RoundRobin(RoundRobinParams(count=9)), "store": Store(StoreParams())}
     return sorted({emit(parts[name]).digest for _ in range(6) for name in order})
 

@@ -1,4 +1,4 @@
-"""Bits that would be lost: which assignments and comparisons are refused, and which are not."""
+"""Tests which assignments and comparisons are refused because they would lose bits."""
 
 import re
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ PAIR = data.StructLayout({"low": 8, "high": 4})
 
 
 class Some:
-    """Signals of a few widths."""
+    """Has signals of a few widths."""
 
     def __init__(self):
         self.one = Signal()
@@ -125,7 +125,7 @@ def test_conditions_and_inner_modules_are_looked_at():
 
 @dataclass(frozen=True, kw_only=True)
 class NoParams:
-    """None."""
+    """Has no parameters."""
 
 
 @pytest.mark.parametrize("make", [lambda: Const(300, 8), lambda: Signal(8, init=300)])

@@ -1,4 +1,4 @@
-"""What nothing in a module reads: each signal is named in sim/coverage/exclusions.toml, or used.
+"""Checks that each signal that no module reads is named in sim/coverage/exclusions.toml.
 
 Verilator's UNUSEDSIGNAL sees the copies that Amaranth makes of every port; Yosys says which nets
 nobody reads, through all instances.
@@ -22,7 +22,7 @@ RULES = [rule for rule in read_rules() if rule.nature == "unread"]
 
 @cache
 def unread(name):
-    """Every bit that nothing reads: its component, and the rule that names it or None."""
+    """Return every bit that nothing reads: its component, and the rule that names it or None."""
     design = designs()[name]
     emission = emissions.emission_of(design.make(design.params_of()), generated=True)
     modules = modules_of(emission.verilog)

@@ -1,4 +1,4 @@
-"""A small design: one consumer beside its producer, one far off, pins and a vendor's cell."""
+"""Has a small design: one consumer beside its producer, one far off, pins and a vendor's cell."""
 
 from types import SimpleNamespace
 
@@ -23,7 +23,7 @@ MAC = VendorIp(
 
 
 def delayed(m, name, wires, stages):
-    """``wires``, over an instance that has ``name`` in its own."""
+    """Return ``wires`` after an instance that has ``name`` in its own."""
     way = WirePipeline(WirePipelineParams(width=len(wires), stages=stages))
     m.submodules[f"{name}_way"] = way
     m.d.comb += way.i.eq(wires)
@@ -57,7 +57,7 @@ class Consumer(Component):
 
 
 class Group(Component):
-    """A consumer with its share of the way inside."""
+    """Has a consumer, with its part of the way inside."""
 
     def __init__(self):
         ports = {"i": In(stream.Signature(16)), "mode": In(3), "heard": Out(5)}
@@ -125,7 +125,7 @@ SYNTHESIS = {
 
 
 def synthesis(emission):
-    """Made-up amounts; every module of ``emission`` is there."""
+    """Return made-up amounts of every module of ``emission``."""
     from gen.synth.resources import Resources
 
     assert set(emission.modules) - {"fifo_16x8_distributed"} == set(SYNTHESIS)

@@ -1,4 +1,4 @@
-"""Small devices and parts."""
+"""Has small devices and parts."""
 
 from gen.floorplan.model import Link, Part
 from gen.synth.device import Device, Slr
@@ -6,7 +6,7 @@ from gen.synth.resources import Resources
 
 
 def small_device(luts=1000, uram=100, wires=50, slrs=3):
-    """A device whose budgets are ``luts`` and ``uram`` per SLR; plenty of the rest."""
+    """Return a device with ``luts`` and ``uram`` per SLR, and plenty of the rest."""
     offers = Resources(
         lut=-(-luts * 100 // 70), ff=10**6, bram18=10**4, uram=-(-uram * 100 // 80), dsp=10**4
     )
@@ -37,7 +37,7 @@ WORDS = 514
 
 
 def engines_alone(count=8, others=200):
-    """Engines that each hang on the hub by their own wires; the MAC far off."""
+    """Return engines that each have wires of their own to the hub, with the MAC far off."""
     parts = [
         Part(name="hub", cells=("hub",), resources=HUB, slr=0),
         Part(name="mac", cells=("mac",), resources=Resources(lut=3_000, ff=5_000), slr=2),
@@ -51,7 +51,7 @@ def engines_alone(count=8, others=200):
 
 
 def engine_groups(sizes=(3, 3, 2)):
-    """Groups in a chain: words of all engines beyond, and what they have in common."""
+    """Return groups in a chain, which pass on words of all further engines and shared wires."""
     hub, mac, *_ = engines_alone(0)[0]
     groups = [
         Part(name=f"group_{g}", cells=(f"group_{g}",), resources=size * ENGINE)

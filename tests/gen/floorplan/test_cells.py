@@ -1,4 +1,4 @@
-"""Which instances constraints name."""
+"""Tests which instances constraints name."""
 
 import pytest
 from amaranth.hdl import ClockSignal, Const, Module, Signal
@@ -34,7 +34,7 @@ def test_what_the_plan_names():
 
 
 class Port(Component):
-    """A MAC with the level that comes from it, in a component of its own if there is one."""
+    """Has a MAC with the level that comes from it, in a component of its own if there is one."""
 
     vendor_ips = (MAC,)
 

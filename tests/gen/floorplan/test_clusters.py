@@ -1,4 +1,4 @@
-"""What hangs together without registers."""
+"""Tests what belongs together because no register lies between."""
 
 import pytest
 

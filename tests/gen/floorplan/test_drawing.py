@@ -1,4 +1,4 @@
-"""The picture: what is in it, and that all of it is inside."""
+"""Checks the picture: what is in it, and that all of it is inside."""
 
 from dataclasses import replace
 from xml.etree import ElementTree
@@ -22,7 +22,7 @@ def texts(root):
 
 
 def boxes(root):
-    """Of each part, its left edge and its width."""
+    """Return each part's left edge and width."""
     found = {}
     for group in root.iter(f"{SVG}g"):
         name = group.find(f"{SVG}title").text.partition(":")[0]

@@ -1,4 +1,4 @@
-"""Where the registers of ways lie."""
+"""Tests in which part the registers of a way between parts lie."""
 
 import pytest
 from amaranth.hdl import Module
@@ -32,7 +32,7 @@ def test_two_registers_at_each_edge(stages, source, target, slrs):
 
 
 class Chain(Component):
-    """Two consumers, and between them ``params`` ways of one wire."""
+    """Has two consumers, and between them ``params`` ways of one wire."""
 
     def __init__(self, params):
         super().__init__(params, {"i": In(1), "o": Out(5)})

@@ -1,4 +1,4 @@
-"""What is opened, and whose it is."""
+"""Tests which components are opened, and to which part each belongs."""
 
 import pytest
 from amaranth.hdl import Module
@@ -12,7 +12,7 @@ from tests.gen.floorplan.design import Board, Group
 
 
 class Nest(Component):
-    """A group, ``params`` components deep."""
+    """Has a group, ``params`` components deep."""
 
     def __init__(self, params):
         super().__init__(params, {"heard": Out(5)})

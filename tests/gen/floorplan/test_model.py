@@ -1,4 +1,4 @@
-"""Figures of a given placement."""
+"""Computes figures of a given placement."""
 
 import pytest
 

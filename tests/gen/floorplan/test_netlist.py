@@ -1,4 +1,4 @@
-"""Cells, ports and wires of one module."""
+"""Reads cells, ports and wires of one module."""
 
 import pytest
 

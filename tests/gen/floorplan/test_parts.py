@@ -1,4 +1,4 @@
-"""Parts and links of a small design, counted by hand."""
+"""Counts parts and links of a small design by hand."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Constraints as text."""
+"""Checks constraints as text."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Names and patterns."""
+"""Tests a plan's names and patterns."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Plans against the designs that they are for."""
+"""Compares plans with the designs that they are for."""
 
 from types import SimpleNamespace
 
@@ -34,7 +34,7 @@ def plan_on_card(emission, design):
 
 
 def synthesis(emission, kind=Engine, size=ENGINE):
-    """Engines of full size, or another kind, little of anything else."""
+    """Return amounts of full-size engines, or of another kind, and little of anything else."""
 
     def inclusive(name):
         module = emission.modules[name]
@@ -48,14 +48,14 @@ def synthesis(emission, kind=Engine, size=ENGINE):
 
 @pytest.fixture(scope="module")
 def worker():
-    """Eight engines of tiny size in three groups, on their board."""
+    """Return eight engines of tiny size in three groups, on their board."""
     board = WorkerBoard(params("p4sgd-worker", "tiny", engines=8, slrs=3))
     return emission_of(board, generated=True)
 
 
 @pytest.fixture(scope="module")
 def cut(worker):
-    """Its parts and links."""
+    """Return its parts and links."""
     return parts_and_links(worker, synthesis(worker), plan_on_card(worker, "p4sgd-worker"))
 
 

@@ -1,4 +1,4 @@
-"""The solver against trying everything."""
+"""Compares the solver with trying everything."""
 
 import random
 import sys
@@ -28,7 +28,7 @@ def keeps_registers(floorplan):
 
 
 def brute_force(parts, links, device):
-    """The least wires, and the least fill with those; None if nothing is within the limits."""
+    """Return the least wires, then the least fill; None if nothing is within the limits."""
     best = None
     for slrs in product(range(len(device.slrs)), repeat=len(parts)):
         assignment = dict(zip((p.name for p in parts), slrs, strict=True))

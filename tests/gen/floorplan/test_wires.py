@@ -1,4 +1,4 @@
-"""Wire by wire."""
+"""Follows a design's wires, one by one."""
 
 import pytest
 from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal, Signal
@@ -30,7 +30,7 @@ PLL = VendorIp(
 
 
 class Clocked(Component):
-    """A clock and a reset that an IP's port of another name gives; logic reads them, too."""
+    """Has a clock and a reset from an IP's port of another name, which logic reads, too."""
 
     vendor_ips = (PLL,)
 
@@ -57,7 +57,7 @@ def test_a_made_clock_joins_nothing_and_a_reset_is_a_wire_like_any_other(params)
 
 
 class Resets(Component):
-    """Two consumers and a way from one to the other, with a register that resets all of them."""
+    """Has two consumers and a way between them, with a register that resets all of them."""
 
     def __init__(self, params):
         super().__init__(params, {"i": In(5), "o": Out(5)})
@@ -86,7 +86,7 @@ class Resets(Component):
 
 
 def resets_to(name):
-    """What the register of the reset is joined with, if the consumer ``name`` lies apart."""
+    """Return what the reset's register is joined with, if the consumer ``name`` lies apart."""
     plan = Plan(parts=(PlanPart(name="far", cells=(name,)),))
     found = Wires(Hierarchy(emit(Resets(None)), plan), {})
     return [wire.sinks for wire in found if "logic" in wire.port and wire.source == "hub"]
@@ -98,7 +98,7 @@ def test_the_reset_of_a_way_comes_in_at_its_source():
 
 
 class Caught(Component):
-    """A reset that a synchroniser on another die makes of a register's."""
+    """Has a reset that a synchroniser on another die makes of a register's."""
 
     def __init__(self, params):
         super().__init__(params, {"i": In(1), "o": Out(1)})

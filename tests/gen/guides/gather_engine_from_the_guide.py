@@ -33,7 +33,7 @@ class Request:
 
     @property
     def idx_bytes(self):
-        """Bytes of an idx."""
+        """Return the bytes of an idx."""
         return 8 if self.wide else 4
 
 
@@ -51,7 +51,7 @@ class Sizes:
 
 
 def largest_read(guide):
-    """The bytes of the largest read, by the guide's table of sizes."""
+    """Return the bytes of the largest read, by the guide's table of sizes."""
     return int(re.search(r"\| bytes of the largest read, [^|]*\| (\d+) \|", guide)[1])
 
 
@@ -80,7 +80,7 @@ def legal(request, sizes):
 
 
 def cuts(first, end, size):
-    """What multiples of `size` make of [first, end)."""
+    """Return the pieces of [first, end) that multiples of `size` make."""
     while first < end:
         border = min(end, first - first % size + size)
         yield first, border - first
@@ -88,7 +88,7 @@ def cuts(first, end, size):
 
 
 def row_reads(request, idx, largest):
-    """The reads of a row, by "How rows are read"."""
+    """Return the reads of a row, by "How rows are read"."""
     first = request.base + (idx if idx < request.rows else 0) * request.stride
     end = first + request.row_bytes
     if request.order == MERGED:
@@ -102,7 +102,7 @@ def row_reads(request, idx, largest):
 
 
 def idx_reads(request, largest):
-    """The reads of the idxs; none if they are in device memory."""
+    """Return the reads of the idxs; none if they are in device memory."""
     if request.on_card:
         return []
     end = request.idx_address + request.count * request.idx_bytes
@@ -162,7 +162,7 @@ def carry_out(host, device, request, sizes, largest):
 
 
 def completion(tag, outcome, cause=NONE, beyond=0, failed=0):
-    """The bytes of a completion."""
+    """Return the bytes of a completion."""
     return (
         tag.to_bytes(2, "little")
         + bytes([outcome | cause << 4, 0])
@@ -173,7 +173,7 @@ def completion(tag, outcome, cause=NONE, beyond=0, failed=0):
 
 
 def submit_writes(registers, request):
-    """The accesses of step 5: (address, word), by the tables of registers."""
+    """Return the accesses of step 5, (address, word), by the tables of registers."""
     wide = ("idx_address", "base", "destination", "completion")
     fields = {name: value for name, value in vars(request).items() if name not in wide}
     accesses = registers.halves(**{name: getattr(request, name) for name in wide})

@@ -1,4 +1,4 @@
-"""The guide of a gather engine is whole, and a model from it alone does what the golden model does.
+"""Checks that a gather engine's guide is whole, and a model made from it equals the golden model.
 
 That it does what the hardware does is ``test_gather_engine_on_rtl.py``.
 """
@@ -40,7 +40,7 @@ def params(request):
 
 
 def sizes_of(params):
-    """The sizes as a host reads them of the registers, and of the guide."""
+    """Return the sizes as a host reads them in registers and in the guide."""
     fixed, names = constants(params), independent.Sizes.__annotations__
     told = {name: fixed[name] for name in names if name in fixed}
     return independent.Sizes(**told, max_read=independent.largest_read(guide(params)))
@@ -70,7 +70,7 @@ def test_the_text_is_whole(params):
 
 
 def some_request(rng):
-    """A request, of which some field may break a rule."""
+    """Draw a request, of which some field may break a rule."""
     size = 4 * rng.randrange(1, 100)
     count, wide = rng.randrange(9), rng.randrange(2)
     fields = {
@@ -158,7 +158,7 @@ def test_the_known_answer_is_the_models():
 
 
 def known_request(known):
-    """The request of the known answer."""
+    """Return the request of the known answer."""
     names = ("idx_address", "base", "destination")
     return independent.Request(
         **{name: int(known[name], 16) for name in names},
@@ -169,7 +169,7 @@ def known_request(known):
 
 
 def known_host(known):
-    """Host memory of the known answer: what is not told is 0xA5."""
+    """Return host memory of the known answer; bytes that are not given are 0xA5."""
     host = np.full(HOST_BYTES, 0xA5, np.uint8)
     array, base = bytes.fromhex(known["array"]), int(known["base"], 16)
     host[int(known["idx_address"], 16) :][: len(array)] = np.frombuffer(array, np.uint8)

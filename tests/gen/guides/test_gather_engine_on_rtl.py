@@ -1,4 +1,4 @@
-"""The guide of a gather engine is enough: a host from it alone drives the RTL, as its model does.
+"""Drives a gather engine's RTL by a host made from the guide alone, beside the guide's model.
 
 ``gather_engine_from_the_guide`` knows nothing of the project; the slot that the card is in, device
 memory and the consumer of rows are those of the engine's own tests.
@@ -104,13 +104,13 @@ class Host:
         return np.frombuffer(await self.card.device(0, DEVICE_BYTES), np.uint8).copy()
 
     def carry_out(self, device, request):
-        """Do by the model what is asked."""
+        """Do what is asked by the model."""
         largest = min(MOST_LINK_READ, self.most_read)
         return independent.carry_out(self.card.host(), device, request, self.sizes, largest)
 
 
 def idx_array(request, idxs):
-    """The bytes of an idx array."""
+    """Return the bytes of an idx array."""
     return np.array(idxs, f"<u{request.idx_bytes}").tobytes()
 
 
@@ -135,7 +135,7 @@ async def the_known_answer(dut):
 
 
 def some_request(number):
-    """Idxs and a request of them for the host's memory; every fourth breaks a rule."""
+    """Draw idxs and a request for them; every fourth breaks a rule."""
     size = random.choice([4, 8, 60, 64, 132, 4 * random.randrange(1, 200)])
     stride = size + random.choice([0, 0, 4, 60])
     base = TABLE + 4 * random.randrange(64)
@@ -183,7 +183,7 @@ async def put_on_card(host, octets):
 
 @cocotb.test(timeout_time=2000, timeout_unit="us")
 async def requests_of_all_kinds(dut):
-    """Completion, every byte of device memory, every row of the stream, reads of the link."""
+    """Completions, all of device memory, all rows and the reads of the link are compared."""
     host = Host(dut, np.frombuffer(random.randbytes(HOST_BYTES), np.uint8))
     consumer = Consumer(host)
     await host.begin()
@@ -213,7 +213,7 @@ async def requests_of_all_kinds(dut):
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def where_the_host_has_no_memory(dut):
-    """Rows, and idxs, behind the end of memory: outcome, cause, counts and bytes."""
+    """Rows or idxs lie past its end: outcome, cause, counts and bytes are compared."""
     host = Host(dut, np.frombuffer(random.randbytes(HOST_BYTES), np.uint8))
     await host.begin()
     stride, far = (1 << 14) - 4, 1 << 19  # the row of idx 3 is there in part
@@ -243,7 +243,7 @@ async def where_the_host_has_no_memory(dut):
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def a_full_queue_a_stop_and_a_reset(dut):
-    """What is refused; how requests end that are stopped or forgotten; what works afterwards."""
+    """Requests are refused, stopped or forgotten as the guide says, and later ones work."""
     host = Host(dut, np.frombuffer(random.randbytes(HOST_BYTES), np.uint8))
     await host.begin()
     host.put(IDXS, np.array([random.randrange(60) for _ in range(200)], "<u4").tobytes())

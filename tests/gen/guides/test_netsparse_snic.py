@@ -1,4 +1,4 @@
-"""The guide is enough: a host that was written from it alone does what drivers and models do.
+"""Checks that the guide is enough: a host made from it does what drivers and models do.
 
 ``snic_from_the_guide`` imports nothing of the project and reads addresses from the guide's text.
 """
@@ -56,7 +56,7 @@ def address_of(field, registers):
 
 
 def buses(params, shown=None):
-    """A driver on a bus of its own, and the registers and bus of the reader of the guide."""
+    """Return a driver on a bus of its own, and the guide reader's registers and bus."""
     registers = snic_registers(params)
     commands = {address_of("submit", registers)}
     driven, told = FakeBus(commands, shown), FakeBus(commands)
@@ -80,7 +80,7 @@ def requests_of(params, rng, count):
 
 
 def as_driven(request):
-    """The request as the drivers take it: its unit apart."""
+    """Return the request as the drivers take it, with its unit apart."""
     fields = vars(request) | {}
     unit = fields.pop("unit")
     return unit, WorkRequest(**fields)
@@ -218,7 +218,7 @@ def test_a_gather_leaves_the_same_memory(idx_bytes):
 
 
 def some_packet(params, rng, node):
-    """A packet of any kind, as the reader of the guide makes it, and as the golden model does."""
+    """Draw a packet of any kind, as the guide's reader makes it and as the golden model does."""
     kind = rng.choice((independent.READ, independent.RESPONSE, independent.ERROR))
     length = rng.randrange(1, params.rig.most_property_bytes // 4 + 1) * 4
     each = 18 + (length if kind == independent.RESPONSE else 0)

@@ -1,4 +1,4 @@
-"""A SNIC is brought up by its guide alone: the steps, addresses and bytes that it tells, on RTL."""
+"""Brings a SNIC's RTL up by its guide alone: the steps, addresses and bytes that it tells."""
 
 import struct
 from functools import cache
@@ -24,7 +24,7 @@ REQUESTS, COMPLETIONS = 0x8000, 0xA000  #: where the rings are
 
 @cache
 def told():
-    """The guide's text, and the bytes of its known answer."""
+    """Return the guide's text, and the bytes of its known answer."""
     known = values(PARAMS)["known"]
     octets = {
         name: bytes.fromhex("".join(line.partition(":")[2] for line in known[name]))
@@ -136,11 +136,11 @@ class Host:
 
     @property
     def property_address(self):
-        """Where the property of idx 0 is."""
+        """Return where the property of idx 0 is."""
         return int(self.known["property_address"], 16)
 
     def request(self):
-        """The request of the known answer."""
+        """Return the request of the known answer."""
         return independent.Request(
             unit=0,
             tag=self.known["tag"],

@@ -1,4 +1,4 @@
-"""The guide of a NetSparse switch is whole, and its steps write what the driver does.
+"""Checks that a NetSparse switch's guide is whole, and that its steps write what the driver does.
 
 That its model answers as the hardware does is ``test_netsparse_switch_on_rtl.py``.
 """
@@ -30,7 +30,7 @@ def params(request):
 
 
 def model_of(params, **settings):
-    """The model that was written from the guide, in the sizes that it tells."""
+    """Return the model that was written from the guide, in the sizes that it tells."""
     cache = params.cache
     return independent.Switch(
         ports=params.ports,
@@ -71,7 +71,7 @@ def test_the_text_is_whole(params):
 
 
 def test_a_host_writes_the_same_registers(params):
-    """At each command all settings are those that the driver has written."""
+    """At each command, all settings are those that the driver has written."""
     registers = Registers(guide(params))
     command = registers.places["configure"][0]
     driven, own = FakeBus({command}), FakeBus({command})
@@ -96,7 +96,7 @@ def test_a_host_writes_the_same_registers(params):
 
 
 def settled(moment):
-    """A command, and the registers that are not 0 when it is given."""
+    """Return a command, and the registers that are not 0 when it is given."""
     address, word, words = moment
     return address, word, {at: value for at, value in words.items() if value}
 
@@ -123,5 +123,5 @@ def test_the_known_answer_is_the_models():
 
 
 def octets_of(told):
-    """The bytes of a packet whose lines each begin with the number of their first."""
+    """Return the bytes of a packet whose lines each begin with the number of their first."""
     return bytes.fromhex("".join(line.partition(":")[2] for line in told["packet"]))

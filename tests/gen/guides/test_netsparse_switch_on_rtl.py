@@ -1,4 +1,4 @@
-"""The guide of a NetSparse switch is enough: its steps set the RTL up, its model answers alike.
+"""Sets a NetSparse switch's RTL up by its guide's steps, and compares it with the guide's model.
 
 ``netsparse_switch_from_the_guide`` knows nothing of the project but the SNIC's guide.
 """
@@ -114,7 +114,7 @@ class Host:
 
 
 def a_packet(rng, params, routes, port):
-    """A packet that may come by a port, or nearly, and the class that it is sent in."""
+    """Draw a packet that may come by a port, or nearly, and the class that it is sent in."""
     src = rng.choice([node for node, way in routes.items() if way == port] or [0])
     kind = rng.choice(
         (packets.READ, packets.READ, packets.RESPONSE, packets.RESPONSE, packets.ERROR)
@@ -132,12 +132,12 @@ def a_packet(rng, params, routes, port):
 
 
 def content(idx, size):
-    """The property of an idx."""
+    """Return the property of an idx."""
     return random.Random(idx).randbytes(size)
 
 
 def spoilt(rng, params, octets):
-    """A packet, which is now and then a bad one; and whether it is marked as broken."""
+    """Return a packet, which is now and then a bad one, and whether it is marked as broken."""
     turn = rng.random()
     if turn < 0.05:
         at = rng.choice(WRONG)

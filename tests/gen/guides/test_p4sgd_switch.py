@@ -1,4 +1,4 @@
-"""The guide is enough: a switch that was written from it alone does what the golden models do.
+"""Checks that the guide is enough: a switch made from it does what the golden models do.
 
 ``switch_from_the_guide`` imports nothing of the project; it is P4SGD's switch, and MINA's, which
 has tenants and parents.
@@ -72,7 +72,7 @@ def test_the_text_is_whole(params):
 
 
 def test_a_host_writes_the_same_registers(params):
-    """The steps of the guide, at the addresses that its tables tell, beside the driver's."""
+    """The guide's steps, at its addresses, write what the driver does."""
     registers = Registers(guide(params))
     command = registers.places["clear_counters"][0]
     driven, own = FakeBus({command}), FakeBus({command})
@@ -117,13 +117,13 @@ def test_a_host_writes_the_same_registers(params):
 
 
 def answered(registers, kind):
-    """What a host reads as state when a command was answered so."""
+    """Return what a host reads as state when a command was answered so."""
     address, first, _ = registers.places["answered"]
     return {address: kind.value << first}
 
 
 def settled(moment):
-    """A command, and the registers that are not 0 when it is given."""
+    """Return a command, and the registers that are not 0 when it is given."""
     address, word, words = moment
     return address, word, {at: value for at, value in words.items() if value}
 
@@ -135,7 +135,7 @@ def test_a_narrow_build_has_no_known_answer():
 
 
 def some_frame(rng, reader, job, port):
-    """A frame that is most often near to what the slot of a job takes by this port."""
+    """Draw a frame that is mostly near to what the slot of a job takes by this port."""
     entry = reader.table.get(job) or independent.Job(1, 0, 2, 0)
     seq = entry.base + rng.choice((0, 1, 1, 1, entry.count - 1, entry.count))
     slot = entry.slots.get(seq) or independent.Slot(0, 0)
@@ -164,7 +164,7 @@ def some_frame(rng, reader, job, port):
 
 
 def counts_of(model):
-    """The golden model's counts, with names as the guide has them."""
+    """Return the golden model's counts, with names as the guide has them."""
     return {
         (port, verdict.value.upper().replace(" ", "_")): count
         for (port, verdict), count in model.counters.items()
@@ -209,7 +209,7 @@ def test_frames_are_answered_alike():
 
 
 def some_command(rng, tree, now):
-    """A command, most often one that is carried out or refused for another job's sake."""
+    """Draw a command, mostly one that is carried out or refused for another job's sake."""
     verb = rng.choice((Verb.REGISTER, Verb.ACQUIRE, Verb.ACQUIRE, Verb.RELEASE))
     fields = {"verb": verb, "switch": rng.getrandbits(32), "job": rng.choice((0, 1, 2, 2, 3))}
     fields["epoch"] = max(0, now + rng.choice((-2, 0, 0, 1)))

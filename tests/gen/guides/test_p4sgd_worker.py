@@ -1,4 +1,4 @@
-"""The guide is enough: a model that was written from it alone does what the golden model says.
+"""Checks that the guide is enough: a model made from it does what the golden model says.
 
 ``worker_from_the_guide`` imports nothing of the project and was written by somebody who had seen
 only the guide's text.
@@ -42,7 +42,7 @@ def geometry_of(params, workers=1):
 
 
 def drawn(params, seed, bits, signed, workers=1):
-    """Codes, labels and weights of some samples, of which the last fill neither batch nor banks."""
+    """Draw codes, labels and weights of samples, the last of which fill neither batch nor banks."""
     rng = np.random.default_rng(seed)
     geometry = geometry_of(params, workers)
     features = 2 * workers * params.engines * params.engine.lanes - 5

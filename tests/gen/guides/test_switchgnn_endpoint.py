@@ -1,4 +1,4 @@
-"""The guide of a SwitchGNN endpoint tells all that there is, and its layout is the golden one's.
+"""Checks that a SwitchGNN endpoint's guide tells all there is, with the golden model's layout.
 
 That its model does as the hardware does is ``test_switchgnn_endpoint_on_rtl.py``.
 """

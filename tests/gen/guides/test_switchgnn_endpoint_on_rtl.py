@@ -1,4 +1,4 @@
-"""The guide of a SwitchGNN endpoint is enough: memory, steps and frames that it tells, on RTL.
+"""Runs SwitchGNN endpoints' RTL by memory, steps and frames that their guide alone tells.
 
 Two endpoints meet a switch that was written from its own guide, over links that lose, double and
 delay. What their guides alone say makes up everything but the wires.
@@ -129,7 +129,7 @@ class Bench:
 
 
 def some_job(rng, told, banks, two):
-    """The turns of two workers, and the job of their switch."""
+    """Draw the turns of two workers, and the job of their switch."""
     lanes, depth = told["L"], told["K"] // banks
     aggregators = rng.sample(range(told["K"]), 6)
     ports = {number: rng.randrange(2) for number in aggregators}
@@ -188,7 +188,7 @@ def some_job(rng, told, banks, two):
 
 
 def model_of(told, port, turns, two):
-    """The endpoint's model, with its memory laid out."""
+    """Return the endpoint's model, with its memory laid out."""
     sizes = told["L"], told["K"], told["C"]
     memory = independent.Layout(turns, *sizes, FILL)
     for octets in (memory.tables, memory.data):

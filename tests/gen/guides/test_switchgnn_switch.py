@@ -1,4 +1,4 @@
-"""The guide of a SwitchGNN switch tells all that there is, of builds of every kind.
+"""Checks that a SwitchGNN switch's guide tells all that there is, for builds of every kind.
 
 That its model answers as the hardware does is ``test_switchgnn_switch_on_rtl.py``.
 """

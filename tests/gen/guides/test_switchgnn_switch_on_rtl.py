@@ -1,4 +1,4 @@
-"""The guide of a SwitchGNN switch is enough: its steps set the RTL up, its model answers alike.
+"""Sets a SwitchGNN switch's RTL up by its guide's steps, and compares it with the guide's model.
 
 ``gnn_switch_from_the_guide`` imports nothing of the project.
 """
@@ -149,14 +149,14 @@ class Host:
 
 
 def told(sent):
-    """Ports and frames in an order of their own; of an ACK what has come."""
+    """Return ports and frames in an order of their own; of an ACK what has come."""
     return sorted(
         (port, repr(frames.arrived(one) if one.kind == frames.ACK else one)) for port, one in sent
     )
 
 
 def some_job(rng, host, number, two):
-    """A job with tables at random, which are mostly right."""
+    """Draw a job with random tables, which are mostly right."""
     banks = host.told["P"]
     ports, depth = (0b01101, 5) if number == 0 else (0b10010, 3)
     there = [port for port in range(5) if ports >> port & 1]
@@ -186,7 +186,7 @@ def some_job(rng, host, number, two):
 
 
 def some_frame(rng, model):
-    """A port, and a frame that is most often one that a worker there may send."""
+    """Draw a port, and a frame that is mostly one that a worker there may send."""
     number = rng.choice(list(model.active))
     job = model.active[number]
     port = rng.choice([port for port in range(model.ports) if job.ports >> port & 1])
@@ -220,7 +220,7 @@ def some_frame(rng, model):
 
 
 def spoilt(rng, octets):
-    """A frame with a bit or a length that is none, now and then."""
+    """Return a frame, now and then with a bit or a length that no frame has."""
     if rng.random() < 0.95:
         return octets
     if rng.random() < 0.5:
@@ -318,6 +318,6 @@ async def jobs_are_refused_alike(dut):
 
 
 def octets_of(told):
-    """The bytes of a frame of which the guide shows those that are not zero."""
+    """Return the bytes of a frame of which the guide shows those that are not zero."""
     shown = bytes.fromhex("".join(line.partition(":")[2] for line in told["lines"]))
     return shown[: told["bytes"]].ljust(told["bytes"], b"\0")

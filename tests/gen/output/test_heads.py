@@ -1,4 +1,4 @@
-"""The head of a file: in the comments of its language, and nowhere else."""
+"""Tests the head of a file: it is in comments of the file's language, and nowhere else."""
 
 from datetime import UTC, datetime
 

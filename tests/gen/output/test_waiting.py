@@ -1,4 +1,4 @@
-"""What is shown while something goes on, without a terminal."""
+"""Tests what is shown while something goes on, without a terminal."""
 
 import io
 import time

@@ -1,4 +1,4 @@
-"""The shell of a page: nothing from outside, nothing unescaped, places to jump to."""
+"""Tests a page's frame: nothing from outside, nothing unescaped, and headings to jump to."""
 
 import gzip
 from base64 import b64decode
@@ -15,7 +15,7 @@ LOADS = {"src", "srcset", "data", "poster", "action", "background"}
 
 
 class Reader(HTMLParser):
-    """What a page loads, its anchors, its scripts."""
+    """Collects what a page loads, its anchors and its scripts."""
 
     def __init__(self, text):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a C compiler makes of a generated header."""
+"""Asks a C compiler what it makes of a generated header."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ C_WORDS = {"int", "double", "enum", "signed", "register", "switch"}
 
 
 def compile_header(map, folder, compiler="gcc"):
-    """Fields as the header has them: place in the structure, address, lowest bit, bits, reset."""
+    """Return fields as the header has them: place, address, lowest bit, bits, reset."""
     (folder / f"{map.name}.h").write_text(c_header(map))
     lines = []
     for register in map.registers:

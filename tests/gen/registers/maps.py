@@ -1,4 +1,4 @@
-"""The register maps of all designs, and a small one with a field of every kind."""
+"""Has the register maps of all designs, and a small one with a field of every kind."""
 
 from enum import IntEnum
 
@@ -57,7 +57,7 @@ MAPS = {
 
 
 def placed_fields(map):
-    """Address, register, field and offset of all fields."""
+    """Return address, register, field and offset of all fields."""
     for address, register in map.placed:
         for field, offset in zip(register.fields, register.offsets, strict=True):
             yield address, register, field, offset

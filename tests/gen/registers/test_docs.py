@@ -1,4 +1,4 @@
-"""Texts of registers and fields can be read alone: each says in a sentence what it does or tells.
+"""Checks that texts of registers and fields can be read alone: each is a sentence with a verb.
 
 A host's programmer reads them in the datasheet, the C header, SystemRDL, the driver and HTML pages.
 """
@@ -23,7 +23,7 @@ CHANGES = {"tiny": {}, "links": {"links": 1}, "memory": {"tables": "memory"}}
 
 
 def maps_of(design):
-    """The register maps of a design: at ``tiny``, and with what else adds registers there."""
+    """Return a design's register maps at ``tiny``, and with options that add registers."""
     make = getattr(load(design.component), "register_map", None)
     if make is None:
         return
@@ -37,7 +37,7 @@ MAPS["board"] = board_registers(BoardRegistersParams(cages=2, hbm=True, pauses=T
 
 
 def findings(map):
-    """The registers and fields whose texts cannot be read alone, and those texts."""
+    """Return the registers and fields whose texts cannot be read alone, with those texts."""
     texts = {register.name: register.doc for register in map.registers}
     texts |= {f"{r.name}.{field.name}": field.doc for r in map.registers for field in r.fields}
     return {

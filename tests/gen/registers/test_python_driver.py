@@ -32,7 +32,7 @@ TEXT = RegisterMap(
 
 
 class Memory:
-    """A bus whose words keep what is written, and what happened on it."""
+    """A bus whose words keep what is written, with a record of what happened on it."""
 
     def __init__(self):
         self.words = {}
@@ -146,7 +146,7 @@ def test_mapped_bus_reaches_a_file(demo, tmp_path, offset):
 
 @pytest.mark.parametrize("map", MAPS.values(), ids=MAPS)
 def test_stands_alone(map, tmp_path):
-    """Only Python's own library, in a process without this project."""
+    """It needs only Python's own library, in a process without this project."""
     (tmp_path / f"{map.name}_driver.py").write_text(python_driver(map))
     (tmp_path / "window").write_bytes(bytes(4096))
     name = next(iter(map.registers)).fields[0].name

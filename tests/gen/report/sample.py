@@ -1,4 +1,4 @@
-"""Results as the other commands write them, small."""
+"""Writes results as the other commands do, small ones."""
 
 import json
 import sqlite3
@@ -10,7 +10,7 @@ SPEC = {"design": "p4sgd-worker", "preset": "tiny", "grid": {"engines": [1, 2, 4
 
 
 def point(engines, bits, status="done", **changes):
-    """A point of a sweep of engines and bits."""
+    """Return a point of a sweep of engines and bits."""
     cycles = 1000 * bits / engines + 100
     values = {
         "key": f"{engines}-{bits}",
@@ -30,7 +30,7 @@ def point(engines, bits, status="done", **changes):
 
 
 def grid(**changes):
-    """Points of 3 x 4, of which one failed and one waits."""
+    """Return 3 x 4 points, of which one failed and one waits."""
     points = [point(e, b, **changes) for e, b in product((1, 2, 4), (1, 2, 4, 8))]
     points[1] = point(1, 2, "failed")
     points[2] = point(1, 4, "waiting")
@@ -38,7 +38,7 @@ def grid(**changes):
 
 
 def write_sweep(path, points, spec=SPEC):
-    """The database of a sweep."""
+    """Write the database of a sweep."""
     with Store.writing(path) as store:
         store.begin(spec, "identity")
         store.add(points)
@@ -51,7 +51,7 @@ def write_sweep(path, points, spec=SPEC):
 
 
 def epoch(number, exact=True):
-    """One of a training run."""
+    """Return an epoch of a training run."""
     scale = {"rtl": 1.0, "golden": 1.125, "float": 1.25}
     losses = {f"{source}_loss": 0.5 * scale[source] / number for source in scale}
     accuracies = {f"{source}_accuracy": 1 - 0.3 * scale[source] / number for source in scale}
@@ -67,7 +67,7 @@ def epoch(number, exact=True):
 
 
 def made_by(command, design, exact=True):
-    """What every run's result has."""
+    """Return what every run's result says of its making."""
     return {
         "format": 2,
         "command": command,
@@ -84,7 +84,7 @@ def made_by(command, design, exact=True):
 
 
 def training(epochs=3, exact=True, **changes):
-    """What ``ingather train`` writes, as far as the page shows it."""
+    """Return what ``ingather train`` writes, as far as the page shows it."""
     return {
         **made_by("train", "p4sgd-worker", exact),
         "workload": {
@@ -114,13 +114,13 @@ def training(epochs=3, exact=True, **changes):
 
 
 def resources(**amounts):
-    """Of each kind."""
+    """Return a number for each kind of resource."""
     kinds = ("luts", "lut", "lutram", "ff", "carry", "dsp", "bram18", "uram")
     return {kind: amounts.get(kind, 0) for kind in kinds}
 
 
 def module(name, count=1, **amounts):
-    """A module of an estimate."""
+    """Return a module of an estimate."""
     return {
         "name": name,
         "count": count,
@@ -131,7 +131,7 @@ def module(name, count=1, **amounts):
 
 
 def estimate(modules=12, **changes):
-    """What ``ingather synth --json`` writes, as far as the page shows it."""
+    """Return what ``ingather synth --json`` writes, as far as the page shows it."""
     parts = [module(f"part_{k}", k + 1, luts=10 * k, ff=7) for k in range(modules)]
     slr = {
         "name": "SLR0",
@@ -154,7 +154,7 @@ def estimate(modules=12, **changes):
 
 
 def node(**changes):
-    """A node of a product."""
+    """Return a node of a product."""
     counters = {"consumed": 100, "local": 60, "coalesced": 10, "filtered": 20, "prs": 10}
     return {
         "goodput": 0.5,
@@ -164,7 +164,7 @@ def node(**changes):
 
 
 def gather(exact=True, **changes):
-    """What ``ingather spmm`` writes, as far as the page shows it."""
+    """Return what ``ingather spmm`` writes, as far as the page shows it."""
     return {
         **made_by("spmm", "netsparse-snic", exact),
         "workload": {"property_bytes": 64},
@@ -189,7 +189,7 @@ def gather(exact=True, **changes):
 
 
 def run(**changes):
-    """One simulation of an item."""
+    """Return one simulation of an item."""
     return {
         "component": "hdl.common.fifo.Fifo",
         "top": "fifo_8x4",
@@ -204,7 +204,7 @@ def run(**changes):
 
 
 def item(test, outcome="passed", **changes):
-    """One of a regression."""
+    """Return one item of a regression."""
     return {
         "test": test,
         "seed": 1,
@@ -234,7 +234,7 @@ FAILURE = {
 
 
 def verify(items=None, **changes):
-    """What ``ingather verify`` writes."""
+    """Return what ``ingather verify`` writes."""
     return {
         "format": 1,
         "made_by": "ingather",
@@ -251,7 +251,7 @@ def verify(items=None, **changes):
 
 
 def coverage(**changes):
-    """What ``ingather verify --coverage`` writes."""
+    """Return what ``ingather verify --coverage`` writes."""
     component = {
         "component": "hdl.common.fifo.Fifo",
         "modules": ["fifo_8x4"],
@@ -270,14 +270,14 @@ def coverage(**changes):
 
 
 def write(path, content):
-    """JSON in a file, with its folders."""
+    """Write JSON into a file, and make its folders."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content))
     return path
 
 
 def everything(folder):
-    """A folder with a result of each kind."""
+    """Return a folder with a result of each kind."""
     folder.mkdir(parents=True, exist_ok=True)
     write_sweep(folder / "scaling.sqlite", grid())
     write(folder / "verify/verify.json", verify())
@@ -289,7 +289,7 @@ def everything(folder):
 
 
 def foreign_database(path):
-    """Of SQLite, but of no sweep."""
+    """Write a database of SQLite that is no sweep's."""
     connection = sqlite3.connect(path)
     connection.execute("create table other (name text)")
     connection.commit()

@@ -1,4 +1,4 @@
-"""JSON inside of HTML."""
+"""Tests JSON inside of HTML."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Sparse products on the page."""
+"""Shows sparse products on the page."""
 
 import json
 import re

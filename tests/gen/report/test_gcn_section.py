@@ -1,4 +1,4 @@
-"""Graph networks on the page."""
+"""Shows graph networks on the page."""
 
 import json
 import re
@@ -18,7 +18,7 @@ def epoch(number):
 
 
 def run(**changes):
-    """A run as ``ingather gcn`` writes it, small."""
+    """Return a run as ``ingather gcn`` writes it, a small one."""
     workers = [{name: 10 * k for name in NAMES} | {"sent_again": 0} for k in (1, 2)]
     found = {
         "title": "digits, 64 x 32 x 10",

@@ -1,4 +1,4 @@
-"""A regression on the page of all results."""
+"""Shows a regression on the page of all results."""
 
 from gen.report.regression_section import placed, regression_sections
 from tests.gen.report import sample

@@ -1,4 +1,4 @@
-"""The whole page: all kinds of results, nothing from the net, damage named, equal bytes."""
+"""Makes the whole page of all kinds of results: offline, damage named, with equal bytes."""
 
 import pytest
 

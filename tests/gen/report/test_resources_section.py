@@ -1,4 +1,4 @@
-"""Resources on the page: shares of the card, bars of modules."""
+"""Shows resources on the page: shares of the card, bars of modules."""
 
 import json
 import re

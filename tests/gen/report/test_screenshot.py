@@ -1,4 +1,4 @@
-"""Pictures of a page: what is asked of the browser; where there is one, that no script fails."""
+"""Takes pictures of a page: what a browser is asked, and, if there is one, that no script fails."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Finding results: each kind by its content, damage named, what is foreign passed over."""
+"""Finds results: each kind by its content, damage is named, foreign files are passed over."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What varies in a sweep, and which axes its plots begin with."""
+"""Tests what varies in a sweep, and which axes its plots begin with."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A sweep on the page: every point in its table, what its plots are drawn from."""
+"""Shows a sweep on the page: every point in its table, and the data of its plots."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Training runs on the page."""
+"""Shows training runs on the page."""
 
 import json
 import re

@@ -5,7 +5,7 @@ from tests.gen.sweep import fake
 
 @pytest.fixture
 def fakes(monkeypatch, tmp_path):
-    """The fake design and no other; the folder in which it notes what it does."""
+    """Install the fake design and no other; return the folder in which it notes what it does."""
     folder = tmp_path / "fake"
     folder.mkdir()
     monkeypatch.setenv(fake.FOLDER, "")

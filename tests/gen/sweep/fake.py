@@ -1,4 +1,4 @@
-"""A design that costs nothing to build and to measure, and a cluster in this process."""
+"""Has a design that costs nothing to build and to measure, and a cluster in this process."""
 
 import os
 import signal
@@ -82,7 +82,7 @@ class FakeSession(Session):
 
 
 class FakeComponent(str):
-    """What is estimated."""
+    """A component for the estimate."""
 
 
 DESIGN = Design(
@@ -98,7 +98,7 @@ SUBJECT = Subject(DESIGN)
 
 
 def note(what, text):
-    """Write a line; how many there are now."""
+    """Write a line; return how many there are now."""
     path = Path(os.environ[FOLDER]) / what
     with path.open("a") as file:
         file.write(f"{text}\n")
@@ -106,13 +106,13 @@ def note(what, text):
 
 
 def noted(folder, what):
-    """The lines."""
+    """Return the lines."""
     path = Path(folder) / what
     return path.read_text().splitlines() if path.exists() else []
 
 
 def install(setter, folder, cache):
-    """Let the fake be the only design; ``setter`` is of monkeypatch, or setattr."""
+    """Let the fake be the only design; ``setter`` is monkeypatch's setattr, or the builtin one."""
     setter(plans, "find_design", lambda name: DESIGN)
     setter(plans, "find_subject", lambda name, run: SUBJECT)
     os.environ[FOLDER] = str(folder)
@@ -120,12 +120,12 @@ def install(setter, folder, cache):
 
 
 def spec(**parts):
-    """A specification of the fake."""
+    """Return a specification of the fake."""
     return Spec.model_validate({"design": "fake", "metrics": ["speed", "cost"], **parts})
 
 
 class KilledWorker(Exception):
-    """As Dask's."""
+    """Is raised, as by Dask, when a worker has died."""
 
     allowed_failures = 0
 
@@ -153,7 +153,7 @@ class FakeFuture:
 
 
 class FakeClient:
-    """Runs what is submitted at once; tasks with a word of ``deaths`` in their key's kind die."""
+    """Runs what is submitted at once; the first ``deaths`` measurements kill their workers."""
 
     status = "running"
 
@@ -175,7 +175,7 @@ class FakeClient:
 
 
 class Silent:
-    """A listener."""
+    """A listener that says nothing."""
 
     def __init__(self):
         self.points, self.texts = [], []

@@ -1,4 +1,4 @@
-"""Clusters: a scheduler and two workers in processes of their own, one of which dies."""
+"""Tests clusters: a scheduler and two workers in processes of their own, one of which dies."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def processes():
 
 @pytest.fixture
 def address(processes, fakes, tmp_path):
-    """Of a scheduler with two workers, neither of which comes back when it dies."""
+    """Return that of a scheduler with two workers, which do not come back when they die."""
     file = tmp_path / "scheduler.json"
     listening = ("--host", "127.0.0.1", "--port", 0, "--no-dashboard", "--scheduler-file", file)
     only = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
@@ -77,7 +77,7 @@ def test_a_worker_that_dies_costs_nothing_but_time(address, processes, fakes, tm
 
 
 class Workers:
-    """A client of some workers."""
+    """Stands for a client of some workers."""
 
     def __init__(self, versions, threads=1, failure=None):
         self.versions, self.threads, self.failure = versions, threads, failure

@@ -1,4 +1,4 @@
-"""Two sweeps compared point by point."""
+"""Compares two sweeps point by point."""
 
 import json
 import math

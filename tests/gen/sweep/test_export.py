@@ -1,4 +1,4 @@
-"""A sweep as a table in a file."""
+"""Writes a sweep as a table into a file."""
 
 import csv
 import os

@@ -1,4 +1,4 @@
-"""From specifications to points."""
+"""Turns specifications into points."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def test_a_grid_is_multiplied_the_last_axis_fastest():
 
 
 def test_each_step_adds_to_those_before_it():
-    """And all of them are taken at each point of a grid; they win over [set]."""
+    """All steps are taken at each point of a grid, and they override [set]."""
     steps = [{}, {"wide": True}, {"load": 3}, {"wide": False, "inner": {"depth": 7}}]
     plan = Plan(spec(grid={"size": [1, 2]}, steps=steps, set={"load": 2}))
     found = [(p.params.wide, p.workload.load, p.params.inner.depth) for p in plan.points()]

@@ -1,4 +1,4 @@
-"""Reading a sweep's file, and what is none."""
+"""Reads a sweep's file, and refuses what is none."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Points through a cluster in this process: what is done how often, and what of failures."""
+"""Runs points on a cluster in this process: how often each is done, and what failures become."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a search asks for."""
+"""Tests what a search asks for."""
 
 import pytest
 

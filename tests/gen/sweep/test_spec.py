@@ -1,4 +1,4 @@
-"""Specifications: what is read, and what is said of mistakes."""
+"""Tests what is read of specifications, and what is said of mistakes."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The file of a sweep: what is written stays, one writes, mistakes are a line."""
+"""Tests a sweep's file: what is written stays, one process writes, mistakes are one line."""
 
 import resource
 import sqlite3
@@ -112,7 +112,7 @@ def test_a_second_writer_is_refused_and_harms_nothing(path):
 
 @contextmanager
 def files_of_at_most(size):
-    """No file of this process may become larger."""
+    """Let no file of this process become larger."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
     try:

@@ -1,4 +1,4 @@
-"""Sweeps and searches on a cluster in this process; one that is killed, on a real one."""
+"""Sweeps and searches on a cluster in this process; a sweep that is killed runs on a real one."""
 
 import io
 import subprocess
@@ -19,7 +19,7 @@ from tests.gen.sweep.fake import FakeClient, noted, spec
 
 
 class Here(Where):
-    """A cluster in this process, begun at most once."""
+    """Keeps a cluster in this process, begun at most once."""
 
     begun = 0
 

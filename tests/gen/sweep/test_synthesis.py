@@ -1,4 +1,4 @@
-"""Metrics of synthesis, on small circuits."""
+"""Tests metrics of synthesis, on small circuits."""
 
 from gen.sweep.synthesis import METRICS, estimate
 from tests.gen.synth.circuits import Circuits, NoParams

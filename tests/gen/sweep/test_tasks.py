@@ -1,4 +1,4 @@
-"""What workers do, in this process."""
+"""Tests what workers do, in this process."""
 
 from pathlib import Path
 

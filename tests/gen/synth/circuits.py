@@ -1,4 +1,4 @@
-"""Small circuits whose cost is known by reasoning, under one top."""
+"""Has small circuits whose cost is known by reasoning, under one top."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class Bits:
 
 
 class Sum(Component):
-    """Two registered numbers and their registered sum."""
+    """Adds two registered numbers, and registers the sum."""
 
     def __init__(self, params):
         super().__init__(
@@ -36,7 +36,7 @@ class Sum(Component):
 
 
 class Delay(Component):
-    """Eight stages without a reset."""
+    """Has eight stages without a reset."""
 
     def __init__(self, params):
         super().__init__(params, {"i": In(params.bits), "o": Out(params.bits)})
@@ -53,7 +53,7 @@ class Delay(Component):
 
 
 class Table(Component):
-    """A memory that is read without a clock."""
+    """Has a memory that is read without a clock."""
 
     def __init__(self, params):
         super().__init__(
@@ -74,7 +74,7 @@ class Table(Component):
 
 
 class Parity(Component):
-    """Of 6 bits: one LUT from its inputs to its output, no register."""
+    """Computes that of 6 bits: one LUT from its inputs to its output, no register."""
 
     def __init__(self, params):
         super().__init__(params, {"i": In(params.bits), "o": Out(1)})
@@ -86,7 +86,7 @@ class Parity(Component):
 
 
 class Product(Component):
-    """Of two registered numbers, registered."""
+    """Multiplies two registered numbers, and registers the product."""
 
     def __init__(self, params):
         super().__init__(
@@ -110,7 +110,7 @@ BLOCK = MemoryParams(bits=36, depth=1024, style="block")
 
 
 class Circuits(Component):
-    """All of them; two parities in a row between a register and another."""
+    """Has all of them, and two parities in a row between a register and another."""
 
     def __init__(self, params):
         super().__init__(params, {"i": In(72), "at": In(12), "o": Out(168), "parity": Out(1)})

@@ -1,4 +1,4 @@
-"""Estimates made by hand."""
+"""Makes estimates by hand."""
 
 from gen.synth.memories import MemoryUse
 from gen.synth.resources import Resources

@@ -1,4 +1,4 @@
-"""Netlists by hand: cells as (type, connections), wires as numbers."""
+"""Makes netlists by hand, with cells as (type, connections) and wires as numbers."""
 
 from gen.synth.mapping import MappedModule
 

@@ -1,4 +1,4 @@
-"""Arcs of each kind of primitive, from what its data sheet says."""
+"""Compares arcs of each kind of primitive with its data sheet."""
 
 from gen.synth.arcs import Arc, arcs_of, carry_outputs
 

@@ -13,7 +13,7 @@ ROUTED = {
 
 
 def test_the_whole_part():
-    """DS963 has it as 1,304 K LUT, 2,607 K registers, 2,016 BRAM36, 960 URAM, 9,024 DSP slices."""
+    """DS963 gives it 1,304 K LUT, 2,607 K registers, 2,016 BRAM36, 960 URAM, 9,024 DSP slices."""
     assert U280.offers == Resources(
         lut=1_303_680, ff=2_607_360, bram18=2 * 2_016, uram=960, dsp=9_024
     )
@@ -27,7 +27,7 @@ def test_the_slrs_are_what_vivado_reports(kind):
 
 
 def test_wires_between_slrs_are_what_vivado_reports():
-    """Of the same design: 20,637 are 89.57 %. A placement keeps to half of them."""
+    """In the same design, 20,637 are 89.57 %. A placement keeps to half of them."""
     assert pytest.approx(89.57, abs=0.005) == 100 * 20_637 / SLLS
     assert U280.crossing_wires == 11_520
 

@@ -1,4 +1,4 @@
-"""The engine of the u280 preset, as a user estimates it, against the limits of its design."""
+"""Compares the u280 preset's engine, as a user estimates it, with the limits of its design."""
 
 import json
 
@@ -22,14 +22,14 @@ def engine(tmp_path_factory):
     ("kind", "most"), [("luts", 12_000), ("ff", 20_000), ("dsp", 512), ("uram", 66), ("bram18", 0)]
 )
 def test_resources(engine, kind, most):
-    """LUTs with those that are memory and shift registers."""
+    """LUTs include those that are memory and shift registers."""
     total = engine["total"]
     print(kind, total)
     assert (total["lut"] + total["lutram"] if kind == "luts" else total[kind]) <= most
 
 
 def test_depth(engine):
-    """On any path at most six LUTs, and one carry chain of at most 64 bits."""
+    """A path has at most six LUTs, and one carry chain of at most 64 bits."""
     depth = engine["depth"]
     print(depth)
     assert 0 < depth["levels"] <= depth["most_levels"] <= 6
@@ -44,7 +44,7 @@ def test_every_cell_is_known(engine):
 
 
 def test_memories_are_as_intended(engine):
-    """The model and the word FIFO in UltraRAM, the queue of sums in LUTs."""
+    """The model and the word FIFO are in UltraRAM, and the queue of sums is in LUTs."""
     found = {m["name"]: memory for m in engine["modules"] for memory in m["memories"]}
     assert all(memory["as_intended"] for memory in found.values())
     ultra = [m for m in engine["modules"] if m["name"] in found and m["own"]["uram"]]

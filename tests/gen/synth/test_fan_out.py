@@ -1,4 +1,4 @@
-"""Loads of wires in netlists made by hand, through modules and back."""
+"""Counts loads of wires in netlists made by hand, through modules and back."""
 
 import pytest
 
@@ -59,7 +59,7 @@ def child():
 
 
 def test_loads_of_a_child_are_counted_through_it():
-    """Three of the child's, the flip-flop behind it and one beside it."""
+    """There are three of the child's, the flip-flop behind it, and one beside it."""
     part = ("module", {"i": [20], "o": [21], "y": [22]})
     cells = {"$l": lut(20, 19), "part": part, "$p": flip_flop(21, 30), "$q": flip_flop(20, 31)}
     found = crowded(cells, children={"module": child()}, names={"from": [20]})

@@ -1,4 +1,4 @@
-"""Small circuits whose cost is known: see circuits.py."""
+"""Synthesises small circuits whose cost is known: see circuits.py."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Depth of circuits made by hand, whose levels can be counted on paper."""
+"""Finds the depth of circuits made by hand, whose levels can be counted on paper."""
 
 from gen.synth.timing import Depth, timing_of
 from tests.gen.synth.netlists import flip_flop, lut, netlist
@@ -38,7 +38,7 @@ def test_the_enable_of_a_register_is_an_end():
 
 
 def chain(bits, s=10, carry_in=None):
-    """CARRY4s in a row; S is s, s + 1, ...; the sums are s + 1000, ..."""
+    """Return CARRY4s in a row; S is s, s + 1, ...; the sums are s + 1000, ..."""
     cells = {}
     for piece in range(bits // 4):
         at = s + 4 * piece

@@ -1,4 +1,4 @@
-"""Every tutorial runs from its first line to its last, in a folder of the reader's own."""
+"""Runs every tutorial from its first line to its last, in a folder of the reader's own."""
 
 import os
 import subprocess

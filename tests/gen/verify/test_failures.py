@@ -29,7 +29,7 @@ def item(test, outcome="failed", failed=False):
 
 @pytest.fixture
 def investigated(monkeypatch):
-    """What is run again."""
+    """Return what is run again."""
     done = []
 
     def investigate(simulation, run, folder, *, test):

@@ -55,7 +55,7 @@ REGRESSION = {
 
 
 class Cells(HTMLParser):
-    """The rows of the last table, as texts; and all links."""
+    """Collects the rows of the last table, as texts, and all links."""
 
     def __init__(self, text):
         super().__init__()

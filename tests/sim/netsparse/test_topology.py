@@ -16,7 +16,7 @@ def cluster(request):
 
 
 def test_numbering():
-    """It is that of the drawing of 3 racks of 2 nodes, 2 spines; a spine's port r leads to rack r."""
+    """It follows the drawing of 3 racks of 2 nodes, 2 spines; a spine's port r leads to rack r."""
     assert (SMALL.nodes, SMALL.switches, SMALL.tor_ports, SMALL.spine_ports) == (6, 5, 4, 3)
     assert [SMALL.rack(node) for node in range(6)] == [0, 0, 1, 1, 2, 2]
     assert [SMALL.neighbour(1, port) for port in range(4)] == [

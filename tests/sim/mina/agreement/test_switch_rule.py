@@ -1,4 +1,4 @@
-"""Tests whose a switch is: registered, acquired, granted, drained; whole or by port, shared or not."""
+"""Tests whose a switch is: registered, acquired, granted, drained; whole or by port."""
 
 from dataclasses import replace
 
