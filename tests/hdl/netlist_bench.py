@@ -1,4 +1,4 @@
-"""A component that only connects: what it places is driven at random, and each input is looked at.
+"""Checks a component that only connects: what it places is driven at random, and inputs compared.
 
 Each thing placed becomes an empty module, whose outputs the test sets. A table says of each of its
 inputs, and of each pin of the component, which outputs it must be. What the component has registers
@@ -34,14 +34,14 @@ UNSAID = {"awcache": "3", "arcache": "3"}
 
 @dataclass(frozen=True, kw_only=True)
 class NetlistParams:
-    """A component that only connects."""
+    """Says which component that only connects is under test."""
 
     subject: type
     params: object
 
 
 class Netlist(Assembly):
-    """The component around empty modules."""
+    """Is the component, around empty modules."""
 
     @property
     def subject(self):
@@ -59,7 +59,7 @@ class Netlist(Assembly):
         return Emission(modules | {whole.top.name: whole.top})
 
     def ports(self, whole):
-        """The ports of each kind of module that is placed, the vendor's among them."""
+        """Return the ports of each kind of module that is placed, the vendor's among them."""
         ips = {ip.name: ip for ip in (*getattr(self.subject, "vendor_ips", ()), REFCLK_BUFFER)}
         return {
             kind: whole.modules[kind].ports if kind in whole.modules else ports_of(ips[kind])
@@ -72,7 +72,7 @@ def ports_of(ip):
 
 
 def placed(module):
-    """The module of each instance in ``module``."""
+    """Return the module of each instance in ``module``."""
     found = re.findall(r"^  (\w+) (\w+) \($", module.verilog, re.M)
     return {instance: kind for kind, instance in found}
 
@@ -87,7 +87,7 @@ def empty_text(name, ports):
 
 
 class Table:
-    """Of each input, the expression that it must equal, in which outputs are ``instance.port``."""
+    """Holds for each input the expression that it must equal, of outputs ``instance.port``."""
 
     def __init__(self, subject, clock=None, rounds=ROUNDS):
         self.clock, self.rounds = clock, rounds
@@ -108,30 +108,32 @@ class Table:
         self.told = {}  #: fields of registers that a host writes
 
     def wire(self, **inputs):
-        """Inputs of instances: ``instance=dict(port=expression)``."""
+        """Add inputs of instances: ``instance=dict(port=expression)``."""
         for instance, ports in inputs.items():
             for port, expression in ports.items():
                 self.add(f"{instance}.{port}", expression)
 
     def clocks(self):
-        """All that is placed has the clock and the reset of the pins."""
+        """Give all that is placed the clock and the reset of the pins."""
         for path in self.seen:
             port = path.partition(".")[2]
             if port in ("clk", "rst"):
                 self.add(path, f"{PINS}.{port}")
 
     def stream(self, source, sink):
-        """What one part offers to another that takes it whole."""
+        """Add what one part offers to another that takes it whole."""
         for name in ("payload", "valid"):
             self.add(f"{sink}_{name}", f"{source}_{name}")
         self.add(f"{source}_ready", f"{sink}_ready")
 
     def wide(self, name):
-        """A number that has two registers."""
+        """Return a number that has two registers."""
         return f"({self.told[f'{name}_low']} | {self.told[f'{name}_high']} << 32)"
 
     def later(self, expression, clocks=0):
-        """What a register of the component holds, so many clocks ago; a reset sets it to 0."""
+        """Return what a register of the component holds, this many clocks ago; a reset sets it to
+        0.
+        """
         return f"(({expression}) * (not {ago(clocks, f'{PINS}.rst')}))"
 
     def fields(self, path, layout):
@@ -145,7 +147,7 @@ class Table:
         }
 
     def struct(self, path, layout, **fields):
-        """The struct at ``path`` is made of an expression for each of its fields."""
+        """Make the struct at ``path`` of an expression for each of its fields."""
         assert self.seen[path] == layout.size, path
         assert fields.keys() == {name for name, _ in layout}, path
         parts = [
@@ -160,11 +162,11 @@ class Table:
         self.expressions[path] = str(expression)
 
     def bus(self, one, other):
-        """Signals of either end go to those of the same name at the other; 0 is what one lacks."""
+        """Let signals of each end go to those of the same name at the other; missing ones are 0."""
         self.buses(one, [other])
 
     def buses(self, one, others):
-        """Likewise, with the signals of ``others`` side by side at ``one``, the first lowest."""
+        """Do likewise, with the signals of ``others`` side by side at ``one``, the first lowest."""
         names = {self.suffix(path, one) for path in (*self.driven, *self.seen)} - {None}
         ends = [{self.suffix(path, end): path for path in self.seen} for end in others]
         for name in names | {name for end in ends for name in end} - {None}:
@@ -188,7 +190,7 @@ class Table:
         )
 
     def find(self, end, name):
-        """The port of that name at an end of a bus, in small letters or capitals."""
+        """Return the port of that name at an end of a bus, in small letters or capitals."""
         for path in (f"{end}_{name}", f"{end}_{name.upper()}"):
             if path in self.driven or path in self.seen:
                 return path
@@ -208,7 +210,7 @@ class Table:
 
 
 def ago(clocks, path):
-    """The expression of what was driven some clocks ago."""
+    """Return the expression of what was driven some clocks ago."""
     return f"ago[{clocks}].{path}" if clocks else path
 
 
@@ -218,7 +220,7 @@ def handle_of(dut, path):
 
 
 def draw(bits):
-    """A number of so many bits, or one of its extremes, or one of its bits."""
+    """Draw a number of this many bits, or one of its extremes, or one of its bits."""
     whole = (1 << bits) - 1
     return random.choice([0, whole, 1 << random.randrange(bits), *2 * [random.getrandbits(bits)]])
 

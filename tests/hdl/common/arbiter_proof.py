@@ -1,4 +1,4 @@
-"""What is proven of the stream arbiter, and with it of the round robin."""
+"""States what is proven of the stream arbiter, and with it of the round robin."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
@@ -12,7 +12,7 @@ from tests.hdl.common.fifo_proof import follow_beats, keeps_waiting
 
 
 class ArbiterProof(Component):
-    """A :class:`StreamArbiter` with free streams.
+    """Has a :class:`StreamArbiter` with free streams.
 
     One input is taken at a time, and there are no two cycles in which one could be and none is;
     every beat leaves unchanged, with its index, in the order in which beats were taken; packets
@@ -69,7 +69,9 @@ class ArbiterProof(Component):
         return m
 
     def packets(self, m: Module, dut: StreamArbiter, behind, taken, beat) -> Value:
-        """A packet that has begun goes on with its own beats; whether one has, at the inputs."""
+        """Claim that a packet goes on with its own beats; return whether one has begun, at the
+        inputs.
+        """
         last_bit = self.params.last_bit
         asking = Cat(port.valid for port in self.i)
         if last_bit is None:
@@ -105,7 +107,7 @@ class ArbiterProof(Component):
         return entered
 
     def progress(self, m: Module, taken, may) -> None:
-        """Who may go and has room goes, at the latest a cycle later."""
+        """Claim that who may go and has room goes, at the latest a cycle later."""
         idle = Signal()
         idles = may & ~taken.any() & self.spare_free
         m.d.sync += idle.eq(idles)
@@ -114,7 +116,7 @@ class ArbiterProof(Component):
         reach(m, "waits_for_room", may & ~self.spare_free)
 
     def turns(self, m: Module, taken, inside) -> None:
-        """Whose turn it is: the one that comes first behind the last one that was chosen."""
+        """Claim whose turn it is: that of the first after the last one that was chosen."""
         count = self.params.count
         begins = Signal(count)
         m.d.comb += begins.eq(Mux(inside, 0, taken))

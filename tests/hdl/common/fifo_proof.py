@@ -1,4 +1,4 @@
-"""What is proven of queues: beats leave in the order in which they came, each as it came."""
+"""States what is proven of queues: beats leave unchanged, in the order in which they came."""
 
 from collections.abc import Sequence
 
@@ -65,7 +65,7 @@ def keeps_waiting(m: Module, port) -> None:
 
 
 class FifoProof(Component):
-    """A :class:`Fifo` with free streams: order, no loss, ``level``, latency, the stream rule."""
+    """Has a :class:`Fifo` with free streams: order, losses, ``level``, latency, stream rule."""
 
     def __init__(self, params: FifoParams) -> None:
         words = data.ArrayLayout(params.width, params.depth)
@@ -132,7 +132,9 @@ class FifoProof(Component):
         return m
 
     def examples(self, m: Module, dut: Fifo) -> None:
-        """Full, empty behind it, wrapped, and a beat in and out of a queue that is nearly full."""
+        """Ask for a full queue, one empty later, one wrapped, and a beat in and out of a near-full
+        one.
+        """
         was_full = Signal()
         with m.If(dut.level == self.params.capacity):
             m.d.sync += was_full.eq(1)
@@ -144,6 +146,6 @@ class FifoProof(Component):
         reach(m, "in_and_out_with_one_inside", both & (dut.level == 1))
 
     def behind(self, offset) -> Value:
-        """The address of a word so many words behind the one that is read next."""
+        """Return the address of a word this many words after the one that is read next."""
         at = self.read_at + offset
         return Mux(at >= self.params.depth, at - self.params.depth, at)[: len(self.read_at)]

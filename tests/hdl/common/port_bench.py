@@ -1,4 +1,4 @@
-"""What the tests of both AXI ports share."""
+"""Has what the tests of both AXI ports share."""
 
 from cocotb.triggers import FallingEdge, RisingEdge
 
@@ -12,14 +12,14 @@ QUIET = dict.fromkeys(BUS.members, 0)  #: of a bus that is in order
 
 
 class PortBench:
-    """A port as ``dut``, and whoever watches its bus."""
+    """Has a port as ``dut``, and whoever watches its bus."""
 
     def __init__(self, dut):
         self.dut = dut
         dut.watch.value = 0
 
     def response(self, at):
-        """All four kinds, by address."""
+        """Return one of all four kinds, by address."""
         return Response(at // BEAT % 4)
 
     async def settle(self, cycles=20):
@@ -35,7 +35,7 @@ class PortBench:
         await self.settle()
 
     async def watch(self, **said):
-        """A pulse of ``tick`` or ``revive``, and what follows it."""
+        """Check a pulse of ``tick`` or ``revive``, and what follows it."""
         self.dut.watch.value = pack(WATCH, said)
         await RisingEdge(self.dut.clk)
         self.dut.watch.value = 0
@@ -46,7 +46,7 @@ class PortBench:
             await self.watch(tick=1)
 
     async def moves(self, channel):
-        """Until the middle of a cycle in which ``channel`` moves."""
+        """Wait until the middle of a cycle in which ``channel`` moves."""
         valid, ready = (getattr(self.dut, f"axi_{channel}{name}") for name in ("valid", "ready"))
         while not (valid.value and ready.value):
             await FallingEdge(self.dut.clk)

@@ -1,4 +1,4 @@
-"""Surroundings of read masters: memories on cocotbext-axi, a judge of bursts, expected beats."""
+"""Surrounds read masters with memories of cocotbext-axi, a judge of bursts, and expected beats."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from sim.harness.streams import cycle, never
 
 
 class Absent:
-    """In place of an identifier, which the model insists on and the bus does not have."""
+    """Stands for an identifier, which the model insists on and the bus does not have."""
 
     value = "0"
 
@@ -27,21 +27,21 @@ class Absent:
 
 
 class NamelessAddressBus(AxiARBus):
-    """AR without identifiers."""
+    """Is AR without identifiers."""
 
     _signals = [name for name in AxiARBus._signals if name != "arid"]
     arid = Absent()
 
 
 class NamelessDataBus(AxiRBus):
-    """R without identifiers."""
+    """Is R without identifiers."""
 
     _signals = [name for name in AxiRBus._signals if name != "rid"]
     rid = Absent()
 
 
 class Memory:
-    """Bytes behind an AXI read port; ``bad`` addresses answer with an error."""
+    """Holds bytes at an AXI read port; ``bad`` addresses answer with an error."""
 
     def __init__(self, dut, prefix, size, *, seed, stall=never, bad=()):
         self.bytes = np.random.default_rng(seed).integers(256, size=size, dtype=np.uint8)
@@ -61,7 +61,7 @@ class Memory:
         return self.bytes[address : address + length].tobytes()
 
     def beats(self, indices, beat_bytes) -> list[int]:
-        """The beats at ``indices``, as numbers."""
+        """Return the beats at ``indices``, as numbers."""
         words = self.bytes.reshape(-1, beat_bytes)
         return [int.from_bytes(words[index].tobytes(), "little") for index in indices]
 
@@ -76,7 +76,7 @@ class Asked(NamedTuple):
 
 
 class BurstJudge:
-    """Holds every AR to the rules of AXI and to the windows, and remembers it."""
+    """Checks every AR against the rules of AXI and the windows, and remembers it."""
 
     def __init__(self, dut, prefix, params: ReadMasterParams):
         self.dut, self.params = dut, params
@@ -117,12 +117,12 @@ class BurstJudge:
 
     @property
     def asked(self) -> list[int]:
-        """All beats that were asked for, in order."""
+        """Return all beats that were asked for, in order."""
         return [burst.beat + k for burst in self.bursts for k in range(burst.beats)]
 
 
 def beats_of(plan: dict, beat_bytes: int) -> Iterator[int]:
-    """The beats that ``plan`` asks for, as its definition says."""
+    """Return the beats that ``plan`` asks for, as its definition says."""
     for _ in range(plan["epochs"]):
         for run in range(plan["runs"]):
             start = plan["address"] // beat_bytes + run * plan["stride"]
@@ -130,7 +130,7 @@ def beats_of(plan: dict, beat_bytes: int) -> Iterator[int]:
 
 
 def make_plan(beat_bytes, first, beats, stride=0, runs=1, epochs=1) -> dict:
-    """A plan that begins at beat ``first``."""
+    """Return a plan that begins at beat ``first``."""
     return {
         "address": first * beat_bytes,
         "beats": beats,

@@ -1,4 +1,4 @@
-"""A host at the five channels of a register bus: in any order, at any pace."""
+"""Plays a host at the five channels of a register bus, in any order and at any pace."""
 
 import random
 
@@ -24,7 +24,7 @@ from sim.harness.streams import never, often
 
 
 class Port:
-    """The five channels by hand: any order, any address, any strobes."""
+    """Drives the five channels by hand: any order, any address, any strobes."""
 
     def __init__(self, dut, pause=never, prefix="axil"):
         args = (dut.clk, dut.rst)
@@ -36,7 +36,7 @@ class Port:
         self.pause(pause)
 
     def pause(self, pause):
-        """From now on each channel pauses by itself."""
+        """Let each channel pause by itself from now on."""
         for channel in (self.aw, self.w, self.b, self.ar, self.r):
             channel.clear_pause_generator()
             channel.pause = False
@@ -72,10 +72,10 @@ def mostly():
 
 
 async def registers_at_any_pace(dut, registers, prefix="s_axil"):
-    """Bytes of settings are written and read back, one access behind the other or with pauses.
+    """Bytes of settings are written and read back, one access after the other or with pauses.
 
-    What lies behind the map is refused.
-    ``dut`` is a whole design with the map ``registers``. In the end all is as it was.
+    Accesses beyond the map are refused. ``dut`` is a whole design with the map ``registers``. In
+    the end all is as it was.
     """
     port = Port(dut, prefix=prefix)
     masks = {

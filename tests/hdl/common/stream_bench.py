@@ -1,4 +1,4 @@
-"""Shared by the tests of what a stream passes through unchanged."""
+"""Has what tests share of things that a stream passes through unchanged."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from sim.harness.streams import receive, send
 
 
 async def passes_in_order(dut: Any, beats: list[int], stalls: Any, latency: int) -> None:
-    """``beats`` leave ``o`` as they came to ``i``; one a cycle, ``latency`` later, if unstalled."""
+    """``beats`` leave ``o`` as they came; unstalled, one per cycle, ``latency`` later."""
     sending = cocotb.start_soon(send(dut, "i", beats, stalls.value[0]))
     received, cycles = await receive(dut, "o", len(beats), stalls.value[1])
     sent = await sending

@@ -25,7 +25,7 @@ def test_equal_buses_are_interchangeable():
 
 
 def test_worse_responses_have_more_bits():
-    """What merges responses of a burst counts on it."""
+    """What merges responses of a burst relies on it."""
     assert Response.OKAY.value | Response.DECERR.value == Response.DECERR.value
     assert Response.SLVERR.value | Response.DECERR.value == Response.DECERR.value
 

@@ -34,7 +34,7 @@ def test_rejects(sizes, message):
 
 
 class Bench(PortBench):
-    """A memory of which every beat is given by hand; what the master and the host see."""
+    """Has a memory whose beats are given by hand, and what the master and the host see."""
 
     def __init__(self, dut, stalls=(never, never)):
         super().__init__(dut)
@@ -89,27 +89,27 @@ class Bench(PortBench):
             dut.axi_rlast.value = last
 
     def answer(self, address, length):
-        """The beats of a burst, each with its address all over its data."""
+        """Return the beats of a burst, each with its address all over its data."""
         ats = self.addresses(address, length)
         self.replies.extend((self.content(at), self.response(at), at == ats[-1]) for at in ats)
 
     def expected(self, tag, address, length):
-        """What the master gets of it."""
+        """Return what the master gets of it."""
         ats = self.addresses(address, length)
         return [
             (tag, self.response(at) != Response.OKAY, at == ats[-1], self.content(at)) for at in ats
         ]
 
     def addresses(self, address, length):
-        """Of the beats of a burst."""
+        """Return the addresses of the beats of a burst."""
         return range(address, address + BEAT * (length + 1), BEAT)
 
     def content(self, at):
-        """The address, of 20 bits, over and over."""
+        """Return the address, of 20 bits, over and over."""
         return sum(at << 20 * k for k in range(7)) % (1 << 8 * BEAT)
 
     def ask(self, count, first=0, okay=False):
-        """Give bursts; what is to come of them."""
+        """Give bursts; return what is to come of them."""
         wanted = []
         for number in range(first, first + count):
             length = 0 if okay else random.randrange(4)
@@ -118,17 +118,17 @@ class Bench(PortBench):
         return wanted
 
     def ask_for(self, tag, address, length):
-        """Give a burst; what is to come of it."""
+        """Give a burst; return what is to come of it."""
         self.bursts.append({"address": address, "length": length, "tag": tag})
         return self.expected(tag, address, length)
 
     def all_failed(self, bursts):
-        """Whether ``bursts`` are answered, by beats that all failed, with their tags."""
+        """Whether ``bursts`` are answered by beats that all failed, with their tags."""
         wanted = [(tag, 1, last) for burst in bursts for tag, _, last, _ in burst]
         return [beat[:3] for beat in self.beats] == wanted
 
     async def works_again(self, first=50):
-        """After a revival, bursts have their own beats and no others."""
+        """Check that, after a revival, bursts have their own beats and no others."""
         self.open = self.answers = True
         await self.watch(revive=1)
         assert self.bus == QUIET
@@ -141,7 +141,7 @@ class Bench(PortBench):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def every_beat_with_its_burst(dut, stalls):
-    """Lengths up to the longest, tags, all four responses, of which only OKAY is no failure."""
+    """Bursts have any length, tags and all four responses, of which only OKAY is no failure."""
     bench = Bench(dut, stalls.value)
     await start(dut)
     bursts = bench.ask(100)
@@ -314,7 +314,7 @@ async def a_memory_that_does_not_answer_is_given_up(dut, kind):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(counted=["beats", "RLASTs"])
 async def the_bus_owes_up_to_the_last(dut, counted):
-    """Of as many bursts as can be under way, the longest: without RLASTs, or with nothing else."""
+    """The most and longest bursts are under way: without RLASTs, or with nothing else."""
     bench = Bench(dut, (never, often))
     await start(dut)
     most = bench.params.outstanding
@@ -348,7 +348,7 @@ async def the_bus_owes_up_to_the_last(dut, counted):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def whoever_moves_is_not_given_up(dut):
-    """A tick before, with and after each movement, of AR or of R."""
+    """AR or R moves just before, with or after a tick."""
     bench = Bench(dut)
     bench.open = bench.answers = False
     await start(dut)

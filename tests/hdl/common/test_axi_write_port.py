@@ -24,7 +24,7 @@ def test_axi_write_port():
 
 
 class Bench(PortBench):
-    """A memory of which every channel is opened and every answer given by hand."""
+    """Has a memory whose channels are opened and whose answers are given by hand."""
 
     def __init__(self, dut, stalls=(never, never)):
         super().__init__(dut)
@@ -45,7 +45,7 @@ class Bench(PortBench):
         cocotb.start_soon(self.run())
 
     def taken(self, name, held):
-        """What moved on a channel; what waits must stay."""
+        """Return what moved on a channel; what waits must stay."""
         dut = self.dut
         fields = {"aw": ("addr", "len", "size", "burst"), "w": ("data", "strb", "last")}[name]
         now = None
@@ -86,7 +86,7 @@ class Bench(PortBench):
             dut.axi_bresp.value = (reply or random.choice(list(Response))).value
 
     def ask(self, count, first=0):
-        """Give bursts and their beats; as (tag, address, beats)."""
+        """Give bursts and their beats; return them as (tag, address, beats)."""
         given = []
         for number in range(first, first + count):
             address = BEAT * random.randrange(1 << 16) + random.randrange(BEAT)
@@ -117,7 +117,7 @@ class Bench(PortBench):
         ]
 
     async def works_again(self):
-        """After a revival, bursts have their own answers and no others."""
+        """Check that, after a revival, bursts have their own answers and no others."""
         await self.watch(revive=1)
         assert self.bus == QUIET
         for seen in (self.answers, self.asked, self.written, self.replies):
@@ -133,7 +133,7 @@ class Bench(PortBench):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def every_burst_has_its_answer(dut, stalls):
-    """Lengths up to the longest; all four responses, of which only OKAY is no failure."""
+    """Lengths go up to the longest; of the four responses only OKAY is no failure."""
     bench = Bench(dut, stalls.value)
     await start(dut)
     given = bench.ask(100)
@@ -195,7 +195,7 @@ async def an_answer_that_nobody_waits_for_breaks_the_bus(dut, kind):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(kind=["no AW", "no W", "W stops", "no B"])
 async def a_memory_that_does_not_answer_is_given_up(dut, kind):
-    """What it was promised it gets, without a strobe; what it answers late is dropped."""
+    """It gets what was promised, without a strobe; what it answers late is dropped."""
     bench = Bench(dut)
     bench.open = {"aw": kind != "no AW", "w": kind in ("no AW", "no B", "W stops")}
     bench.answers_itself = False
@@ -242,7 +242,7 @@ async def a_memory_that_does_not_answer_is_given_up(dut, kind):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def the_bus_owes_up_to_the_last_answer(dut):
-    """Of as many bursts as can be under way, and of fewer by every power of two."""
+    """As many bursts are under way as can be, or fewer by each power of two."""
     bench = Bench(dut, (never, often))
     await start(dut)
     most = bench.params.outstanding
@@ -276,7 +276,7 @@ async def the_bus_owes_up_to_the_last_answer(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def whoever_moves_is_not_given_up(dut):
-    """A tick before, with and after each movement of AW, W or B; a slow master is not the bus's."""
+    """AW, W or B moves just before, with or after a tick; a slow master is not the bus's fault."""
     bench = Bench(dut)
     bench.open = {"aw": False, "w": False}
     bench.answers_itself = False

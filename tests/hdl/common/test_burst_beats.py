@@ -37,7 +37,7 @@ def test_rejects(sizes, message):
 
 
 def random_address(params):
-    """Anywhere; every other time shortly before a multiple of a power of two, also the last."""
+    """Draw any address, half of the time shortly before a multiple of a power of two."""
     reach = 1 << random.randrange(params.offset_bits, params.address_bits)
     address = random.getrandbits(params.address_bits)
     if random.getrandbits(1):
@@ -58,7 +58,7 @@ def random_burst(params):
 
 
 def expected_beats(params, burst):
-    """One after the other from the address, the last one marked."""
+    """Return one beat after the other from the address, with the last one marked."""
     plain = burst["burst"] == Burst.INCR and burst["size"] == params.offset_bits
     mask = (1 << params.index_bits) - 1
     return [

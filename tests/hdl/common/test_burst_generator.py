@@ -51,7 +51,7 @@ def random_plan():
 
 
 def expected_bursts(plan):
-    """The plan's beats, cut at the ends of runs and of windows."""
+    """Return the plan's beats, cut at the ends of runs and of windows."""
     params = params_in_simulator(ReadMasterParams)
     bursts = []
     for number, beat in enumerate(beats_of(plan, params.beat_bytes)):
@@ -118,7 +118,7 @@ async def counts_to_two_to_the_28(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(count=["beats", "runs", "epochs"])
 async def every_bit_of_a_count_counts(dut, count):
-    """More than one of them by any power of two is more than one."""
+    """A count above one by any power of two is more than one."""
     params = params_in_simulator(ReadMasterParams)
     window = params.burst_beats
     await start(dut)
@@ -144,7 +144,7 @@ async def every_bit_of_a_count_counts(dut, count):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(counter=list(COUNTERS))
 async def counts_down_over_every_bit(dut, counter):
-    """From a preset at a power of two, which borrows from all bits below; then to the end."""
+    """It counts from a power of two, which borrows from all bits below, to the end."""
     await start(dut)
     dut.clear.value = 0
     sink = Sink(dut, "bursts")
@@ -180,7 +180,7 @@ async def counts_down_over_every_bit(dut, counter):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_run_ends_at_every_bit(dut):
-    """Again in the next epoch; from a preset two windows before its end, wherever that is."""
+    """A preset puts the end two windows away, wherever that is, in two epochs."""
     params = params_in_simulator(ReadMasterParams)
     await start(dut)
     dut.clear.value = 0

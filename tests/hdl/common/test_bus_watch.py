@@ -20,7 +20,7 @@ def test_rejects():
 
 
 async def ticks(dut, cycles):
-    """The cycles in which it ticked."""
+    """Return the cycles in which it ticked."""
     found = []
     for _ in range(cycles):
         await RisingEdge(dut.clk)

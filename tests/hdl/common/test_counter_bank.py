@@ -23,7 +23,7 @@ def test_counter_bank(count):
 
 @cocotb.test()
 async def shows_the_counter_that_is_selected(dut):
-    """A new one each cycle; 0 for the numbers behind the last."""
+    """Another one is selected each cycle; numbers after the last show 0."""
     params = params_in_simulator(CountersParams)
     await start_upset(dut)
     some = [random.getrandbits(params.bits) for _ in params.counters]

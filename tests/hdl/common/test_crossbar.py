@@ -42,26 +42,26 @@ MASK = (1 << 20) - 1
 
 
 def beat_of(k, to, number):
-    """Where it comes from, where it goes and its number; odd ones inverted."""
+    """Return a beat of where it comes from, where it goes and its number; odd ones are inverted."""
     return (k << 16 | to << 12 | number >> 1) ^ (number & 1) * MASK
 
 
 def parts_of(beat):
-    """Where it comes from, and its number."""
+    """Return where it comes from, and its number."""
     inverted = beat >> 19
     kept = beat ^ inverted * MASK
     return kept >> 16, (kept & 0xFFF) << 1 | inverted
 
 
 def packet_of(k, length=None):
-    """Beats of any content; each says where it comes from, and whether it is the last."""
+    """Return beats of any content that say where they come from, and whether they are last."""
     length = length or random.choice([1, 1, 2, 3, 6])
     bits = random.getrandbits
     return [(n == length - 1) << 19 | bits(1) << 18 | k << 16 | bits(16) for n in range(length)]
 
 
 def packets_in(beats):
-    """Packets again, each with where it comes from; none is mixed with another."""
+    """Return packets again, each with where it comes from; none is mixed with another."""
     found, packet = [], []
     for beat in beats:
         packet.append(beat)
@@ -74,7 +74,7 @@ def packets_in(beats):
 
 
 class Bench:
-    """Sources and sinks all around; ``stopped`` outputs take nothing."""
+    """Has sources and sinks all around; ``stopped`` outputs take nothing."""
 
     def __init__(self, dut, stalls, stopped=()):
         self.dut, self.params = dut, params_in_simulator(CrossbarParams)
@@ -90,7 +90,7 @@ class Bench:
             cocotb.start_soon(self.watch())
 
     async def watch(self):
-        """What is told is the first beats that are taken, each in its cycle."""
+        """Check that the first beats that are told are those that are taken, each in its cycle."""
         inside = [False] * self.params.inputs
         while True:
             await RisingEdge(self.dut.clk)
@@ -112,7 +112,7 @@ class Bench:
                     told.append(shown["told"])
 
     async def run(self, sent, waits=0):
-        """Every input sends its beats; but for those that ``waits`` all arrive."""
+        """Let every input send its beats; all arrive, except for those that ``waits``."""
         dut = self.dut
         await start(dut)
         for source, beats in zip(self.sources, sent, strict=True):
@@ -148,7 +148,7 @@ async def run_beats(dut, stalls, choose, count=300):
 
 
 def beats_of(packets):
-    """Where each beat goes, of packets with where they go."""
+    """Return where each beat goes, of packets with where they go."""
     return [(to, beat) for to, packet in packets for beat in packet]
 
 

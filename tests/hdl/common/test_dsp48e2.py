@@ -1,4 +1,4 @@
-"""The DSP slices that are placed, against UG579; what they add is tested in their cascades."""
+"""Checks DSP slices that are placed against UG579; what they add is tested in their cascades."""
 
 from itertools import product
 
@@ -33,7 +33,7 @@ ENABLED = {"CEA2", "CEB2", "CEC", "CECTRL", "CEALUMODE"}
 
 
 def instances(emission):
-    """Module, attributes and connections of each DSP slice."""
+    """Return module, attributes and connections of each DSP slice."""
     found = []
     for name, module in emission.modules.items():
         tree = pyslang.syntax.SyntaxTree.fromText(module.verilog)
@@ -51,14 +51,14 @@ def instances(emission):
 
 
 def assigned(nodes):
-    """``.NAME(value)`` of a list in brackets."""
+    """Return ``.NAME(value)`` of a list in brackets."""
     parameters = getattr(nodes, "parameters", nodes)
     named = [node for node in parameters if hasattr(node, "name") and hasattr(node, "expr")]
     return {str(node.name).strip(): str(node.expr).strip() for node in named}
 
 
 def number(text):
-    """A Verilog constant."""
+    """Return the number of a Verilog constant."""
     if "'" not in text:
         return int(text)
     base, digits = text.partition("'")[2][0], text.partition("'")[2][1:]
@@ -96,7 +96,7 @@ def test_attributes_of_every_instance(params):
 
 
 class Slice(Component):
-    """A slice of each kind: ``params`` says whether it has a cascade, and whether it adds up."""
+    """Has a slice of each kind: ``params`` says whether it has a cascade and whether it adds up."""
 
     def __init__(self, params) -> None:
         super().__init__(
@@ -137,7 +137,7 @@ def test_operation_modes(cascaded, accumulates):
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
 async def opmode_is_as_in_the_table(dut):
-    """UG579, tables 2-4 to 2-8: W, Z, Y, X of OPMODE; ALUMODE 0011 is Z - (W + X + Y + CIN)."""
+    """By UG579, tables 2-4 to 2-8: W, Z, Y, X of OPMODE; ALUMODE 0011 is Z - (W + X + Y + CIN)."""
     cascaded, accumulates = params_in_simulator()
     await streams.start(dut)
     for ab_on, c_on, negate, first in product((0, 1), repeat=4):

@@ -21,13 +21,13 @@ def test_event_counters(count):
 
 
 def some_counters(count, bits):
-    """Counters to each of which a cycle adds one, two or three bits."""
+    """Draw counters to each of which a cycle adds one, two or three bits."""
     counters = tuple((f"event_{k}", 1 + k % 3) for k in range(count))
     return CountersParams(name="test", counters=counters, bits=bits)
 
 
 def some_events(params):
-    """What a cycle adds to each counter."""
+    """Draw what a cycle adds to each counter."""
     return {name: random.getrandbits(bits) for name, bits in params.counters}
 
 
@@ -38,7 +38,7 @@ def counts(dut, params):
 
 @cocotb.test()
 async def adds_up_and_wraps(dut):
-    """Every cycle as often as there are events and clears, after a reset in the middle of some."""
+    """It adds each cycle's events and clears, after a reset in the middle of some."""
     params = params_in_simulator(CountersParams)
     await start_upset(dut)
     total = waiting = [0] * len(params.counters)
@@ -59,7 +59,7 @@ async def adds_up_and_wraps(dut):
 
 @cocotb.test()
 async def counts_over_every_bit(dut):
-    """From a preset below each power of two, the last of which is one bit too large."""
+    """It counts from below each power of two, the last of which is one bit too large."""
     params = params_in_simulator(CountersParams)
     dut.clear.value = dut.events.value = 0
     await start(dut)

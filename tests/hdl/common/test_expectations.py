@@ -1,4 +1,4 @@
-"""What components expect of their surroundings: assumed by proofs, asserted in simulations."""
+"""Tests what components expect around them: proofs assume it, and simulations assert it."""
 
 import ast
 from pathlib import Path
@@ -51,7 +51,7 @@ async def starts_what_may_not_start(dut, start_at):
 
 
 def test_a_violation_ends_the_simulation(capsys, monkeypatch):
-    """Where coverage is measured, too, although components assert nothing there."""
+    """It does where coverage is measured, too, although components assert nothing there."""
     monkeypatch.delenv(COVERAGE, raising=False)
     monkeypatch.setattr(verilator, "_emissions", {})
     with pytest.raises(SimulationError):

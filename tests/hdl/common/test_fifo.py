@@ -67,7 +67,7 @@ def random_beats(count):
 
 
 async def watch_level(dut):
-    """``level`` is what has gone in and not come out, every cycle."""
+    """Check ``level`` in every cycle: what has gone in and not come out."""
     inside = 0
     while True:
         await RisingEdge(dut.clk)

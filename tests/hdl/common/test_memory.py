@@ -45,7 +45,7 @@ def test_asks_for_its_style(style):
 
 
 async def exchange(dut, rows):
-    """Apply (read address, write, write address, data) a cycle; read_data of each cycle."""
+    """Apply (read address, write, write address, data) per cycle; return each read_data."""
     seen = []
     for read, write, address, data in rows:
         dut.read_address.value = read

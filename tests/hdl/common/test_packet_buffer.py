@@ -46,7 +46,7 @@ class Bench:
         cocotb.start_soon(self.write())
 
     def add(self, count, keep=True, alone=False):
-        """A packet; ``alone``: its end comes behind its last word."""
+        """Add a packet; if it is ``alone``, its end comes after its last word."""
         edges = (0, (1 << WIDTH) - 1)
         words = [random.choice((*edges, *[random.getrandbits(WIDTH)] * 8)) for _ in range(count)]
         self.words += [(word, k == count - 1 and not alone, keep) for k, word in enumerate(words)]
@@ -55,7 +55,7 @@ class Bench:
         self.expected += words if keep else []
 
     async def write(self):
-        """A word goes ahead when there is room, and arrives as late as is allowed."""
+        """Write a word when there is room; it arrives as late as is allowed."""
         line = [None] * (self.params.behind - 1)
         while True:
             await self.edge
@@ -70,7 +70,7 @@ class Bench:
                 self.kept_in.append(cycle() + 1)  # the edge that sees it
 
     async def drain(self, sink):
-        """Everything that was kept has come out, and nothing else."""
+        """Wait until everything that was kept has come out, and nothing else."""
         await sink.wait_for(len(self.expected))
         while self.words:  # of packets that are not kept
             await self.edge
@@ -126,7 +126,7 @@ async def fills_up_and_loses_nothing(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def forgets_what_was_not_kept(dut):
-    """Also a packet as long as can be, again and again; the next is not any later for it."""
+    """It may be as long as can be, again and again; the next packet is no later for it."""
     bench = Bench(dut)
     await start(dut)
     sink = Sink(dut, "o")

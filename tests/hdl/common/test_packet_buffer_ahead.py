@@ -1,4 +1,4 @@
-"""A packet buffer that is read ahead of decisions, by one who waits with last words only."""
+"""Reads a packet buffer ahead of decisions; only last words wait."""
 
 import random
 
@@ -14,7 +14,7 @@ from tests.hdl.common.test_packet_buffer import WIDTH, Bench
 
 
 class AheadBuffer(Component):
-    """A buffer that is read ahead, where only the last word of a packet, its highest bit, waits."""
+    """A buffer that is read ahead; only a packet's last word, whose highest bit is set, waits."""
 
     def __init__(self, params):
         super().__init__(

@@ -9,7 +9,7 @@ from hdl.common.packets import AXIS, BEAT, to_axis, to_stream, to_transmitter
 @pytest.mark.parametrize("connect", [to_stream, to_transmitter])
 @pytest.mark.parametrize(("last", "broken"), [(0, 0), (1, 0), (0, 1), (1, 1)])
 def test_there_and_back(connect, last, broken):
-    """To a MAC, the last beat of a packet that ends as broken goes without its first byte."""
+    """Towards a MAC, the last beat of a packet that ends as broken goes without its first byte."""
     m = Module()
     source, sink = AXIS.create(path=("source",)), AXIS.create(path=("sink",))
     way = stream.Signature(BEAT.size).create(path=("way",))

@@ -1,4 +1,4 @@
-"""Registers that a die's edge can take: plain ones, each feeding the next and nothing else."""
+"""Checks registers that may stand at a die's edge: plain ones, each feeding only the next."""
 
 from itertools import pairwise
 
@@ -19,7 +19,7 @@ WAYS = {
 
 @pytest.mark.parametrize("name", WAYS)
 def test_chains_are_neither_shift_registers_nor_shared(name):
-    """Every register by its name, marked, in the text that goes to synthesis."""
+    """Every register has its name and its mark in the text for synthesis."""
     verilog = emit(WAYS[name]).verilog
     bits = "[4:0] " if name in ("payload", "wires") else ""
     kept = '(* dont_touch = "true" *)\n  (* shreg_extract = "no" *)\n'
@@ -32,7 +32,7 @@ def test_chains_are_neither_shift_registers_nor_shared(name):
 
 @pytest.mark.parametrize("name", WAYS)
 def test_chains_are_plain_registers(name):
-    """Neither reset nor enable, no logic between them, nobody else who looks."""
+    """They have no reset or enable, no logic between them, and no other readers."""
     emission = emit(WAYS[name])
     (netlist,) = netlists(emission.top.rtlil).values()
     nets = {key: value["bits"] for key, value in netlist.described["netnames"].items()}

@@ -1,4 +1,4 @@
-"""Queues and arbiters, proven at small sizes for all time; broken RTL is found."""
+"""Proves queues and arbiters at small sizes for all time, and shows that broken RTL is found."""
 
 import pytest
 
@@ -29,20 +29,20 @@ ARBITER = StreamArbiterParams(width=2, count=3, last_bit=1)
 
 
 def fifo(old, new, claim):
-    """A broken Fifo."""
+    """Return a broken Fifo."""
     return Mutant(
         "hdl.common.fifo", old, new, ("tests.hdl.common.fifo_proof.Fifo",), FifoProof, claim
     )
 
 
 def arbiter(old, new, claim):
-    """A broken StreamArbiter."""
+    """Return a broken StreamArbiter."""
     places = ("tests.hdl.common.arbiter_proof.StreamArbiter",)
     return Mutant("hdl.common.stream_arbiter", old, new, places, ArbiterProof, claim)
 
 
 def below(name, old, new, claim):
-    """The same of what stands in it."""
+    """Return the same of what stands in it."""
     module = {"next_above": "round_robin", "StreamRegister": "streams"}[name]
     places = (f"hdl.common.stream_arbiter.{name}",)
     return Mutant(f"hdl.common.{module}", old, new, places, ArbiterProof, claim)
@@ -121,7 +121,7 @@ def test_arbiter_is_fair_for_all_time(params):
 
 
 def hold(component):
-    """What is claimed holds, and what it is claimed of can happen."""
+    """Check that what is claimed holds, and that what it is claimed of can happen."""
     for mode, depth in (("prove", INDUCTION), ("cover", REACHED)):
         proof = prove(component, mode=mode, depth=depth)
         assert proof.holds, (mode, proof.failed, proof.log)

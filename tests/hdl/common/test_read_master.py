@@ -42,7 +42,7 @@ def test_read_master(params):
 
 
 def random_plan():
-    """A plan within the memory, of sizes around those of a window; of long windows a few."""
+    """Draw a plan within the memory, of sizes near that of a window; few of long windows."""
     params = params_in_simulator(ReadMasterParams)
     window = params.burst_beats
     many = 6 if window <= 16 else 2
@@ -54,7 +54,7 @@ def random_plan():
 
 
 class Bench:
-    """A read master between a memory and a sink, with all that watches it."""
+    """Has a read master between a memory and a sink, with all that watches it."""
 
     def __init__(self, dut, *, memory_stall=never, source_stall=never, sink_stall=never, bad=()):
         self.dut, self.params = dut, params_in_simulator(ReadMasterParams)
@@ -75,7 +75,9 @@ class Bench:
         cocotb.start_soon(self._watch_busy())
 
     async def _watch_busy(self):
-        """Busy from the plan until its last beat has left; idle is ready for a plan."""
+        """Check that it is busy from the plan until its last beat has left; idle is ready for a
+        plan.
+        """
         dut, edge = self.dut, RisingEdge(self.dut.clk)
         while True:
             await edge
@@ -83,7 +85,7 @@ class Bench:
             assert dut.busy.value or not (dut.axi_arvalid.value or dut.o_valid.value)
 
     def open_sink(self):
-        """A sink that knows nothing of what an earlier one saw."""
+        """Return a sink that knows nothing of what an earlier one saw."""
         self.sink = Sink(self.dut, "o", stall=self.stalls[1])
 
     async def _count_failures(self):
@@ -96,7 +98,7 @@ class Bench:
         return self.memory.beats(indices, self.params.beat_bytes)
 
     async def finish(self, *plans):
-        """All beats of ``plans``, and not one more."""
+        """Wait for all beats of ``plans``, and not one more."""
         expected = self.expect(*plans)
         await self.sink.wait_for(len(expected))
         for _ in range(30):
@@ -124,7 +126,7 @@ async def delivers_what_plans_say(dut, stalls, memory_stall):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(later=range(5))
 async def an_empty_plan_is_soon_over(dut, later):
-    """Whenever the next one comes, it has to wait for a few cycles at most."""
+    """Whenever the next plan comes, it has to wait for a few cycles at most."""
     bench = Bench(dut)
     await bench.begin()
     for _ in range(3):
@@ -140,7 +142,7 @@ async def an_empty_plan_is_soon_over(dut, later):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def crosses_windows_and_pages(dut):
-    """Every start within a window, of a long one a few, and runs over the border of 4 KB."""
+    """Starts are all within a window, or few of a long one; runs cross the border of 4 KB."""
     bench = Bench(dut)
     await bench.begin()
     window, beat_bytes = bench.params.burst_beats, bench.params.beat_bytes
@@ -174,7 +176,7 @@ async def reports_failing_beats_and_delivers_them(dut, stalls):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(stalls=[Stalls.NONE, Stalls.BUSY_SINK], length=[1, 7])
 async def halt_abandons_a_plan(dut, stalls, length):
-    """At any moment, with bursts waiting, in flight and buffered; the next plan is whole."""
+    """It halts at any moment, with bursts waiting, in flight, buffered; the next plan is whole."""
     bench = Bench(dut, memory_stall=often if stalls is Stalls.BUSY_SINK else never)
     bench.stalls = stalls.value
     await bench.begin()
@@ -254,7 +256,7 @@ async def asks_without_waiting_to_be_heard(dut):
 
 
 class ByHand:
-    """A memory that answers ``answer()`` by ``answer()``."""
+    """A memory that answers when ``answer()`` is called."""
 
     def __init__(self, dut):
         self.dut, self.asked, self.got, self.failed, self.dropped = dut, [], [], 0, 0
@@ -277,7 +279,7 @@ class ByHand:
                 self.got.append(int(dut.o_payload.value))
 
     async def answer(self, beats, kinds=1):
-        """So many beats in a row, numbered, RLAST with the last; of several responses in turn."""
+        """Give this many beats in a row, numbered, RLAST with the last, and responses in turn."""
         for number in range(beats):
             self.dut.axi_rvalid.value = 1
             self.dut.axi_rresp.value = number % kinds
@@ -316,7 +318,7 @@ async def only_okay_is_no_failure(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def counts_and_addresses_have_all_their_bits(dut):
-    """Plans whose highest bit counts: without it they would be empty, or read elsewhere."""
+    """Without their highest bit, these plans would be empty, or read elsewhere."""
     memory = ByHand(dut)
     params = params_in_simulator(ReadMasterParams)
     judge = BurstJudge(dut, "axi", params)
@@ -354,7 +356,7 @@ async def counts_and_addresses_have_all_their_bits(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(fault=["short", "long", "silent"])
 async def a_broken_bus_ends_the_plan(dut, fault):
-    """Nothing behind the fault is delivered, nor the next plan; then all is as it was."""
+    """Nothing after the fault is delivered, nor the next plan; then all is as it was."""
     memory = ByHand(dut)
     await start(dut)
     params = params_in_simulator(ReadMasterParams)

@@ -1,4 +1,4 @@
-"""Rates of a read master on a memory with the latency of HBM."""
+"""Measures rates of a read master on a memory with the latency of HBM."""
 
 from dataclasses import dataclass
 
@@ -40,7 +40,7 @@ class ReadPathParams:
 
 
 class ReadPath(Component):
-    """A read master on a memory."""
+    """Connects a read master to a memory."""
 
     def __init__(self, params):
         super().__init__(
@@ -78,7 +78,7 @@ def test_read_throughput(prefetch, tmp_path, rng):
 
 
 async def read(dut, plan, **settings):
-    """The cycles in which beats came, and the cycle in which the plan was taken."""
+    """Return the cycles in which beats came, and the cycle in which the plan was taken."""
     params = params_in_simulator(ReadPathParams)
     zero = {name: 0 for name, _ in params.memory.settings}
     dut.settings.value = pack(params.memory.settings, zero | {"latency": LATENCY} | settings)
@@ -107,7 +107,7 @@ async def read(dut, plan, **settings):
     ],
 )
 async def reads_a_beat_every_cycle(dut, latency, shape):
-    """As long as buffer and queue cover the memory's latency."""
+    """It does as long as buffer and queue cover the memory's latency."""
     params = params_in_simulator(ReadPathParams)
     shape = {"first": 0} | shape
     taken, cycles = await read(dut, make_plan(32, **shape), latency=latency)
@@ -124,7 +124,7 @@ async def reads_a_beat_every_cycle(dut, latency, shape):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def the_memory_s_stalls_are_all_that_is_lost(dut):
-    """Where one of four beats stalls, the buffer keeps the rest of the bandwidth."""
+    """If one of four beats stalls, the buffer keeps the rest of the bandwidth."""
     _, cycles = await read(dut, make_plan(32, 0, 4096), r_stall=64, seed=3)
     rate = len(cycles) / (cycles[-1] - cycles[0] + 1)
     cocotb.log.info("one cycle in four stalled: %.3f beats a cycle", rate)

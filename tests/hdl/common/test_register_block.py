@@ -78,7 +78,7 @@ def control_of(dut):
 
 
 def fields(*accesses):
-    """Address, shift and field of all fields of these kinds."""
+    """Return address, shift and field of all fields of these kinds."""
     for address, register in params_in_simulator(RegisterMap).placed:
         for field, offset in zip(register.fields, register.offsets, strict=True):
             if field.access in accesses:
@@ -86,7 +86,7 @@ def fields(*accesses):
 
 
 def expected_words(control, status):
-    """What every word reads as."""
+    """Return what every word reads as."""
     words = {}
     for address, register in params_in_simulator(RegisterMap).placed:
         known = {**control, **status}
@@ -342,7 +342,7 @@ async def answers_wait_for_the_master(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(pause=[never, often, mostly])
 async def reads_and_writes_pass_each_other(dut, pause):
-    """Both queues full of accesses at once: each is answered as if it were alone."""
+    """Both queues are full of accesses at once: each is answered as if it were alone."""
     port = Port(dut, pause)
     await start(dut)
     status = random_status()

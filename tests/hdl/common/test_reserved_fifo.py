@@ -1,4 +1,4 @@
-"""A pipeline of any length into a queue that keeps room for what has started."""
+"""Puts a pipeline of any length before a queue that keeps room for what has started."""
 
 import random
 from collections import deque
@@ -39,7 +39,7 @@ PACES = ((0, 1), (0.3, 1), (1, 1), (1, 0.4), (0.9, 0.9))
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(latency=[1, 3, 7, 30])
 async def keeps_room_for_what_has_started(dut, latency):
-    """Cycle for cycle; where nobody takes a beat, as many start as there are places.
+    """It does in every cycle; if nobody takes a beat, as many start as there are places.
 
     With ``cancels``, every third of those that have started does not come.
     """

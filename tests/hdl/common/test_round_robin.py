@@ -14,7 +14,7 @@ from tests.hdl.common.upset import start_upset
 
 
 class Picked(Component):
-    """What is picked at once, with the ports of a :class:`RoundRobin`."""
+    """Shows what is picked at once, with the ports of a :class:`RoundRobin`."""
 
     def __init__(self, params):
         super().__init__(params, dict(RoundRobin(params).signature.members))

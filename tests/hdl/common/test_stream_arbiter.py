@@ -37,7 +37,7 @@ def test_rejects(sizes, message):
 
 
 def packets(params, count):
-    """``count`` packets of any length; without a last bit a beat each."""
+    """Return ``count`` packets of any length; without a last bit they have a beat each."""
     made = []
     for _ in range(count):
         length = 1 if params.last_bit is None else random.choice((1, 1, 2, 5))
@@ -56,7 +56,7 @@ def offer(source, packets):
 
 
 def split(params, beats):
-    """Packets again, with their inputs; none is mixed with another."""
+    """Return packets again, with their inputs; none is mixed with another."""
     found, at = [], 0
     while at < len(beats):
         index, packet = beats[at]["index"], []
@@ -123,7 +123,7 @@ async def inputs_do_not_see_the_output(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def any_of_them_share_the_output(dut):
-    """Also one that comes alone after another was the last: who is idle holds up nobody."""
+    """One may come alone after another was the last: who is idle holds up nobody."""
     params = params_in_simulator(StreamArbiterParams)
     await start(dut)
     sources = [Source(dut, f"i_{k}") for k in range(params.count)]

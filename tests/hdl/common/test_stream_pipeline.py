@@ -89,7 +89,7 @@ async def empty_only_when_all_have_left(dut, stall):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_reset_flushes_it(dut):
-    """Whatever it finds on the way there and back, and what moves while it lasts."""
+    """It flushes what it finds on the way there and back, and what moves while it lasts."""
     params = params_in_simulator(StreamPipelineParams)
     shortest = component_in_simulator().reset_cycles
     await start(dut)

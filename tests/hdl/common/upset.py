@@ -1,4 +1,4 @@
-"""Reset in the middle of things: what the values at power-up would hide."""
+"""Resets a component in the middle of things, as values at power-up would hide errors."""
 
 import random
 
@@ -13,7 +13,7 @@ CROWDED = {"valid": 1, "ready": 0, "clear": 0}
 
 
 def inputs_of(dut):
-    """The input ports of the component under test, without its clock and its reset."""
+    """Return the input ports of the component under test, without its clock and its reset."""
     component = component_in_simulator()
     members = component.signature.flatten(component)
     names = ("_".join(map(str, path)) for path, member, _ in members if member.flow == wiring.In)
@@ -21,7 +21,7 @@ def inputs_of(dut):
 
 
 async def start_upset(dut, cycles=40):
-    """As ``start``, after some cycles of random inputs; these are 0 again when the reset comes.
+    """Start after some cycles of random inputs, which are 0 again when the reset comes.
 
     Towards the end all is full, so that the reset has something to undo.
     """

@@ -42,7 +42,7 @@ def run_tests(params, tests, folder):
 
 
 class Bench:
-    """A card whose host's memory has random bytes, and idxs and completions where they are said."""
+    """A card whose host has random bytes in memory, and idxs and completions at known places."""
 
     def __init__(self, dut):
         self.params = params_in_simulator(CardParams)
@@ -96,7 +96,7 @@ class Bench:
 
 
 def some_table(row_bytes):
-    """A table of rows at any dword, packed or padded, with room around it."""
+    """Draw a table of rows at any dword, packed or padded, with room around it."""
     stride = row_bytes + random.choice([0, 0, 4, 12, 64])
     base = TABLE + 4 * random.randrange(1 << 10)
     rows = (COMPLETIONS - base) // stride
@@ -104,7 +104,7 @@ def some_table(row_bytes):
 
 
 def some_idxs(table, count):
-    """Idxs of a table, some of them twice, one of them in it no more."""
+    """Draw idxs of a table, some of them twice, one of them beyond it."""
     idxs = [random.randrange(table.rows) for _ in range(count)]
     idxs[random.randrange(count)] = idxs[0]
     idxs[random.randrange(count)] = random.choice([table.rows, table.rows - 1])
@@ -112,5 +112,5 @@ def some_idxs(table, count):
 
 
 def destination(size):
-    """Anywhere in device memory that rows fit."""
+    """Draw any place in device memory that rows fit."""
     return 4 * random.randrange((DEVICE_BYTES - size) // 4 + 1)

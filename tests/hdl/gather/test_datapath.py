@@ -1,4 +1,4 @@
-"""Rows of a table in a host's memory, byte by byte, by a root complex that others wrote."""
+"""Compares rows of a table, byte by byte, with a host's memory in others' root complex."""
 
 import random
 
@@ -55,7 +55,7 @@ class Card:
         await self.model.begin()
 
     async def send(self, base, table, idxs, order):
-        """Set a table behind ``base``, and send the idxs of an array."""
+        """Set a table from ``base`` on, and send the idxs of an array."""
         settings = {
             "base": base + table.base,
             "rows": table.rows,
@@ -70,7 +70,7 @@ class Card:
             self.idxs.append({"idx": idx, "final": k == len(idxs) - 1})
 
     async def ask(self, base, table, idxs, order):
-        """Gather rows of a table behind ``base``; return the beats of each."""
+        """Gather rows of a table from ``base`` on; return the beats of each."""
         before = len(self.rows.beats)
         await self.send(base, table, idxs, order)
         beats = -(-table.row_bytes // (self.params.reads.data_bits // 8))
@@ -96,14 +96,14 @@ class Card:
         assert self.reads(sent, self.base) == reads(table, idxs, ORDERS[order])
 
     def reads(self, sent, base):
-        """The reads on RQ behind the first ``sent`` ones: where behind ``base``, how many bytes."""
+        """Return the reads on RQ after the first ``sent`` ones: offset from ``base``, and bytes."""
         return [
             (4 * packet.found["address"] - base, 4 * packet.found["dwords"])
             for packet in self.rq.packets[sent:]
         ]
 
     async def join(self, table, idxs, order, first):
-        """Gather rows one behind the other, from dword ``first`` of a beat on; compare them all."""
+        """Gather rows one after the other, from dword ``first`` of a beat on; compare them all."""
         before, told = len(self.rows.beats), len(self.read)
         self.dut.joined.value, self.dut.first.value = 1, first
         await self.send(self.base, table, idxs, order)
@@ -141,7 +141,7 @@ class Card:
 
 
 def some_table(row_bytes):
-    """A table of rows at any dword, packed or padded."""
+    """Draw a table of rows at any dword, packed or padded."""
     stride = row_bytes + random.choice([0, 0, 4, 12, 64])
     base = 4 * random.randrange(1 << 10)
     return Table(base=base, rows=(MEMORY - base) // stride, row_bytes=row_bytes, stride=stride)
@@ -150,7 +150,7 @@ def some_table(row_bytes):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(order=list(ReadOrder), stall=[never, often])
 async def every_byte_of_rows(dut, order, stall):
-    """Sizes around those of dwords, sectors, lines, beats, reads and pages; idxs equal and not."""
+    """Sizes are near those of dwords, sectors, lines, beats, reads, pages; idxs repeat or not."""
     card = Card(dut, stall)
     await card.begin()
     sizes = [4, 8, 36, 64, 128, 132, 480, 1028, 1044, 4 * random.randrange(1, 1025), 4096]
@@ -175,7 +175,7 @@ async def rows_at_every_dword_of_a_line(dut, order):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(order=[ReadOrder.ALIGNED, ReadOrder.NAIVE])
 async def rows_at_every_dword_of_a_sector(dut, order):
-    """Of one to eight dwords: so each number of them is skipped and dropped, with each other."""
+    """Rows have one to eight dwords: each number of them is skipped, and dropped."""
     card = Card(dut, never)
     await card.begin()
     for dwords in range(1, 9):
@@ -198,7 +198,7 @@ async def idxs_that_are_not_in_the_table(dut, order):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(order=list(ReadOrder), stall=[never, often])
 async def rows_that_are_joined(dut, order, stall):
-    """Of all sizes around a beat's, from any dword of a beat on, some of no idx of the table."""
+    """Rows have sizes near a beat's, begin at any dword of a beat, and some idxs are bad."""
     card = Card(dut, stall)
     await card.begin()
     lanes = card.params.reads.lanes
@@ -212,7 +212,7 @@ async def rows_that_are_joined(dut, order, stall):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(order=list(ReadOrder))
 async def reads_of_any_address(dut, order):
-    """Of tables of the largest sizes, anywhere; at each limit of a read that the host may set."""
+    """Tables have the largest sizes and lie anywhere; the host sets each limit of a read."""
     card = Card(dut, never)
     await card.begin()
     bits = card.params.idx_bits
@@ -231,7 +231,7 @@ async def reads_of_any_address(dut, order):
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def rows_where_the_host_has_no_memory(dut):
-    """They have all their beats and say why; those before and behind them are right."""
+    """They have all their beats and say why; those before and after them are right."""
     card = Card(dut, never)
     await card.begin()
     table = Table(base=0, rows=1 << 18, row_bytes=1028, stride=1028)
@@ -245,7 +245,7 @@ async def rows_where_the_host_has_no_memory(dut):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(order=list(ReadOrder))
 async def one_row_alone(dut, order):
-    """From idx to RQ, and from the last completion to the row, in as many cycles as are said."""
+    """From idx to RQ, and from the last completion to the row, it takes as long as is said."""
     card = Card(dut, never)
     component = RowReader(card.params)
     await card.begin()

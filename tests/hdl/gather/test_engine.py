@@ -1,4 +1,4 @@
-"""The whole engine: work requests of a host that others wrote, device memory byte by byte."""
+"""Runs the whole engine: work requests of a host that others wrote, device memory byte by byte."""
 
 import random
 from dataclasses import replace
@@ -34,7 +34,7 @@ def test_gather_engine(params, tmp_path):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 @cocotb.parametrize(order=list(ReadOrder), stalls=[False, True])
 async def every_byte_of_rows(dut, order, stalls):
-    """Sizes around those of dwords, sectors, lines, beats, reads; both kinds of idxs."""
+    """Sizes are near those of dwords, sectors, lines, beats, reads; both kinds of idxs occur."""
     bench = Bench(dut)
     stall = 128 * stalls
     await bench.begin(aw_stall=stall, w_stall=stall, b_stall=stall, write_latency=100 * stalls)
@@ -59,7 +59,7 @@ async def every_byte_of_rows(dut, order, stalls):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 @cocotb.parametrize(read_size=[0, 2], idx_bytes=[4, 8])
 async def many_idxs(dut, read_size, idx_bytes):
-    """More than are read ahead, from any place in a chunk on, at each size of reads."""
+    """More idxs than are read ahead begin anywhere in a chunk, at each size of reads."""
     bench = Bench(dut)
     await bench.begin(read_size)
     table = some_table(8)
@@ -77,7 +77,7 @@ async def many_idxs(dut, read_size, idx_bytes):
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def requests_that_wait(dut):
-    """As many as the queue holds beside the one that runs; one more is refused."""
+    """As many wait as the queue holds beside the one that runs; one more is refused."""
     bench = Bench(dut)
     await bench.begin()
     table = some_table(256)
@@ -112,7 +112,7 @@ async def requests_that_wait(dut):
 
 @cocotb.test(timeout_time=800, timeout_unit="us")
 async def what_is_illegal_is_refused(dut):
-    """Each fault alone, with the one that is not a fault beside it."""
+    """Each fault comes alone, beside its nearest legal neighbour."""
     bench = Bench(dut)
     await bench.begin()
     table = Table(base=TABLE, rows=30, row_bytes=60, stride=64)
@@ -158,7 +158,7 @@ async def a_place_of_completion_that_is_none(dut):
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def counters_say_what_was_done(dut):
-    """Of two requests, against what the golden model says."""
+    """They count two requests, and the golden model says what."""
     bench = Bench(dut)
     await bench.begin()
     table = Table(base=TABLE + 512, rows=40, row_bytes=512, stride=512)
@@ -216,7 +216,7 @@ async def where_the_host_has_no_memory(dut):
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def where_device_memory_fails(dut):
-    """A burst that is refused is told; without an answer the bus is broken until it is revived."""
+    """A refused burst is told; without an answer the bus is broken until it is revived."""
     bench = Bench(dut)
     card = bench.card
     await bench.begin(fail_write=1, fail_write_beat=3, fail_response=2)
@@ -260,7 +260,7 @@ async def reads_are_limited(dut):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 @cocotb.parametrize(share=[20, 45])
 async def reads_keep_to_a_share(dut, share):
-    """In the middle of a request its data comes as fast as that, within 2 percent and a read."""
+    """In the middle of a request its data keeps the share, within 2 percent and a read."""
     bench = Bench(dut)
     await bench.begin()
     card, beat_bytes = bench.card, bench.params.engine.beat_bytes
@@ -281,5 +281,5 @@ async def reads_keep_to_a_share(dut, share):
 
 
 def number_of(name):
-    """The number by which a counter is chosen."""
+    """Return the number by which a counter is chosen."""
     return [counter for counter, _ in ENGINE_COUNTERS.counters].index(name)

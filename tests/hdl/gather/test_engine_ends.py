@@ -1,4 +1,4 @@
-"""Idxs in device memory, and rows for a consumer on the card that takes them when it likes."""
+"""Tests idxs in device memory, and rows for a consumer on the card that takes them at will."""
 
 import random
 from dataclasses import replace
@@ -71,7 +71,7 @@ class Consumer:
 @cocotb.test(timeout_time=500, timeout_unit="us")
 @cocotb.parametrize(stall=[0.0, 0.6])
 async def rows_for_a_consumer(dut, stall):
-    """Of sizes around those of beats and reads, each from a beat's begin on."""
+    """Rows have sizes near those of beats and reads, and each begins with a beat."""
     bench = Bench(dut)
     consumer, beats = Consumer(bench, stall), 0
     await bench.begin()
@@ -92,7 +92,7 @@ async def rows_for_a_consumer(dut, stall):
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def a_consumer_that_takes_nothing(dut):
-    """It is given up and told of; what waits stays, and when it is taken all is as before."""
+    """It is given up and told; what waits stays, and once it is taken all is as before."""
     bench = Bench(dut)
     consumer, card = Consumer(bench), bench.card
     await bench.begin()
@@ -155,7 +155,7 @@ async def put(bench, idxs, place, idx_bytes):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 @cocotb.parametrize(idx_bytes=[4, 8], stall=[0, 128])
 async def idxs_on_the_card(dut, idx_bytes, stall):
-    """From any place in a beat on, more than are read ahead; in turn with those of the host."""
+    """They begin anywhere in a beat, more than are read ahead, in turn with the host's."""
     bench = Bench(dut)
     await bench.begin(ar_stall=stall, r_stall=stall, read_latency=stall)
     for count in [1, 7, random.randrange(2, 60), 400]:

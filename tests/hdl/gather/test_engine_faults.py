@@ -1,4 +1,4 @@
-"""What goes wrong while an engine gathers has its cause, disturbs nothing else, and passes."""
+"""Lets things go wrong while an engine gathers: each is told, harms nothing else, and passes."""
 
 import random
 from dataclasses import replace
@@ -134,7 +134,7 @@ async def one_completion_fails(dut, change, causes):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 @cocotb.parametrize(change=[poisoned, unsupported, lost])
 async def idxs_fail(dut, change):
-    """All rows are in no table then, and the cause is that of the idxs."""
+    """All rows count as beyond the table then, and the cause is that of the idxs."""
     bench = Bench(dut)
     card, completions = bench.card, Completions(bench)
     await bench.begin()
@@ -176,7 +176,7 @@ async def completions_come_late(dut):
 
 
 def many_rows(bench, requests):
-    """Requests of 100 rows each, one behind the other in device memory."""
+    """Return requests of 100 rows each, one after the other in device memory."""
     idxs = [random.randrange(60) for _ in range(100)]
     table = replace(TABLE_OF_ROWS, base=TABLE + 400, row_bytes=160)  # each is two reads
     return [
@@ -186,7 +186,7 @@ def many_rows(bench, requests):
 
 
 async def ended_early(bench, before, requests):
-    """Device memory is as stopped requests may leave it; return whether some is missing."""
+    """Check device memory as stopped requests may leave it; return whether some is missing."""
     wanted = before.copy()
     for request in requests:
         carry_out(bench.card.host(), wanted, request)
@@ -300,7 +300,7 @@ async def nothing_is_sent_by_what_is_no_master(dut, resets):
 
 @cocotb.test(timeout_time=1000, timeout_unit="us")
 async def stop_where_nothing_answers(dut):
-    """Neither the host nor device memory: both are given up, and all is well when they are back."""
+    """Neither host nor device memory answers: both are given up, and later all is well again."""
     bench = Bench(dut)
     card, completions = bench.card, Completions(bench)
     await bench.begin(fail_write=1, fault=Fault.MUTE.value)
@@ -324,7 +324,7 @@ async def stop_where_nothing_answers(dut):
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def accesses_without_end(dut):
-    """While rows are gathered, registers are read and written back to back: all are right."""
+    """While rows are gathered, registers are read and written back to back, rightly."""
     bench = Bench(dut)
     card = bench.card
     await bench.begin()

@@ -1,4 +1,4 @@
-"""Rows of equal idxs are read once where they follow soon, and all of them are there."""
+"""Reads rows of equal idxs once where they follow soon; all of them are there."""
 
 import random
 from dataclasses import replace
@@ -32,7 +32,7 @@ async def packets(bench, request):
 @cocotb.test(timeout_time=800, timeout_unit="us")
 @cocotb.parametrize(stalls=[False, True], order=list(ReadOrder))
 async def each_row_is_read_once(dut, stalls, order):
-    """Of few idxs, again and again, as long as three others are between equal ones."""
+    """Few idxs come again and again, with at most three others between equal ones."""
     bench = Bench(dut)
     stall = 128 * stalls
     await bench.begin(aw_stall=stall, w_stall=stall, b_stall=stall)

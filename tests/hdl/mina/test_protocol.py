@@ -1,4 +1,4 @@
-"""Where the fields of MINA's control frames lie, and that other systems' frames are told apart."""
+"""Checks where the fields of MINA's control frames lie, and that no system takes others' frames."""
 
 from hdl.mina.protocol import AGREEMENT_FRAMES, AgreementHead, Kind
 from hdl.p4sgd.network import frame as p4sgd

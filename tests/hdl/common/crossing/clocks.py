@@ -1,4 +1,4 @@
-"""Two clocks in one simulation: what streams and coroutines need of each."""
+"""Gives streams and coroutines what they need of each of two clocks in one simulation."""
 
 import random
 
@@ -12,7 +12,7 @@ RATIOS = [(4000, 2222), (2222, 4000), (3104, 4000), (4000, 4002), (900, 20002), 
 
 
 class Side:
-    """The design as a stream of one clock domain sees it: ``clk`` and ``rst`` are the domain's."""
+    """Shows the design as a stream of one clock domain sees it, with its ``clk`` and ``rst``."""
 
     def __init__(self, dut, domain):
         prefix = "" if domain == "sync" else f"{domain}_"
@@ -38,7 +38,7 @@ class Side:
 
 
 async def start(dut, **periods):
-    """Start the clock of each domain, at any phase, and reset it; its sides, in order."""
+    """Start each domain's clock, at any phase, and reset it; return its sides, in order."""
     sides = []
     for domain, period in periods.items():
         side = Side(dut, domain)

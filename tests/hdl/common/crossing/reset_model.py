@@ -1,4 +1,4 @@
-"""Two sides of a crossing under a rule of resets: all resets, all phases of two free clocks.
+"""Models both sides of a crossing with a rule of resets, at all resets and phases of two clocks.
 
 Pointers are known by their generation: how often their side had cleared before they moved. What
 the other side sees of a pointer while it jumps to zero may be any number, ``GARBAGE``.
@@ -27,7 +27,7 @@ FAULTS = frozenset({STALE, NOT_EMPTIED})
 
 @dataclass(frozen=True)
 class Rule:
-    """What a side does, with NumPy's bools, tabulated as it is asked for."""
+    """Tabulates what a side does, with NumPy's bools, as it is asked for."""
 
     advance: Callable[[Side, Flags, np.bool_], Side] = advance
     runs: Callable[[Side, Flags], np.bool_] = runs
@@ -49,7 +49,7 @@ class Rule:
 
 
 def bools(bits):
-    """The same tuple of NumPy's bools, which know & and ~ as hardware does."""
+    """Return the same tuple with NumPy's bools, which know & and ~ as hardware does."""
     return type(bits)(*(bools(b) if isinstance(b, tuple) else np.bool_(b) for b in bits))
 
 
@@ -70,7 +70,7 @@ POINTER, GENERATION = End._fields.index("pointer"), End._fields.index("generatio
 
 
 class Step(NamedTuple):
-    """What happened: which clocks ticked, and which resets were high then."""
+    """Says what happened: which clocks ticked, and which resets were high then."""
 
     ticked: tuple[bool, bool]
     resets: tuple[bool, bool]
@@ -80,7 +80,7 @@ Pair = tuple[End, End]
 
 
 def tick(rule: Rule, end: End, flags: Flags, pointer: int, reset: bool) -> End:
-    """An edge of the end's clock; ``flags`` and ``pointer`` are caught of the other end."""
+    """Play an edge of the end's clock; ``flags`` and ``pointer`` are caught from the other end."""
     side = rule.after(end.side, end.remote, reset)
     cleared = end.side.flags.cleared
     return End(
@@ -96,7 +96,7 @@ def tick(rule: Rule, end: End, flags: Flags, pointer: int, reset: bool) -> End:
 
 
 def caught(before: End, after: End) -> Iterator[tuple[Flags, int]]:
-    """What an edge may catch of registers that change with it: each bit old or new."""
+    """Return what an edge may catch of registers that change with it: each bit old or new."""
     jumps = before.pointer != after.pointer
     pointers = (before.pointer, after.pointer, GARBAGE) if jumps else (after.pointer,)
     for flags in choices(before.side.flags, after.side.flags):
@@ -106,13 +106,13 @@ def caught(before: End, after: End) -> Iterator[tuple[Flags, int]]:
 
 @cache
 def choices(before: Flags, after: Flags) -> list[Flags]:
-    """Each bit old or new."""
+    """Return all combinations, with each bit old or new."""
     bits = zip(before, after, strict=True)
     return [Flags(*choice) for choice in product(*({old, new} for old, new in bits))]
 
 
 def normal(pair: Pair) -> Pair:
-    """Generations from that of the first end on."""
+    """Count generations from that of the first end on."""
     base = pair[0].generation
     if base == 0 and pair[1].generation < GENERATIONS:
         return pair
@@ -132,7 +132,7 @@ def normal(pair: Pair) -> Pair:
 
 
 def steps(rule: Rule, pair: Pair, resets: tuple[bool, ...] = (False, True)):
-    """Every edge, or two at once, with every reset: (step, pair after it)."""
+    """Return every edge, or two at once, with every reset: (step, pair after it)."""
     for here in (0, 1):
         end, other = pair[here], pair[1 - here]
         for reset in resets:
@@ -154,7 +154,7 @@ def steps(rule: Rule, pair: Pair, resets: tuple[bool, ...] = (False, True)):
 
 
 def fault(rule: Rule, pair: Pair) -> str:
-    """What is wrong with a pair of ends, or ""."""
+    """Return what is wrong with a pair of ends, or ""."""
     for end in pair:
         if rule.moves(end.side, end.remote):
             if not end.pointer_seen == end.pointer == end.generation:
@@ -174,7 +174,7 @@ class Found:
 
 
 def explore(rule: Rule, watched: frozenset[str] = FAULTS) -> Found:
-    """All pairs of ends from power-up on, breadth first."""
+    """Explore all pairs of ends from power-up on, breadth first."""
     start = (End(), End())
     parents: dict[Pair, tuple[Pair, Step] | None] = {start: None}
     waiting = deque(parents)
@@ -196,7 +196,7 @@ def explore(rule: Rule, watched: frozenset[str] = FAULTS) -> Found:
 
 
 def never_start(rule: Rule, pairs: frozenset[Pair]) -> list[Pair]:
-    """Those of ``pairs`` in which, without resets, both clocks may go on and not both sides run.
+    """Return the ``pairs`` from which, without resets, both sides may fail to run for ever.
 
     They are on a cycle of edges of both clocks on which there is a pair that does not run.
     """

@@ -92,7 +92,7 @@ async def fills_and_recovers(dut, ratio):
 
 
 async def write_numbers(side, dut, until):
-    """Send 1, 2, 3, ... with pauses; how far it came."""
+    """Send 1, 2, 3, ... with pauses; return how far it came."""
     number = 0
     while not until():
         dut.i_valid.value = 0
@@ -154,7 +154,7 @@ async def recovers_from_a_reset_of_either_side(dut, ratio, which):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(which=["write", "read"])
 async def a_reset_close_behind_another(dut, which):
-    """Of the faster side, however close: it stands still, nothing old comes out, it goes on."""
+    """The faster side is reset again, however soon: nothing old comes out, and it goes on."""
     periods = {"write": 4000, "read": 4000} | {which: 2222}
     write, read = await start(dut, **periods)
     dut.i_valid.value = 0
@@ -183,7 +183,7 @@ async def a_reset_close_behind_another(dut, which):
 @cocotb.test(timeout_time=50, timeout_unit="us")
 @cocotb.parametrize(which=["write", "read"], cycles=[1, 2, 20])
 async def stands_still_from_its_reset_on(dut, which, cycles):
-    """From the next cycle on, until both sides have cleared; a long reset is one reset."""
+    """It does from the next cycle until both sides have cleared; a long reset is one reset."""
     sides = dict(zip(("write", "read"), await start(dut, write=2222, read=4000), strict=True))
     dut.o_ready.value = 0
     source = Source(sides["write"], "i")

@@ -46,7 +46,7 @@ async def loses_none(dut, ratio, chance):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(kind=range(3))
 async def holds_what_a_byte_can_while_the_reader_stands(dut, kind):
-    """Of each kind alone, every power of two, and more than a byte holds."""
+    """Each kind comes alone: every power of two, and more than a byte holds."""
     write, read = await start(dut, write=4000, read=4002)
     for count in (*(1 << bit for bit in range(8)), 300):
         read.rst.value = 1

@@ -30,7 +30,7 @@ def test_registers_that_the_constraint_names():
 
 
 def decoded(code):
-    """The number that a Gray code stands for."""
+    """Return the number that a Gray code stands for."""
     code = number = int(code.value)
     while code := code >> 1:
         number ^= code

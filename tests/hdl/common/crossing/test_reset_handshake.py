@@ -1,4 +1,4 @@
-"""The rule of resets in all interleavings of two clocks, and rules that are not as good."""
+"""Explores the rule of resets in all interleavings of two clocks, and rules that are worse."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from tests.hdl.common.crossing.reset_model import (
 
 
 def test_every_reset_at_every_phase():
-    """Both sides start from zero together, always; nobody waits for ever."""
+    """Both sides always start from zero together, and nobody waits for ever."""
     rule = Rule()
     found = explore(rule)
     assert not found.fault, found.trace
@@ -30,7 +30,7 @@ def test_every_reset_at_every_phase():
 
 
 def asks_at_once(side, remote, reset):
-    """A reset request whatever went before, and ``cleared`` of the ask before ends it."""
+    """A reset asks whatever went before, and the ``cleared`` of an earlier ask ends it."""
     request, stopped, cleared = side.flags
     flags = Flags(
         reset | (request & ~(cleared & remote.cleared)),

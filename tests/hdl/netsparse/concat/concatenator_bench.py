@@ -27,7 +27,7 @@ FIRST_LINES = 10  #: cycles until there are free lines after reset
 
 
 def request(params, dest, length=4, *, error=False, bits=random.getrandbits):
-    """A PR with fields of ``bits`` and, if it is a response, a random property."""
+    """Return a PR with fields of ``bits`` and, if it is a response, a random property."""
     kind = Kind.READ if not params.payload else Kind.ERROR if error else Kind.RESPONSE
     return Request(
         kind=kind,
@@ -42,17 +42,17 @@ def request(params, dest, length=4, *, error=False, bits=random.getrandbits):
 
 
 def zeros(width):
-    """For ``bits`` of a PR: every field is zero."""
+    """Return ``bits`` of a PR in which every field is zero."""
     return 0
 
 
 def ones(width):
-    """For ``bits`` of a PR: every bit of every field is set."""
+    """Return ``bits`` of a PR in which every bit of every field is set."""
     return (1 << width) - 1
 
 
 def beats_of(params, pr, starts=True, ends=True, label=0):
-    """The beats of a PR; what is behind the end of a property is garbage.
+    """Return the beats of a PR; what is after the end of a property is garbage.
 
     In form of groups ``starts`` counts with its first beat and ``ends`` with its last; in others
     they are anything.
@@ -69,7 +69,7 @@ def beats_of(params, pr, starts=True, ends=True, label=0):
 
 
 def plain_beats(params, pr):
-    """Of a form without groups."""
+    """Return those of a form without groups."""
     fields = {"src": pr.src, "tid": pr.tid, "idx": pr.idx, "id": pr.id}
     beat = {"dest": pr.dest, "length": pr.length, "pr": fields}
     if not params.payload:
@@ -89,7 +89,7 @@ def plain_beats(params, pr):
 
 @dataclass
 class Packets:
-    """The packets that leave, and when their beats do; holds the stream to its rules."""
+    """Collects the packets that leave, and when; checks them against the stream's rules."""
 
     dut: object
     stall: object = never
@@ -138,7 +138,7 @@ class Packets:
 
 
 class Bench:
-    """A concatenator that is fed and watched; ``finish`` checks everything."""
+    """Feeds and watches a concatenator; ``finish`` checks everything."""
 
     def __init__(self, dut, *, stalls=(never, never), **settings):
         self.dut = dut
@@ -261,7 +261,7 @@ class Bench:
         )
 
     async def finish(self, flushed=None):
-        """Wait for the end and check everything; the ledger. ``flushed``: see ``Rules``."""
+        """Wait for the end, check everything, return the ledger. ``flushed``: see ``Rules``."""
         await self.empty()
         moved = self.source.cycles
         assert len(moved) == self.beats
@@ -301,7 +301,7 @@ class Bench:
         return ledger
 
     def check_credits(self, ledger):
-        """Each PR has told by how many beats it made its packet longer, and they are all."""
+        """Check that PRs told by how many beats they made packets longer, and these are all."""
         assert self.credits == [at + self.component.credit_latency for at in self.entered]
         assert sum(self.grown) == self.packets.beats
         grown = dict(zip(self.entered, self.grown, strict=True))

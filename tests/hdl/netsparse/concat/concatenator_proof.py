@@ -1,4 +1,4 @@
-"""What is proven of a concatenator's bookkeeping as a whole: lines, queues, EQ and marks."""
+"""States what is proven of a concatenator's bookkeeping as a whole: lines, queues, EQ and marks."""
 
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib.wiring import In
@@ -16,7 +16,7 @@ from tests.hdl.netsparse.concat.line_pool_proof import SmallParams
 
 
 class ConcatenatorProof(Component):
-    """Queues, EQ, lines and marks with free PRs and a free output.
+    """Has queues, EQ, lines and marks with free PRs and a free output.
 
     Marked packets leave when they like, and return their lines. PRs come in beats that follow each
     other. Claimed is: a line is in one packet; all lines return; a packet that is open is marked
@@ -57,7 +57,7 @@ class ConcatenatorProof(Component):
         return m
 
     def output(self, m: Module, marks: MarkOrder, pool: LinePool, queues: QueueTable) -> None:
-        """A packet leaves by its lines, one every other cycle or slower."""
+        """Let a packet leave by its lines, one every other cycle or slower."""
         params, mark = self.params, marks.marks.payload
         left = Signal(bits_for(params.lines))
         line = Signal(params.line_bits)
@@ -81,7 +81,7 @@ class ConcatenatorProof(Component):
         self.inside, self.left = packets, left
 
     def lines(self, m: Module, queues: QueueTable, pool: LinePool) -> None:
-        """Every line is free or in one packet."""
+        """Claim that every line is free or in one packet."""
         taken = Signal(self.params.lines)
         for k in range(self.params.lines):
             with m.If(pool.takes & (pool.line == k)):
@@ -98,7 +98,7 @@ class ConcatenatorProof(Component):
         reach(m, "all_lines_taken", taken.all())
 
     def packets(self, m: Module, queues, expiration, marks) -> None:
-        """Every open packet expires in time, whole."""
+        """Claim that every open packet expires in time, whole."""
         params, beat = self.params, queues.beat
         limit = params.most_delay + expiration.lateness + 1
         through = expiration.sizes.latency  # cycles, of the EQ; no time is shorter

@@ -1,4 +1,4 @@
-"""What is proven of a concatenator's queues and their EQ."""
+"""States what is proven of a concatenator's queues and their EQ."""
 
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data
@@ -17,7 +17,7 @@ from tests.hdl.netsparse.concat.line_pool_proof import SmallParams
 
 
 def inputs(params: SmallParams) -> dict:
-    """What :func:`arrive` makes PRs of, and DelayCycles."""
+    """Return what :func:`arrive` makes PRs of, and DelayCycles."""
     return {
         "valid": In(1),
         "error": In(1),
@@ -29,7 +29,7 @@ def inputs(params: SmallParams) -> dict:
 
 
 def arrive(m: Module, proof: Component, queues: QueueTable) -> Signal:
-    """Free PRs of two lengths, in one beat or several; the bytes that the last one lacks."""
+    """Make free PRs of two lengths, in one beat or several; return bytes the last one lacks."""
     params = proof.params
     arrival = Signal(params.arrival, reset_less=True)
     valid = Signal()
@@ -58,7 +58,7 @@ def arrive(m: Module, proof: Component, queues: QueueTable) -> Signal:
 
 
 def expire(m: Module, proof: Component, queues: QueueTable, expiration: ExpirationQueue) -> None:
-    """Queues enter the EQ and expire."""
+    """Let queues enter the EQ and expire."""
     m.d.comb += [
         expiration.delay.eq(proof.delay),
         expiration.opens.eq(queues.opens),
@@ -77,7 +77,7 @@ def expire(m: Module, proof: Component, queues: QueueTable, expiration: Expirati
 
 
 class ExpirationProof(Component):
-    """A :class:`QueueTable` and its EQ, with free PRs, lines and marks: for all time.
+    """Has a :class:`QueueTable` and its EQ, with free PRs, lines and marks, for all time.
 
     A packet that is open has the entry that it remembers in the EQ, or has expired within a PR and
     is marked with its last beat. No PR is split. A beat waits for nothing but what the table names,
@@ -171,7 +171,7 @@ class ExpirationProof(Component):
         return m
 
     def beats(self, m: Module, queues: QueueTable, rest) -> None:
-        """The beats of a PR follow each other, and its packet stays open."""
+        """Claim that the beats of a PR follow each other, and its packet stays open."""
         read, beat = queues.arrival, queues.beat
         decided = queues.decided.any()
         goes_on = Mux(decided, ~beat.last, self.inside)
@@ -195,7 +195,7 @@ class ExpirationProof(Component):
         check(m, "queues_asked_exist", ~queues.valid | (read.queue < self.params.queues))
 
     def waiting(self, m: Module, queues: QueueTable, rest) -> None:
-        """What holds a beat up, and what holds for the marks while one waits."""
+        """Claim what holds a beat up, and what holds for the marks while one waits."""
         params, beat = self.params, queues.beat
         size = PR_BYTES + Mux(beat.error, 0, beat.length)
         lines = (size + LINE_BYTES - 1) // LINE_BYTES
@@ -218,7 +218,7 @@ class ExpirationProof(Component):
         reach(m, "no_line_is_free", queues.decided.any() & beat.first & (self.free == 0))
 
     def list(self, m: Module) -> None:
-        """The list of the EQ is one, and knows how many entries it has."""
+        """Claim that the EQ's list is one, and knows how many entries it has."""
         depth = self.params.expirations
         behind = self.read_at + self.stored
         distance = (self.pushed - self.popped)[: len(self.pushed)]

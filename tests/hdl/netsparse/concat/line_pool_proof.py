@@ -1,4 +1,4 @@
-"""What is proven of the lines that a concatenator stores packets in."""
+"""States what is proven of the lines that a concatenator stores packets in."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from tests.formal.claims import check, claim, granted, reach
 
 @dataclass(frozen=True, kw_only=True)
 class SmallParams(ConcatenatorParams):
-    """So few lines and packets that both run out within a few cycles."""
+    """Has so few lines and packets that both run out within a few cycles."""
 
     few_lines: int  #: in place of what the form would have
     few_packets: int  #: likewise
@@ -32,7 +32,7 @@ class SmallParams(ConcatenatorParams):
 
 
 class LinePoolProof(Component):
-    """A :class:`LinePool` whose lines are taken and returned as one likes: for all time.
+    """Has a :class:`LinePool` whose lines are taken and returned freely, for all time.
 
     No line is in two places, and none is lost: those that can be taken are all that have entered
     and are not taken. The follower of any one line, the ``watched`` one, is the line that was
@@ -123,7 +123,7 @@ class LinePoolProof(Component):
         return m
 
     def links_of(self, m: Module, dut: LinePool) -> None:
-        """The line behind the watched one: as it was linked, read a cycle after it was asked."""
+        """Return the line after the watched one, as linked, read a cycle after it was asked."""
         bits = self.params.line_bits
         watched = AnyConst(bits)
         linked = Signal()

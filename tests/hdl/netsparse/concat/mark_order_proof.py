@@ -1,4 +1,4 @@
-"""What is proven of the order of marked packets."""
+"""States what is proven of the order of marked packets."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In
@@ -10,7 +10,7 @@ from tests.hdl.netsparse.concat.line_pool_proof import SmallParams
 
 
 class MarkOrderProof(Component):
-    """A :class:`MarkOrder` with free packets, which carry the numbers that they should leave with.
+    """Has a :class:`MarkOrder` with free packets, which carry the numbers they should leave with.
 
     Packets enter the queue without a gap in the order of their numbers: of two that are marked in
     one cycle the one that expires comes first. The queue itself is proven by ``FifoProof``.

@@ -29,7 +29,7 @@ def test_arrivals(payload):
 
 
 class Surroundings:
-    """Choose a queue for every first beat, and take what arrives."""
+    """Chooses a queue for every first beat, and takes what arrives."""
 
     def __init__(self, dut, stalls):
         self.dut, self.params = dut, params_in_simulator(ConcatenatorParams)

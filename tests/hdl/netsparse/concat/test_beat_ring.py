@@ -25,7 +25,7 @@ def test_beat_ring(payload, most):
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def any_window(dut):
-    """What a window shows is what lies there, as far as its beats have come."""
+    """A window shows what lies there, as far as its beats have come."""
     params = params_in_simulator(DeconcatenatorParams)
     beats, lane, with_header = [], None, False
     full, windows = 0, 0

@@ -45,7 +45,7 @@ def some_lengths(params, count):
 
 
 def mixed(params, count, *, lengths=(4,), nodes=None, errors=0.0):
-    """PRs for some destinations in random order."""
+    """Return PRs for some destinations in random order."""
     dests = random.sample(range(params.nodes), min(nodes or params.nodes, params.nodes))
     return [
         request(
@@ -59,7 +59,7 @@ def mixed(params, count, *, lengths=(4,), nodes=None, errors=0.0):
 
 
 def ideal(bench, prs):
-    """Cycles that the PRs and the packets' beats need at least."""
+    """Return the cycles that the PRs and the packets' beats need at least."""
     sizes = [request.wire_bytes for request in bench.requests]
     ends = [sum(prs[: k + 1]) for k in range(len(prs))]
     packets = [sum(sizes[end - n : end]) for end, n in zip(ends, prs, strict=True)]
@@ -143,7 +143,7 @@ async def labels_keep_prs_apart(dut, stalls, concatenate):
 
 
 def some_group(params, dest):
-    """PRs that belong together: as many as fill a packet, some more, or few."""
+    """Draw PRs that belong together: as many as fill a packet, some more, or few."""
     if params.payload and random.random() < 0.2:
         return [request(params, dest, 4, error=True)]
     length = random.choice([4, 16, 64, 512])
@@ -182,7 +182,7 @@ async def groups_stay_whole(dut, stalls):
 
 
 def most_prs(params, pr):
-    """PRs like this one that fit a packet."""
+    """Return how many PRs like this one fit a packet."""
     return 1 if pr.kind is Kind.ERROR else (params.mtu - 64) // pr.wire_bytes
 
 
@@ -201,7 +201,7 @@ async def errors_wait_for_nobody(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def errors_beside_expirations(dut):
-    """Two marks in every cycle, one of which waits."""
+    """There are two marks in every cycle, one of which waits."""
     bench = await Bench(dut, delay=30).start()
     params = bench.params
     for _ in range(3 * params.payload):
@@ -216,7 +216,7 @@ async def errors_beside_expirations(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def flush_lets_the_oldest_leave(dut):
-    """One open packet in every cycle, from the oldest on, long before its time."""
+    """One open packet leaves per cycle, from the oldest on, long before its time."""
     bench = await Bench(dut).start()
     dests = [1, 0, 3, 2][: bench.params.nodes]
     await bench.send([request(bench.params, dest) for _ in range(3) for dest in dests])
@@ -253,7 +253,7 @@ async def stalled_output_delays_no_mark(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def backlog_stops_the_input(dut):
-    """The output stands until the input does; then everything leaves without a pause."""
+    """The output stops until the input does; then everything leaves without a pause."""
     bench = await Bench(dut, stalls=(never, lambda: True)).start()
     params = bench.params
     sending = cocotb.start_soon(bench.send(mixed(params, 2500, lengths=(64,), nodes=3)))
@@ -295,7 +295,7 @@ async def every_pr_is_forgotten_by_a_reset(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def order_of_a_full_and_an_expired_packet(dut):
-    """A queue that fills when it expires, at every distance of the two."""
+    """A queue fills when it expires, at every distance of the two."""
     bench = await Bench(dut, delay=20).start()
     params = bench.params
     for distance in range(10, 30):
@@ -342,7 +342,7 @@ async def responses_in_full_packets(dut, length, nodes):
 
 
 async def rotate(dut, count, nodes, length):
-    """Packets of ``count`` PRs: destinations in turn, so that each gathers so many."""
+    """Return PRs for packets of ``count``: destinations take turns, so each gathers this many."""
     delay = count * nodes - 2  # the packet is marked a cycle before the next PR comes
     bench = await Bench(dut, delay=delay).start()
     rounds = count * max(600 // (count * nodes), 1)
@@ -382,7 +382,7 @@ async def reads_in_full_packets(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def reads_for_random_destinations(dut, stalls):
-    """A PR a cycle for 128 nodes, and no cycle is lost."""
+    """A PR comes per cycle for 128 nodes, and no cycle is lost."""
     bench = await Bench(dut, stalls=stalls.value, delay=30).start()
     await bench.send(mixed(bench.params, 1500, nodes=9))
     if stalls.none:
@@ -426,7 +426,7 @@ async def exhausted_lines_mark_the_oldest(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def virtual_queues_at_full_rate(dut):
-    """Two PRs a destination, then the next one: an old packet is marked for every new one."""
+    """Two PRs come for each destination: an old packet is marked for every new one."""
     bench = await Bench(dut).start()
     dests = [dest for dest in range(128) for _ in range(2)] * 4
     await bench.send([request(bench.params, dest) for dest in dests])
@@ -439,7 +439,7 @@ async def virtual_queues_at_full_rate(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def virtual_queues_of_a_pr_alone(dut):
-    """It is given the queue behind those of the packets before it, and is seen in each of them."""
+    """It gets the queue after those of earlier packets, and is seen in each of them."""
     bench = await Bench(dut, delay=40).start()
     params = bench.params
     for before in range(1, params.queues - SPARE_QUEUES):
@@ -463,7 +463,7 @@ async def jumbo_packets(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def jumbo_packets_take_every_line(dut):
-    """Of large PRs, then of small ones, of which the last wait for a line, not for packets."""
+    """PRs are large, then small; the last wait for a line, not for packets."""
     bench = await Bench(dut, stalls=(never, lambda: True), concatenate=0).start()
     params = bench.params
     large = params.lines // params.pr_lines

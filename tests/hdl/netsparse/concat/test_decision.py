@@ -1,4 +1,4 @@
-"""What becomes of a beat, in every case there is."""
+"""Tests what becomes of a beat, in every case there is."""
 
 from itertools import product
 
@@ -44,7 +44,7 @@ def decided(
     closes_joined,
     displaced,
 ):
-    """What happens, said in words of packets."""
+    """Return what happens, said in words of packets."""
     own_expires = bool(expires and here and not inside)  # that of the beat's queue
     becomes_late = bool(expires and here and inside)
     one_too_many = expires and waits

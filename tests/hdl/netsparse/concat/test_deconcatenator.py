@@ -63,7 +63,7 @@ def number(octets, at, size):
 
 
 def verdict(beats, params, node):
-    """What the specification says of a packet: why it is dropped, or None; and its bytes."""
+    """Return why the specification drops a packet, or None, and the packet's bytes."""
     octets = b"".join(data.to_bytes(64, "little") for data, *_ in beats)
     kept = [bool(keep >> k & 1) for _, keep, _, _ in beats for k in range(64)]
     size = sum(kept)
@@ -101,13 +101,13 @@ def verdict(beats, params, node):
 
 
 def out_beats(packet):
-    """How many beats its PRs come out in."""
+    """Return how many beats its PRs come out in."""
     response = packet.kind is Kind.RESPONSE
     return len(packet.prs) * (-(-packet.length // 64) if response else 1)
 
 
 class Bench:
-    """Packets go in; what comes out is compared with the verdict's."""
+    """Sends packets, and compares what comes out with the verdict's."""
 
     def __init__(self, dut, stalls=(never, never), node=None):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -144,7 +144,7 @@ class Bench:
                     self.seen.append(event)
 
     async def send(self, beats):
-        """A packet, whatever it is."""
+        """Send a packet, whatever it is."""
         dut, bits = self.dut, self.params.tag_bits
         tag = {"tag": random.getrandbits(bits)} if bits else {}
         for beat in beats:
@@ -207,7 +207,7 @@ class Bench:
         self.events.append(event)
 
     async def drain(self):
-        """Everything has come out as expected, and nothing else."""
+        """Wait until everything has come out as expected, and nothing else."""
         quiet = 0
         while quiet < 60:
             await self.edge
@@ -224,7 +224,7 @@ class Bench:
         return Counter(Drop(one.bit_length() - 1) if one else None for one in drops)
 
     def packet(self, length=None, count=None, kind=None):
-        """A good one."""
+        """Return a good packet."""
         params = self.params
         kinds = [Kind.RESPONSE] * 7 + [Kind.ERROR] if params.payload else [Kind.READ]
         kind = kind or random.choice(kinds)
@@ -273,7 +273,7 @@ async def unpacks_every_size(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def keeps_the_rate(dut):
-    """Packets back to back: a beat in a cycle, or a beat out, whichever there are more of."""
+    """Packets come back to back: a beat moves in or out per cycle, whichever are more."""
     bench = await started(dut)
     kind = Kind.RESPONSE if bench.params.payload else Kind.READ
     lengths = range(4, bench.params.most_property_bytes + 1, 4 if bench.params.payload else 4092)
@@ -302,7 +302,7 @@ async def keeps_the_rate(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def zeros_and_ones(dut):
-    """Fields of PRs with the least and the largest value, for node 0."""
+    """PRs' fields have the least and the largest value, for node 0."""
     bench = await started(dut, node=0)
     kind = Kind.RESPONSE if bench.params.payload else Kind.READ
     packet = bench.packet(bench.params.most_property_bytes, 2, kind)
@@ -320,7 +320,7 @@ def set_number(octets, at, size, value):
 
 
 def resize(octets, size):
-    """Cut or fill up, with lengths of the upper layers that agree."""
+    """Cut a packet or fill it up, with lengths of the upper layers that agree."""
     octets[:] = (octets + random.randbytes(max(0, size - len(octets))))[:size]
     if size >= 64:
         set_number(octets, 16, 2, size - 14)
@@ -371,7 +371,7 @@ def mutate(octets, params):
 
 
 def oversize(bench):
-    """A packet that would be good, but for the MTU."""
+    """Return a packet that would be good, but for the MTU."""
     kind = Kind.RESPONSE if bench.params.payload else Kind.READ
     length = 4 * random.randint(1, bench.params.most_property_bytes // 4)
     most = most_prs(kind, length, bench.params.mtu)
@@ -394,7 +394,7 @@ def strange_beats(beats):
 
 
 def any_packet(bench):
-    """Good, a little wrong, or nothing at all."""
+    """Draw a packet that is good, a little wrong, or nothing at all."""
     what = random.random()
     if what < 0.02:
         return to_beats(random.randbytes(random.randint(1, 400)))
@@ -447,7 +447,7 @@ async def the_mtu_to_the_byte(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def bad_packets_take_no_time(dut):
-    """The input never waits for them, and the good one behind comes as if they had not been."""
+    """The input never waits for them, and a good one after them is as early as without."""
     bench = await started(dut)
     for _ in range(10):
         await bench.send([(random.getrandbits(512), FULL, k == 299, 0) for k in range(300)])

@@ -19,7 +19,7 @@ def test_expiration_queue(most_delay):
 
 
 class Queues:
-    """Open and close packets, and judge which expire and when."""
+    """Opens and closes packets, and judges which expire and when."""
 
     def __init__(self, dut, delay):
         self.dut, self.delay = dut, delay
@@ -34,7 +34,7 @@ class Queues:
         dut.delay.value = delay
 
     async def turn(self, busy=0.0, early=0.1, force=False):
-        """A cycle: perhaps a packet opens, closes before its time, or both."""
+        """Play a cycle: perhaps a packet opens, closes before its time, or both."""
         dut = self.dut
         self.now += 1
         assert dut.ready.value, "there is always room"
@@ -94,7 +94,7 @@ async def packets_expire_in_time(dut, delay, busy):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def each_bit_of_the_delay_counts(dut):
-    """An entry that waits for its time expires in the cycle behind it."""
+    """An entry that waits for its time expires in the cycle after it."""
     queues = await begin(dut, 0)
     for bit in range(3, queues.params.delay_bits):
         queues.ages.clear()

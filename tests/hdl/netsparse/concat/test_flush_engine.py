@@ -21,7 +21,7 @@ def test_flush_engine():
 
 
 class Lines:
-    """The line memory and the links between lines, as the engine sees them."""
+    """Models the line memory and the links between lines, as the engine sees them."""
 
     def __init__(self, dut, count):
         self.dut = dut
@@ -51,7 +51,7 @@ class Lines:
 
 
 async def watch_busy(dut):
-    """It is busy from a packet's offer until the last beat has left."""
+    """Check that it is busy from a packet's offer until the last beat has left."""
     inside = 0
     while True:
         await RisingEdge(dut.clk)

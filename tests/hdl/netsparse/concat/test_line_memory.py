@@ -16,7 +16,7 @@ def test_line_memory():
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def each_group_has_a_line_of_its_own(dut):
-    """Against bytes in lines; what is read holds still without a step."""
+    """It is compared with bytes in lines; without a step, what is read does not change."""
     params = params_in_simulator(ConcatenatorParams)
     memory = [[None] * LINE_BYTES for _ in range(params.lines)]
     lines = LineMemory(params).lines.shape()

@@ -18,7 +18,7 @@ def test_line_writer(payload):
 
 
 def written(dut):
-    """Bytes by line and place that the outputs write."""
+    """Return bytes by line and place that the outputs write."""
     layout = component_in_simulator().signature.members["lines"].shape
     lines = unpack(layout, int(dut.lines.value))
     write, pieces = int(dut.write.value), int(dut.pieces.value)

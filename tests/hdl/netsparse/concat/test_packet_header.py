@@ -19,7 +19,7 @@ def test_packet_header():
 
 
 def some_mark(params, length=None):
-    """A mark and the packet that it stands for, extremes included; the most PRs of a ``length``."""
+    """Draw a mark and its packet, extremes included, with the most PRs of a ``length``."""
     error = length is None and random.random() < 0.3
     full = length is not None
     length = length or random.choice([4, 18, 64, 4096])
@@ -42,7 +42,7 @@ def some_mark(params, length=None):
 
 
 def folding_base(node, mark):
-    """Addresses with which the sum of the packet's header has a carry twice."""
+    """Return addresses with which the sum of the packet's header carries twice."""
     while True:
         base = random.getrandbits(32)
         words = [0x4580, mark["used"] + 50, 0x4000, 0x4011]
@@ -86,7 +86,7 @@ async def headers_are_right(dut, stalls, bases):
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
 async def every_stage_holds_a_packet(dut):
-    """While none is taken."""
+    """Each stage does while none is taken."""
     params = params_in_simulator(ConcatenatorParams)
     await start(dut)
     source = Source(dut, "marks")

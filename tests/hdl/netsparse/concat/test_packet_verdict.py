@@ -52,7 +52,7 @@ def changed(octets, at, content):
 
 
 def bad(params, reason):
-    """A packet that is good but for one thing."""
+    """Return a packet that is good but for one thing."""
     octets = good(params)
     if reason is Drop.FOREIGN:
         return changed(
@@ -90,7 +90,7 @@ NOTICED = {
 
 
 def flipped(params):
-    """Small packets with one bit of the header wrong, each with the reason to drop it."""
+    """Return small packets with one wrong bit in the header, each with the reason to drop it."""
     kind = Kind.RESPONSE if params.payload else Kind.READ
     for reason, places in NOTICED.items():
         for at in places:
@@ -106,7 +106,7 @@ def flipped(params):
 
 
 def shortest(params, lane):
-    """Bytes of a property, and the number of a PR that begins in ``lane`` of a beat."""
+    """Return a property's bytes, and the number of a PR that begins in ``lane`` of a beat."""
     places = [
         ((number + 1) * (18 + length * params.payload), length, number)
         for length in range(4, 129, 4)
@@ -117,7 +117,7 @@ def shortest(params, lane):
 
 
 def sources(params):
-    """In every lane the last node, and all that is no node by the least or by one bit."""
+    """In every lane come the last node, and what is no node by the least or by one bit."""
     kind = Kind.RESPONSE if params.payload else Kind.READ
     ends = [1 << bit for bit in range(32) if 1 << bit >= params.nodes]
     for lane in range(32):
@@ -130,7 +130,7 @@ def sources(params):
 
 
 def with_holes(params):
-    """A last beat that lacks a byte in front of its last, and is of the right length."""
+    """Return a last beat that lacks a byte before its last, and is of the right length."""
     kind, length, count = (Kind.RESPONSE, 44, 1) if params.payload else (Kind.READ, 4, 32)
     for hole in range((18 + length * params.payload) * count - 1 & 63):
         yield Drop.LENGTH, packet(params, kind, length, count), hole
@@ -161,7 +161,7 @@ class Bench:
                 self.events.append((cycle(), event))
 
     async def send(self, octets, *, tag, broken=False, hole=None):
-        """A packet, its last beat without byte ``hole``; the cycle in which each beat is taken."""
+        """Send a packet, its last beat without byte ``hole``; return the cycle of each beat."""
         dut, edge, taken = self.dut, RisingEdge(self.dut.clk), []
         for data, keep, last, user in to_beats(octets, broken=broken):
             if last and hole is not None:
@@ -201,7 +201,7 @@ async def every_bit_is_judged(dut, wrong):
 
 
 async def judge(dut, stalls, packets):
-    """Whether each packet is kept, or dropped for its reason, in any order."""
+    """Return whether each packet is kept, or dropped for its reason, in any order."""
     bench = Bench(dut, stalls)
     params = bench.params
     await start(dut)

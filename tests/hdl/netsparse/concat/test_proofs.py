@@ -1,4 +1,4 @@
-"""The concatenator's bookkeeping, proven of its RTL at two queues and four lines."""
+"""Proves the concatenator's bookkeeping from its RTL at two queues and four lines."""
 
 from dataclasses import replace
 
@@ -38,37 +38,37 @@ EXPIRATION, CONCATENATOR = (
 
 
 def pool(old, new, kind, claim, **options):
-    """A broken LinePool."""
+    """Return a broken LinePool."""
     places = ("tests.hdl.netsparse.concat.line_pool_proof.LinePool", f"{CONCATENATOR}.LinePool")
     return Mutant(f"{FOLDER}.line_pool", old, new, places, kind, claim, **options)
 
 
 def order(old, new, claim):
-    """A broken MarkOrder."""
+    """Return a broken MarkOrder."""
     places = ("tests.hdl.netsparse.concat.mark_order_proof.MarkOrder",)
     return Mutant(f"{FOLDER}.mark_order", old, new, places, MarkOrderProof, claim)
 
 
 def table(old, new, kind, claim, **options):
-    """A broken QueueTable."""
+    """Return a broken QueueTable."""
     places = (f"{EXPIRATION}.QueueTable", f"{CONCATENATOR}.QueueTable")
     return Mutant(f"{FOLDER}.queue_table", old, new, places, kind, claim, **options)
 
 
 def decision(old, new, kind, claim, **options):
-    """A broken Decision."""
+    """Return a broken Decision."""
     places = (f"{FOLDER}.queue_table.Decision",)
     return Mutant(f"{FOLDER}.decision", old, new, places, kind, claim, **options)
 
 
 def queue(old, new, kind, claim, **options):
-    """A broken ExpirationQueue."""
+    """Return a broken ExpirationQueue."""
     places = (f"{EXPIRATION}.ExpirationQueue", f"{CONCATENATOR}.ExpirationQueue")
     return Mutant(f"{FOLDER}.expiration_queue", old, new, places, kind, claim, **options)
 
 
 def concatenation(old, new, claim, **options):
-    """A broken Concatenation."""
+    """Return a broken Concatenation."""
     places = (f"{FOLDER}.queue_table.Concatenation",)
     return Mutant(f"{FOLDER}.concatenation", old, new, places, ConcatenatorProof, claim, **options)
 
@@ -185,7 +185,7 @@ SAMPLES = ["a full list of lines looks empty", "the later one first"]
 
 
 def made(kind):
-    """A proof at its size."""
+    """Return a proof at its size."""
     return kind(ROOMY if kind is ExpirationProof else SMALL)
 
 

@@ -24,7 +24,7 @@ def test_queue_table(payload):
 
 
 def arrivals(params, queue, length, *, alone, error):
-    """The beats of a PR, as they come from the input."""
+    """Return the beats of a PR, as they come from the input."""
     size = length if params.payload and not error else 0
     parts = [min(64, size - k) for k in range(0, size, 64)] or [0]
     return [
@@ -45,7 +45,7 @@ def arrivals(params, queue, length, *, alone, error):
 
 
 class Bench:
-    """Lines, entries and room as they come; packets are recorded as they are marked."""
+    """Gives lines, entries and room as they come, and records packets as they are marked."""
 
     def __init__(self, dut, short, busy):
         self.dut, self.params = dut, params_in_simulator(ConcatenatorParams)
@@ -62,7 +62,7 @@ class Bench:
         dut.follows.value = dut.oldest.value = dut.expired.value = 0
 
     async def turn(self, beat=None, expire=0.0):
-        """A cycle; whether the beat was taken in."""
+        """Play a cycle; return whether the beat was taken in."""
         dut, params = self.dut, self.params
         dut.valid.value = beat is not None
         if beat is not None:
@@ -113,7 +113,7 @@ class Bench:
         return taken
 
     def decide(self, entry, line):
-        """What the beat inside does to its queue's packet."""
+        """Return what the beat inside does to its queue's packet."""
         dut = self.dut
         beat = unpack(self.params.arrival, int(dut.beat.value))
         queue = beat["queue"]
@@ -167,7 +167,7 @@ class Bench:
 
 
 def packets_of(params, prs):
-    """The rule: a PR joins if it has the same length, stands not alone, and fits."""
+    """Apply the rule: a PR joins if it has the same length, stands not alone, and fits."""
     packets, ended = [], True
     for length, alone, error in prs:
         size = 18 + (length if params.payload else 0)
@@ -225,7 +225,7 @@ async def packets_expire_whole(dut, short, busy):
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def a_beat_a_cycle(dut):
-    """A cycle more only for packets that are marked to make room for another length."""
+    """Only packets that are marked to make room for another length take a cycle more."""
     bench, turns, beats = await run(dut, never, never, 0)
     packets = sum(len(one) for one in bench.marks.values())
     assert beats <= turns <= beats + packets

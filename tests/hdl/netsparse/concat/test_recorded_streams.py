@@ -1,4 +1,4 @@
-"""PRs of a real matrix: virtual queues keep up with a queue for every destination.
+"""Sends PRs of a real matrix: virtual queues do as well as a queue for every destination.
 
 ``cs_stanford_web_16.npz`` holds the remote idxs of each of 16 nodes that own equal blocks of the
 9,914 rows of SNAP's and SuiteSparse's cs_stanford (a crawl of its web pages), in the order of its
@@ -23,7 +23,7 @@ POOL = {"pool": 256, "destinations": 32}
 
 
 def destinations():
-    """Owners of the idxs that each node asks for."""
+    """Return the owners of the idxs that each node asks for."""
     with np.load(Path(__file__).with_name("cs_stanford_web_16.npz")) as recorded:
         owners = recorded["idxs"].astype(int) // -(-ROWS // NODES)
         return np.split(owners, np.cumsum(recorded["lengths"].astype(int))[:-1])
@@ -59,7 +59,7 @@ def test_packets_of_reads():
 
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def a_matrix_of_16_nodes(dut):
-    """One node's stream after another's, each until all its packets have left."""
+    """Nodes' streams come one after another, each until all its packets have left."""
     total = 0
     for number, owners in enumerate(destinations()):
         bench = Bench(dut)
@@ -75,7 +75,7 @@ async def a_matrix_of_16_nodes(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(count=[1, 4, 16, 64])
 async def reads_in_packets_of(dut, count):
-    """A read costs 64 / n + 18 bytes in a packet of n; one a cycle goes in unless n is 1."""
+    """A read costs 64 / n + 18 bytes in a packet of n; one enters per cycle unless n is 1."""
     bench = await Bench(dut, delay=count * 4 - 2).start()
     dests = list(range(4)) * (count * 8)
     await bench.send([request(bench.params, dest, 512) for dest in dests])

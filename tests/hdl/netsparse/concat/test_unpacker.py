@@ -33,7 +33,7 @@ def test_unpacker(payload, most):
 
 
 def packet(kind, length, count, *, dest=None, bits=random.getrandbits):
-    """A packet with PRs of random properties and fields of ``bits``, for us or for any node."""
+    """Return a packet with PRs of random properties and fields of ``bits``, for us or any node."""
     params = params_in_simulator(DeconcatenatorParams)
     if dest is None:
         dest = random.randrange(params.nodes) if params.any_dest else NODE
@@ -52,7 +52,7 @@ def packet(kind, length, count, *, dest=None, bits=random.getrandbits):
 
 
 def some(params):
-    """A packet of any kind and any size."""
+    """Draw a packet of any kind and any size."""
     kinds = [Kind.RESPONSE] * 5 + [Kind.ERROR] if params.payload else [Kind.READ]
     kind = random.choice(kinds)
     length = 4 * random.randint(1, params.most_property_bytes // 4)
@@ -63,14 +63,14 @@ def some(params):
 
 
 def words_of(one, tag):
-    """Its beats, each with tlast and the tag above; what is behind its end is garbage."""
+    """Return its beats, each with tlast and the tag above; what is after its end is garbage."""
     for data, keep, last, _ in to_beats(one.to_bytes()):
         garbage = random.getrandbits(512) & ~sum(0xFF << 8 * k for k in range(64) if keep >> k & 1)
         yield tag << 513 | last << 512 | data | garbage
 
 
 def beats_of(params, one):
-    """What comes out: the fields of each beat, and its bytes of the property."""
+    """Return what comes out: the fields of each beat, and its bytes of the property."""
     for pr in one.prs:
         header = {"src": pr.src, "tid": pr.tid, "idx": pr.idx, "id": pr.id}
         shared = {"dest": one.dest, "length": one.length, "pr": header}
@@ -98,7 +98,7 @@ class Bench:
             self.tags.append(int(self.dut.prs_tag.value))
 
     async def check(self, packets):
-        """All of them, and the cycles of each one's words and beats."""
+        """Check all of them, and the cycles of each one's words and beats."""
         bits = self.params.tag_bits
         tags = [random.getrandbits(bits) if bits else 0 for _ in packets]
         words = [list(words_of(one, tag)) for one, tag in zip(packets, tags, strict=True)]
@@ -170,7 +170,7 @@ async def latency(dut):
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def nothing_is_lost_in_between(dut):
-    """Packets follow each other without a pause: the side that has more to do has none."""
+    """Packets follow without a pause: the side that has more to do has none."""
     bench = Bench(dut, (never, never))
     params = bench.params
     await start(dut)

@@ -1,4 +1,4 @@
-"""Host memory behind a reader and a writer, and what must be seen on the buses between them."""
+"""Has host memory at a reader and a writer, and checks the buses between them."""
 
 import random
 from collections import defaultdict, deque
@@ -35,7 +35,7 @@ W_BEAT = data.StructLayout({"valid": 1, "ready": 1, "last": 1, "strobes": BEAT})
 
 @dataclass(frozen=True, kw_only=True)
 class HostBenchParams:
-    """What is put together."""
+    """Says what is put together."""
 
     host: HostParams
 
@@ -45,7 +45,7 @@ class HostBenchParams:
 
 
 class HostBench(Component):
-    """A reader and a writer at one RAM, with their buses to look at."""
+    """Has a reader and a writer at one RAM, with their buses to look at."""
 
     def __init__(self, params):
         host = params.host
@@ -130,7 +130,7 @@ class HostBench(Component):
 
 
 def run_bench(test_module, folder, rng, *, units=5, **options):
-    """The cocotb tests of ``test_module``, on a RAM of random bytes."""
+    """Run the cocotb tests of ``test_module``, on a RAM of random bytes."""
     content, dump = folder / "content.bin", folder / "dump.bin"
     content.write_bytes(rng.bytes(RAM_BYTES))
     host = HostParams(units=units, address_bits=ADDRESS_BITS, outstanding=64)
@@ -144,7 +144,7 @@ def run_bench(test_module, folder, rng, *, units=5, **options):
 
 
 def random_properties(count, units):
-    """Some of every unit, none overlapping another: lists of (address, bytes)."""
+    """Draw some of every unit, none overlapping another: lists of (address, bytes)."""
     at, places = 4 * random.randrange(64), []
     for number in range(count):
         size = 4 * random.randint(900, 1024) if number % 100 == 0 else random_size()
@@ -233,7 +233,7 @@ class Bench:
                 self.cycles["done"].append(cycle())
 
     def look(self, name, held):
-        """A channel with a handshake: what waits must stand still."""
+        """Watch a channel with a handshake: what waits must stand still."""
         shape = W_BEAT if name == "w" else REQUEST
         now = unpack(shape, int(getattr(self.dut, name).value))
         valid, ready = now.pop("valid"), now.pop("ready")
