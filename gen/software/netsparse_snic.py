@@ -1,8 +1,9 @@
 """Says what the host software of a NetSparse SNIC is made of, and what it knows of the build."""
 
-from gen.guides.netsparse_snic_uses import CAUSES
+from gen.guides.netsparse_snic_uses import CAUSES, FAULTS
 from gen.software.software import Software
 from hdl.netsparse.params import SnicParams
+from hdl.netsparse.queue.params import SIZE_BITS
 from hdl.netsparse.registers import constants, snic_registers
 from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
 
@@ -19,6 +20,9 @@ def software(params: SnicParams) -> Software:
             "fixed": constants(params),
             "address_bits": params.rig.address_bits,
             "causes": {cause.name: why.replace("`", "") for cause, why in CAUSES.items()},
+            "cause_names": {cause.value: cause.name for cause in CAUSES},
+            "faults": {fault.name: why.replace("`", "") for fault, why in FAULTS.items()},
+            "most_places": 1 << (1 << SIZE_BITS) - 1,
             "unit_counters": tuple(name for name, _ in UNIT_COUNTERS.counters),
             "snic_counters": tuple(name for name, _ in SNIC_COUNTERS.counters),
         },

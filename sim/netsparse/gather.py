@@ -152,8 +152,15 @@ class Gather:
         return bytes([GUARD]) * (64 * (lines + 2))
 
     def job(self, params: SnicParams) -> GatherJob:
-        """Return what the simulator is told of the gather."""
-        nodes = self.partition.nodes
+        """Return what the simulator is told of the gather.
+
+        ValueError for properties that are longer than the build takes.
+        """
+        most, nodes = params.rig.most_property_bytes, self.partition.nodes
+        if self.property_bytes > most:
+            raise ValueError(
+                f"properties may have {most} bytes in this build: {self.property_bytes}"
+            )
         servers = [self.servers] * nodes if isinstance(self.servers, int) else self.servers
         return GatherJob(
             boundaries=self.partition.boundaries,

@@ -14,7 +14,7 @@ from netsparse_snic_host.simulated_snic import SimulatedSnic
 SEED = 1
 COLUMNS, OWN = 200, 100  #: rows of the cluster; node 0 owns the first of them, node 1 the rest
 ROW_BYTES, COUNT = 24, 60
-TABLE, IDX_ADDRESS = Table(address=0x4000, row_bytes=ROW_BYTES), 0x1000
+TABLE, IDX_ADDRESS, RINGS = Table(address=0x4000, row_bytes=ROW_BYTES), 0x1000, 0x8000
 ROWS = np.random.default_rng(SEED).integers(0, 256, (COLUMNS, ROW_BYTES), dtype=np.uint8)
 
 
@@ -31,7 +31,9 @@ def program(device: Device) -> None:
     idxs = np.random.default_rng(SEED).integers(0, COLUMNS, COUNT)
     snic = attach(device)
     snic.set_up(0, [0, OWN, COLUMNS], servers=[BUILD.fixed["units"] - 1])
-    snic.gather(idxs, TABLE, idx_address=IDX_ADDRESS)
+    snic.gather(idxs[: COUNT // 2], TABLE, idx_address=IDX_ADDRESS)
+    snic.use_rings(RINGS, places=2)
+    snic.gather(idxs[COUNT // 2 :], TABLE, idx_address=IDX_ADDRESS)
     asked = np.isin(np.arange(COLUMNS), idxs[idxs >= OWN])
     found = snic.rows(np.arange(COLUMNS), TABLE)
     assert (found == np.where(asked[:, None], ROWS, 0)).all()  # and no other byte is written

@@ -222,6 +222,13 @@ def test_the_model_steps_rings_as_driver_and_snic_do(tmp_path, rng, rings, reque
     check_exact(gather, gathered.result)
 
 
+def test_properties_longer_than_the_build_takes_are_refused(rng):
+    most = ONE.rig.most_property_bytes
+    gather = make_gather(rng, family("queen"), 2, most + 4, 1, 1)
+    with pytest.raises(ValueError, match=f"properties may have {most} bytes in this build"):
+        gather.job(ONE)
+
+
 def test_prs_of_several_clients_hang_on_single_cycles(tmp_path):
     """One cycle of a latency changes the RTL's PRs, and the model's alike.
 

@@ -11,5 +11,8 @@ class Build:
     fixed: Mapping[str, int]  #: what the fields read that never change, such as ``identity``
     address_bits: int  #: of an address of host memory
     causes: Mapping[str, str]  #: why a request ended so, by the name of ``completion_cause``
+    cause_names: Mapping[int, str]  #: names of causes, by their numbers in a completion
+    faults: Mapping[str, str]  #: why a ring stopped, by the name of ``..._ring_fault``
+    most_places: int  #: of a ring
     unit_counters: tuple[str, ...]  #: names of a unit's counters, in the order of their numbers
     snic_counters: tuple[str, ...]  #: names of the SNIC's counters, likewise

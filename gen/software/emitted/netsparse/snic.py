@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from gen.software.emitted.device import Device, DeviceError, check_design, wait_until, write_wide
 from gen.software.emitted.netsparse.build import Build
+from gen.software.emitted.netsparse.by_registers import ByRegisters
+from gen.software.emitted.netsparse.by_rings import ByRings
+from gen.software.emitted.netsparse.request import Request, Submission
 
 SECONDS = 60.0  #: the longest wait for the hardware unless told otherwise
 MAC_BASE, IP_BASE = 0x0200_0000_0000, 0x0A00_0000  #: of node 0, unless told otherwise
@@ -57,6 +60,7 @@ class Snic:
         self.seconds = SECONDS
         self._clients: list[int] = []
         self._columns = 0
+        self._way: Submission = ByRegisters(device, registers)
         check_design(registers, build.fixed)
 
     def set_up(
@@ -111,6 +115,23 @@ class Snic:
         self._columns = boundaries[-1]
         self.clear_filter()
 
+    def use_rings(self, address: int, places: int = 64) -> None:
+        """Submit requests by rings in host memory from now on, while no unit gathers.
+
+        Each ring has so many places, a power of two: for descriptors of 64 bytes from ``address``
+        on, a multiple of their bytes, and behind them for completions of 16 bytes. After a
+        :class:`DeviceError` in a gather this begins anew. ValueError for rings that cannot be.
+        """
+        rings = ByRings(self.device, self.registers, self.build, address, places)
+        rings.open(self.seconds)
+        self._way = rings
+
+    def use_registers(self) -> None:
+        """Submit requests by registers again, and give the rings up."""
+        if isinstance(self._way, ByRings):
+            self._way.close(self.seconds)
+        self._way = ByRegisters(self.device, self.registers)
+
     def clear_filter(self) -> None:
         """Forget which rows have come: before another table is gathered, or the same one anew."""
         self.registers.write(clear_filter=1)
@@ -158,7 +179,20 @@ class Snic:
             for unit, part in zip(self._clients, parts, strict=False)
         }
         for attempt in range(1, attempts + 1):
-            ends = self._requests(left, table, idx_bytes == 8, watchdog)
+            requests = [
+                Request(
+                    unit=unit,
+                    tag=unit,
+                    idx_address=address,
+                    count=count,
+                    wide=idx_bytes == 8,
+                    property_address=table.address,
+                    property_bytes=table.row_bytes,
+                    watchdog=watchdog,
+                )
+                for unit, (address, count) in left.items()
+            ]
+            ends = self._way.carry_out(requests, self.seconds)
             failed = {unit: cause for unit, cause in ends.items() if cause != DONE}
             if not failed:
                 return
@@ -196,28 +230,6 @@ class Snic:
             self.registers.write(snic_counter=number)
             counts[name] = int(self.registers.read("snic_count"))
         return counts
-
-    def _requests(
-        self, requests: dict[int, tuple[int, int]], table: Table, wide: bool, watchdog: int
-    ) -> dict[int, str]:
-        """Carry out a request for each unit, of an address and a count; return how each ended."""
-        for unit, (address, count) in requests.items():
-            self.registers.write(request_unit=unit, request_tag=unit, idx_wide=int(wide))
-            write_wide(self.registers, idx_address=address, property_address=table.address)
-            self.registers.write(idx_count=count, property_bytes=table.row_bytes, watchdog=watchdog)
-            self.registers.write(submit=1)
-            if self.registers.read("refused"):
-                raise DeviceError(f"unit {unit} refused a request")
-        ends: dict[int, str] = {}
-        while len(ends) < len(requests):
-            self._wait(lambda: self.registers.read("completion_valid"), "the gather")
-            tag = int(self.registers.read("completion_tag"))
-            cause = self.registers.read("completion_cause")
-            self.registers.write(next_completion=1)
-            if tag not in requests or tag in ends:
-                raise DeviceError(f"request {tag} ended, which is not under way")
-            ends[tag] = getattr(cause, "name", str(cause))
-        return ends
 
     def _wait(self, condition: Any, what: str) -> None:
         wait_until(self.device, condition, what, self.seconds)
