@@ -19,8 +19,12 @@ def software(params: WorkerParams) -> Software:
         about="a P4SGD worker",
         map=worker_registers(params),
         main="Worker",
-        modules=("p4sgd.worker", "p4sgd.simulated_worker"),
-        exports={"quantise": ("Quantiser",), "worker": ("Worker", "WorkerStopped")},
+        modules=("p4sgd.worker", "p4sgd.job", "p4sgd.simulated_worker"),
+        exports={
+            "job": ("Job",),
+            "quantise": ("Quantiser",),
+            "worker": ("Worker", "WorkerStopped"),
+        },
         build={
             "fixed": constants(params),
             "losses": {loss.name.lower(): loss.value for loss in Loss},

@@ -27,12 +27,12 @@ def quiet(dut: Any, bus: str) -> None:
 
 
 class SimulatedRegisters:
-    """Reaches the registers of a simulated design at its bus ``s_axil``."""
+    """Reaches the registers of a simulated design at its bus ``s_axil``, or at another one."""
 
-    def __init__(self, dut: Any) -> None:
+    def __init__(self, dut: Any, bus: str = "s_axil") -> None:
         self.dut = dut
-        self.axil = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
-        quiet(dut, "s_axil")
+        self.axil = AxiLiteMaster(AxiLiteBus.from_prefix(dut, bus), dut.clk, dut.rst)
+        quiet(dut, bus)
 
     async def start(self) -> None:
         """Start the clock and reset the design; the caller has set the inputs that matter."""

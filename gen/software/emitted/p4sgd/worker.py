@@ -1,5 +1,6 @@
 """Trains on a worker: loads data, runs epochs, reads weights and counters back."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from gen.software.emitted.device import Device, DeviceError, check_design, wait_until
 from gen.software.emitted.p4sgd.build import Build
 from gen.software.emitted.p4sgd.samples import Samples
-from sim.p4sgd.golden.sgd import Parts, epoch
-from sim.p4sgd.run_settings import run_settings
 from sim.workloads.layout import model_to_weights
 
 SECONDS = 60.0  #: the longest wait for the hardware unless told otherwise
@@ -19,8 +18,8 @@ TRANSPORT = {"join": 1, "vanilla": 0, "data_parallel": 0, "from_zero": 0}  #: of
 class WorkerStopped(DeviceError):
     """Reports that a run stopped; ``cause`` is the name of the reason."""
 
-    def __init__(self, cause: str, why: str) -> None:
-        super().__init__(f"the worker stopped: {cause}" + (f", {why}" if why else ""))
+    def __init__(self, cause: str, why: str, who: str = "the worker") -> None:
+        super().__init__(f"{who} stopped: {cause}" + (f", {why}" if why else ""))
         self.cause = cause
 
 
@@ -36,6 +35,7 @@ class Worker:
         self.device, self.registers, self.build = device, registers, build
         self.seconds = SECONDS
         self._samples: Samples | None = None
+        self._index = 0  # of the workers that have the samples
         check_design(registers, build.fixed)
 
     @property
@@ -63,11 +63,15 @@ class Worker:
         """
         samples = Samples.checked(self.build, codes, labels, bits, signed)
         first = np.zeros(samples.features, dtype=np.int64) if weights is None else weights
-        images = [*samples.images(), *samples.model(first)]
+        self.put(samples, first)
+
+    def put(self, samples: Samples, weights: ArrayLike, index: int = 0) -> None:
+        """Reset the worker; write what it has of samples and weights as number ``index`` of all."""
+        images = [*samples.images(index), *samples.model(weights, index)]
         self.reset()
         for address, image in images:
             self.device.write_memory(address, image)
-        self._samples = samples
+        self._samples, self._index = samples, index
 
     def run(
         self,
@@ -86,30 +90,29 @@ class Worker:
         hardware stopped, :class:`DeviceError` that it has not ended within ``seconds``; then
         :meth:`load` begins anew.
         """
-        samples = self.samples
-        training = samples.training(loss, batch, rate, l2_shift)
-        if not 1 <= epochs < 1 << 32:
-            raise ValueError(f"epochs must be from 1 to {(1 << 32) - 1}: {epochs}")
-        settings = run_settings(
-            self.build.geometry,
-            *samples.codes.shape,
-            bits=samples.bits,
-            stored=samples.bits,
-            signed=samples.signed,
-            batch=batch,
-            step=training.step,
-            l2_shift=l2_shift,
-            epochs=epochs,
+        settings = self.samples.settings(
+            loss=loss, batch=batch, rate=rate, epochs=epochs, l2_shift=l2_shift
         )
-        self.registers.write(**settings, **TRANSPORT, loss=self.build.losses[loss])
+        self.begin(settings | TRANSPORT)
+        wait_until(self.device, self.ended, "the run", self.seconds)
+
+    def begin(self, settings: Mapping[str, int]) -> None:
+        """Write the settings of a run, by register field, and start it."""
+        self.registers.write(**settings)
         self.registers.write(start=1)
-        self._wait("the run")
+
+    def ended(self) -> bool:
+        """Return whether the run has ended well; :class:`WorkerStopped` if it has otherwise."""
+        if self.registers.read("busy"):
+            return False
         if self.registers.read("failed"):
             cause = self.registers.read("cause")
             name = getattr(cause, "name", str(cause))
-            raise WorkerStopped(name, self.build.causes.get(name, ""))
+            who = f"worker {self._index}" if self.samples.workers > 1 else "the worker"
+            raise WorkerStopped(name, self.build.causes.get(name, ""), who)
         if not self.registers.read("done"):
             raise DeviceError("the worker did not begin the run")
+        return True
 
     def golden(
         self,
@@ -122,16 +125,16 @@ class Worker:
         l2_shift: int = 0,
     ) -> NDArray[np.int64]:
         """Return the weights that such a run must leave, bit for bit, by a model in NumPy."""
-        samples, geometry = self.samples, self.build.geometry
-        training = samples.training(loss, batch, rate, l2_shift)
-        parts = Parts(geometry.worker_of(samples.features), geometry.group_of(samples.features))
-        found = np.asarray(weights, dtype=np.int64)
-        for _ in range(epochs):
-            found, _ = epoch(samples.codes, samples.labels, found, training, parts)
-        return found
+        return self.samples.golden(
+            weights, loss=loss, batch=batch, rate=rate, epochs=epochs, l2_shift=l2_shift
+        )
 
     def weights(self) -> NDArray[np.int64]:
         """Return the weights [features] as the integers that the hardware has."""
+        return model_to_weights([self.model()], self.samples.geometry, self.samples.features)
+
+    def model(self) -> NDArray[np.int32]:
+        """Return the weights [engines, chunks, lanes] that this worker has."""
         samples, build = self.samples, self.build
         size = samples.chunks * build.chunk_stride
         rows = [
@@ -140,12 +143,15 @@ class Worker:
             )
             for engine in range(build.geometry.engines)
         ]
-        model = np.stack(rows).reshape(len(rows), samples.chunks, -1)[:, :, : build.geometry.lanes]
-        return model_to_weights([model], build.geometry, samples.features)
+        whole = np.stack(rows).reshape(len(rows), samples.chunks, -1)
+        return whole[:, :, : build.geometry.lanes]
 
     def set_weights(self, weights: ArrayLike) -> None:
-        """Write weights [features], integers of 32 bits with the build's fraction bits."""
-        for address, image in self.samples.model(weights):
+        """Write weights [features], integers of 32 bits with the build's fraction bits.
+
+        In a job with other workers it writes this worker's part of them all.
+        """
+        for address, image in self.samples.model(weights, self._index):
             self.device.write_memory(address, image)
 
     def counters(self) -> dict[str, int]:

@@ -1,0 +1,200 @@
+"""A job of two workers and their switch by the host software alone, on the RTL.
+
+The simulated memories are filled from files before the simulation, with what the project itself
+lays out; what the software writes there must be the same, byte for byte.
+"""
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.task import bridge
+from cocotbext.axi import AxiBus, AxiMaster
+
+from gen.designs.catalogue import find_design
+from gen.registers.python_driver import class_name
+from gen.software import p4sgd_switch, p4sgd_worker
+from gen.software.emitted.p4sgd.build import Build
+from gen.software.emitted.p4sgd.job import Job
+from gen.software.emitted.p4sgd.worker import Worker, WorkerStopped
+from gen.software.emitted.simulated import SimulatedRegisters, quiet, read_bus, write_bus
+from gen.software.emitted.switch.build import Build as SwitchBuild
+from gen.software.emitted.switch.switch import Switch
+from sim.harness.payloads import pack
+from sim.harness.register_driver import driver_module
+from sim.harness.streams import start
+from sim.harness.verilator import Simulation, params_in_simulator, run
+from sim.p4sgd.surroundings.cluster import ClusterSystem
+from sim.p4sgd.surroundings.worker_system import memory_count, memory_params
+from sim.p4sgd.train import build_cluster, cluster_params
+from sim.p4sgd.training_job import NetworkSettings
+from sim.surroundings.axi_memory import memory_file
+from sim.workloads.layout import Geometry, hbm_images
+from sim.workloads.quantise import to_fixed
+
+WORKER = find_design("p4sgd-worker").params_of("tiny")
+WORKERS, BITS = 2, 3
+HOW = {"loss": "logistic", "batch": 16, "rate": 0.5}
+FOLDER, SEED = "INGATHER_TEST_JOB", "INGATHER_TEST_SEED"
+
+
+def drawn(seed):
+    """Codes and labels that fill neither a mini-batch nor the second worker."""
+    rng = np.random.default_rng(seed)
+    features = 3 * WORKER.engines * WORKER.engine.lanes - 5
+    codes = rng.integers(0, 1 << BITS, (43, features))
+    return codes, rng.integers(0, 2, len(codes))
+
+
+def test_two_workers_train_as_the_golden_model_does(tmp_path, seed):
+    codes, labels = drawn(seed)
+    engine = WORKER.engine
+    geometry = Geometry(
+        workers=WORKERS, engines=WORKER.engines, banks=engine.banks, lanes=engine.lanes
+    )
+    fixed = to_fixed(np.asarray(labels, float), engine.fraction_bits)
+    arguments = []
+    for worker in range(WORKERS):
+        images = hbm_images(codes, fixed, BITS, geometry, worker)
+        for image in [*(port for ports in images.words for port in ports), images.labels]:
+            path = tmp_path / f"memory_{len(arguments)}.bin"
+            path.write_bytes(image)
+            arguments.append(memory_file(len(arguments), path))
+    simulation = Simulation(
+        test_module=__name__,
+        params=cluster_params(WORKER, WORKERS),
+        component=ClusterSystem,
+        plusargs=arguments,
+        env={FOLDER: str(tmp_path), SEED: str(seed)},
+    )
+    run(build_cluster(WORKER, WORKERS), simulation, folder=tmp_path / "run")
+
+
+class Card(SimulatedRegisters):
+    """A worker of the cluster, whose memories hold what they are filled with."""
+
+    def __init__(self, dut, number, build):
+        super().__init__(dut, f"s_axil_{number}")
+        bus = f"s_axi_model_{number}"
+        self.axi = AxiMaster(AxiBus.from_prefix(dut, bus), dut.clk, dut.rst)
+        quiet(dut, bus)
+        first = number * memory_count(WORKER)
+        folder = Path(os.environ[FOLDER])
+        self.build, self.seen = build, set()
+        self.held = {
+            place: (folder / f"memory_{first + k}.bin").read_bytes()
+            for k, place in enumerate((*build.words, build.labels))
+        }
+
+    def read_memory(self, address, size):
+        return read_bus(self.axi, address - self.build.model, size)
+
+    def write_memory(self, address, data):
+        if address >= self.build.model:
+            write_bus(self.axi, address - self.build.model, data)
+            return
+        assert data == self.held[address], hex(address)
+        self.seen.add(address)
+
+
+def attached(made, kind, build, card):
+    registers = getattr(driver_module(made.map), class_name(made.map))(card)
+    return kind(card, registers, build)
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def a_job_is_loaded_run_and_read_back(dut):
+    params = params_in_simulator()
+    dut.memory.value = pack(memory_params(WORKER).settings, {"latency": 20})
+    links = NetworkSettings(latency=40, seed=1, drop=0.05, reorder=0.05)
+    dut.link.value = pack(params.network.link.settings, links.fields)
+    dut.cut.value, dut.fail_index.value = 0, 0
+    made = p4sgd_worker.software(WORKER)
+    build = Build(**made.build)
+    cards = [Card(dut, number, build) for number in range(WORKERS)]
+    switch_made = p4sgd_switch.software(params.network.switch)
+    switch_card = SimulatedRegisters(dut, "s_axil_switch")
+    await start(dut)
+
+    def program():
+        workers = [attached(made, Worker, build, card) for card in cards]
+        switch = attached(switch_made, Switch, SwitchBuild(**switch_made.build), switch_card)
+        job = Job(workers, switch, timeout=600)
+        codes, labels = drawn(int(os.environ[SEED]))
+        job.load(codes, labels, bits=BITS)
+        assert all(card.seen == {*build.words, build.labels} for card in cards)
+        once = job.golden(np.zeros(codes.shape[1]), **HOW)
+        job.run(**HOW)
+        assert (job.weights() == once).all()
+        assert once.any()
+        job.run(**HOW)  # goes on with the same job
+        assert (job.weights() == job.golden(once, **HOW)).all()
+        job.load(codes, labels, bits=BITS, weights=once)  # and begins another run of it
+        job.run(**HOW)
+        assert (job.weights() == job.golden(once, **HOW)).all()
+        assert job.epoch == 2
+
+    await bridge(program)()
+
+
+@pytest.fixture
+def fakes():
+    """Two workers on stand-ins for cards, and a switch that notes what it is told."""
+    from tests.gen.software.test_p4sgd_worker import Card as FakeWorker
+
+    cards = [FakeWorker(WORKER) for _ in range(WORKERS)]
+    told = []
+    switch = SimpleNamespace(
+        set_addresses=lambda switch, group: told.append((switch, group)),
+        start_job=lambda job, **how: told.append((job, how)),
+    )
+    for card in cards:
+        card.commands["start_job"] = lambda card=card: card.say(job_open=1)
+    return cards, switch, told
+
+
+def test_what_a_job_tells_switch_and_workers(fakes):
+    cards, switch, told = fakes
+    job = Job([card.attach() for card in cards], switch, number=1, base=4, epoch=(1 << 16) - 2)
+    codes, labels = drawn(1)
+    slots = cards[0].build.fixed["slots"]
+    for epoch in ((1 << 16) - 1, 0):
+        told.clear()
+        job.load(codes, labels, bits=BITS)
+        (own, group), (number, how) = told
+        assert (number, how) == (1, {"ports": [0, 1], "epoch": epoch, "base": 4, "slots": slots})
+        for index, card in enumerate(cards):
+            fields = {"worker": index, "workers": 3, "job": 1, "epoch": epoch}
+            fields |= {"slot_base": 4, "slot_count": slots, "timeout": 25_000}
+            assert {name: card.heard(name) for name in fields} == fields
+            addresses = {"switch_address": own, "group_address": group}
+            addresses |= {"address": bytes([2, 0, 0, 0, 0, index])}
+            for name, octets in addresses.items():
+                assert card.heard_wide(name).to_bytes(6, "little") == octets
+    job.run(**HOW)
+    assert [card.heard("join") for card in cards] == [0, 0]
+    cards[1].end = {"failed": 1, "cause": 9}
+    cards[0].end = {"busy": 1}
+    with pytest.raises(WorkerStopped, match="worker 1 stopped: MEMORY_SILENT"):
+        job.run(**HOW)
+
+
+def test_jobs_that_cannot_be(fakes):
+    cards, switch, told = fakes
+    workers = [card.attach() for card in cards]
+    with pytest.raises(ValueError, match="at least one worker"):
+        Job([], switch)
+    with pytest.raises(ValueError, match="slots must be from 1 to"):
+        Job(workers, switch, slots=0)
+    job = Job(workers, switch)
+    for codes, labels, weights, text in (
+        (np.zeros((3, 1025), int), np.zeros(3), None, "room for 1024 features: 1025"),
+        (np.zeros((3, 3), int), np.zeros(3), [1], "weights must be 3 integers"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            job.load(codes, labels, bits=BITS, weights=weights)
+    assert not told
+    assert not any(card.memory.pages for card in cards)
