@@ -11,6 +11,7 @@ from hdl.common.axi_write_port import AxiWritePort
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.streams import cut_ready
 from hdl.gather.engine_params import BURST_BEATS, OUTSTANDING, GatherEngineParams
 
 DEPTH = 4 * BURST_BEATS  #: beats that can wait; at least those of a burst
@@ -60,8 +61,14 @@ class RowWriter(Component):
         m.submodules.port = port = AxiWritePort(self.params.port)
         connect(m, port.axi, flipped(self.m_axi))
         room = Signal()  # there is room for a beat
-        bursts, moves, closes, fresh = self.cut(m, port, room)
-        self.hold(m, port, moves, closes, room)
+        bursts, moves, closes, fresh = self.cut(m, room)
+        # Else one path of ready reaches from device memory's AW to what is read of rows.
+        cut_ready(m, "bursts_skid", bursts, port.bursts)
+        self.hold(m, port, moves, closes)
+        m.d.comb += [
+            room.eq(m.submodules.beats.i.ready & (~bursts.valid | bursts.ready)),
+            self.rows.ready.eq(room & ~self.halt),
+        ]
         ended = Signal()  # the last burst was requested
         open_bursts = Signal(range(OUTSTANDING + 2))  # bursts without an answer
         goes = bursts.valid & bursts.ready
@@ -84,8 +91,10 @@ class RowWriter(Component):
             m.d.sync += ended.eq(0)
         return m
 
-    def cut(self, m: Module, port: AxiWritePort, room: Signal) -> tuple[Any, Value, Value, Value]:
-        """Request bursts; return them, and whether a beat moves, ends a burst, and begins one."""
+    def cut(self, m: Module, room: Signal) -> tuple[Any, Value, Value, Value]:
+        """Request bursts; return them, whether a beat moves, whether a burst ends with it, and
+        whether none has begun.
+        """
         index_bits = self.params.address_bits - self.params.beat_bits
         index = Signal(index_bits, reset_less=True)  # number of the next beat in memory
         start = Signal(index_bits, reset_less=True)  # number of the burst's first beat
@@ -93,7 +102,7 @@ class RowWriter(Component):
         burst = Signal(self.params.port.burst, reset_less=True)
         place_bits = exact_log2(BURST_BEATS)
         closes, moves = Signal(), Signal()
-        bursts = port.bursts
+        bursts = stream.Signature(self.params.port.burst).create()
         first = Mux(fresh, index, start)
         m.d.comb += [
             closes.eq(self.rows.payload.last | self.halt | index[:place_bits].all()),
@@ -114,9 +123,7 @@ class RowWriter(Component):
             m.d.sync += [index.eq(self.address[self.params.beat_bits :]), fresh.eq(1)]
         return bursts, moves, closes, fresh
 
-    def hold(
-        self, m: Module, port: AxiWritePort, moves: Value, closes: Value, room: Signal
-    ) -> None:
+    def hold(self, m: Module, port: AxiWritePort, moves: Value, closes: Value) -> None:
         """Hold beats back until their burst is requested."""
         lanes, row = self.params.reads.lanes, self.rows.payload
         layout = data.StructLayout({"data": self.params.data_bits, "strobes": lanes, "last": 1})
@@ -124,11 +131,8 @@ class RowWriter(Component):
         begins = Signal()  # the next beat is the array's first
         skip = self.address[2 : self.params.beat_bits]
         given, beat = Signal(layout), layout(beats.o.payload)
-        free = ~port.bursts.valid | port.bursts.ready
         enables = ((row.bytes[2:] > k) & ~(begins & (skip > k)) & ~self.halt for k in range(lanes))
         m.d.comb += [
-            room.eq(beats.i.ready & free),
-            self.rows.ready.eq(room & ~self.halt),
             given.data.eq(row.data),
             given.strobes.eq(Cat(*enables)),
             given.last.eq(closes),

@@ -7,7 +7,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.streams import connect_by
+from hdl.common.streams import connect_by, cut_ready
 from hdl.pcie.axis import PcieStreamSignature, rq_user, say_request
 from hdl.pcie.packet_gate import PacketGate
 from hdl.pcie.request_cutter import RequestCutter
@@ -82,7 +82,8 @@ class WriteRequester(Component):
             cutter.requests.valid.eq(self.requests.valid & ~self.stop),
             self.requests.ready.eq(cutter.requests.ready & ~self.stop),
         ]
-        connect(m, cutter.pieces, planner.pieces)
+        # Else one path of ready reaches from the user's data to its requests.
+        cut_ready(m, "pieces_skid", cutter.pieces, planner.pieces)
         connect(m, planner.plans, aligner.plans)
         connect(m, flipped(self.data), aligner.data)
         connect_by(m, "gate", PacketGate(params.gate), aligner.beats, out)
