@@ -10,6 +10,8 @@ from hdl.netsparse.rig.params import Cause
 #: settings of the node, which hold still while any unit works
 NODE = {
     "memory_timeout": "cycles without a movement after which a memory's bus is given up",
+    "share": "the data that reads of host memory bring a cycle, at most, in 256ths of 64 bytes; 0:"
+    " no limit; over a bridge it has no effect",
     "coalesce": "1; 0 sends a read for an idx though one is under way",
     "filter": "1; 0 sends a read for an idx though its property has come",
     "concatenate": "1; 0 sends each PR in a packet of its own",

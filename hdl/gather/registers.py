@@ -18,7 +18,7 @@ from hdl.gather.engine_params import (
     GatherEngineParams,
 )
 from hdl.gather.params import ReadOrder
-from hdl.pcie.read_pace import SHARE_BITS
+from hdl.pcie.read_pace import SHARE_FIELD
 from hdl.pcie.read_share import COUNT_BITS as UNDER_WAY_BITS
 
 IDENTITY = 0x47544852  #: the letters GTHR
@@ -77,12 +77,7 @@ CONTROL_REGISTERS = (
                 UNDER_WAY_BITS,
                 "sets how many requests of reads may be under way; 0: as many as there are tags",
             ),
-            rw(
-                "share",
-                SHARE_BITS,
-                "sets how much data reads may bring, in 256ths of a beat of the block a cycle; 0:"
-                " as much as comes",
-            ),
+            SHARE_FIELD,
         ),
     ),
 )

@@ -20,6 +20,7 @@ from hdl.common.rings import INDEX_BITS, SIZE_BITS, Fault
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.rig.params import COUNT_BITS, TAG_BITS, WATCHDOG_BITS, Cause
 from hdl.netsparse.snic_counters import BUSES, SNIC_COUNTERS, UNIT_COUNTERS
+from hdl.pcie.read_pace import SHARE_FIELD
 
 IDENTITY = 0x4E53504E  #: "NSPN"
 VERSION = 1
@@ -82,6 +83,11 @@ CONTROL_REGISTERS = (
     ),
     buses_register("Tells the state of the buses to memories.", BUSES),
     memory_timeout("the bus of a memory", "a request"),
+    Register(
+        "limits",
+        "Sets how much of the host's bandwidth reads may take; over a bridge it has no effect.",
+        (SHARE_FIELD,),
+    ),
     single(
         ro("busy_units", 32, "tells with a bit for each unit that it is at work"),
         "Shows which units are at work.",

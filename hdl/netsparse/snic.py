@@ -71,10 +71,11 @@ class Snic(Component):
     ``m_axi_host`` is host memory, in requests inside lines of 128 bytes. With ``params.host_bus``
     pcie it is reached by ``rq`` and ``rc`` of AMD's block for PCI Express instead, beside which are
     the block's words (:class:`hdl.pcie.requester.Requester`); reads are as large as the host
-    allows, and the setting ``aligned`` has no effect. ``m_axi_dram`` is the SNIC's own memory, with
-    the idx filter. Packets (:mod:`hdl.netsparse.protocol`) of reads and of
-    responses have a pair of streams each, so that neither waits for the other; ``s_axis`` of
-    responses is always taken in the end, that of reads as far as responses can leave.
+    allows, they keep to the setting ``share`` of the bus, and ``aligned`` has no effect.
+    ``m_axi_dram`` is the SNIC's own memory, with the idx filter. Packets
+    (:mod:`hdl.netsparse.protocol`) of reads and of responses have a pair of streams each, so that
+    neither waits for the other; ``s_axis`` of responses is always taken in the end, that of reads
+    as far as responses can leave.
 
     A memory that answers with other beats than asked for, or not within ``memory_timeout``, fails
     what is asked of its bus, at once from then on; the state ``buses`` tells, and ``revive_buses``
@@ -221,7 +222,8 @@ class Snic(Component):
         self, m: Module, registers: RegisterBlock, units: list[RigUnit], events: SnicCounters
     ) -> HostPorts:
         """Add the way of all units to host memory; return its ports, the rings' among them."""
-        host = self.add_pcie(m) if self.params.over_pcie else self.add_masters(m, registers)
+        add = self.add_pcie if self.params.over_pcie else self.add_masters
+        host = add(m, registers)
         m.d.comb += [events.read.eq(host.events[0]), events.write.eq(host.events[1])]
         for k, unit in enumerate(units):
             connect(m, unit.asks, host.requests[k])
@@ -253,7 +255,7 @@ class Snic(Component):
             buses=(reader.bus, writer.bus),
         )
 
-    def add_pcie(self, m: Module) -> HostPorts:
+    def add_pcie(self, m: Module, registers: RegisterBlock) -> HostPorts:
         """Add a requester of PCI Express that all share."""
         m.submodules.way = way = PcieWay(self.params.host)
         connect(m, way.rq, flipped(self.rq))
@@ -262,6 +264,7 @@ class Snic(Component):
         m.d.comb += [
             getattr(way, name).eq(getattr(self, name)) for name in ("limits", "credits", "numbers")
         ]
+        m.d.comb += way.share.eq(registers.control.share)
         return HostPorts(
             requests=way.requests,
             beats=way.beats,

@@ -6,9 +6,18 @@ from amaranth.utils import bits_for, exact_log2
 
 from hdl.common.component import Component
 from hdl.common.expectations import expect
+from hdl.common.registers import rw
 from hdl.pcie.params import ReadRequesterParams
 
 SHARE_BITS = 8  #: width of a share; a share is a number of 256ths
+
+#: Is the field of a register by which a host sets the share.
+SHARE_FIELD = rw(
+    "share",
+    SHARE_BITS,
+    "sets how much data reads may bring, in 256ths of a beat of the block a cycle; 0: as much as"
+    " comes",
+)
 
 
 class ReadPace(Component):

@@ -10,6 +10,7 @@ from hdl.netsparse.host.params import EVENTS, HostParams
 from hdl.netsparse.host.pcie_reader import PcieReader
 from hdl.netsparse.host.pcie_writer import PcieWriter
 from hdl.pcie.function_reset import FUNCTION, FunctionReset
+from hdl.pcie.read_pace import SHARE_BITS
 from hdl.pcie.requester import Requester
 
 #: Ports that a requester has to the block, of the same names here.
@@ -21,7 +22,8 @@ class PcieWay(Component):
 
     ``requests`` and ``beats`` are those of a :class:`PcieReader`, ``properties`` and ``done`` those
     of a :class:`PcieWriter`; ``rq``, ``rc``, ``limits``, ``credits`` and ``numbers`` of a
-    :class:`Requester`, ``function`` of a :class:`FunctionReset`. Of ``read`` and ``write`` each,
+    :class:`Requester`, ``function`` of a :class:`FunctionReset`. Reads of all units together keep
+    to ``share``, as a :class:`hdl.pcie.read_pace.ReadPace` has it. Of ``read`` and ``write`` each,
     ``bus`` says how it is and ``events`` what happens. A tick of ``watch`` is to come more rarely
     than the block gives a read up.
 
@@ -46,6 +48,7 @@ class PcieWay(Component):
                 "beats": Out(params.read_beat),
                 "properties": In(stream.Signature(params.property_beat)).array(params.units),
                 "done": Out(params.done),
+                "share": In(SHARE_BITS),
                 "watch": In(WATCH),
                 **{f"{way}_bus": Out(BUS) for way in ("read", "write")},
                 **{f"{way}_events": Out(EVENTS) for way in ("read", "write")},
@@ -79,6 +82,7 @@ class PcieWay(Component):
             requester.limits.eq(self.limits),
             requester.credits.eq(self.credits),
             requester.numbers.eq(self.numbers),
+            requester.share.eq(self.share),
             requester.tick.eq(self.watch.tick),
             reader.watch.eq(self.watch),
             writer.watch.eq(self.watch),

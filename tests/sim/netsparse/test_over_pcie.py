@@ -7,6 +7,7 @@ import pytest
 from gen.designs.catalogue import find_design
 from gen.software.netsparse_snic import software
 from hdl.netsparse.params import SnicParams
+from sim.golden.pcie_link import bytes_of_share, most_of_share
 from sim.netsparse.gather import build_gather
 from sim.netsparse.spmm import SpmmRun
 from sim.netsparse.spmm_workload import SpmmWorkload
@@ -70,6 +71,18 @@ def test_two_nodes(tmp_path, rng, name, size):
     for node, result in enumerate(gathered.result.nodes):
         assert result.totals["prs"] == gather.expected(node).distinct
         assert result.snic["host_read_requests"] >= result.snic["host_read_properties"]
+
+
+def test_reads_keep_to_a_share(tmp_path, rng):
+    """What servers give and units read, idxs and descriptors, in all of a node's cycles."""
+    share = int(rng.integers(6, 11))
+    gather = gather_of(rng, "uk", 100, 1, 1)
+    gather = replace(gather, rings=None, mechanisms={**gather.mechanisms, "share": share})
+    for node in run_gather(gather, PCIE, tmp_path, rng).result.nodes:
+        octets = node.totals["served"] * 100 + node.totals["consumed"] * gather.idx_bytes
+        cycles = node.snic["cycles"]
+        assert octets <= most_of_share(share, cycles, 64)
+        assert octets > 0.85 * bytes_of_share(share, cycles, 64)
 
 
 @pytest.mark.long

@@ -14,6 +14,8 @@ from hdl.common.component import Component
 from hdl.netsparse.host.params import EVENTS, HostParams
 from hdl.netsparse.host.pcie_way import PcieWay
 from hdl.pcie.function_reset import FUNCTION
+from hdl.pcie.read_pace import SHARE_BITS
+from sim.golden.pcie_link import bytes_of_share, most_of_share
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import Source, cycle, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
@@ -60,6 +62,7 @@ class WayBench(Component):
                 "done": Out(host.done),
                 "watch": In(WATCH),
                 "function": In(FUNCTION),
+                "share": In(SHARE_BITS),
                 "deaf": In(1),  # the block takes no packet and tells no number
                 **{f"{way}_bus": Out(BUS) for way in ("read", "write")},
                 **{f"{way}_events": Out(EVENTS) for way in ("read", "write")},
@@ -92,6 +95,7 @@ class WayBench(Component):
             way.limits.payload.eq(self.settings.payload[:2]),
             way.credits.eq(memory.credits),
             way.numbers.eq(memory.numbers),
+            way.share.eq(self.share),
             way.watch.eq(self.watch),
             self.beats.eq(way.beats),
             self.done.eq(way.done),
@@ -128,7 +132,7 @@ class Bench:
     def __init__(self, dut, stall=never, stalled=0, **settings):
         self.dut, self.params = dut, params_in_simulator(BenchParams)
         self.host = self.params.host
-        for name in ("watch", "deaf", "index", "dump", "function_in_process"):
+        for name in ("watch", "share", "deaf", "index", "dump", "function_in_process"):
             getattr(dut, name).value = 0
         dut.function_master.value = 1
         settings = {"latency": 50, "stall": stalled, "seed": random.getrandbits(32)} | settings
@@ -299,6 +303,31 @@ async def latencies_and_a_property_a_cycle(dut):
     await bench.until(lambda: len(bench.moments["beats"]) == 241)
     asked = bench.moments["asked"][1:]
     assert asked[63] - asked[0] == 63  # as many as there are tags
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(share=[20, 100])
+async def reads_keep_to_a_share(dut, share):
+    """Those of all units together have as much as that, within 2 percent, once they go."""
+    bench = Bench(dut)
+    await start(dut)
+    dut.share.value = share
+    sizes, rest = [[] for _ in bench.found], int(bytes_of_share(share, 4000, BEAT))
+    while rest > 0:
+        unit, size = random.randrange(len(sizes)), 4 * random.randrange(1, 64)
+        bench.read(unit, 256 * random.randrange(SIZE // 256), size)
+        sizes[unit].append(size)
+        rest -= size
+    come = []  # when, and how much has come before the property that comes then
+    for count in range(sum(map(len, sizes))):
+        had = sum(sum(size[: len(got)]) for size, got in zip(sizes, bench.found, strict=True))
+        await bench.until(lambda count=count: sum(map(len, bench.found)) > count)
+        come.append((cycle(), had))
+    assert had <= most_of_share(share, come[-1][0] - bench.moments["asked"][0], BEAT)
+    begin, end = come[len(come) // 4], come[-1]  # in between nothing is left of what was saved
+    had_share = (end[1] - begin[1]) / bytes_of_share(share, end[0] - begin[0], BEAT)
+    dut._log.info("%.4f of what the share allows", had_share)
+    assert abs(had_share - 1) < 0.02
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
