@@ -16,7 +16,11 @@ def single(field: Field, doc: str) -> Register:
 
 
 def identity_registers(what: str, number: int, version: int, *sizes: Field) -> tuple[Register, ...]:
-    """Return the first registers of a design's map: its identity, and its sizes."""
+    """Return the first registers of a design's map: its identity, and its sizes.
+
+    ``version`` rises whenever an address or the meaning of a field changes, so that host software
+    refuses hardware that it does not fit.
+    """
     return (
         single(ro("identity", 32, f"reads 0x{number:08X}, the number of this design"), what),
         single(

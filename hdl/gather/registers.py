@@ -22,7 +22,7 @@ from hdl.pcie.read_pace import SHARE_FIELD
 from hdl.pcie.read_share import COUNT_BITS as UNDER_WAY_BITS
 
 IDENTITY = 0x47544852  #: the letters GTHR
-VERSION = 1
+VERSION = 2
 BUSES = ("device",)  #: names of the buses to memories
 
 IDENTITY_REGISTERS = (
