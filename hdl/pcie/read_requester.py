@@ -128,6 +128,7 @@ class ReadRequester(Component):
             pace.goes.eq(sender.given.valid),
             pace.bytes.eq(cutter.pieces.payload.bytes),
             sender.hold.eq(self.stop | ~judge.ready | ~pace.may_go),
+            sender.forget.eq(self.forget),
             sender.epoch.eq(epoch),
             free.i.payload.eq(tags.freed.tag),
             free.i.valid.eq(tags.freed.valid),

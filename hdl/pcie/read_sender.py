@@ -17,7 +17,8 @@ class ReadSender(Component):
     """Turns each of ``pieces`` into a beat of ``rq`` and an entry of ``order``, which has room.
 
     Each piece takes one of the free ``tags``, which ``given`` has in the cycle in which the piece
-    is taken. No piece is taken while ``hold`` is high.
+    is taken. No piece is taken while ``hold`` is high; with ``forget``, the remaining pieces of a
+    request do not come.
 
     Throughput: a read a cycle. Latency: :attr:`latency` from a piece to RQ. Stalls: pieces wait
     for a free tag, or for the block.
@@ -31,6 +32,7 @@ class ReadSender(Component):
             params,
             {
                 "hold": In(1),
+                "forget": In(1),
                 "epoch": In(EPOCH),
                 "pieces": In(stream.Signature(params.cutter.piece)),
                 "tags": In(stream.Signature(params.tag_bits)),
@@ -64,6 +66,8 @@ class ReadSender(Component):
             m.d.comb += entry.read.place.eq(place)
             with m.If(goes):
                 m.d.sync += place.eq(Mux(piece.last, 0, (place + piece.bytes)[:PLACE_BITS]))
+            with m.Elif(self.forget):
+                m.d.sync += place.eq(0)
         return m
 
     def send(self, m: Module, tag: Value) -> Any:

@@ -127,7 +127,8 @@ class ReadBench:
         self.events = dict.fromkeys(EVENTS.members, 0)
         self.requests = Source(dut, "requests", stall=stalls[0])
         self.beats = Sink(dut, "beats", stall=stalls[1])
-        dut.limit.value, dut.tick.value, dut.stop.value, dut.share.value = 2, 0, 0, 0
+        dut.limit.value, dut.tick.value, dut.share.value = 2, 0, 0
+        dut.stop.value = dut.forget.value = 0
         dut.rq_tready.value = dut.rc_tvalid.value = 0
         cocotb.start_soon(self.take_requests())
         cocotb.start_soon(self.give_completions())

@@ -12,7 +12,7 @@ from hdl.pcie import descriptors
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.read_requester import ReadRequester
 from sim.golden import pcie_requester
-from sim.golden.pcie_link import LINK_BYTES, completion_bytes
+from sim.golden.pcie_link import LINK_BYTES, bytes_of_share, completion_bytes
 from sim.golden.pcie_requester import Cause, Code, Completion, Status, cut
 from sim.harness.streams import STALLS, cycle, never, start
 from sim.harness.verilator import simulate
@@ -84,6 +84,35 @@ async def every_byte_in_its_order(dut, stalls, straddle):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(boundary=[64, 128])
+async def from_every_dword_of_a_line(dut, boundary):
+    """So each lane of the buffer takes each dword of a beat."""
+    bench = ReadBench(dut)
+    cocotb.start_soon(bench.host(boundary, boundary, delay=random.choice([0, 4])))
+    await start(dut)
+    for dword in range(32):
+        for size in (random.randrange(1, 61), random.randrange(65, 129)):
+            bench.ask(4096 * dword + 4 * dword, size)
+    await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def reads_keep_to_a_share(dut):
+    """Of what RC could carry, within a read at either end."""
+    bench = ReadBench(dut)
+    cocotb.start_soon(bench.host())
+    share, most = 24, bench.params.max_read
+    dut.share.value = share
+    await start(dut)
+    for k in range(30):
+        bench.ask(most * k, most)
+    await bench.finish()
+    cycles = bench.sent_cycles[-1] - bench.sent_cycles[9]  # what was saved up before is used up
+    allowed = bytes_of_share(share, cycles, bench.params.data_bits // 8)
+    assert abs(20 * most - allowed) <= most
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_host_may_allow_smaller_reads(dut):
     """Limits that the hardware has no room for, or reserved codes, mean smaller reads."""
     bench = ReadBench(dut)
@@ -102,7 +131,9 @@ CHANGES = [
     {"code": Code.BAD_STATUS, "status": Status.UNSUPPORTED, "dwords": 0, "completed": True},
     {"code": Code.BAD_STATUS, "status": Status.ABORTED, "dwords": 0, "completed": True},
     {"code": Code.LENGTH, "dwords": 0, "completed": True},
+    {"code": Code.BAD_STATUS, "status": Status.RETRY, "dwords": 0, "completed": True},
     {"code": Code.MISMATCH},
+    {"code": 7},  # reserved
     {"code": Code.ADDRESS},
     {"code": Code.FLR, "dwords": 0, "completed": True},
     {"discontinued": True},
@@ -314,6 +345,72 @@ async def stopped_under_traffic(dut, stalls):
         answers = cocotb.start_soon(answer_new(bench))
         dut.stop.value = 0
         await bench.finish()
+        answers.cancel()
+
+
+async def stopped_when(bench, happens):
+    """Stop as soon as that happens, until nothing is under way; return what the host owes."""
+    dut = bench.dut
+    await bench.until(happens)
+    dut.stop.value = 1
+    await bench.until(lambda: dut.idle.value, 200)
+    await bench.cycles(10)
+    for outstanding in bench.under_way.values():
+        outstanding.give_up(Cause.STOPPED)
+    assert dut.owes.value
+    return [(tag, whole(outstanding.read)) for tag, outstanding in bench.under_way.items()]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def goes_on_with_tags_that_are_free(dut):
+    """While the host owes answers for others, which are nobody's when they come."""
+    bench = ReadBench(dut)
+    await start(dut)
+    for _ in range(3):
+        for k in range(4):
+            bench.ask(4096 * k, 64)
+        owed = await stopped_when(bench, lambda: len(bench.under_way) == 4)
+        answers = cocotb.start_soon(answer_new(bench))
+        dut.stop.value = 0
+        for k in range(2 * bench.params.tags):
+            bench.ask(64 * k, 64)
+        await bench.finish()
+        assert dut.owes.value
+        for tag, parts in owed:
+            for part in parts:
+                bench.answer(tag, part)
+        await bench.until(lambda: not dut.owes.value)
+        answers.cancel()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def what_was_taken_may_be_forgotten(dut):
+    """A request that was sent in part has no last beat, and the next one begins anew."""
+    bench = ReadBench(dut)
+    await start(dut)
+    most, beat_bytes = bench.params.max_read, bench.params.data_bits // 8
+    for _ in range(3):
+        bench.ask(most, 8 * most)
+        await bench.until(lambda: bench.under_way)
+        bench.takes = False
+        await bench.cycles(4)
+        dut.forget.value = bench.takes = True
+        owed = await stopped_when(bench, lambda: True)
+        assert 0 < len(owed) < 8
+        beats = bench.received()
+        assert len(beats) == len(owed) * most // beat_bytes
+        assert {beat[3] for beat in beats} == {Cause.STOPPED}
+        assert sum(beat[1] for beat in beats) == (0 if bench.params.in_order else len(owed))
+        for tag, parts in owed:
+            for part in parts:
+                bench.answer(tag, part)
+        await bench.until(lambda: not dut.owes.value)
+        bench.forget()
+        dut.stop.value = dut.forget.value = 0
+        answers = cocotb.start_soon(answer_new(bench))
+        ask_some(bench, 6)
+        await bench.finish()
+        bench.forget()
         answers.cancel()
 
 
