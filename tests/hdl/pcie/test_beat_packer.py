@@ -14,7 +14,7 @@ from sim.harness.verilator import params_in_simulator, simulate
 SIZES = [BeatPackerParams(user_bits=4), BeatPackerParams(data_bits=256, user_bits=4)]
 READ = 256  #: bytes of the largest read
 REQUESTS = 150
-CAUSES = [Cause.NONE] * 6 + [Cause.POISONED, Cause.UNSUPPORTED]
+CAUSES = [Cause.NONE] * 30 + list(Cause)
 
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)

@@ -21,10 +21,10 @@ def test_completion_splitter(data_bits):
     simulate(CompletionSplitter(params), __name__)
 
 
-def some_packet(number, longest):
-    """Draw a descriptor with a number, and at most this many dwords of data."""
-    count = 2 + random.randrange(longest + 1)
-    return [number, *(random.choice([0, random.getrandbits(32)]) for _ in range(count))]
+def some_packet(longest):
+    """Draw a descriptor of any bits, and at most this many dwords of data."""
+    count = 3 + random.randrange(longest + 1)
+    return [random.choice([0, random.getrandbits(32), 0xFFFFFFFF]) for _ in range(count)]
 
 
 def steps_of(rest, packets):
@@ -61,7 +61,7 @@ async def each_begin_has_a_step(dut, stalls, longest):
     steps = Sink(dut, "steps", stall=sink, shape=shape)
     dut.rc_tvalid.value = 0
     await start(dut)
-    packer.packets.extend((some_packet(k, longest), 0) for k in range(60))
+    packer.packets.extend((some_packet(longest), 0) for _ in range(60))
     wholes = [dwords for dwords, _ in packer.packets]
     beats, wanted, at, left = [], [], 0, 0  # dwords of the packet before ``at`` that are left
     while packer.packets or packer.rest:
