@@ -104,8 +104,9 @@ class BeatPacker(Component):
         rest = Signal(lanes * DWORD_BITS, reset_less=True)  # their data
         failed = Signal(Cause)  # cause of earlier parts since the last end
         total = fill + part.count
+        few, full = part.count[:bits], part.count[bits]
         # The last part does not fit the beat that was begun, so it fills two.
-        over = looked_up(lambda fill, count: fill + count > lanes, fill, part.count)
+        over = Signal()
         ends = part.ends & (~over | second)
         turned = rotated(part.data, (fill - part.skip)[:bits], DWORD_BITS)
         words = (
@@ -115,6 +116,9 @@ class BeatPacker(Component):
         packed = Signal(lanes * DWORD_BITS)
         cause = Mux(failed != Cause.NONE, failed, part.cause)
         m.d.comb += [
+            over.eq(
+                looked_up(lambda fill, few: fill + few > lanes, fill, few) | (full & fill.any())
+            ),
             packed.eq(Cat(words)),
             free.eq(~self.beats.valid | self.beats.ready),
             self.parts.ready.eq(free & (~part.ends | ends)),

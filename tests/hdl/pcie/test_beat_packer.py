@@ -102,6 +102,18 @@ async def every_dword_in_its_place(dut, stalls):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+async def every_part_behind_every_filling(dut):
+    """A read of less than a beat, then one that does not fill it, or fills it, or the next one."""
+    bench = PackerBench(dut)
+    await start(dut)
+    lanes = bench.size // 4
+    for fill in range(lanes):
+        for count in range(1, lanes + 1):
+            bench.ask(READ - 4 * fill, 4 * (fill + count))
+    await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def data_may_begin_at_any_dword(dut):
     """``first`` changes when nothing is inside."""
     bench = PackerBench(dut)

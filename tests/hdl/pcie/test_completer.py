@@ -20,7 +20,6 @@ from sim.harness.streams import STALLS, never, start
 from sim.harness.verilator import params_in_simulator, simulate
 
 SIZES = [CompleterParams(bar=2), CompleterParams(data_bits=256)]
-HERE = 0x12_3456_7000  #: where the host has placed the BAR
 BYTES, ABSENT = 128, 2048  #: of registers; where there are none, and the BAR refuses
 
 
@@ -53,6 +52,7 @@ class CompleterBench:
     def __init__(self, dut, stalls=(never, never)):
         self.dut, self.params = dut, params_in_simulator(CompleterParams)
         self.source, self.sink = stalls
+        self.here = random.getrandbits(48) << 16  # where the host has placed the BAR
         words = {at: at * random.getrandbits(20) for at in range(0, BYTES, 4)}
         self.golden = Registers(bar=self.params.bar, words=words)
         self.words = dict(words)  # those of the slave
@@ -70,7 +70,7 @@ class CompleterBench:
         """Add a request with its ``answer``, which is the golden model's if none is given."""
         self.sent += 1
         head = {
-            "address": (HERE + request.address) // 4,
+            "address": (self.here + request.address) // 4,
             "dwords": request.dwords,
             "kind": int(request.kind),
             "bar": request.bar,

@@ -6,6 +6,7 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
+from hdl.pcie.descriptors import Cause
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.read_share import ReadShare, ReadShareParams
 from sim.harness.streams import STALLS, Sink, Source, start
@@ -30,6 +31,16 @@ def test_order():
         ReadShareParams(user=ReadRequesterParams(in_order=False))
 
 
+def beats_of(address):
+    """How many beats the answer to a request has."""
+    return 1 + address % 4
+
+
+def cause_of(address):
+    """What the answer to a request says."""
+    return address % len(Cause)
+
+
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS, most=[0, 1, 5])
 async def each_user_gets_its_own(dut, stalls, most):
@@ -43,10 +54,13 @@ async def each_user_gets_its_own(dut, stalls, most):
     await start(dut)
     wanted = [[] for _ in users]
     for k, requests in enumerate(users):
-        for address in random.choices(range(1 << 20), k=REQUESTS):
-            size = random.randrange(1, 5)
+        for address in [0, *(random.getrandbits(64) for _ in range(REQUESTS - 1))]:
+            size, count = random.choice([1, 4096, random.randrange(1, 4097)]), beats_of(address)
             requests.append({"address": address, "bytes": size, "user": address & 7})
-            wanted[k] += [(address, n == size - 1, address & 7) for n in range(size)]
+            wanted[k] += [
+                (address, 1 + size % 32, n == count - 1, address & 7, cause_of(address))
+                for n in range(count)
+            ]
     answered, peak = 0, 0
     while any(len(b.beats) < len(w) for b, w in zip(beats, wanted, strict=True)):
         await RisingEdge(dut.clk)
@@ -56,18 +70,22 @@ async def each_user_gets_its_own(dut, stalls, most):
         if answered < len(asked.beats) and (random.random() < 0.1 or answers.missing == 0):
             request = asked.beats[answered]
             answered += 1
-            for n in range(request["bytes"]):
+            address, count = request["address"], beats_of(request["address"])
+            for n in range(count):
                 answers.append(
                     {
-                        "data": request["address"],
-                        "bytes": 32,
-                        "last": n == request["bytes"] - 1,
+                        "data": address,
+                        "bytes": 1 + request["bytes"] % 32,
+                        "last": n == count - 1,
                         "user": request["user"],
-                        "cause": 0,
+                        "cause": cause_of(address),
                     }
                 )
     for found, right in zip(beats, wanted, strict=True):
-        assert [(b["data"], bool(b["last"]), b["user"]) for b in found.beats] == right
+        assert [
+            (b["data"], b["bytes"], bool(b["last"]), b["user"], b["cause"].value)
+            for b in found.beats
+        ] == right
     assert peak <= most or not most
     for _ in range(3):
         await RisingEdge(dut.clk)

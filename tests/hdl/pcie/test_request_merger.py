@@ -151,6 +151,11 @@ async def writes_go_on_while_reads_wait(dut):
     dut.credits.value = 1
     await taken(dut, rq, 21)
     assert not rq.packets[-1].writes
+    for _ in range(6):
+        await RisingEdge(dut.clk)
+    reads.add()
+    await taken(dut, rq, 22)
+    assert not rq.packets[-1].writes
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -58,6 +58,7 @@ class WriteBench:
         self.lost = 0  # packets
         self.block = NumberTeller(dut)
         self.told = 0  # packets whose number the block has been given
+        self.silent = False  # the block tells none that it is given now
         cocotb.start_soon(self.note())
 
     def ask(self, address, size):
@@ -80,8 +81,9 @@ class WriteBench:
                     kept.append((found["user"], cycle()))
             self.lost += int(self.dut.lost.value)
             for packet in self.rq.packets[self.told :]:
-                self.block.put(packet.number)
                 self.told += 1
+                if not self.silent:
+                    self.block.put(packet.number)
 
     async def finish(self):
         """Wait until everything has come, packet by packet, as it should; nothing else does."""
@@ -235,6 +237,32 @@ async def stopped_between_packets(dut, stalls):
         came.add(at)
         at += 1
     assert [user for user, _ in bench.sent] == [user for user, k in bench.asked if k in came]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def what_is_cleared_is_never_visible(dut):
+    """As after a reset of the function: the block forgets its packets, and tells of later ones."""
+    bench = WriteBench(dut)
+    await start(dut)
+    bench.silent = True
+    for k in range(6):
+        bench.ask(4096 * k + 3, bench.most)
+    while len(bench.rq.packets) < len(bench.wanted):
+        await RisingEdge(dut.clk)
+    for _ in range(4):
+        await RisingEdge(dut.clk)
+    assert dut.owes.value
+    dut.stop.value = dut.clear.value = 1
+    while dut.owes.value or not dut.idle.value:
+        await RisingEdge(dut.clk)
+    dut.stop.value = dut.clear.value = 0
+    assert not bench.visible
+    for before in (bench.wanted, bench.asked, bench.sent, bench.rq.packets):
+        before.clear()
+    bench.told, bench.silent = 0, False
+    for _ in range(8):
+        bench.ask(*some_place(bench.most))
+    await bench.finish()
 
 
 def packet_of(one):
