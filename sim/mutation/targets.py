@@ -18,12 +18,9 @@ ENGINE_TESTS = ("hdl/gather/test_engine.py", "hdl/gather/test_engine_faults.py")
 ELSEWHERE = {
     "hdl/gather/card_reader.py": ENDS,
     "hdl/gather/engine_counters.py": ("hdl/gather/test_engine.py",),
-    "hdl/gather/idx_reader.py": ("hdl/gather/test_engine.py",),
-    "hdl/gather/repeat_finder.py": ("hdl/gather/test_engine_repeats.py",),
     "hdl/gather/row_cutter.py": ("hdl/gather/test_datapath.py",),
     "hdl/gather/row_fetcher.py": ENGINE_TESTS,
     "hdl/gather/row_finder.py": ("hdl/gather/test_datapath.py",),
-    "hdl/gather/row_keeper.py": ("hdl/gather/test_engine_repeats.py",),
     "hdl/gather/row_output.py": (*ENGINE_TESTS, *ENDS),
     "hdl/gather/row_packer.py": ("hdl/gather/test_datapath.py",),
     "hdl/gather/row_stream.py": ENDS,

@@ -1,0 +1,178 @@
+"""Arrays of idxs at any place of host or device memory, which may not be readable."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.gather.engine_params import CHUNK, GatherEngineParams
+from hdl.gather.idx_reader import IdxReader
+from sim.golden.pcie_requester import Cause, cut
+from sim.harness.streams import STALLS, Sink, Source, never, start
+from sim.harness.verilator import params_in_simulator, simulate
+
+SIZES = [
+    GatherEngineParams(data_bits=256, tags=4, idx_bits=20, idx_chunks=2),
+    GatherEngineParams(tags=4, idx_chunks=4),
+]
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_idx_reader(params):
+    simulate(IdxReader(params), __name__)
+
+
+class Bench:
+    """Memory that answers each request, and what is to come of it."""
+
+    def __init__(self, dut, stalls=(never, never)):
+        self.dut, self.params = dut, params_in_simulator(GatherEngineParams)
+        self.arrays = Source(dut, "arrays", stall=stalls[0])
+        self.beats = Source(dut, "beats", stall=stalls[0])
+        self.requests = Sink(dut, "requests", stall=stalls[1])
+        self.idxs = Sink(dut, "idxs", stall=stalls[1])
+        self.answers = []  # beats to each request
+        self.wanted, self.asked, self.ends = [], [], []  # idxs, requests; idxs up to an array's end
+        self.unread = self.failed = 0
+        cocotb.start_soon(self.answer())
+        cocotb.start_soon(self.watch())
+
+    def ask(self, count, *, wide=False, on_card=False, fails=0.0, place=None):
+        """Ask for an array; put it into memory, beat by beat, some of which cannot be read."""
+        size = 8 if wide else 4
+        if place is None:
+            place = size * random.randrange(CHUNK // size)
+        address = CHUNK * random.randrange(1 << 52) + place
+        self.arrays.append({"address": address, "count": count, "wide": wide, "on_card": on_card})
+        end, largest = address + size * count, (1 << self.params.idx_bits) - 1
+        most = random.choice([128, CHUNK])  # bytes of a read
+        for chunk in cut(address, size * count, CHUNK):
+            self.asked.append((chunk.address, chunk.size))
+            self.answers.append([])
+            for first, begin, behind in self.spans(chunk, on_card, most):
+                idxs = [some_idx(wide) for _ in range(first, behind, size)]
+                bits = random.getrandbits(self.params.data_bits)
+                for k, idx in enumerate(idxs):
+                    at = 8 * (first - begin + size * k)
+                    bits = bits & ~((1 << 8 * size) - 1 << at) | idx << at
+                failed = random.random() < fails
+                self.unread += failed * len(idxs)
+                self.wanted += [largest if failed or idx > largest else idx for idx in idxs]
+                self.answers[-1].append(
+                    {
+                        "data": bits & (1 << self.params.data_bits) - 1,
+                        "bytes": behind - begin,
+                        "last": behind == chunk.end,
+                        "cause": int(random.choice(list(Cause)[1:]) if failed else Cause.NONE),
+                    }
+                )
+        assert self.asked[-1][0] + self.asked[-1][1] == end
+        self.ends.append(len(self.wanted))
+
+    def spans(self, chunk, on_card, most):
+        """The beats of an answer: where data begins in each, where the beat does, the data's end.
+
+        Beats of device memory are those of its bus; those of a read begin with it.
+        """
+        beat_bytes = self.params.beat_bytes
+        if on_card:
+            for begin in range(chunk.address - chunk.address % beat_bytes, chunk.end, beat_bytes):
+                yield max(begin, chunk.address), begin, min(begin + beat_bytes, chunk.end)
+            return
+        for read in cut(chunk.address, chunk.size, most):
+            for begin in range(read.address, read.end, beat_bytes):
+                yield begin, begin, min(begin + beat_bytes, read.end)
+
+    async def answer(self):
+        """Answer requests, each some cycles later."""
+        for k in range(1 << 20):
+            await self.requests.wait_for(k + 1)
+            for beat in self.answers[k]:
+                self.beats.append(beat)
+
+    async def watch(self):
+        """Beats always find room; the hardware tells of each idx that could not be read."""
+        while True:
+            await RisingEdge(self.dut.clk)
+            if not self.dut.rst.value:
+                self.failed += int(self.dut.failed.value)
+                assert self.dut.beats_ready.value or not self.dut.beats_valid.value
+
+    async def finish(self):
+        await self.idxs.wait_for(len(self.wanted))
+        for _ in range(20):
+            await RisingEdge(self.dut.clk)
+        found = [(beat["idx"], bool(beat["final"])) for beat in self.idxs.beats]
+        assert found == [(idx, k in self.ends) for k, idx in enumerate(self.wanted, 1)]
+        assert [(one["address"], one["bytes"]) for one in self.requests.beats] == self.asked
+        assert self.failed == self.unread
+        for end, taken in zip(self.ends, self.arrays.cycles[1:], strict=False):
+            assert taken > self.idxs.cycles[end - 1]
+
+
+def some_idx(wide):
+    """An idx of few bits, or of one more than others have, or of all."""
+    bits = random.choice([8, 20, 20, 20, 21, 32])
+    idx = random.getrandbits(bits) | 1 << bits - 1
+    return idx | (1 << random.randrange(32, 64) if wide and random.random() < 0.3 else 0)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS, wide=[False, True], on_card=[False, True])
+async def every_idx_in_its_order(dut, stalls, wide, on_card):
+    """Of arrays that begin anywhere and end anywhere, in turn with those of the other memory."""
+    bench = Bench(dut, stalls.value)
+    await start(dut)
+    for _ in range(10):
+        for count in (1, random.randrange(2, 40), random.choice([64, 127, 128, 129, 300])):
+            bench.ask(count, wide=wide, on_card=on_card, fails=random.choice([0, 0.3, 1]))
+        bench.ask(random.randrange(1, 20), wide=not wide, on_card=not on_card)
+    await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(wide=[False, True], on_card=[False, True])
+async def from_every_place_of_a_chunk(dut, wide, on_card):
+    bench = Bench(dut)
+    await start(dut)
+    size = 8 if wide else 4
+    for place in range(0, CHUNK, size):
+        bench.ask((CHUNK - place) // size + random.randrange(2), place=place, wide=wide)
+        bench.ask(random.randrange(1, 12), place=place, wide=wide, on_card=on_card)
+    await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(wide=[False, True])
+async def an_idx_a_cycle_and_no_longer_than_stated(dut, wide):
+    bench = Bench(dut)
+    component = IdxReader(bench.params)
+    await start(dut)
+    bench.ask(600, wide=wide, place=64)
+    await bench.finish()
+    assert bench.requests.cycles[0] - bench.arrays.cycles[0] == IdxReader.request_latency
+    assert bench.idxs.cycles[0] - bench.beats.cycles[0] == component.latency
+    assert bench.idxs.cycles[-1] - bench.idxs.cycles[0] == 600 - 1
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(bit=range(9, 32))
+async def arrays_of_any_length(dut, bit):
+    """Of which the first requests are looked at, as many as may wait."""
+    bench = Bench(dut)
+    await start(dut)
+    bench.answers = [[]] * bench.params.idx_chunks
+    for wide in (False, True):
+        before = len(bench.requests.beats)
+        bench.arrays.append({"address": 0, "count": 1 << bit, "wide": wide, "on_card": 0})
+        for _ in range(40):
+            await RisingEdge(dut.clk)
+        found = [(one["address"], one["bytes"]) for one in bench.requests.beats[before:]]
+        assert found == [(CHUNK * k, CHUNK) for k in range(bench.params.idx_chunks)]
+        assert not dut.arrays_ready.value
+        dut.rst.value = 1
+        for _ in range(3):
+            await RisingEdge(dut.clk)
+        dut.rst.value = 0
+        bench.answers += [[]] * bench.params.idx_chunks

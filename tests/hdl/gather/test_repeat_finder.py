@@ -1,0 +1,135 @@
+"""Idxs with repeats at any distance, beside what slots have to hold."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.gather.params import SHARE, SLOTS, GatherParams
+from hdl.gather.repeat_finder import RepeatFinder
+from hdl.pcie.params import ReadRequesterParams
+from sim.harness.streams import STALLS, Sink, Source, never, start
+from sim.harness.verilator import simulate
+
+IDX_BITS = 20
+PARAMS = GatherParams(
+    idx_bits=IDX_BITS,
+    kept_parts=64,
+    reads=ReadRequesterParams(data_bits=256, tags=4, user_bits=SHARE.size),
+)
+AT_ONCE = 2  #: idxs before one that may still be looked up
+
+
+def test_repeat_finder():
+    simulate(RepeatFinder(PARAMS), __name__)
+
+
+def hashed(idx):
+    """What idxs have in common of which only the last one is found."""
+    return (idx ^ idx >> 8) % SLOTS
+
+
+class Bench:
+    """Idxs that go in, and what is known of them when they come out."""
+
+    def __init__(self, dut, stalls=(never, never)):
+        self.dut = dut
+        self.idxs = Source(dut, "idxs", stall=stalls[0])
+        self.found = Sink(dut, "found", stall=stalls[1])
+        dut.coalesce.value, dut.slots.value, dut.clear.value = 1, SLOTS - 1, 0
+
+    async def clear(self, slots=SLOTS, coalesce=1):
+        self.dut.coalesce.value, self.dut.slots.value = coalesce, slots - 1
+        self.dut.clear.value = 1
+        await RisingEdge(self.dut.clk)
+        self.dut.clear.value = 0
+
+    async def find(self, idxs, slots=SLOTS, coalesce=1):
+        """Send an array of idxs; return which of them repeat, when all that must be is right."""
+        await self.clear(slots, coalesce)
+        before = len(self.found.beats)
+        for k, idx in enumerate(idxs, 1):
+            self.idxs.append({"idx": idx, "final": k == len(idxs)})
+        await self.found.wait_for(before + len(idxs))
+        await RisingEdge(self.dut.clk)
+        found = self.found.beats[before:]
+        assert [(one["idx"], bool(one["final"])) for one in found] == [
+            (idx, k == len(idxs)) for k, idx in enumerate(idxs, 1)
+        ]
+        self.judge(found, slots, coalesce)
+        return [bool(one["repeats"]) for one in found]
+
+    def judge(self, found, slots, coalesce):
+        """Slots are given in turn; an idx repeats if its row is kept, and must if it was found."""
+        fetched = 0  # rows
+        owners = [None] * slots  # the idx of each slot
+        last = {}  # the place and the slot of the idx that was fetched last of each hash
+        for k, one in enumerate(found):
+            idx, slot = one["idx"], one["slot"]
+            if one["repeats"]:
+                assert coalesce
+                assert owners[slot] == idx, k
+                continue
+            known = last.get(hashed(idx))
+            if known is not None and coalesce:
+                place, kept = known
+                early = any(other["idx"] == idx for other in found[max(0, k - AT_ONCE) : k])
+                assert early or k - place <= AT_ONCE or owners[kept] != idx, k
+            assert slot == fetched % slots, k
+            owners[slot] = idx
+            last[hashed(idx)] = k, slot
+            fetched += 1
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS, slots=[2, 8, 64, 256])
+async def rows_that_are_kept(dut, stalls, slots):
+    """Of few idxs and of many, some of which have a hash in common."""
+    bench = Bench(dut, stalls.value)
+    await start(dut)
+    for count in (2, slots // 2 + 1, slots, 2 * slots):
+        some = [random.getrandbits(IDX_BITS) for _ in range(count)]
+        some += [idx ^ 257 * random.getrandbits(8) for idx in some[: count // 2]]
+        repeats = await bench.find(random.choices(some, k=400), slots)
+        if count < slots // 2:
+            assert any(repeats)
+    idxs = random.sample(range(1 << IDX_BITS), 6) * 4
+    assert not any(await bench.find(idxs, slots, coalesce=0))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def an_idx_that_differs_in_a_bit(dut):
+    """Is another one, and the one before is known until its hash or its slot is taken."""
+    bench = Bench(dut)
+    await start(dut)
+    for bit in range(IDX_BITS):
+        idx = random.getrandbits(IDX_BITS)
+        away = [idx ^ 1 << bit, idx]
+        others = [idx ^ 2 << 8 | 1 << 3, idx ^ 4 << 8 | 1 << 3, idx ^ 8 << 8 | 1 << 3]
+        repeats = await bench.find([idx, *others, *away, *others, idx])
+        assert not repeats[0]
+        assert not repeats[4]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_slot_for_each_row(dut):
+    """Of as many idxs as there are slots each repeats, in its own; of one more, none."""
+    bench = Bench(dut)
+    await start(dut)
+    for slots in (4, 16, SLOTS):
+        idxs = list(range(slots))  # each has a hash of its own
+        repeats = await bench.find(idxs * 3, slots)
+        assert repeats == [k >= slots for k in range(3 * slots)]
+        more = [*idxs, slots] if slots < SLOTS else [*idxs, SLOTS + 1]
+        assert not any(await bench.find(more * 2, slots))
+        await bench.find([0])
+        assert not any(await bench.find(idxs, slots))  # what was known is forgotten
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def an_idx_a_cycle_and_no_longer_than_stated(dut):
+    bench = Bench(dut)
+    await start(dut)
+    await bench.find([7 * k % 50 for k in range(100)])
+    assert bench.found.cycles[0] - bench.idxs.cycles[0] == RepeatFinder.latency
+    assert bench.found.cycles[-1] - bench.found.cycles[0] == 99

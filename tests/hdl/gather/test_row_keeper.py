@@ -1,0 +1,115 @@
+"""Rows that are fetched and rows that repeat, in any order, part by part."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.gather.params import SHARE, SLOTS, GatherParams
+from hdl.gather.row_keeper import RowKeeper
+from hdl.pcie.params import ReadRequesterParams
+from sim.harness.payloads import pack
+from sim.harness.streams import STALLS, Sink, Source, never, start
+from sim.harness.verilator import params_in_simulator, simulate
+
+SIZES = [
+    GatherParams(
+        kept_parts=parts,
+        reads=ReadRequesterParams(data_bits=256, tags=4, user_bits=SHARE.size),
+    )
+    for parts in (64, 1024)
+]
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_row_keeper(params):
+    simulate(RowKeeper(params), __name__)
+
+
+class Bench:
+    """What is fetched, and what is kept of it."""
+
+    def __init__(self, dut, stalls=(never, never)):
+        self.dut, self.params = dut, params_in_simulator(GatherParams)
+        source, sink = stalls
+        self.order = Source(dut, "order", stall=source)
+        self.fetched = Source(dut, "fetched", stall=source)
+        self.parts = Sink(dut, "parts", stall=sink)
+        dut.slot_bits.value = 0
+        self.kept, self.wanted = {}, []  # parts of the row in each slot, and of all rows
+
+    def fetch(self, slot, count):
+        """Fetch a row of so many parts into a slot."""
+        requests = sorted({*random.sample(range(count), min(count, 3)), count - 1})
+        row = []
+        for k in range(count):
+            user = {
+                "skip": random.randrange(8),
+                "drop": random.randrange(8),
+                "last": k >= (requests[-2] + 1 if len(requests) > 1 else 0),
+                "beyond": random.getrandbits(1),
+                "final": random.getrandbits(1),
+            }
+            part = {
+                "data": random.getrandbits(self.params.reads.data_bits),
+                "bytes": random.randrange(1, 33),
+                "last": k in requests,
+                "user": user,
+                "cause": random.randrange(11),
+            }
+            row.append(part)
+            self.fetched.append(part | {"user": pack(SHARE, user)})
+        self.kept[slot] = row
+        self.give(slot, repeats=False)
+
+    def give(self, slot, repeats=True):
+        """Give the row of a slot; its parts say what its place in the order does."""
+        final = random.getrandbits(1)
+        self.order.append({"slot": slot, "repeats": repeats, "final": final})
+        for part in self.kept[slot]:
+            self.wanted.append(part | {"user": pack(SHARE, part["user"] | {"final": final})})
+
+    async def finish(self):
+        await self.parts.wait_for(len(self.wanted))
+        for _ in range(10):
+            await RisingEdge(self.dut.clk)
+        for k, (found, wanted) in enumerate(zip(self.parts.beats, self.wanted, strict=True)):
+            assert found | {"cause": int(found["cause"].value)} == wanted, f"part {k}"
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def every_part_of_rows(dut, stalls):
+    """In every slot, of every number of parts that it has room for."""
+    bench = Bench(dut, stalls.value)
+    await start(dut)
+    for slot_bits in range(7):
+        dut.slot_bits.value = slot_bits
+        slots = min(SLOTS, bench.params.kept_parts >> slot_bits)
+        bench.kept = {}
+        for k in range(60):
+            slot = (k if k < slots else random.randrange(slots)) if k % 8 else slots - 1
+            if slot in bench.kept and random.random() < 0.6:
+                bench.give(slot)
+            else:
+                bench.fetch(
+                    slot, random.choice([1, 1 << slot_bits, random.randint(1, 1 << slot_bits)])
+                )
+        await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_part_a_cycle_and_no_longer_than_stated(dut):
+    """Of rows that come, and of rows that are there."""
+    bench = Bench(dut)
+    await start(dut)
+    dut.slot_bits.value = 2
+    for slot in range(8):
+        bench.fetch(slot, 4)
+    for slot in (5, 5, 1, 7, 0):
+        bench.give(slot)
+    await bench.finish()
+    cycles = bench.parts.cycles
+    assert cycles[0] - bench.fetched.cycles[0] == RowKeeper.latency
+    assert cycles[-1] - cycles[0] == 4 * 13 - 1
