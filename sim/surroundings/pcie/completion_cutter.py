@@ -10,11 +10,13 @@ from hdl.common.arithmetic import looked_up, low_bits
 from hdl.common.component import Component
 from hdl.pcie.descriptors import COMPLETION_DWORDS, ErrorCode, Status
 from sim.golden.pcie_link import completion_bytes
+from sim.surroundings.pcie.completion_faults import ends_read, spoiled
 from sim.surroundings.pcie.params import (
     RATE_BITS,
     SIZE_BITS,
     TIME_BITS,
     WINDOW,
+    Fault,
     PcieHostParams,
     Split,
 )
@@ -28,7 +30,9 @@ class CompletionCutter(Component):
     Up to ``settings.window`` reads are answered at the same time, a part of one picked at random
     after the other, each in the order of its addresses. With a window of one all are in order. With
     a chance of ``settings.slow`` in 256 the first part of a read comes ``settings.late`` cycles
-    later. A read of what the host does not have is answered as unsupported. A completion leaves
+    later. A read of what the host does not have is answered as unsupported. ``fault`` is what is
+    wrong with a completion that is made in this cycle; while ``resets`` is high, reads end at once
+    because of it. A completion leaves
     when the link has carried its last byte. ``answered`` is high with the last one of a read.
 
     Throughput: a completion a cycle, or as many as ``settings.rate`` allows. Latency:
@@ -46,6 +50,8 @@ class CompletionCutter(Component):
                 "settings": In(params.settings),
                 "now": In(TIME_BITS),
                 "random": In(16),
+                "fault": In(Fault),
+                "resets": In(1),
                 "completions": Out(stream.Signature(params.completion)),
                 "bytes": Out(SIZE_BITS),
                 "answered": Out(1),
@@ -56,13 +62,16 @@ class CompletionCutter(Component):
         m = Module()
         read, held, goes, final = Signal(self.params.read), Signal(), Signal(), Signal()
         count = Signal(11)  # dwords of its next completion
+        fault = Signal(Fault)  # of that
         self.hold(m, read, held, goes, final, count)
         m.d.comb += [
             count.eq(Mux(read.nowhere, 0, self.dwords(m, read)[:11])),
-            final.eq(read.nowhere | (count == read.dwords)),
+            final.eq(read.nowhere | (count == read.dwords) | ends_read(fault)),
+            fault.eq(Mux(self.resets, Fault.RESET, self.fault)),
         ]
-        out, next_one = self.completions, Signal(self.params.completion)
-        self.say(m, next_one, read, count, final)
+        out, good = self.completions, Signal(self.params.completion)
+        self.say(m, good, read, count, read.nowhere | (count == read.dwords))
+        next_one = spoiled(m, good, fault)
         waits, waiting = Signal(), Signal(self.params.completion)
         ends = Signal()  # it is the last one of its read
         paid = Signal(RATE_BITS + SIZE_BITS + 1)  # bytes of it that the link has carried
@@ -101,7 +110,7 @@ class CompletionCutter(Component):
         free, chosen = Signal(range(WINDOW)), Signal(range(WINDOW))
         any_free = Signal()
         given = self.reads.payload
-        ripe = ~(self.now - given.due)[TIME_BITS - 1]
+        ripe = self.resets | ~(self.now - given.due)[TIME_BITS - 1]
         now_used = Signal(WINDOW)  # without the one that ends in this cycle
         m.d.comb += [
             now_used.eq(used & ~Mux(goes & final, Const(1, WINDOW) << chosen, 0)),
@@ -121,7 +130,8 @@ class CompletionCutter(Component):
         for k, slot in enumerate(slots):
             begins = Signal(TIME_BITS, name=f"begins_{k}")
             waits = Signal(name=f"waits_{k}")
-            m.d.comb += ready[k].eq(used[k] & ~(waits & (self.now - begins)[TIME_BITS - 1]))
+            early = waits & (self.now - begins)[TIME_BITS - 1]
+            m.d.comb += ready[k].eq(used[k] & (self.resets | ~early))
             with m.If(ready[k]):
                 m.d.sync += waits.eq(0)
             with m.If(goes & (chosen == k)):
@@ -159,7 +169,7 @@ class CompletionCutter(Component):
                 m.d.comb += room.eq((some + boundary - beyond)[:12])
         return Mux(read.dwords <= room, read.dwords, room)
 
-    def say(self, m: Module, completion: Any, read: Any, count: Signal, final: Signal) -> None:
+    def say(self, m: Module, completion: Any, read: Any, count: Signal, final: Value) -> None:
         """Write the next completion of ``read``, of ``count`` dwords of data."""
         said = completion.descriptor
         ends = (read.skip + read.bytes)[:2]  # bytes of the read's last dword, 0 if all

@@ -19,7 +19,8 @@ AHEAD = 4  #: completions that may begin in a beat, at most
 class CompletionPacker(Component):
     """Packs ``completions`` into ``rc``, each from the next free segment of four dwords on.
 
-    A beat ends where nothing more has come. Data comes from host memory: in a cycle of ``fetch``
+    A beat ends where nothing more has come, and none has the end of one that is discontinued with
+    that of another. Data comes from host memory: in a cycle of ``fetch``
     each segment asks for four dwords of a place of its own, which are ``found`` a cycle later, and
     stay. ``stalls``: no beat begins.
 
@@ -57,8 +58,10 @@ class CompletionPacker(Component):
         begins: list[Marks] = []
         finals: list[Marks] = []
         some = Signal()
+        spoilt: Value = Const(0, 1)  # one that is discontinued ends
         for k in range(params.segments):
-            opens = ~packet.left.any() & (taken < count)
+            alone = (ahead[taken].discontinued & ends.any()) | spoilt
+            opens = ~packet.left.any() & (taken < count) & ~alone
             now = self.begin(m, k, packet, opens, ahead[taken])
             valid, is_last = now.left.any(), (now.left <= SEGMENT_DWORDS) & now.left.any()
             last = (SEGMENT_DWORDS * k - 1 + now.left)[: ceil_log2(params.lanes)]
@@ -70,10 +73,11 @@ class CompletionPacker(Component):
             if k == 0:
                 m.d.comb += some.eq(valid)
             taken, ends = (taken + opens)[:3], (ends + is_last)[:3]
+            spoilt = spoilt | (is_last & now.discontinued)
             packet = self.behind(m, k, now)
         free = ~rc.tvalid | rc.tready
         self.mark(m, user, begins, finals)
-        m.d.comb += user.enables.eq(Cat(enables))
+        m.d.comb += [user.enables.eq(Cat(enables)), user.discontinue.eq(spoilt)]
         m.d.comb += [
             self.fetch.eq(free & some & ~self.stalls),
             used.eq(Mux(self.fetch, taken, 0)),
@@ -99,6 +103,7 @@ class CompletionPacker(Component):
                 "left": 11,
                 "first": 4,
                 "last": 4,
+                "discontinued": 1,
             }
         )
 
@@ -113,6 +118,7 @@ class CompletionPacker(Component):
                 now.left.eq(completion.dwords),
                 now.first.eq(completion.first),
                 now.last.eq(completion.last),
+                now.discontinued.eq(completion.discontinued),
             ]
         return now
 
@@ -124,6 +130,7 @@ class CompletionPacker(Component):
             rest.place.eq((now.place + SEGMENT_DWORDS)[: self.params.place_bits]),
             rest.left.eq(Mux(more, (now.left - SEGMENT_DWORDS)[:11], 0)),
             rest.last.eq(now.last),
+            rest.discontinued.eq(now.discontinued),
         ]
         return rest
 

@@ -8,11 +8,13 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.streams import connect_by
 from hdl.pcie.axis import PcieStreamSignature, rc_user, rq_user
+from hdl.pcie.descriptors import Status
 from hdl.pcie.write_fence import NUMBERS
 from sim.surroundings.chance import random_bits
 from sim.surroundings.pcie.completion_cutter import CompletionCutter
+from sim.surroundings.pcie.completion_faults import CompletionFaults
 from sim.surroundings.pcie.completion_packer import CompletionPacker
-from sim.surroundings.pcie.params import COUNTS, READ_DEPTH, TIME_BITS, PcieHostParams
+from sim.surroundings.pcie.params import COUNTS, READ_DEPTH, TIME_BITS, Fault, PcieHostParams
 from sim.surroundings.pcie.request_taker import RequestTaker
 
 BUFFER = 16  #: completions that the block holds while RC waits
@@ -28,6 +30,10 @@ class PcieHost(Component):
     up, which is about one percent, is not counted. Completions are divided and ordered as
     ``settings`` say, and straddle on RC. ``counts`` say what there was (:data:`COUNTS`).
 
+    With a chance of ``settings.faults`` a completion has one of :class:`Fault`, each as often, as
+    the block hands it on; while ``resets`` is high it ends all reads because of a reset of the
+    function. ``traffic`` shows each read, and what the block hands on, in order.
+
     ``numbers`` tell of each packet that nothing can pass it any more. A processor beside the card
     has an ``access`` a cycle, ``accessed`` is what the beat held. When ``dump`` rises, the contents
     go to the file that ``host_dump(index, ...)`` names.
@@ -37,7 +43,9 @@ class PcieHost(Component):
     a cycle. Stalls: while RC waits, so do completions, in front of the link too.
     """
 
-    least_latency = 1 + CompletionCutter.latency + 1 + CompletionPacker.latency
+    least_latency = (
+        1 + CompletionCutter.latency + CompletionFaults.latency + 1 + CompletionPacker.latency
+    )
 
     def __init__(self, params: PcieHostParams) -> None:
         bits = params.data_bits
@@ -50,6 +58,8 @@ class PcieHost(Component):
                 "numbers": Out(NUMBERS),
                 "index": In(8),
                 "settings": In(params.settings),
+                "resets": In(1),
+                "traffic": Out(params.traffic),
                 "dump": In(1),
                 "counts": Out(COUNTS),
                 "access": In(params.access),
@@ -66,7 +76,9 @@ class PcieHost(Component):
         depth = FifoParams(width=params.timed_read.size, depth=READ_DEPTH, style="distributed")
         connect_by(m, "way", Fifo(depth), taker.reads, cutter.reads)
         depth = FifoParams(width=params.completion.size, depth=BUFFER, style="distributed")
-        connect_by(m, "buffer", Fifo(depth), cutter.completions, packer.completions)
+        m.submodules.faults = faults = CompletionFaults(params)
+        connect(m, cutter.completions, faults.completions)
+        connect_by(m, "buffer", Fifo(depth), faults.handed, packer.completions)
         connect(m, flipped(self.rq), taker.rq)
         connect(m, packer.rc, flipped(self.rc))
         now = Signal(TIME_BITS)
@@ -85,11 +97,31 @@ class PcieHost(Component):
             cutter.settings.eq(settings),
             cutter.now.eq(now),
             cutter.random.eq(chance[16:32]),
+            cutter.fault.eq(Mux(chance[32:48] < settings.faults, chance[48:52], Fault.NONE)),
+            cutter.resets.eq(self.resets),
+            faults.settings.eq(settings),
+            faults.now.eq(now),
+            faults.resets.eq(self.resets),
             packer.stalls.eq(chance[8:16] < settings.stall),
         ]
         lost = self.add_array(m, taker, packer)
         self.count(m, taker, cutter, lost)
+        self.follow(m, taker, packer)
         return m
+
+    def follow(self, m: Module, taker: RequestTaker, packer: CompletionPacker) -> None:
+        """Show each read as it is taken, and each completion as the block hands it on."""
+        read, completion, handed = self.traffic.read, self.traffic.completion, packer.completions
+        taken = taker.reads.payload.read
+        m.d.comb += [
+            read.valid.eq(taker.event.read),
+            read.address.eq(taken.place << 2),
+            read.bytes.eq(taken.bytes),
+            read.tag.eq(taken.tag),
+            completion.valid.eq(handed.valid & handed.ready),
+            completion.descriptor.eq(handed.payload.descriptor),
+            completion.discontinued.eq(handed.payload.discontinued),
+        ]
 
     def add_array(self, m: Module, taker: RequestTaker, packer: CompletionPacker) -> Signal:
         """Add host memory; return whether a part of the beat written before is lost."""
@@ -122,15 +154,16 @@ class PcieHost(Component):
     def count(self, m: Module, taker: RequestTaker, cutter: CompletionCutter, lost: Signal) -> None:
         """Count what the link carries."""
         counts, event, out = self.counts, taker.event, cutter.completions
-        data_of = out.payload.descriptor.dwords << 2
+        carried = out.valid & out.ready & ~out.payload.hidden
+        said = out.payload.descriptor
         for name, happens, by in (
             ("reads", event.read, 1),
             ("writes", event.write, 1),
             ("up", event.read | event.write, event.bytes),
-            ("completions", out.valid & out.ready, 1),
-            ("down", out.valid & out.ready, cutter.bytes),
-            ("payload", out.valid & out.ready, data_of),
-            ("unsupported", out.valid & out.ready & ~data_of.any(), 1),
+            ("completions", carried, 1),
+            ("down", carried, cutter.bytes),
+            ("payload", carried, said.dwords << 2),
+            ("unsupported", carried & (said.status == Status.UNSUPPORTED), 1),
             ("lost", lost | taker.lost, lost + taker.lost),
         ):
             with m.If(happens):

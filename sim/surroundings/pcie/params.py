@@ -32,6 +32,28 @@ class Split(enum.Enum, shape=2):
     RANDOM = 3  #: cut at random boundaries
 
 
+class Fault(enum.Enum, shape=5):
+    """Names what is wrong with a completion as the block hands it on; some end their read."""
+
+    NONE = 0
+    POISONED = 1  #: its data is marked as wrong
+    POISONED_CODE = 2  #: the same, by the block's code
+    UNSUPPORTED = 3  #: status UR, and the read ends
+    ABORTED = 4  #: status CA, and the read ends
+    EMPTY = 5  #: no data has come, by the block's code, and the read ends
+    REMAINING = 6  #: the bytes that are to come are others
+    LONGER = 7  #: it has a dword more
+    ELSEWHERE = 8  #: its address is another
+    ADDRESS = 9  #: the same, by the block's code
+    MISMATCH = 10  #: it is of another requester or class, by the block's code
+    DISCONTINUED = 11  #: the block has lost some of its data
+    EARLY_END = 12  #: nothing comes behind it, though something should
+    NO_END = 13  #: nothing comes behind it, though it is not said to be the last
+    TWICE = 14  #: it comes again, with the code of a tag that the block does not know
+    LOST = 15  #: neither it nor what is behind it comes
+    RESET = 16  #: the function is reset: the read ends, by the block's code
+
+
 #: Counts what the link has carried, modulo 2**32. ``up`` and ``down`` are bytes to and from the
 #: host, headers and framing included; ``payload``: data of completions; ``lost``: beats of writes
 #: for which the host has no memory; ``most``: reads that were under way at a time.
@@ -89,6 +111,8 @@ class PcieHostParams:
                 "slow": 8,  # chance in 256 of a read to be answered only ``late`` cycles later
                 "late": 14,  # and it is one of the window meanwhile
                 "stall": 8,  # chance in 256, every cycle, of RQ not to take, and of RC not to give
+                "faults": 16,  # chance in 65,536 of a completion to have a Fault
+                "timeout": 14,  # cycles until the block ends a read of which nothing comes any more
                 "seed": 32,  # of chances; read after reset, mixed with index
             }
         )
@@ -120,7 +144,9 @@ class PcieHostParams:
     def completion(self) -> data.StructLayout:
         """Describe a completion: ``dwords`` with its descriptor, data from ``place`` on.
 
-        ``first`` and ``last`` enable the bytes of its first and last dword of data.
+        ``first`` and ``last`` enable the bytes of its first and last dword of data. The block loses
+        data of one that is ``discontinued``, ends the read behind one that ``starves`` it by a
+        time-out, hands none on that is ``hidden``, and one ``twice``.
         """
         return data.StructLayout(
             {
@@ -129,6 +155,22 @@ class PcieHostParams:
                 "dwords": 11,
                 "first": 4,
                 "last": 4,
+                "discontinued": 1,
+                "starves": 1,
+                "hidden": 1,
+                "twice": 1,
+            }
+        )
+
+    @property
+    def traffic(self) -> data.StructLayout:
+        """Describe what happens in a cycle: a read is taken, a completion is handed on."""
+        return data.StructLayout(
+            {
+                "read": data.StructLayout({"valid": 1, "address": 64, "bytes": 13, "tag": 8}),
+                "completion": data.StructLayout(
+                    {"valid": 1, "descriptor": COMPLETION, "discontinued": 1}
+                ),
             }
         )
 

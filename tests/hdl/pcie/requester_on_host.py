@@ -18,7 +18,7 @@ from sim.surroundings.pcie.params import COUNTS, PcieHostParams, pcie_host_setti
 from tests.hdl.pcie.rq_monitor import beats_of
 
 RESET = ("function", "late")
-HOST = ("settings", "counts", "access", "accessed")
+HOST = ("settings", "counts", "access", "accessed", "resets", "traffic", "dump")
 PORTS = (
     "requests",
     "beats",
@@ -26,6 +26,8 @@ PORTS = (
     "data",
     "sent",
     "writes_lost",
+    "writes_owe",
+    "events",
     "idle",
     "owes",
     "tick",
@@ -88,7 +90,7 @@ class RequesterOnHost(Component):
             self.accessed.eq(host.accessed),
             *(
                 getattr(self, name).eq(getattr(requester, name))
-                for name in ("sent", "writes_lost", "idle", "owes")
+                for name in ("sent", "writes_lost", "writes_owe", "events", "idle", "owes")
             ),
             *(
                 getattr(requester, name).eq(getattr(self, name))
@@ -98,6 +100,9 @@ class RequesterOnHost(Component):
             requester.numbers.eq(host.numbers),
             host.settings.eq(self.settings),
             host.index.eq(self.index),
+            host.resets.eq(self.resets),
+            host.dump.eq(self.dump),
+            self.traffic.eq(host.traffic),
             self.counts.eq(host.counts),
         ]
         return m
@@ -109,7 +114,7 @@ class Card:
     def __init__(self, dut, stall=never, **settings):
         self.dut, self.params = dut, params_in_simulator(RequesterOnHostParams)
         self.reads = self.params.requester.reads
-        for name in ("stop", "tick", "function_in_process", "index", "share"):
+        for name in ("stop", "tick", "function_in_process", "index", "share", "resets", "dump"):
             getattr(dut, name).value = 0
         dut.function_master.value = 1
         self.memory = HostMemory(dut, self.params.host)

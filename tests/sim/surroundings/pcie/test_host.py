@@ -71,7 +71,7 @@ class Card:
         self.dut, self.params = dut, params_in_simulator(PcieHostParams)
         if not CONTENT:
             CONTENT.extend(Path(cocotb.plusargs[f"pcie_host_{INDEX}"]).read_bytes())
-        dut.index.value, dut.dump.value = INDEX, 0
+        dut.index.value, dut.dump.value, dut.resets.value = INDEX, 0, 0
         self.memory = HostMemory(dut, self.params)
         self.rq = RqSource(Bus.from_prefix(dut, "rq"), dut.clk, dut.rst)
         self.rc = RcSink(
@@ -332,3 +332,79 @@ async def as_many_reads_as_the_host_takes(dut, most):
     assert not dut.credits.value
     await card.answers(most + 5)
     assert card.counts()["most"] == most
+
+
+ONE = Read(0, 60)
+GOOD, NO_END = {"completed": 1}, {}
+#: what comes of a read of one completion, by what is not as it is in one with data and no fault
+FAULTS = [
+    [GOOD],
+    [GOOD | {"poisoned": 1}],
+    [GOOD | {"poisoned": 1, "code": ErrorCode.POISONED}],
+    [GOOD | {"code": ErrorCode.BAD_STATUS, "status": Status.UNSUPPORTED, "dwords": -15}],
+    [GOOD | {"code": ErrorCode.BAD_STATUS, "status": Status.ABORTED, "dwords": -15}],
+    [GOOD | {"code": ErrorCode.LENGTH, "dwords": -15}],
+    [GOOD | {"bytes": 64}],
+    [GOOD | {"dwords": 1}],
+    [GOOD | {"address": 4}],
+    [GOOD | {"code": ErrorCode.ADDRESS}],
+    [GOOD | {"code": ErrorCode.MISMATCH}],
+    [GOOD | {"discontinued": 1}],
+    [NO_END, GOOD | {"code": ErrorCode.TIMEOUT, "dwords": -15, "bytes": -60}],
+    [GOOD, GOOD | {"code": ErrorCode.INVALID_TAG}],
+    [GOOD | {"code": ErrorCode.TIMEOUT, "dwords": -15, "bytes": -60}],
+]
+
+
+def found_of(tlp):
+    """What is not as it is in a completion of all of the read, of those without a fault."""
+    found = {
+        "code": ErrorCode(tlp.error_code),
+        "status": Status(int(tlp.status)),
+        "poisoned": int(tlp.ep),
+        "discontinued": int(tlp.discontinue),
+        "dwords": tlp.length - ONE.dwords,
+        "bytes": tlp.byte_count - ONE.size,
+        "address": tlp.lower_address,
+        "completed": int(bool(tlp.request_completed)),
+    }
+    usual = {"code": ErrorCode.GOOD, "status": Status.SUCCESS}
+    return {name: value for name, value in found.items() if value != usual.get(name, 0)}
+
+
+@cocotb.test()
+async def faults_of_every_kind(dut):
+    """Each with which a completion can be, and each read ends, at the latest by a time-out."""
+    card = Card(dut, faults=0xFFFF, timeout=300, window=4, rate=8 << 8)
+    await start(dut)
+    await send_all(card, [ONE] * 250)
+    found = {}
+    while sum(said[-1].get("completed", 0) for said in found.values()) < 250 or ways(found) < 15:
+        tlp = await card.completion()
+        found.setdefault(tlp.tag, []).append(found_of(tlp))
+    for said in found.values():
+        assert said in FAULTS
+    assert all(said in found.values() for said in FAULTS)
+
+
+def ways(found):
+    return len({str(said) for said in found.values()})
+
+
+@cocotb.test()
+async def resets_end_all_reads(dut):
+    """At once, by the block's code; those that come later are answered."""
+    card = Card(dut, latency=4000)
+    await start(dut)
+    await send_all(card, [ONE] * 20)
+    while card.counts()["reads"] < 20:
+        await RisingEdge(dut.clk)
+    begin, dut.resets.value = cycle(), 1
+    found, _ = await card.answers(20)
+    assert cycle() - begin < 300
+    for said in found.values():
+        assert list(map(found_of, said)) == [GOOD | {"code": ErrorCode.FLR, "dwords": -15}]
+    dut.resets.value = 0
+    card.set()
+    await card.read(20, ONE)
+    assert list(map(found_of, (await card.answers(1))[0][20])) == [GOOD]
