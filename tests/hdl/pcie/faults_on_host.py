@@ -1,0 +1,238 @@
+"""Asks a requester for reads and writes at random, resets its function, and logs what comes."""
+
+from dataclasses import dataclass, field
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.pcie.descriptors import COMPLETION
+from sim.surroundings.chance import random_bits
+from sim.surroundings.event_log import EventLog
+from tests.hdl.pcie.requester_on_host import RequesterOnHost, RequesterOnHostParams
+
+TABLE = 1 << 17  #: bytes that are read, from address 0 on
+WRITES = 1 << 18  #: address from which on is written
+SLOT, SLOTS = 64, 4096  #: bytes of which a write takes some, and how many of them there are
+MEMORY = WRITES + SLOT * SLOTS
+MOST_WRITTEN = 32  #: bytes of a write
+USER_BITS = 24  #: width of a request's number
+CALM = 100  #: cycles in which nothing is under way
+AWAY = 800  #: cycles behind a reset in which the function is no master of the bus
+
+#: What is counted, from the beginning on.
+COUNTERS = data.StructLayout(
+    dict.fromkeys(("sent", "stranger", "failed", "abandoned", "resets", "writes_lost"), 32)
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FaultsOnHostParams:
+    """Sets the sizes of the requester."""
+
+    on_host: RequesterOnHostParams = field(default_factory=RequesterOnHostParams)
+
+    def __post_init__(self) -> None:
+        both = self.on_host.requester
+        if {both.reads.user_bits, both.writes.user_bits} != {USER_BITS}:
+            raise ValueError(f"user_bits must be {USER_BITS}, for a number of each request")
+
+    @property
+    def suffix(self) -> str:
+        return self.on_host.suffix
+
+    @property
+    def settings(self) -> data.StructLayout:
+        """Describe what a run is told."""
+        return data.StructLayout(
+            {
+                "host": self.on_host.host.settings,
+                "seed": 32,
+                "requests": USER_BITS,  # of reads, in all; more of them go on with those before
+                "writes": USER_BITS,
+                "tick": 16,  # cycles from one to the next
+                "stall": 8,  # chance in 256 of a beat not to be taken in a cycle
+                "resets": 16,  # chance in 65,536 of a reset to begin in a cycle
+            }
+        )
+
+    @property
+    def logs(self) -> dict[str, EventLog]:
+        """Return the files of a run."""
+        reads, user = self.on_host.requester.reads, ("user", USER_BITS)
+        place = () if reads.in_order else (("place", 12),)
+        fields = {
+            "requests": (user, ("address", 32), ("bytes", 13)),
+            "reads": (("tag", 8), ("address", 32), ("bytes", 13)),
+            "completions": (("descriptor", COMPLETION.size), ("discontinued", 1)),
+            "beats": (
+                user,
+                ("bytes", len(Signal(reads.beat).bytes)),
+                ("last", 1),
+                ("cause", 4),
+                *place,
+                ("data", reads.data_bits),
+            ),
+            "resets": (("step", 2),),  # 0: it begins, 1: it is done, 2: the host lets it go on
+            "writes": (user, ("address", 32), ("bytes", 6), ("data", 64)),
+            "sent": (user,),
+        }
+        return {name: EventLog(k, told) for k, (name, told) in enumerate(fields.items())}
+
+
+class FaultsOnHost(Component):
+    """Reads and writes go on until as many are done as ``settings`` say: ``done``.
+
+    Each read is of up to 1,024 bytes anywhere in the table, each write of up to 32 bytes in a slot
+    of its own. Resets of the function begin at random, and the function is a master of the bus
+    again when the host has been silent for a while. Everything that happens is logged
+    (:attr:`FaultsOnHostParams.logs`), completely when ``ends`` is high. Meanwhile no more than
+    ``longest`` cycles have passed from the beginning of a reset until it was done.
+    """
+
+    def __init__(self, params: FaultsOnHostParams) -> None:
+        super().__init__(
+            params,
+            {
+                "settings": In(params.settings),
+                "ends": In(1),
+                "done": Out(1),
+                "longest": Out(16),
+                "counters": Out(COUNTERS),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.card = card = RequesterOnHost(self.params.on_host)
+        now, tick = Signal(32), Signal(16)
+        chance = random_bits(m, self.settings.seed | (1 << 40), bits=64)
+        ticks = tick >= self.settings.tick
+        m.d.sync += [now.eq(now + 1), tick.eq(Mux(ticks, 0, tick + 1))]
+        m.d.comb += [
+            card.settings.eq(self.settings.host),
+            card.limits.read.eq(2),
+            card.tick.eq(ticks),
+            card.dump.eq(self.ends),
+            card.beats.ready.eq(chance[56:] >= self.settings.stall),
+        ]
+        events = {name: card.events[name] for name in card.events.shape().members}
+        m.d.sync += [
+            self.counters[name].eq(self.counters[name] + happens)
+            for name, happens in {**events, "writes_lost": card.writes_lost}.items()
+        ]
+        busy = self.read(m, card, chance) | self.write(m, card, chance)
+        busy |= self.reset(m, card, chance, now) | ~card.idle | card.owes | card.writes_owe
+        calm = Signal(range(CALM + 1))
+        m.d.comb += self.done.eq(calm == CALM)
+        m.d.sync += calm.eq(Mux(busy, 0, Mux(self.done, calm, calm + 1)))
+        self.log(m, card, now)
+        return m
+
+    def read(self, m: Module, card: RequesterOnHost, chance: Value) -> Value:
+        """Ask for reads; return whether some are to come."""
+        requests, asked = card.requests, Signal(USER_BITS)
+        request = requests.payload
+        some = Signal(10)
+        with m.Switch(chance[26:28]):
+            for k, mask in enumerate((0x7, 0x3F, 0x1FF, 0x3FF)):
+                with m.Case(k):
+                    m.d.comb += some.eq(chance[16:26] & mask)
+        more = asked != self.settings.requests
+        with m.If(~requests.valid | requests.ready):
+            m.d.sync += requests.valid.eq(more)
+            with m.If(more):
+                m.d.sync += [
+                    asked.eq(asked + 1),
+                    request.user.eq(asked),
+                    request.address.eq(Cat(Const(0, 2), chance[: TABLE.bit_length() - 3])),
+                    request.bytes.eq(some + 1),
+                ]
+        return more | requests.valid
+
+    def write(self, m: Module, card: RequesterOnHost, chance: Value) -> Value:
+        """Ask for writes, of a beat each, now and then; return whether some are to come."""
+        writes, beat, asked = card.writes, card.data, Signal(USER_BITS)
+        kept = Signal(64)
+        more = asked != self.settings.writes
+        m.d.comb += beat.payload.eq(Cat(*[kept] * (len(beat.payload) // 64)))
+        with m.If(writes.ready):
+            m.d.sync += writes.valid.eq(0)
+        with m.If(beat.ready):
+            m.d.sync += beat.valid.eq(0)
+        with m.If(more & ~writes.valid & ~beat.valid & (chance[40:44] == 0)):
+            m.d.sync += [
+                asked.eq(asked + 1),
+                writes.valid.eq(1),
+                beat.valid.eq(1),
+                kept.eq(chance),
+                writes.payload.user.eq(asked),
+                writes.payload.bytes.eq(chance[:5] + 1),
+                writes.payload.address.eq(Cat(chance[5:10], Const(0, 1), asked[:12]) + WRITES),
+            ]
+        return more | writes.valid | beat.valid
+
+    def reset(self, m: Module, card: RequesterOnHost, chance: Value, now: Signal) -> Value:
+        """Reset the function at random, as a host does; return whether that goes on."""
+        function, since = card.function, Signal(16)
+        runs, begins, done, ends, lives = (Signal() for _ in range(5))
+        m.d.sync += [since.eq(since + 1), lives.eq(1)]
+        wanted = lives & ~self.done & (chance[32:48] < self.settings.resets)
+        m.d.comb += [card.resets.eq(~runs), begins.eq(runs & wanted)]
+        with m.FSM():
+            with m.State("RUN"):
+                m.d.comb += [runs.eq(1), function.master.eq(1)]
+                m.d.sync += since.eq(0)
+                with m.If(begins):
+                    m.d.sync += self.counters.resets.eq(self.counters.resets + 1)
+                    m.next = "RESET"
+            with m.State("RESET"):
+                m.d.comb += [function.in_process.eq(1), function.master.eq(1)]
+                with m.If(function.done):
+                    m.d.comb += done.eq(1)
+                    m.d.sync += since.eq(0)
+                    with m.If(since > self.longest):
+                        m.d.sync += self.longest.eq(since)
+                    m.next = "AWAY"
+            with m.State("AWAY"), m.If(since == AWAY):
+                m.d.comb += ends.eq(1)
+                m.next = "RUN"
+        happens = begins | done | ends
+        self.params.logs["resets"].add(m, now, self.ends, happens, {"step": Cat(done, ends)})
+        return ~runs
+
+    def log(self, m: Module, card: RequesterOnHost, now: Signal) -> None:
+        """Write down all that is asked, sent and answered."""
+        request, beat, write = card.requests, card.beats, card.writes
+        read, completion = card.traffic.read, card.traffic.completion
+        happens = {
+            "requests": request.valid & request.ready,
+            "reads": read.valid,
+            "completions": completion.valid,
+            "beats": beat.valid & beat.ready,
+            "writes": write.valid & write.ready,
+            "sent": card.sent.valid,
+        }
+        told = {
+            "requests": {
+                "user": request.payload.user,
+                "address": request.payload.address[:32],
+                "bytes": request.payload.bytes,
+            },
+            "reads": {"tag": read.tag, "address": read.address[:32], "bytes": read.bytes},
+            "completions": {
+                "descriptor": completion.descriptor,
+                "discontinued": completion.discontinued,
+            },
+            "beats": {name: beat.payload[name] for name, _ in self.params.logs["beats"].fields},
+            "writes": {
+                "user": write.payload.user,
+                "address": write.payload.address[:32],
+                "bytes": write.payload.bytes[:6],
+                "data": card.data.payload[:64],
+            },
+            "sent": {"user": card.sent.user},
+        }
+        for name, valid in happens.items():
+            self.params.logs[name].add(m, now, self.ends, valid, told[name])
