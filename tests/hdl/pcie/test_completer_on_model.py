@@ -45,16 +45,3 @@ async def every_byte_of_registers(dut):
             await window.write(start, payload)
         assert await window.read(start, size) == content[start : start + size]
     assert registers.read(0, BYTES) == content
-
-
-@cocotb.test(timeout_time=200, timeout_unit="us")
-async def what_is_too_long(dut):
-    """The host is told that so long a request is not supported, and registers do not change."""
-    registers, window = await plugged_in(dut)
-    content = random.randbytes(64)
-    registers.write(0, content)
-    await window.write(0, bytes(64))
-    with pytest.raises(Exception, match="Unsuccessful completion"):
-        await window.read(0, 64)
-    assert await window.read(8, 4) == content[8:12]
-    assert registers.read(0, 64) == content

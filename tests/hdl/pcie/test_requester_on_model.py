@@ -5,11 +5,9 @@ import random
 import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
-from cocotbext.pcie.core.tlp import CplStatus, Tlp, TlpType
 
 from hdl.pcie.descriptors import REQUEST, RequestType
 from hdl.pcie.params import ReadRequesterParams
-from hdl.pcie.read_requester import EVENTS
 from hdl.pcie.requester import Requester, RequesterParams
 from hdl.pcie.write_params import WriteRequesterParams
 from sim.golden.pcie_requester import Cause, cut
@@ -194,79 +192,3 @@ async def reads_and_writes_at_once(dut):
         await RisingEdge(dut.clk)
     assert bytes(card.memory.mem[:]) == bytes(card.bytes)
     assert card.visible == list(range(24))
-
-
-def without_data(tlp, status):
-    """Return an answer that brings no data."""
-    bad = Tlp(tlp)
-    bad.fmt_type, bad.status, bad.length, bad.data = TlpType.CPL, status, 0, bytearray()
-    return bad
-
-
-def changed(tlp, **fields):
-    bad = Tlp(tlp)
-    for name, value in fields.items():
-        setattr(bad, name, value)
-    return bad
-
-
-#: what becomes of the only completion of a read, why the read has failed, strangers that are seen
-FAULTS = {
-    "poisoned": (lambda tlp: [changed(tlp, ep=True)], Cause.POISONED, 0),
-    "unsupported": (lambda tlp: [without_data(tlp, CplStatus.UR)], Cause.UNSUPPORTED, 0),
-    "aborted": (lambda tlp: [without_data(tlp, CplStatus.CA)], Cause.ABORTED, 0),
-    "no data": (lambda tlp: [without_data(tlp, CplStatus.SC)], Cause.LENGTH, 0),
-    "another place": (
-        lambda tlp: [changed(tlp, lower_address=tlp.lower_address ^ 4)],
-        Cause.ADDRESS,
-        0,
-    ),
-    "twice": (lambda tlp: [tlp, Tlp(tlp)], Cause.NONE, 1),
-    "unexpected tag": (lambda tlp: [changed(tlp, tag=tlp.tag ^ 16), tlp], Cause.NONE, 1),
-    "another class, not counted": (lambda tlp: [changed(tlp, tc=1), tlp], Cause.MISMATCH, 0),
-    "lost": (lambda _: [], Cause.TIMEOUT, 0),
-}
-
-
-@cocotb.test(timeout_time=200, timeout_unit="us")
-async def faults_of_every_kind(dut):
-    """Each fault in turn hits the middle read of several; the other reads never notice."""
-    card, spoil = Card(dut, never), []
-    await card.begin(2, 1)
-    send, odd = card.root.send, card.base + MEMORY - 64  # the read that is answered wrongly
-
-    async def answer(tlp):
-        if spoil and tlp.fmt_type == TlpType.CPL_DATA and tlp.length == 15:
-            for one in spoil.pop()(tlp):
-                await send(one)
-        else:
-            await send(tlp)
-
-    card.root.send = answer
-    strangers, causes = [], []
-    cocotb.start_soon(count_strangers(dut, strangers))
-    for fault, cause, seen in FAULTS.values():
-        before = len(strangers)
-        spoil.append(fault)
-        for offset in (0, 512, None, 4096, 8000):
-            card.ask(odd if offset is None else card.base + offset, 60 if offset is None else 700)
-            causes.append(cause if offset is None else Cause.NONE)
-        if cause == Cause.TIMEOUT:
-            for _ in range(3):
-                for _ in range(2000):
-                    await RisingEdge(dut.clk)
-                dut.tick.value = 1
-                await RisingEdge(dut.clk)
-                dut.tick.value = 0
-        assert await card.finish() == causes
-        for _ in range(50):
-            await RisingEdge(dut.clk)
-        assert len(strangers) == before + seen
-        assert dut.owes.value == (cause == Cause.TIMEOUT)
-
-
-async def count_strangers(dut, found):
-    while True:
-        await RisingEdge(dut.clk)
-        if unpack(EVENTS, int(dut.events.value))["stranger"]:
-            found.append(True)

@@ -1,0 +1,576 @@
+"""Faults of each kind on each channel of a card, among good traffic on all of them.
+
+What a channel's own part does with a fault is tested with that part. Here a card has all parts, on
+a block and a root complex that others wrote. Each fault has its cause, is counted as it should be,
+disturbs nothing else, and is over when the next requests come.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import cocotb
+import pytest
+from amaranth.hdl import Module
+from amaranth.lib.wiring import Out, connect, flipped
+from cocotb.triggers import Lock, RisingEdge
+from cocotbext.axi import AxiLiteBus, AxiLiteRam
+from cocotbext.pcie.core.tlp import CplStatus, Tlp, TlpType
+from cocotbext.pcie.core.utils import PcieId
+from cocotbext.pcie.xilinx.us.tlp import Tlp_us
+
+from hdl.common.component import Component
+from hdl.pcie import completer, read_requester
+from hdl.pcie.completer import Completer
+from hdl.pcie.completer_params import CompleterParams
+from hdl.pcie.interrupt_sender import InterruptSender, InterruptSenderParams
+from hdl.pcie.params import ReadRequesterParams
+from hdl.pcie.requester import Requester, RequesterParams
+from hdl.pcie.write_fence import NUMBERS
+from sim.golden.pcie_requester import Cause
+from sim.harness.payloads import unpack
+from sim.harness.streams import cycle, never
+from sim.harness.verilator import simulate
+from tests.hdl.pcie.test_interrupt_sender import VECTORS, Block
+from tests.hdl.pcie.test_requester_on_model import MEMORY, PLACE, Card
+
+BYTES = 4096  #: of the BAR
+READS, SIZE = 160, 512
+ANSWER = 1000  #: cycles that a register's answer takes at most, behind up to three writes
+PARTS = {"completer": Completer(CompleterParams())}
+PARTS["interrupts"] = InterruptSender(InterruptSenderParams(vectors=VECTORS))
+
+
+class Parts(Component):
+    """A requester, a completer and a sender of interrupts, as a card has them."""
+
+    def __init__(self, params):
+        super().__init__(
+            params,
+            {
+                **Requester(params).signature.members,
+                **{name: PARTS["completer"].signature.members[name] for name in ("cq", "cc")},
+                "axil": PARTS["completer"].signature.members["axil"],
+                "answered": Out(completer.EVENTS),
+                "interrupts": Out(PARTS["interrupts"].signature),
+            },
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.requester = requester = Requester(self.params)
+        m.submodules.completer = completer = Completer(CompleterParams())
+        m.submodules.interrupts = interrupts = InterruptSender(PARTS["interrupts"].params)
+        for name, member in requester.signature.members.items():
+            ours, inner = getattr(self, name), getattr(requester, name)
+            if not member.is_port:
+                pair = (inner, flipped(ours)) if name in OUT else (flipped(ours), inner)
+                connect(m, *pair)
+            elif member.flow.name == "In":
+                m.d.comb += inner.eq(ours)
+            else:
+                m.d.comb += ours.eq(inner)
+        connect(m, flipped(self.cq), completer.cq)
+        connect(m, completer.cc, flipped(self.cc))
+        connect(m, completer.axil, flipped(self.axil))
+        connect(m, interrupts, flipped(self.interrupts))
+        m.d.comb += [completer.tick.eq(self.tick), self.answered.eq(completer.events)]
+        return m
+
+
+OUT = ("beats", "rq")
+
+
+def test_faults():
+    simulate(Parts(RequesterParams(reads=ReadRequesterParams(tags=64))), __name__)
+
+
+class Bench:
+    """A card among whose traffic something goes wrong: the read of ``odd``, or an access."""
+
+    def __init__(self, dut):
+        self.dut = dut
+        self.card = Card(dut, never, "cq", "cc", bars=[(0, BYTES)])
+        self.registers = AxiLiteRam(
+            AxiLiteBus.from_prefix(dut, "axil"), dut.clk, dut.rst, size=BYTES
+        )
+        names = ("asks", "enable", "clear", "vector", "send", "sent", "failed")
+        wires = {name: getattr(dut, f"interrupts_{name}") for name in names}
+        self.block = Block(SimpleNamespace(clk=dut.clk, rst=dut.rst, **wires))
+        self.content, self.causes, self.asked = bytearray(BYTES), [], []
+        self.events, self.place = Counter(), 8 * random.randrange(ODD // 8)
+        self.odd = self.card.base + MEMORY - 64
+        self.spoil, self.asks = None, Lock()
+        self.send, self.receive = self.card.root.send, self.card.model.device.upstream_recv
+        self.card.root.send = self.answer
+        self.card.model.device.upstream_port.rx_handler = self.accept
+        cocotb.start_soon(self.count())
+
+    async def begin(self):
+        found = await self.card.begin(2, 1)
+        self.function = found.pcie_id
+        self.window = found.bar_window[0]
+        self.registers.write(0, bytes(BYTES))
+
+    async def answer(self, tlp):
+        """Send a completion of the host, those of the odd read as they are spoilt."""
+        spoils = tlp.fmt_type == TlpType.CPL_DATA and tlp.length == 15 and self.spoil
+        self.spoil, spoil = None if spoils else self.spoil, self.spoil
+        for one in spoil(tlp) if spoils else [tlp]:
+            await self.send(one)
+
+    async def accept(self, tlp):
+        """Hand a request of the host on, or what has become of it."""
+        number, rest = divmod(tlp.address % BYTES - ODD, LONG)
+        if tlp.fmt_type in MEMORY_REQUESTS and number >= 0 and not rest:
+            changed = Tlp_us(tlp)
+            changed.bar_id, changed.bar_aperture, changed.completer_id = 0, 12, self.function
+            for name, value in ACCESSES[number].change.items():
+                setattr(changed, name, value)
+            tlp.release_fc()
+            self.card.model.device.cq_queue.put_nowait(changed)
+        else:
+            await self.receive(tlp)
+
+    async def count(self):
+        shapes = {"events": read_requester.EVENTS, "answered": completer.EVENTS}
+        while True:
+            await RisingEdge(self.dut.clk)
+            for name, shape in shapes.items():
+                self.events.update(unpack(shape, int(getattr(self.dut, name).value)))
+
+    def read(self, address, size, cause=Cause.NONE):
+        self.card.ask(address, size)
+        self.causes.append(cause)
+
+    async def traffic(self, accesses=4):
+        """Good requests on all channels; wait until the host has what it asked for."""
+        card = self.card
+        for offset in (0, 512, 4096, 8000):
+            self.read(card.base + offset, 700)
+        for _ in range(2):
+            place = PLACE * random.randrange(2, MEMORY // PLACE - 1)
+            card.write(place + random.randrange(PLACE - 300), random.randbytes(300))
+        async with self.asks:
+            waits = Counter(self.asked) - Counter(self.block.sent)
+            vector = random.choice([vector for vector in range(VECTORS) if not waits[vector]])
+            self.asked.append(vector)
+            await self.block.ask(vector)
+        for _ in range(accesses):
+            size = random.choice([4, 8])
+            self.place = (self.place + 8) % ODD  # of nobody else at the same time
+            start, payload = self.place, random.randbytes(size)
+            self.content[start : start + size] = payload
+            await self.window.write(start, payload)
+            assert await self.window.read(start, size) == payload
+
+    async def finish(self):
+        """Everything that was asked is there, and nothing else."""
+        card, dut = self.card, self.dut
+        assert await card.finish() == self.causes
+        await self.window.read(0, 4)  # behind all writes of registers
+        for _ in range(3000):
+            if card.sent == card.written and not dut.writes_owe.value:
+                break
+            await RisingEdge(dut.clk)
+        assert card.sent == card.written
+        await self.block.until(len(self.asked))
+        assert sorted(self.block.sent) == sorted(self.asked)
+        await self.cycles(100)
+        assert self.registers.read(0, BYTES) == self.content
+        assert bytes(card.memory.mem[:]) == bytes(card.bytes)
+
+    async def cycles(self, count):
+        for _ in range(count):
+            await RisingEdge(self.dut.clk)
+
+    async def ticks(self, count=3):
+        """Let as much time pass as a read may take."""
+        for _ in range(count):
+            await self.cycles(2000)
+            self.dut.tick.value = 1
+            await RisingEdge(self.dut.clk)
+            self.dut.tick.value = 0
+
+
+@cocotb.test(timeout_time=300, timeout_unit="us")
+async def reads_and_registers_at_once(dut):
+    """Every write of a register is there, every read has its bytes; neither is much slower."""
+    bench, answers, goes_on, took = Bench(dut), [], [True], []
+    await bench.begin()
+    for storms in (False, True):
+        task = cocotb.start_soon(storm(bench, answers, goes_on)) if storms else None
+        begin = cycle()
+        for _ in range(READS):
+            bench.read(bench.card.base + SIZE * random.randrange(MEMORY // SIZE), SIZE)
+        assert await bench.card.finish() == bench.causes
+        took.append(cycle() - begin)
+        if task:
+            goes_on.clear()
+            await task
+    await bench.finish()
+    dut._log.info("cycles: %s, answers: %d, of %d at most", took, len(answers), max(answers))
+    assert len(answers) >= 5
+    assert max(answers) <= ANSWER
+    assert took[1] <= 1.02 * took[0]
+
+
+async def storm(bench, answers, goes_on):
+    """Write words that were never there before, four and eight bytes; read every second."""
+    number = 0
+    while goes_on:
+        number += 1
+        size = random.choice([4, 8])
+        start = size * random.randrange(ODD // size)
+        payload = random.randbytes(size)
+        bench.content[start : start + size] = payload
+        await bench.window.write(start, payload)
+        if number % 2 == 0:
+            begin = cycle()
+            assert await bench.window.read(start, size) == payload
+            answers.append(cycle() - begin)
+
+
+# RC: completions of the host.
+
+
+def without_data(tlp, status):
+    """An answer that brings nothing."""
+    bad = Tlp(tlp)
+    bad.fmt_type, bad.status, bad.length, bad.data = TlpType.CPL, status, 0, bytearray()
+    return bad
+
+
+def changed(tlp, **fields):
+    bad = Tlp(tlp)
+    for name, value in fields.items():
+        setattr(bad, name, value)
+    return bad
+
+
+#: what becomes of the only completion of a read, why the read has failed, strangers that are seen
+COMPLETIONS: dict[str, tuple[Callable[[Any], list], Cause, int]] = {
+    "poisoned": (lambda tlp: [changed(tlp, ep=True)], Cause.POISONED, 0),
+    "unsupported": (lambda tlp: [without_data(tlp, CplStatus.UR)], Cause.UNSUPPORTED, 0),
+    "aborted": (lambda tlp: [without_data(tlp, CplStatus.CA)], Cause.ABORTED, 0),
+    "a retry, which memory knows not": (
+        lambda tlp: [without_data(tlp, CplStatus.CRS)],
+        Cause.UNSUPPORTED,
+        0,
+    ),
+    "no data": (lambda tlp: [without_data(tlp, CplStatus.SC)], Cause.LENGTH, 0),
+    "another place": (
+        lambda tlp: [changed(tlp, lower_address=tlp.lower_address ^ 4)],
+        Cause.ADDRESS,
+        0,
+    ),
+    "twice": (lambda tlp: [tlp, Tlp(tlp)], Cause.NONE, 1),
+    "three times": (lambda tlp: [tlp, Tlp(tlp), Tlp(tlp)], Cause.NONE, 2),
+    "unexpected tag": (lambda tlp: [changed(tlp, tag=tlp.tag ^ 16), tlp], Cause.NONE, 1),
+    "another class, not counted": (lambda tlp: [changed(tlp, tc=1), tlp], Cause.MISMATCH, 0),
+    "of another function": (
+        lambda tlp: [changed(tlp, requester_id=PcieId(tlp.requester_id.bus, 0, 5)), tlp],
+        Cause.NONE,
+        0,
+    ),
+    "lost": (lambda _: [], Cause.TIMEOUT, 0),
+    "late": (lambda _: [], Cause.TIMEOUT, 0),
+}
+
+
+@cocotb.test(timeout_time=300, timeout_unit="us")
+async def completions_of_every_kind(dut):
+    """One after the other, each of the read in the middle of several."""
+    bench, kept = Bench(dut), []
+    await bench.begin()
+    for name, (spoil, cause, strangers) in COMPLETIONS.items():
+        before = bench.events.copy()
+
+        def keeps(tlp, spoil=spoil):
+            kept.append(Tlp(tlp))
+            return spoil(tlp)
+
+        bench.spoil = keeps
+        bench.read(bench.card.base, 700)
+        bench.read(bench.odd, 60, cause)
+        await bench.traffic(1)
+        assert not bench.spoil, name
+        if cause == Cause.TIMEOUT:
+            await bench.ticks()
+        await bench.finish()
+        found = bench.events - before
+        gone = cause == Cause.TIMEOUT
+        assert found["stranger"] == strangers, name
+        assert found["failed"] == (cause != Cause.NONE and not gone), name
+        assert found["abandoned"] == gone, name
+        assert dut.owes.value == gone, name
+        if gone:  # nobody gets what comes after all, and its tag is free again
+            await bench.send(kept[-1])
+            await bench.traffic(1)
+            await bench.finish()
+            assert not dut.owes.value
+            assert (bench.events - before)["stranger"] == 0
+
+
+# CQ: requests of the host.
+
+MEMORY_REQUESTS = (TlpType.MEM_READ, TlpType.MEM_READ_64, TlpType.MEM_WRITE, TlpType.MEM_WRITE_64)
+LONG = 64  #: bytes of a long access, and of the place of each of ACCESSES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """Describes an access of registers, and what comes of it."""
+
+    name: str
+
+    writes: bool = False
+    size: int = 4  #: bytes
+    change: dict[str, Any] = field(default_factory=dict)  #: fields of the request on CQ
+    counted: str = ""  #: as what, or "" if it is good
+    written: tuple[int, ...] = ()  #: places of bytes that are written
+
+
+def of_kind(name, kind, size=0):
+    """A read of the host as a request of another kind, with so many bytes of data."""
+    change = {"fmt_type": kind, "data": bytearray(size)}
+    return Access(name=name, change=change, counted="unsupported")
+
+
+ACCESSES = [
+    of_kind("io read", TlpType.IO_READ),
+    of_kind("io write", TlpType.IO_WRITE, 4),
+    of_kind("fetch and add", TlpType.FETCH_ADD, 4),
+    of_kind("swap", TlpType.SWAP, 4),
+    of_kind("compare and swap", TlpType.CAS, 8),
+    of_kind("locked read", TlpType.MEM_READ_LOCKED),
+    Access(name="read of another BAR", change={"bar_id": 1}, counted="unsupported"),
+    Access(name="write of another BAR", writes=True, change={"bar_id": 1}, counted="unsupported"),
+    Access(name="long read", size=64, counted="unsupported"),
+    Access(name="long write", writes=True, size=64, counted="unsupported"),
+    Access(
+        name="write that the block lost",
+        writes=True,
+        change={"discontinue": True},
+        counted="malformed",
+    ),
+    Access(
+        name="write with half of its data",
+        writes=True,
+        size=8,
+        change={"data": bytearray(4)},
+        counted="malformed",
+    ),
+    Access(name="read with data", change={"data": bytearray(4)}, counted="malformed"),
+    Access(name="read with a hole", change={"first_be": 0b1001}),
+    Access(name="write with holes", writes=True, change={"first_be": 0b0101}, written=(0, 2)),
+    Access(name="write of no byte", writes=True, change={"first_be": 0}),
+]
+ODD = BYTES - LONG * len(ACCESSES)  #: where the places of these begin
+
+
+async def access(bench, asked):
+    """Ask for a register as ``asked`` says; what comes of it is right."""
+    at = ODD + LONG * ACCESSES.index(asked)
+    if asked.writes:
+        payload = random.randbytes(asked.size)
+        for place in asked.written:
+            bench.content[at + place] = payload[place]
+        await bench.window.write(at, payload)
+    elif asked.counted:
+        with pytest.raises(Exception, match="Unsuccessful completion"):
+            await bench.window.read(at, asked.size)
+    else:
+        found = await bench.window.read(at, asked.size)
+        assert (found[0], found[3]) == (bench.content[at], bench.content[at + 3])
+
+
+def check_accesses(bench, before, asked):
+    """They are counted as they should be, and nothing of a requester is."""
+    found, wanted = bench.events - before, Counter(one.counted for one in asked)
+    for name in ("unsupported", "malformed", "refused"):
+        assert found[name] == wanted[name]
+    assert not found["stranger"] + found["failed"] + found["abandoned"]
+
+
+@cocotb.test(timeout_time=300, timeout_unit="us")
+async def requests_of_every_kind(dut):
+    """One after the other, each with good traffic beside it and behind it."""
+    bench = Bench(dut)
+    await bench.begin()
+    for asked in ACCESSES:
+        before = bench.events.copy()
+        beside = cocotb.start_soon(bench.traffic(1))
+        await access(bench, asked)
+        await beside
+        await bench.finish()
+        check_accesses(bench, before, [asked])
+
+
+@cocotb.test(timeout_time=300, timeout_unit="us")
+@cocotb.parametrize(waits=[0, 300])
+async def requests_in_a_storm(dut, waits):
+    """All kinds in any order, among good ones; the block takes no answer for ``waits`` cycles."""
+    bench, asked = Bench(dut), 2 * ACCESSES
+    await bench.begin()
+    random.shuffle(asked)
+    before, cc = bench.events.copy(), bench.card.model.device.cc_sink
+    tasks = []
+    for k, one in enumerate(asked):
+        tasks.append(cocotb.start_soon(access(bench, one)))
+        if k % 8 == 3:
+            tasks.append(cocotb.start_soon(bench.traffic(2)))
+        if waits and k % 8 == 7:
+            cc.pause = not cc.pause
+            await bench.cycles(waits)
+    cc.pause = False
+    for task in tasks:
+        await task
+    await bench.finish()
+    check_accesses(bench, before, asked)
+
+
+# CC and RQ: the block takes nothing, or tells nothing.
+
+
+@cocotb.test(timeout_time=300, timeout_unit="us")
+async def the_block_takes_no_answers(dut):
+    """Reads and interrupts go on; then all answers come, each to its request."""
+    bench = Bench(dut)
+    await bench.begin()
+    cc = bench.card.model.device.cc_sink
+    cc.pause = True
+    beside = [cocotb.start_soon(bench.traffic(3)) for _ in range(3)]
+    await bench.cycles(1500)
+    assert not any(task.done() for task in beside)
+    assert await bench.card.finish() == bench.causes
+    assert len(bench.block.sent) == len(bench.asked)
+    cc.pause = False
+    for task in beside:
+        await task
+    await bench.finish()
+
+
+@cocotb.test(timeout_time=300, timeout_unit="us")
+async def the_block_takes_no_requests(dut):
+    """Registers and interrupts go on; then all requests are sent, each once."""
+    bench = Bench(dut)
+    await bench.begin()
+    rq = bench.card.model.device.rq_sink
+    rq.pause = True
+    await bench.traffic(6)
+    await bench.cycles(600)
+    assert not bench.card.beats.beats
+    rq.pause = False
+    await bench.finish()
+    assert not bench.events["failed"] + bench.events["abandoned"]
+
+
+@cocotb.test(timeout_time=300, timeout_unit="us")
+async def the_host_has_no_room_for_reads(dut):
+    """Credits go to zero: writes, registers and interrupts go on; then the reads follow."""
+    bench = Bench(dut)
+    await bench.begin()
+    dut.credits.value = 0
+    await bench.cycles(20)
+    await bench.traffic(6)
+    await bench.cycles(600)
+    assert bench.card.sent == bench.card.written
+    assert not bench.card.beats.beats
+    dut.credits.value = 15
+    await bench.finish()
+    assert not bench.events["failed"] + bench.events["abandoned"]
+
+
+class HeldNumbers:
+    """Keeps the block's word of packets back, until it is let out or forgotten."""
+
+    def __init__(self, dut, device):
+        self.dut, self.wires = dut, device.pcie_rq_seq_num0.numbers
+        self.port, self.kept = self.wires.port, {}
+        self.wires.port = self
+
+    @property
+    def value(self):
+        return 0
+
+    @value.setter
+    def value(self, bits):
+        self.kept[cycle()] = bits
+
+    async def let_out(self):
+        """Tell all that was kept, in its order, one in a cycle, and from now on at once."""
+        while self.kept:
+            bits = self.kept.pop(next(iter(self.kept)))
+            if any(found["valid"] for found in unpack(NUMBERS, bits)):
+                self.port.value = bits
+                await RisingEdge(self.dut.clk)
+        self.port.value = 0
+        self.wires.port = self.port
+
+    def forget(self):
+        self.wires.port = self.port
+
+
+@cocotb.test(timeout_time=300, timeout_unit="us")
+@cocotb.parametrize(missing=[False, True])
+async def the_block_tells_no_numbers(dut, missing):
+    """No write is said to be visible meanwhile; if the numbers never come, a reset is the end."""
+    bench = Bench(dut)
+    await bench.begin()
+    card = bench.card
+    numbers = HeldNumbers(dut, card.model.device)
+    await bench.traffic(6)
+    assert await card.finish() == bench.causes
+    await bench.cycles(600)
+    assert card.sent == card.written
+    assert not card.visible
+    assert dut.writes_owe.value
+    if missing:
+        numbers.forget()
+        dut.stop.value = 1
+        await bench.cycles(20)
+        assert dut.idle.value
+        dut.clear_writes.value = 1
+        await bench.cycles(20)
+        dut.clear_writes.value = dut.stop.value = 0
+    else:
+        await numbers.let_out()
+    await bench.traffic()
+    await bench.finish()
+    assert len(card.visible) == (2 if missing else 4)
+
+
+# MSI-X: the block fails, does not answer, or may not send.
+
+
+@cocotb.test(timeout_time=300, timeout_unit="us")
+@cocotb.parametrize(
+    (
+        ("failing", "delay", "enable"),
+        [
+            (1, 3, 1),  # a vector whose entry of the table is not set
+            (0, 400, 1),  # one that the host has masked: the block sends it later
+            (0, 3, 0),  # the host has switched interrupts off
+        ],
+    )
+)
+async def the_block_sends_no_interrupts(dut, failing, delay, enable):
+    """Everything else goes on; then each interrupt comes once."""
+    bench = Bench(dut)
+    await bench.begin()
+    block = bench.block
+    block.failing, block.delays = failing, (delay, delay)
+    bench.block.dut.enable.value = enable
+    await bench.cycles(2)
+    await bench.traffic(6)
+    assert await bench.card.finish() == bench.causes
+    assert len(block.sent) < len(bench.asked)
+    assert bool(block.failures) == bool(failing)
+    block.failing, block.delays = 0, (0, 5)
+    bench.block.dut.enable.value = 1
+    await bench.traffic(1)
+    await bench.finish()
