@@ -13,6 +13,7 @@ from tests.formal.claims import assume, check, claim, granted, reach
 class TagProof(Component):
     """A sender and its tags, with a block that ends reads at any time and in any order.
 
+    That the block ends what it owes alone is :class:`tests.hdl.pcie.end_proof.EndProof`'s affair.
     Of each tag it is known what the block owes, what may come late since the block has given a
     read up, and whether the place in the buffer is somebody's. Pieces, RQ, ticks and who hands the
     data on do what they like, so what is proven is true of both orders. Of the queue of free tags
@@ -86,6 +87,7 @@ class TagProof(Component):
             claim(m, "nothing_is_owed_for_it", (given & owed) == 0)
             claim(m, "nothing_may_come_late", (given & late) == 0)
             claim(m, "its_data_has_been_read", (given & held) == 0)
+        claim(m, "nothing_comes_for_what_is_freed", (freed & (owed | late)) == 0)
         claim(m, "free_once", (freed & free) == 0)
         entered = Mux(sender.order.valid, bit_of(sender.order.payload.tag, tags), 0)
         claim(m, "entered_as_given", entered == given)

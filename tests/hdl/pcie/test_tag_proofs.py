@@ -36,6 +36,11 @@ MUTANTS = {
         "straight.eq(self.left.valid)",
         "nothing_is_owed_for_it",
     ),
+    "shows as free what is owed": table(
+        "found.eq(~self.left.valid & Array(away & ~self.taken)[at])",
+        "found.eq(~self.left.valid & Array(away)[at])",
+        "nothing_comes_for_what_is_freed",
+    ),
     "rests no time": table("(end & ~rests)", "end", "nothing_may_come_late"),
     "rests up to a tick": table(
         "over = Mux(self.tick, rested, 0)",

@@ -1,0 +1,115 @@
+"""What is proven of ends: the block's word ends a read that is under way, and that read alone."""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib.wiring import In
+
+from hdl.common.component import Component
+from hdl.pcie.completion_judge import CompletionJudge
+from hdl.pcie.completion_placer import CompletionPlacer
+from hdl.pcie.params import ReadRequesterParams
+from tests.formal.claims import assume, check, claim, reach
+from tests.hdl.pcie.tag_proof import bit, bit_of
+
+
+class EndProof(Component):
+    """Completions of any tag, with any code and in any number, some of which go on and end later.
+
+    Of whoever gives tags it is used alone that none is given of which a read is under way, which
+    :class:`tests.hdl.pcie.tag_proof.TagProof` shows of them if ends are as they are shown here.
+    """
+
+    def __init__(self, params: ReadRequesterParams) -> None:
+        hidden = {
+            "kept": (params.ends.elem_shape, "placer.kept"),
+            "second": (1, "placer.second"),
+        }
+        self.peeks = {name: source for name, (_, source) in hidden.items()}
+        super().__init__(
+            params,
+            {
+                "given": In(params.of_tag),
+                "valid": In(1),
+                "step": In(params.step),
+                "open": In(params.tags),
+                **{name: In(shape) for name, (shape, _) in hidden.items()},
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params, tags = self.params, self.params.tags
+        m.submodules.judge = judge = CompletionJudge(params)
+        m.submodules.placer = placer = CompletionPlacer(params)
+        judged, taken = judge.judged, placer.judged
+        m.d.comb += [
+            judge.given.eq(Mux(judge.ready, self.given, 0)),
+            judge.steps.valid.eq(self.valid),
+            judge.steps.payload.eq(self.step),
+            taken.valid.eq(judged.valid),
+            taken.payload.eq(judged.payload),
+            judged.ready.eq(taken.ready),
+            placer.open.eq(self.open),
+        ]
+        inside = Signal()  # a completion goes on, of the steps that have been taken by the judge
+        tail, head = self.step.tail, self.step.head
+        assume(m, ~tail.valid | inside)
+        assume(m, ~inside | tail.valid)  # it goes on in the next step
+        for part in (tail, head):
+            assume(m, part.valid | ~(part.ends | part.count.any()))
+        assume(m, ~(tail.valid & head.valid) | tail.ends)
+        with m.If(judge.steps.valid & judge.steps.ready):
+            m.d.sync += inside.eq(Mux(head.valid, ~head.ends, tail.valid & ~tail.ends))
+        given, owed = bit(judge.given, tags), Signal(tags)
+        ends = [bit(end, tags) for end in placer.ends]
+        assume(m, (given & owed) == 0)
+        m.d.sync += owed.eq((owed | given) & ~ends[0] & ~ends[1])
+        claim(m, "ends_what_is_under_way", ((ends[0] | ends[1]) & ~owed) == 0)
+        claim(m, "ends_it_once", (ends[0] & ends[1]) == 0)
+        reach(m, "two_end", placer.ends[0].valid & placer.ends[1].valid)
+        reach(m, "given_again", (given & self.were(m, ends[0] | ends[1])).any())
+        self.support(m, judge, placer, owed, ends, inside)
+        return m
+
+    def were(self, m: Module, now: Value) -> Signal:
+        """Return tags of which ``now`` has been said."""
+        found = Signal(self.params.tags)
+        m.d.sync += found.eq(found | now)
+        return found
+
+    def support(
+        self,
+        m: Module,
+        judge: CompletionJudge,
+        placer: CompletionPlacer,
+        owed: Signal,
+        ends: list[Value],
+        inside: Signal,
+    ) -> None:
+        """State where a read is of which the last completion has not been handed on."""
+        tags, judged = self.params.tags, placer.judged
+        said = judged.payload.step
+        tag = said.head.descriptor.tag[: self.params.tag_bits]
+        here = judged.valid & said.head.valid & judged.payload.known
+        last = Mux(here & said.head.descriptor.completed, bit_of(tag, tags), 0)
+        tail_due = judged.valid & said.tail.valid & ~self.second
+        goes_on = Mux(judged.valid, tail_due, inside)  # more of what the placer has taken comes
+        kept = Mux(goes_on & self.kept.valid, bit_of(self.kept.tag, tags), 0)
+        where = [judge.expects, last, kept, *ends]
+        check(m, "owed_is_somewhere", owed == where[0] | where[1] | where[2] | where[3] | where[4])
+        for k, one in enumerate(where):
+            for other in where[k + 1 :]:
+                check(m, "in_one_place", (one & other) == 0)
+        # What the judge hands on is as what it was given.
+        with m.If(judged.valid):
+            for part in (said.tail, said.head):
+                check(m, "parts", part.valid | ~part.ends)
+            both = said.tail.valid & said.head.valid
+            check(
+                m,
+                "goes_on",
+                inside == Mux(said.head.valid, ~said.head.ends, said.tail.valid & ~said.tail.ends),
+            )
+            check(m, "known_is_a_head", said.head.valid | ~judged.payload.known)
+            check(m, "tail_ends_first", said.tail.ends | ~both)
+            check(m, "apart_are_two", both | ~judged.payload.apart)
+        check(m, "second_of_two", (judged.valid & judged.payload.apart) | ~self.second)
