@@ -4,6 +4,9 @@ from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
 FOUR_KB = 4096  #: no burst crosses a multiple of this many bytes
+#: width of identifiers where a bus says nothing else: models and interconnects of others want some.
+#: Masters here leave theirs at 0, so that a slave answers in order, and do not read an answer's.
+ID_BITS = 1
 
 
 class Response(enum.Enum, shape=2):
@@ -87,18 +90,18 @@ class BusSignature(wiring.Signature):
 
 
 class AxiReadSignature(BusSignature):
-    """Describes AR and R of AXI4, for a read-only bus. Without ``id_bits`` bursts stay in order."""
+    """Describes AR and R of AXI4, for a read-only bus; without identifiers if ``id_bits`` is 0."""
 
-    def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = 0) -> None:
+    def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = ID_BITS) -> None:
         check_bus(address_bits, data_bits, id_bits)
         self.address_bits, self.data_bits, self.id_bits = address_bits, data_bits, id_bits
         super().__init__(read_channels(address_bits, data_bits, id_bits))
 
 
 class AxiWriteSignature(BusSignature):
-    """Describes AW, W and B of AXI4, for a write-only bus. Without ``id_bits`` all is in order."""
+    """Describes AW, W and B of AXI4, for a write-only bus; as there, ``id_bits`` may be 0."""
 
-    def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = 0) -> None:
+    def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = ID_BITS) -> None:
         check_bus(address_bits, data_bits, id_bits)
         self.address_bits, self.data_bits, self.id_bits = address_bits, data_bits, id_bits
         super().__init__(write_channels(address_bits, data_bits, id_bits))
@@ -107,7 +110,7 @@ class AxiWriteSignature(BusSignature):
 class Axi4Signature(BusSignature):
     """Describes all five channels of AXI4, without lock, cache, protection, QoS and region."""
 
-    def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = 0) -> None:
+    def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = ID_BITS) -> None:
         check_bus(address_bits, data_bits, id_bits)
         self.address_bits, self.data_bits, self.id_bits = address_bits, data_bits, id_bits
         super().__init__(

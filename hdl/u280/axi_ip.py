@@ -75,7 +75,7 @@ def crossbar(
 
 def width_converter(name: str, slave: Axi4Signature, data_bits: int) -> VendorIp:
     """Convert AXI4 to fewer data bits; what leaves has no identifiers and stays in order."""
-    master = Axi4Signature(address_bits=slave.address_bits, data_bits=data_bits)
+    master = Axi4Signature(address_bits=slave.address_bits, data_bits=data_bits, id_bits=0)
     return VendorIp(
         name=name,
         vlnv="xilinx.com:ip:axi_dwidth_converter:2.1",
@@ -110,7 +110,7 @@ class Axi3Signature(BusSignature):
                 f"{prefix}valid": Out(1),
                 f"{prefix}ready": In(1),
             }
-        full = Axi4Signature(address_bits=address_bits, data_bits=data_bits).members
+        full = Axi4Signature(address_bits=address_bits, data_bits=data_bits, id_bits=0).members
         super().__init__(members | {name: full[name] for name in full if name[0] in "rwb"})
 
 

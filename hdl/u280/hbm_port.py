@@ -77,7 +77,7 @@ class HbmPortParams:
 class HbmPort(Component):
     """Connects ``axi`` of the core's clock to ``hbm`` of HBM's, each channel through its own queue.
 
-    Bursts are of full width, INCR and of 1 to 16 beats of HBM, and have no identifiers. Lines cross
+    Bursts are of full width, INCR and of 1 to 16 beats of HBM, and have identifier 0. Lines cross
     whole and are split in HBM's clock, so that a port gives as much as HBM has. Where ``axi`` has
     fewer address bits than HBM, ``base`` has those above. ``base`` stands still.
 

@@ -38,11 +38,11 @@ class LineSplitterParams:
 class LineSplitter(Component):
     """Makes of each burst of ``lines``, beats of 512 bits, one of twice as many of ``halves``.
 
-    Bursts begin at whole lines; the lower half comes first. There are no identifiers, so answers
-    come in order. The worse of two answers to a read is the line's. Where bursts are one line each,
-    a burst of another length, up to its RLAST, is one line all the same, which answers SLVERR.
-    Where they have several, an RLAST behind a lower half ends a line that answers SLVERR; who asked
-    counts the lines.
+    Bursts begin at whole lines; the lower half comes first. Identifiers are 0, so answers come in
+    order. The worse of two answers to a read is the line's. Where bursts are one line each, a burst
+    of another length, up to its RLAST, is one line all the same, which answers SLVERR. Where they
+    have several, an RLAST behind a lower half ends a line that answers SLVERR; who asked counts the
+    lines.
 
     Throughput: a line in two cycles, each way. Latency: none but that of the second half.
     """

@@ -126,8 +126,8 @@ class PcieDma(RegisterLink):
     """Moves data between the host and memories here, beside registers (:class:`RegisterLink`).
 
     Byte addresses of DMA: HBM from 0, a model, if there is one, from MODEL_BASE on; others are
-    answered by DECERR. ``hbm`` has bursts of up to 16 beats, ``model`` up to 256; both without
-    identifiers, in order.
+    answered by DECERR. ``hbm`` has bursts of up to 16 beats, ``model`` up to 256; both are answered
+    in order, as ``model`` has no identifiers and those of ``hbm`` are 0.
     """
 
     def __init__(self, params: PcieParams) -> None:
@@ -137,7 +137,7 @@ class PcieDma(RegisterLink):
             regions.append((MODEL_BASE, max(LEAST_REGION, params.model_bits)))
         self.memories = axi_ip.crossbar("memory_decoder", bus, regions)
         self.narrow = axi_ip.width_converter("dma_width", bus, BEAT_BITS)
-        self.beats = Axi4Signature(address_bits=bus.address_bits, data_bits=BEAT_BITS)
+        self.beats = Axi4Signature(address_bits=bus.address_bits, data_bits=BEAT_BITS, id_bits=0)
         self.bursts = axi_ip.to_axi3("dma_bursts", self.beats)
         super().__init__(
             params,
@@ -199,13 +199,13 @@ class PcieDma(RegisterLink):
 class PcieBridge(RegisterLink):
     """Offers registers (:class:`RegisterLink`), and host memory at its addresses through ``host``.
 
-    ``host`` has no identifiers: what it answers is in order.
+    Identifiers at ``host`` are 0, and what it answers is in order.
     """
 
     def __init__(self, params: PcieParams) -> None:
         bus = pcie_ip.MEMORY_BUS
         self.narrow = axi_ip.width_converter("register_width", bus, 32)
-        self.words = Axi4Signature(address_bits=bus.address_bits, data_bits=32)
+        self.words = Axi4Signature(address_bits=bus.address_bits, data_bits=32, id_bits=0)
         self.lite = axi_ip.to_lite("register_lite", self.words)
         super().__init__(
             params,

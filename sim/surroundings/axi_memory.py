@@ -7,7 +7,7 @@ from amaranth.hdl import ClockSignal, Const, Instance, Module, Mux, Signal, Valu
 from amaranth.lib import data, enum
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.axi import AxiReadSignature, Response
+from hdl.common.axi import ID_BITS, AxiReadSignature, Response
 from hdl.common.burst_beats import BurstBeats, BurstBeatsParams
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
@@ -54,7 +54,9 @@ class AxiMemoryParams:
     @property
     def bus(self) -> BurstBeatsParams:
         """Return the sizes of the bus, as :class:`BurstBeats` counts its beats."""
-        return BurstBeatsParams(address_bits=self.address_bits, data_bits=self.data_bits, id_bits=0)
+        return BurstBeatsParams(
+            address_bits=self.address_bits, data_bits=self.data_bits, id_bits=ID_BITS
+        )
 
     @property
     def settings(self) -> data.StructLayout:
@@ -75,9 +77,9 @@ class AxiMemoryParams:
 class AxiMemory(Component):
     """Answers bursts from the file that ``memory_file(index, ...)`` names, in order.
 
-    ``index`` must be constant. Beats beyond the file read as zero; ``missing`` counts them. Only
-    full-width INCR bursts are legal: others answer SLVERR, as does the beat that fails, unless
-    ``settings.fault`` has it do something else (:class:`Fault`).
+    A beat has its burst's identifier. ``index`` must be constant. Beats beyond the file read as
+    zero; ``missing`` counts them. Only full-width INCR bursts are legal: others answer SLVERR, as
+    does the beat that fails, unless ``settings.fault`` has it do something else (:class:`Fault`).
 
     Latency: ``settings.latency`` cycles from AR to the burst's first beat, at least
     ``least_latency``; more while earlier beats or stalls hold it up. Throughput: without stalls
@@ -126,6 +128,7 @@ class AxiMemory(Component):
         m.d.sync += now.eq(now + 1)
         m.d.comb += [
             taken.since.eq(now),
+            taken.burst.id.eq(axi.arid),
             taken.burst.addr.eq(axi.araddr),
             taken.burst.len.eq(axi.arlen),
             taken.burst.size.eq(axi.arsize),
@@ -179,6 +182,7 @@ class AxiMemory(Component):
         with m.If(fetch):
             m.d.sync += [
                 axi.rvalid.eq(1),
+                axi.rid.eq(beat.id),
                 axi.rlast.eq(beat.last ^ failing[Fault.LAST]),
                 axi.rresp.eq(
                     Mux(beat.plain & ~failing[Fault.ERROR], Response.OKAY, Response.SLVERR)

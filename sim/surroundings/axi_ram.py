@@ -7,7 +7,7 @@ from amaranth.hdl import ClockSignal, Const, Instance, Module, Mux, Signal, Valu
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.axi import Axi4Signature, Response
+from hdl.common.axi import ID_BITS, Axi4Signature, Response
 from hdl.common.burst_beats import BurstBeats, BurstBeatsParams
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
@@ -37,11 +37,13 @@ class AxiRamParams:
 
     address_bits: int = 28  #: width of a byte address; at most 2**31 beats
     data_bits: int = 512  #: width of a beat, a power of two, 32..1024
-    id_bits: int = 0  #: identifiers, 0..32; 0 is none
+    id_bits: int = ID_BITS  #: width of identifiers, 1..32
     array: str = "axi_ram_array"  #: module that holds the words
     processor: bool = False  #: a host's processor uses the memory too, beside the bus
 
     def __post_init__(self) -> None:
+        if not self.id_bits:
+            raise ValueError(f"id_bits must be from 1 to 32: {self.id_bits}")
         if self.data_bits < 32:
             raise ValueError(f"data_bits must be 32, 64, ... or 1024: {self.data_bits}")
         if self.bus.index_bits > 31:
@@ -113,7 +115,7 @@ class AxiRam(Component):
     """Reads and writes what the file that ``ram_file(index, ...)`` names held at first.
 
     ``index`` must be constant. Reads and writes are each answered in order, with their
-    identifiers where the port has them. A read sees every write that was answered before it was
+    identifiers. A read sees every write that was answered before it was
     asked. Beats beyond the file's end read as zero and are not written; ``missing`` and ``lost``
     count them. Full-width INCR bursts of any length are legal: others are not written and answer
     SLVERR, as do bursts whose WLAST is wrong. A beat that fails by ``settings`` is read and
@@ -186,7 +188,7 @@ class AxiRam(Component):
         )
         port = {
             name: getattr(self.axi, prefix + name)
-            for name in (*self.params.bus.identifier, "addr", "len", "size", "burst")
+            for name in ("id", "addr", "len", "size", "burst")
         }
         valid, ready = getattr(self.axi, f"{prefix}valid"), getattr(self.axi, f"{prefix}ready")
         taken = Signal(layout, name=f"{prefix}_taken")
@@ -224,12 +226,11 @@ class AxiRam(Component):
         with m.If(fetch):
             m.d.sync += [
                 axi.rvalid.eq(1),
+                axi.rid.eq(beat.id),
                 axi.rlast.eq(beat.last ^ failing[Fault.LAST]),
                 axi.rresp.eq(Mux(failing[Fault.ERROR], settings.fail_response, Response.OKAY)),
                 more.eq(failing[Fault.EXTRA]),
             ]
-            if self.params.id_bits:
-                m.d.sync += axi.rid.eq(beat.id)
             with m.If(~beat.plain):
                 m.d.sync += axi.rresp.eq(Response.SLVERR)
         with m.If(more & free):
@@ -289,9 +290,11 @@ class AxiRam(Component):
         with m.If(axi.bready):
             m.d.sync += axi.bvalid.eq(0)
         with m.If(answers.o.valid & answers.o.ready):
-            m.d.sync += [axi.bvalid.eq(1), axi.bresp.eq(waiting.response)]
-            if self.params.id_bits:
-                m.d.sync += axi.bid.eq(waiting.id)
+            m.d.sync += [
+                axi.bvalid.eq(1),
+                axi.bid.eq(waiting.id),
+                axi.bresp.eq(waiting.response),
+            ]
 
     def add_array(self, m: Module, reads, fetch: Signal, writes, store: Signal) -> None:
         """Add the words, and the counts of beats that are not among them."""

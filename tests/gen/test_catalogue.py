@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from cocotbext.axi.axi_channels import AxiARBus, AxiAWBus, AxiBBus, AxiRBus, AxiWBus
 from pyslang.driver import Driver
 
 from gen.designs.catalogue import designs
@@ -93,6 +94,24 @@ def test_ports_are_as_reviewed(design, preset, request):
         path.parent.mkdir(exist_ok=True)
         path.write_text(ports)
     assert path.read_text() == ports, "if this change is meant: pytest --update-ports"
+
+
+def test_models_of_buses_find_all_that_they_insist_on():
+    """At every AXI4 port there is what cocotbext-axi's ``from_prefix`` looks for: identifiers too.
+
+    Benches in generated folders (``tests/gen/software/test_benches.py``) put its memories there.
+    """
+    kinds = {"ar": (AxiARBus, AxiRBus), "aw": (AxiAWBus, AxiWBus, AxiBBus)}
+    masters = set()
+    for path in PORTS.glob("*.txt"):
+        ways = dict(reversed(line.split()[::2]) for line in path.read_text().splitlines()[1:])
+        for name in [name for name in ways if name.endswith(("_arlen", "_awlen"))]:
+            port, _, channel = name.removesuffix("len").rpartition("_")
+            missing = [s for k in kinds[channel] for s in k._signals if f"{port}_{s}" not in ways]
+            assert not missing, f"{path.name}: {port} has no {missing}"
+            masters |= {path.stem.rpartition("-")[0]} if ways[name] == "output" else set()
+    ours = {"gather-engine", "netsparse-snic", "p4sgd-worker"}
+    assert masters == {*ours, "switchgnn-endpoint", "switchgnn-switch"}
 
 
 @of_presets

@@ -19,7 +19,7 @@ class FilterMemoryPort(Component):
     """Sends each bank's ``fills`` and ``write_backs``, and ``zeros``, as bursts of one beat.
 
     Banks take turns; ``zeros``, the addresses of lines to clear, come while the banks are idle.
-    There are no identifiers, so the memory answers in order. What arrived for bank k is said by bit
+    Identifiers are all 0, so the memory answers in order. What arrived for bank k is said by bit
     k of ``filled``, with ``fill_data`` and ``fill_error``, and of ``written``; ``write_error``
     comes with a write that failed, and any bit of ``written`` with one of ``zeros``. Both errors:
     the memory did not answer OKAY, or its bus is broken (``bus``, see :class:`AxiReadPort`).

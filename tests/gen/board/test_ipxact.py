@@ -30,6 +30,11 @@ def test_buses_of_a_signature():
     assert [bus.master for bus in found.values()] == [False, True, True, True, False]
     words = found["m_axi_words_1"]
     assert words.ports["ARADDR"] == "m_axi_words_1_araddr"
+    assert (words.ports["ARID"], words.ports["RID"]) == (
+        "m_axi_words_1_arid",
+        "m_axi_words_1_rid",
+    )
+    assert words.parameters["ID_WIDTH"] == 1
     assert words.parameters["READ_WRITE_MODE"] == "READ_ONLY"
     assert (words.parameters["DATA_WIDTH"], words.address_bits) == (256, 33)
     assert found["s_axil"].parameters["PROTOCOL"] == "AXI4LITE"

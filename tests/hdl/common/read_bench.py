@@ -7,37 +7,10 @@ import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiReadBus, AxiSlaveRead
-from cocotbext.axi.axi_channels import AxiARBus, AxiRBus
 
 from hdl.common.axi import FOUR_KB, Burst
 from hdl.common.read_plan import ReadMasterParams
 from sim.harness.streams import cycle, never
-
-
-class Absent:
-    """Stands for an identifier, which the model insists on and the bus does not have."""
-
-    value = "0"
-
-    def __len__(self):
-        return len(self.value)
-
-    def setimmediatevalue(self, value):
-        pass
-
-
-class NamelessAddressBus(AxiARBus):
-    """Is AR without identifiers."""
-
-    _signals = [name for name in AxiARBus._signals if name != "arid"]
-    arid = Absent()
-
-
-class NamelessDataBus(AxiRBus):
-    """Is R without identifiers."""
-
-    _signals = [name for name in AxiRBus._signals if name != "rid"]
-    rid = Absent()
 
 
 class Memory:
@@ -46,9 +19,7 @@ class Memory:
     def __init__(self, dut, prefix, size, *, seed, stall=never, bad=()):
         self.bytes = np.random.default_rng(seed).integers(256, size=size, dtype=np.uint8)
         self.bad = set(bad)
-        bus = AxiReadBus(
-            NamelessAddressBus.from_prefix(dut, prefix), NamelessDataBus.from_prefix(dut, prefix)
-        )
+        bus = AxiReadBus.from_prefix(dut, prefix)
         self.slave = AxiSlaveRead(bus, dut.clk, dut.rst, target=self)
         self.slave.log.setLevel("WARNING")
         if stall is not never:

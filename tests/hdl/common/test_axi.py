@@ -6,10 +6,11 @@ from hdl.common.axi import Axi4Signature, AxiLiteSignature, AxiReadSignature, Re
 def test_names_are_the_usual_ones():
     read = AxiReadSignature(address_bits=28, data_bits=256)
     assert list(read.members) == [
-        *("araddr", "arlen", "arsize", "arburst", "arvalid", "arready"),
-        *("rdata", "rresp", "rlast", "rvalid", "rready"),
+        *("arid", "araddr", "arlen", "arsize", "arburst", "arvalid", "arready"),
+        *("rid", "rdata", "rresp", "rlast", "rvalid", "rready"),
     ]
-    assert {"arid", "rid"} <= set(AxiReadSignature(address_bits=28, data_bits=8, id_bits=3).members)
+    without = AxiReadSignature(address_bits=28, data_bits=256, id_bits=0)
+    assert set(read.members) - set(without.members) == {"arid", "rid"}
     full = Axi4Signature(address_bits=20, data_bits=64, id_bits=4)
     assert {"awid", "bid", "wstrb", "wlast", "arid", "rid"} <= set(full.members)
     assert len(AxiLiteSignature(address_bits=12).members) == 19

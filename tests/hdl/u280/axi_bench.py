@@ -1,13 +1,11 @@
-"""Connects models of masters and memories to buses that lack what cocotbext-axi needs."""
+"""Masters and memories of cocotbext-axi on AXI4, and on AXI3, whose lengths are shorter."""
 
 import random
 
 from cocotb.triggers import RisingEdge
-from cocotbext.axi import AxiBus, AxiMaster, AxiRam, AxiReadBus, AxiWriteBus
-from cocotbext.axi.axi_channels import AxiARBus, AxiAWBus, AxiBBus, AxiRBus, AxiWBus
+from cocotbext.axi import AxiBus, AxiMaster, AxiRam
 
 from sim.harness.streams import often
-from tests.hdl.common.read_bench import Absent
 
 
 class Wide:
@@ -37,25 +35,6 @@ class Widened:
         return Wide(handle) if name.endswith("len") and len(handle) < 8 else handle
 
 
-def channel(kind, dut, prefix):
-    """Return a channel's bus, with an identifier that the models want."""
-    name = kind.__name__.removeprefix("Axi").removesuffix("Bus").lower()
-    signals, stand_ins = list(kind._signals), {}
-    if f"{name}id" in signals and not hasattr(dut, f"{prefix}_{name}id"):
-        stand_ins[f"{name}id"] = Absent()
-    kept = [signal for signal in signals if signal not in stand_ins]
-    nameless = type(kind.__name__, (kind,), {"_signals": kept, **stand_ins})
-    return nameless.from_prefix(Widened(dut), prefix)
-
-
-def bus(dut, prefix):
-    """Return all five channels."""
-    return AxiBus(
-        AxiWriteBus(*(channel(kind, dut, prefix) for kind in (AxiAWBus, AxiWBus, AxiBBus))),
-        AxiReadBus(*(channel(kind, dut, prefix) for kind in (AxiARBus, AxiRBus))),
-    )
-
-
 def mostly():
     """Pause four cycles of five."""
     return random.random() < 0.8
@@ -72,15 +51,15 @@ def pause(part, stall):
 
 
 def master(side, prefix, stall, **options):
-    """Return a master on the bus ``prefix`` of a clock's ``side``."""
-    made = AxiMaster(bus(side, prefix), side.clk, side.rst, **options)
+    """A master on the bus ``prefix`` of a clock's ``side``."""
+    made = AxiMaster(AxiBus.from_prefix(Widened(side), prefix), side.clk, side.rst, **options)
     pause(made, stall)
     return made
 
 
 def memory(side, prefix, stall, size):
-    """Return a memory of ``size`` bytes on a bus, as :func:`master` does for masters."""
-    made = AxiRam(bus(side, prefix), side.clk, side.rst, size=size)
+    """A memory of ``size`` bytes, likewise."""
+    made = AxiRam(AxiBus.from_prefix(Widened(side), prefix), side.clk, side.rst, size=size)
     pause(made, stall)
     return made
 

@@ -2,7 +2,7 @@ from hdl.common.axi import Axi4Signature, AxiLiteSignature
 from hdl.u280.axi_ip import crossbar, to_axi3, to_lite, width_converter
 
 WIDE = Axi4Signature(address_bits=64, data_bits=512, id_bits=4)
-PLAIN = Axi4Signature(address_bits=64, data_bits=256)
+PLAIN = Axi4Signature(address_bits=64, data_bits=256, id_bits=0)
 
 
 def widths(ip):
@@ -34,6 +34,6 @@ def test_axi3_has_short_bursts():
 
 
 def test_lite_has_no_bursts():
-    ports = widths(to_lite("lite", Axi4Signature(address_bits=64, data_bits=32)))
+    ports = widths(to_lite("lite", Axi4Signature(address_bits=64, data_bits=32, id_bits=0)))
     assert "m_axi_arlen" not in ports
     assert ports["m_axi_rdata"] == 32

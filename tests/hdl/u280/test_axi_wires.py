@@ -6,7 +6,7 @@ from hdl.common.axi import Axi4Signature, AxiLiteSignature
 from hdl.u280.axi_wires import bus_ports, bus_wires, connect_bus
 
 WIDE = Axi4Signature(address_bits=40, data_bits=64, id_bits=4)
-NARROW = Axi4Signature(address_bits=16, data_bits=64)
+NARROW = Axi4Signature(address_bits=16, data_bits=64, id_bits=0)
 LITE = AxiLiteSignature(address_bits=12)
 
 

@@ -34,7 +34,7 @@ def test_channels_of_axi():
         ("m_axi.ar", "m_axi_arvalid", "m_axi_arready"),
         ("m_axi.r", "m_axi_rvalid", "m_axi_rready"),
     ]
-    assert [part.label for part in found[1].parts] == ["rdata", "rresp", "rlast"]
+    assert [part.label for part in found[1].parts] == ["rid", "rdata", "rresp", "rlast"]
     (axis,) = streams(Signature({"axis": In(AxiStreamSignature(data_bits=64))}))
     assert (axis.name, axis.valid) == ("axis", "axis_tvalid")
     assert [part.label for part in axis.parts] == ["tdata", "tkeep", "tlast", "tuser"]

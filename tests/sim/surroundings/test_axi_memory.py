@@ -1,18 +1,18 @@
 import random
+from collections import deque
 from pathlib import Path
 
 import cocotb
 import numpy as np
 import pytest
 from cocotb.triggers import RisingEdge
-from cocotbext.axi.axi_channels import AxiARSource, AxiARTransaction, AxiRSink
+from cocotbext.axi.axi_channels import AxiARBus, AxiARSource, AxiARTransaction, AxiRBus, AxiRSink
 
-from hdl.common.axi import Burst, Response
+from hdl.common.axi import ID_BITS, Burst, Response
 from sim.harness.payloads import pack
 from sim.harness.streams import never, often, rarely, start
 from sim.harness.verilator import SimulationError, params_in_simulator, simulate
 from sim.surroundings.axi_memory import MEMORY_ARRAY, AxiMemory, AxiMemoryParams, memory_file
-from tests.hdl.common.read_bench import NamelessAddressBus, NamelessDataBus
 
 INDEX = 7
 
@@ -69,13 +69,14 @@ class Port:
 
     def __init__(self, dut, pause=never):
         self.dut, self.params = dut, params_in_simulator(AxiMemoryParams)
-        self.ar = AxiARSource(NamelessAddressBus.from_prefix(dut, "axi"), dut.clk, dut.rst)
-        self.r = AxiRSink(NamelessDataBus.from_prefix(dut, "axi"), dut.clk, dut.rst)
+        self.ar = AxiARSource(AxiARBus.from_prefix(dut, "axi"), dut.clk, dut.rst)
+        self.r = AxiRSink(AxiRBus.from_prefix(dut, "axi"), dut.clk, dut.rst)
         if pause is not never:
             self.ar.set_pause_generator(iter(pause, None))
             self.r.set_pause_generator(iter(pause, None))
         self.content = Path(cocotb.plusargs[f"memory_{INDEX}"]).read_bytes()
         self.beat_bytes = self.params.data_bits // 8
+        self.ids = deque()  # of the beats that are owed
         dut.index.value = INDEX
         self.set()
 
@@ -94,15 +95,22 @@ class Port:
 
     async def ask(self, index, beats, burst=Burst.INCR, size=None):
         size = self.beat_bytes.bit_length() - 1 if size is None else size
+        identifier = random.getrandbits(ID_BITS)
+        self.ids.extend([identifier] * beats)
         await self.ar.send(
             AxiARTransaction(
-                araddr=index * self.beat_bytes, arlen=beats - 1, arsize=size, arburst=burst.value
+                arid=identifier,
+                araddr=index * self.beat_bytes,
+                arlen=beats - 1,
+                arsize=size,
+                arburst=burst.value,
             )
         )
 
     async def answers(self, count):
-        """Return data, response and last of ``count`` beats."""
+        """Data, response and last of ``count`` beats, which have their bursts' identifiers."""
         beats = [await self.r.recv() for _ in range(count)]
+        assert [int(beat.rid) for beat in beats] == [self.ids.popleft() for _ in range(count)]
         return [
             (int(beat.rdata), Response(int(beat.rresp)), bool(int(beat.rlast))) for beat in beats
         ]

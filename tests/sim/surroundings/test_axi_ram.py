@@ -54,6 +54,7 @@ def test_says_which_file_it_cannot_open(tmp_path, missing):
     [
         ({"address_bits": 38}, "address_bits must be at most 37: 38"),
         ({"data_bits": 16}, "data_bits must be 32, 64, ... or 1024: 16"),
+        ({"id_bits": 0}, "id_bits must be from 1 to 32: 0"),
     ],
 )
 def test_rejects(sizes, message):
@@ -108,7 +109,7 @@ class Port:
     async def collect(self, channel):
         """Take R or B, and check that a waiting beat stands still."""
         edge, held = RisingEdge(self.dut.clk), None
-        names = [*(["id"] if self.params.id_bits else []), "resp"]
+        names = ["id", "resp"]
         names += ["data", "last"] if channel == "r" else []
         while True:
             ready = not self.pause()
@@ -125,16 +126,13 @@ class Port:
                 self.cycles[channel].append(cycle())
 
     def burst(self, beat, beats, identifier, burst=Burst.INCR, size=None):
-        fields = {
+        return {
+            "id": identifier,
             "addr": beat * self.beat_bytes,
             "len": beats - 1,
             "size": self.beat_bytes.bit_length() - 1 if size is None else size,
             "burst": burst.value,
         }
-        return fields | ({"id": identifier} if self.params.id_bits else {})
-
-    def identity(self, identifier):
-        return {"id": identifier} if self.params.id_bits else {}
 
     def read(self, beat, beats, identifier=0, **kind):
         """Ask for data, and note what should be answered."""
@@ -143,7 +141,7 @@ class Port:
         for k in range(beats):
             data = self.content[(beat + k) * self.beat_bytes :][: self.beat_bytes]
             answer = {"resp": 0, "data": int.from_bytes(data, "little"), "last": k == beats - 1}
-            answers.append(self.identity(identifier) | answer)
+            answers.append({"id": identifier} | answer)
         return answers
 
     def write(self, beat, beats, identifier=0, *, strobes=None, wlast=None, **kind):
@@ -160,7 +158,7 @@ class Port:
             for lane in range(self.beat_bytes):
                 if not kind and strobe >> lane & 1 and at + lane < len(self.content):
                     self.content[at + lane] = data[lane]
-        return self.identity(identifier) | {"resp": 0}
+        return {"id": identifier, "resp": 0}
 
     @property
     def beats(self):
@@ -182,7 +180,7 @@ class Port:
 
 def random_burst(port):
     beats = min(port.beats, random.choice([1, 2, 16, random.randint(1, 16)]))
-    return random.randrange(port.beats - beats + 1), beats, random.getrandbits(3)
+    return random.randrange(port.beats - beats + 1), beats, random.getrandbits(port.params.id_bits)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
