@@ -5,7 +5,6 @@ The program is ordinary Python that waits for its registers. ``await bridge(prog
 go on until the hardware has answered.
 """
 
-from logging import WARNING, getLogger
 from typing import Any
 
 from cocotb import start_soon
@@ -15,15 +14,11 @@ from cocotb.triggers import ClockCycles
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiMaster, AxiResp
 
 from gen.software.emitted.device import DeviceError
+from gen.software.emitted.quiet import quiet
 
 CLOCK_NS = 4
 RESET_CYCLES = 32
 PAUSE_CYCLES = 64
-
-
-def quiet(dut: Any, bus: str) -> None:
-    """Silence the log of a bus, which would show every access."""
-    getLogger(f"cocotb.{dut._name}.{bus}").setLevel(WARNING)
 
 
 class SimulatedRegisters:
@@ -31,8 +26,8 @@ class SimulatedRegisters:
 
     def __init__(self, dut: Any, bus: str = "s_axil") -> None:
         self.dut = dut
-        self.axil = AxiLiteMaster(AxiLiteBus.from_prefix(dut, bus), dut.clk, dut.rst)
         quiet(dut, bus)
+        self.axil = AxiLiteMaster(AxiLiteBus.from_prefix(dut, bus), dut.clk, dut.rst)
 
     async def start(self) -> None:
         """Start the clock and reset the design; the caller has set the inputs that matter."""

@@ -9,8 +9,7 @@ from cocotb.task import resume
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from gen.software.emitted.gather.build import Build
-from gen.software.emitted.memory_port import serve_reads, serve_writes
-from gen.software.emitted.sparse_memory import SparseMemory
+from gen.software.emitted.memory_port import memory_behind
 from sim.surroundings.pcie_host import HostModel
 
 BAR, BAR_BYTES = 0, 4096
@@ -29,7 +28,8 @@ class SimulatedEngine:
 
     def __init__(self, dut: Any, build: Build, memory_bytes: int) -> None:
         self.dut, self.build = dut, build
-        self.card = SparseMemory()
+        on_card = build.fixed["to_memory"] or build.fixed["card_idxs"]
+        self.card: Any = memory_behind(dut, "m_axi") if on_card else None
         self.packets: list[tuple[bytes, bool]] = []
         self.interrupts = 0
         for name in INPUTS:
@@ -45,13 +45,8 @@ class SimulatedEngine:
         self.window: Any = None
 
     async def start(self) -> None:
-        """Let the host find the card, with memory behind its port and a consumer of its rows."""
-        fixed = self.build.fixed
-        if fixed["to_memory"]:
-            start_soon(serve_writes(self.dut, "m_axi", self.card))
-        if fixed["card_idxs"]:
-            start_soon(serve_reads(self.dut, "m_axi", self.card))
-        if fixed["to_stream"]:
+        """Let the host find the card, with a consumer of its rows."""
+        if self.build.fixed["to_stream"]:
             start_soon(self.consume())
         start_soon(self.answer_interrupts())
         self.window = (await self.model.begin(READ_SIZE)).bar_window[BAR]

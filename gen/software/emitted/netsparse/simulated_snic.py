@@ -5,11 +5,10 @@ from typing import Any
 
 from cocotb import start_soon
 
-from gen.software.emitted.memory_port import serve_reads, serve_writes
+from gen.software.emitted.memory_port import memory_behind
 from gen.software.emitted.netsparse.build import Build
 from gen.software.emitted.netsparse.peer import answer_reads
 from gen.software.emitted.simulated import SimulatedRegisters
-from gen.software.emitted.sparse_memory import SparseMemory
 
 STREAMS = ("reads", "responses")  #: classes of packets
 
@@ -20,17 +19,14 @@ class SimulatedSnic(SimulatedRegisters):
     def __init__(self, dut: Any, build: Build, peer: int, row_of: Callable[[int], bytes]) -> None:
         super().__init__(dut)
         self.build, self.peer, self.row_of = build, peer, row_of
-        self.host, self.own = SparseMemory(), SparseMemory()
+        self.host, self.own = (memory_behind(dut, f"m_axi_{name}") for name in ("host", "dram"))
 
     async def start(self) -> None:
-        """Reset the SNIC, with memory behind its ports and the other node on its network."""
+        """Reset the SNIC, with the other node on its network."""
         for name in STREAMS:
             getattr(self.dut, f"s_axis_{name}_tvalid").value = 0
             getattr(self.dut, f"s_axis_{name}_tuser").value = 0
             getattr(self.dut, f"m_axis_{name}_tready").value = 1
-        for port, memory in (("m_axi_host", self.host), ("m_axi_dram", self.own)):
-            start_soon(serve_reads(self.dut, port, memory))
-            start_soon(serve_writes(self.dut, port, memory))
         start_soon(answer_reads(self.dut, self.peer, self.build.fixed["mtu"], self.row_of))
         await super().start()
 

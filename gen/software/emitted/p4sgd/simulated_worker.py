@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from cocotb import start_soon
 from cocotbext.axi import AxiBus, AxiMaster
 
-from gen.software.emitted.memory_port import serve_reads
+from gen.software.emitted.memory_port import memory_behind
 from gen.software.emitted.p4sgd.build import Build
-from gen.software.emitted.simulated import SimulatedRegisters, quiet, read_bus, write_bus
-from gen.software.emitted.sparse_memory import SparseMemory
+from gen.software.emitted.quiet import quiet
+from gen.software.emitted.simulated import SimulatedRegisters, read_bus, write_bus
 
 
 class SimulatedWorker(SimulatedRegisters):
@@ -20,24 +19,22 @@ class SimulatedWorker(SimulatedRegisters):
     def __init__(self, dut: Any, build: Build) -> None:
         super().__init__(dut)
         self.build = build
-        self.model = AxiMaster(AxiBus.from_prefix(dut, "s_axi_model"), dut.clk, dut.rst)
         quiet(dut, "s_axi_model")
+        self.model = AxiMaster(AxiBus.from_prefix(dut, "s_axi_model"), dut.clk, dut.rst)
         ports = [f"m_axi_words_{k}" for k in range(len(build.words))] + ["m_axi_labels"]
-        self.memories = {port: SparseMemory() for port in ports}
-        self.places = dict(zip((*build.words, build.labels), ports, strict=True))
+        memories = [memory_behind(dut, port) for port in ports]
+        self.memories = dict(zip((*build.words, build.labels), memories, strict=True))
 
     async def start(self) -> None:
-        """Reset the worker, with memory behind its ports and silence on its network."""
+        """Reset the worker, with silence on its network."""
         self.dut.s_axis_tvalid.value = 0
         self.dut.m_axis_tready.value = 0
-        for port, memory in self.memories.items():
-            start_soon(serve_reads(self.dut, port, memory))
         await super().start()
 
-    def _memory(self, address: int) -> tuple[SparseMemory, int]:
+    def _memory(self, address: int) -> tuple[Any, int]:
         """Return the memory that ``address`` lies in, and where in it."""
-        base = max(place for place in self.places if place <= address)
-        return self.memories[self.places[base]], address - base
+        base = max(place for place in self.memories if place <= address)
+        return self.memories[base], address - base
 
     def read_memory(self, address: int, size: int) -> bytes:
         """Return bytes of the model, or of the memory at a port."""
