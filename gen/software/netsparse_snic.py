@@ -2,8 +2,8 @@
 
 from gen.guides.netsparse_snic_uses import CAUSES, FAULTS
 from gen.software.software import Software
+from hdl.common.rings import SIZE_BITS
 from hdl.netsparse.params import SnicParams
-from hdl.netsparse.queue.params import SIZE_BITS
 from hdl.netsparse.registers import constants, snic_registers
 from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
 

@@ -20,7 +20,8 @@ from gen.software import p4sgd_switch, p4sgd_worker
 from gen.software.emitted.p4sgd.build import Build
 from gen.software.emitted.p4sgd.job import Job
 from gen.software.emitted.p4sgd.worker import Worker, WorkerStopped
-from gen.software.emitted.simulated import SimulatedRegisters, quiet, read_bus, write_bus
+from gen.software.emitted.quiet import quiet
+from gen.software.emitted.simulated import SimulatedRegisters, read_bus, write_bus
 from gen.software.emitted.switch.build import Build as SwitchBuild
 from gen.software.emitted.switch.switch import Switch
 from sim.harness.payloads import pack
@@ -79,8 +80,8 @@ class Card(SimulatedRegisters):
     def __init__(self, dut, number, build):
         super().__init__(dut, f"s_axil_{number}")
         bus = f"s_axi_model_{number}"
-        self.axi = AxiMaster(AxiBus.from_prefix(dut, bus), dut.clk, dut.rst)
         quiet(dut, bus)
+        self.axi = AxiMaster(AxiBus.from_prefix(dut, bus), dut.clk, dut.rst)
         first = number * memory_count(WORKER)
         folder = Path(os.environ[FOLDER])
         self.build, self.seen = build, set()

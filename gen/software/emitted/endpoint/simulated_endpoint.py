@@ -7,10 +7,9 @@ from cocotb import start_soon
 
 from gen.software.emitted.endpoint.build import Build
 from gen.software.emitted.gnn_frames import from_octets, to_octets
-from gen.software.emitted.memory_port import serve_reads, serve_writes
+from gen.software.emitted.memory_port import memory_behind
 from gen.software.emitted.packet_ports import answer_packets
 from gen.software.emitted.simulated import SimulatedRegisters
-from gen.software.emitted.sparse_memory import SparseMemory
 from sim.switchgnn.golden.frames import Frame
 
 #: takes a frame of the endpoint, and returns what comes back
@@ -24,15 +23,12 @@ class SimulatedEndpoint(SimulatedRegisters):
     def __init__(self, dut: Any, build: Build, network: Network) -> None:
         super().__init__(dut)
         self.build, self.network = build, network
-        self.memories = {name: SparseMemory() for name in build.regions}
+        self.memories = {name: memory_behind(dut, f"m_axi_{name}") for name in build.regions}
 
     async def start(self) -> None:
-        """Reset the endpoint, with memory behind its ports and the network at its stream."""
+        """Reset the endpoint, with the network at its stream."""
         dut = self.dut
         dut.s_axis_tvalid.value, dut.s_axis_tuser.value, dut.m_axis_tready.value = 0, 0, 1
-        for name, memory in self.memories.items():
-            serve = serve_writes if name == "sums" else serve_reads
-            start_soon(serve(dut, f"m_axi_{name}", memory))
         start_soon(answer_packets(dut, "m_axis", "s_axis", self._answer))
         await super().start()
 
@@ -43,7 +39,7 @@ class SimulatedEndpoint(SimulatedRegisters):
         answers = self.network(from_octets(octets, lanes))
         return [to_octets(answer, lanes, sender, to) for answer in answers]
 
-    def _memory(self, address: int) -> tuple[SparseMemory, int]:
+    def _memory(self, address: int) -> tuple[Any, int]:
         """Return the memory that ``address`` lies in, and its address there."""
         name = max((n for n in self.memories if self.build.region(n).dma <= address), key=self._dma)
         region = self.build.region(name)
