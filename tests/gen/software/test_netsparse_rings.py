@@ -8,7 +8,8 @@ from gen.software.emitted.device import DeviceError
 from gen.software.emitted.netsparse.build import Build
 from gen.software.emitted.netsparse.snic import GatherFailed, Snic, Table
 from gen.software.netsparse_snic import software
-from hdl.netsparse.queue.params import DESCRIPTOR_BYTES, ENTRY_BYTES, NO_UNIT, Fault
+from hdl.common.rings import DESCRIPTOR_BYTES, Fault
+from hdl.netsparse.queue.params import ENTRY_BYTES, NO_UNIT
 from hdl.netsparse.rig.params import Cause
 from tests.gen.guides import snic_from_the_guide as independent
 from tests.gen.software.fake_card import FakeCard
