@@ -1,6 +1,6 @@
-"""Implements true LRU: a bit for each pair of a set's ways tells their order of use.
+"""Implements true LRU: a bit for each pair of a set's ways holds their order of use.
 
-Bit k of ``newer`` says that the first way of pair k was used after the second. All zeros is an
+Bit k of ``newer`` says that the first way of pair k was used after the second. All zeros is a valid
 order, in which the higher of two ways is the newer one.
 """
 

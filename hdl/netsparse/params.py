@@ -31,7 +31,7 @@ class SnicParams:
     filter_ways: int = 4  #: ways of the idx filter: 1, 2 or 4
     dram_address_bits: int = 37  #: width of a byte address of SNIC memory
     host_requests: int = 128  #: line requests to host memory in flight, each way, 4..1024
-    host_bus: str = "axi"  #: way to host memory: axi, of a bridge, or pcie, the block's own streams
+    host_bus: str = "axi"  #: path to host memory: axi (a bridge), or pcie (the block's streams)
 
     def __post_init__(self) -> None:
         if not 1 <= self.units <= 32:
@@ -44,18 +44,18 @@ class SnicParams:
             *(self.concatenator(payload) for payload in (False, True)),
             *(self.deconcatenator(payload) for payload in (False, True)),
         ):
-            pass  # each judges its own
+            pass  # each checks its own sizes
 
     @property
     def suffix(self) -> str:
-        """Return the end of the module's name: the units, and the sizes that presets differ in."""
+        """Return the end of the module's name: the units, and the sizes in which presets differ."""
         form = f"v{self.pool}" if self.pool else "full"
         way = f"_{self.host_bus}" * self.over_pcie
         return f"{self.units}x{self.rig.suffix}_{form}{way}"
 
     @property
     def over_pcie(self) -> bool:
-        """Return whether host memory is reached by the streams of a block for PCI Express."""
+        """Return whether host memory is reached through the streams of a block for PCI Express."""
         return self.host_bus == "pcie"
 
     @property
@@ -106,5 +106,5 @@ class SnicParams:
 
     @property
     def completed(self) -> data.StructLayout:
-        """Describe the end of a command, and the unit that carried it out; 32: none."""
+        """Describe the end of a command, and the unit that carried it out (32: none)."""
         return data.StructLayout({"unit": 6, "completion": COMPLETION})

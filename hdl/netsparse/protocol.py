@@ -10,8 +10,8 @@ from amaranth.lib import data, enum
 from hdl.common.packets import BEAT_BYTES
 
 #: Ethernet priorities of the two classes, reads and responses with errors (IEEE 802.1Q), which are
-#: paused apart. A packet has no VLAN tag: its DSCP is the priority's class selector (RFC 2474), by
-#: which a switch that trusts DSCP finds the priority.
+#: paused separately. A packet has no VLAN tag: its DSCP is the priority's class selector (RFC
+#: 2474), from which a switch that trusts DSCP takes the priority.
 PRIORITIES = (3, 4)
 
 
@@ -21,7 +21,7 @@ def dscp_ecn(priority: int) -> int:
 
 
 class Kind(enum.Enum, shape=2):
-    """Names what a property request (PR) is; the type field of its packet."""
+    """Names the kinds of property requests (PRs), as in the type field of a packet."""
 
     READ = 1
     RESPONSE = 2
@@ -61,23 +61,23 @@ UPPER_LAYERS = wire_layout(
     }
 )
 
-#: Lays out what all PRs of a packet share (NetSparse, figure 6).
+#: Lays out the fields that all PRs of a packet share (NetSparse, figure 6).
 CONCATENATION_LAYER = wire_layout(
     {
         "type": 16,  # a Kind
-        "dest": 32,  # node
-        "len": 32,  # bytes of a property, of reads too
-        "prs": 32,  # how many follow
+        "dest": 32,  # number of the destination node
+        "len": 32,  # bytes of a property, also in reads
+        "prs": 32,  # number of PRs that follow
     }
 )
 
 #: Lays out a PR (figure 6); a response's property follows it.
 PR_LAYER = wire_layout(
     {
-        "src": 32,  # node: who asks; in responses, who owns the idx
-        "tid": 16,  # the asking node's RIG unit
+        "src": 32,  # node that requests; in responses the node that owns the idx
+        "tid": 16,  # RIG unit of the requesting node
         "idx": 64,
-        "id": 32,  # the asking unit's; copied to the response
+        "id": 32,  # chosen by the requesting unit; copied to the response
     }
 )
 
@@ -89,7 +89,7 @@ assert (UPPER_BYTES, PR_BYTES, PACKET_HEADER_BYTES) == (50, 18, BEAT_BYTES)
 #: Lays out the first beat of every packet.
 PACKET_HEADER = data.StructLayout({"concatenation": CONCATENATION_LAYER, "upper": UPPER_LAYERS})
 
-#: Tells a packet of ours from others, and holds what is the same in all of them.
+#: fields with the same value in all NetSparse packets, some of which identify them
 PACKET_CONSTANTS = {
     "ethertype": 0x0800,
     "version_ihl": 0x45,
@@ -98,7 +98,7 @@ PACKET_CONSTANTS = {
     "source_port": 0x4E53,
     "destination_port": 0x4E53,
 }
-DO_NOT_FRAGMENT = 0x4000  #: flags_fragment of what is sent; it may be another in what comes
+DO_NOT_FRAGMENT = 0x4000  #: flags_fragment of packets sent; received packets may have another
 IP_OFFSET = 14  #: bytes before version_ihl
 UDP_OFFSET = 34  #: bytes before source_port
 
@@ -107,12 +107,12 @@ MOST_PROPERTY_BYTES = 4096
 
 
 def pr_beat(*, payload: bool) -> data.StructLayout:
-    """Describe a PR inside the hardware, on its way to a packet or from one.
+    """Describe a PR inside the hardware, before it is put into a packet or after.
 
     ``dest`` is the packet's destination, ``length`` its ``len``. Without ``payload`` it is a read,
-    in one beat. With it, a response in beats of 64 bytes, byte 0 of the property in the lowest
-    bits of the first, or an error in one beat; all other fields are the same in every beat.
-    What is behind the end of a property in its last beat is undefined.
+    in one beat. With it, a response in beats of 64 bytes, byte 0 of the property in the lowest bits
+    of the first, or an error in one beat; all other fields are the same in every beat. Bytes after
+    the end of a property in its last beat are undefined.
     """
     fields = {"dest": 32, "length": LENGTH_BITS, "pr": PR_LAYER}
     if payload:
@@ -125,8 +125,8 @@ RESPONSE_BEAT = pr_beat(payload=True)
 
 
 def in_group(beat: data.StructLayout) -> data.StructLayout:
-    """Describe a ``beat`` of a PR of a group: of those that came in one packet.
+    """Describe a ``beat`` of a PR of a group, the PRs that came in one packet.
 
-    ``starts`` counts with the first beat of a PR, ``ends`` with its last.
+    ``starts`` is valid with the first beat of a PR, ``ends`` with its last one.
     """
     return data.StructLayout(beat.members | {"starts": 1, "ends": 1})

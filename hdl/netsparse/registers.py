@@ -1,7 +1,7 @@
 """Declares a SNIC's registers, once for the hardware, the driver and the documentation.
 
-The host's side follows the idea of verbs (NetSparse, section 5.4): a work request, IBV_WR_RIG,
-is written field by field and submitted to a client unit, or lies in a ring in host memory
+The host's side follows the idea of verbs (NetSparse, section 5.4): a work request, IBV_WR_RIG, is
+written field by field and submitted to a client unit, or is in a ring in host memory
 (:mod:`hdl.netsparse.queue.params`); its completion is read later, here or from another ring.
 """
 
@@ -22,8 +22,8 @@ from hdl.netsparse.rig.params import COUNT_BITS, TAG_BITS, WATCHDOG_BITS, Cause
 from hdl.netsparse.snic_counters import BUSES, SNIC_COUNTERS, UNIT_COUNTERS
 from hdl.pcie.read_pace import SHARE_FIELD
 
-IDENTITY = 0x4E53504E  #: "NSPN"
-VERSION = 2
+IDENTITY = 0x4E53504E  #: the letters NSPN
+VERSION = 1
 
 IDENTITY_REGISTERS = (
     *identity_registers(

@@ -1,4 +1,4 @@
-"""Checks whether a work request can be carried out."""
+"""Checks whether a work request is legal."""
 
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -10,17 +10,17 @@ from hdl.netsparse.rig.params import Cause
 
 
 class RequestCheck(Component):
-    """Gives the ``command`` of a unit for ``request``, with the ``cause`` that forbids it.
+    """Builds the ``command`` of a unit from ``request``, with the ``cause`` if it is not legal.
 
-    COMMAND: its property size is 0, no multiple of 4, or above the largest of the build; an
-    address is not aligned, or beyond what the build can address; or the idx filter is to be used
-    and its address is one of these (``filter_illegal``).
+    COMMAND: the property size is 0, not a multiple of 4, or above the largest of the build; an
+    address is not aligned, or beyond the build's address range; or the idx filter is enabled and
+    its own address is illegal (``filter_illegal``).
 
     ARRAY: with ``filter``, the request is for another array of properties (address and size) than
-    the first good one that was ``taken`` with it since the filter was cleared. A bit of the
-    filter says that an idx has its property, not in which array, so the idx would be dropped and
-    its property would not come (NetSparse, section 5.2). ``clear`` makes room for a new array, if
-    no request is under way: each is from its ``taken`` to its ``ended``.
+    the first legal one that was ``taken`` with the filter since it was cleared. A bit of the filter
+    says that the property of an idx is in memory, but not in which array, so the idx would be
+    dropped and its property would be missing (NetSparse, section 5.2). ``clear`` allows a new
+    array, if no request is under way; a request is under way from ``taken`` to ``ended``.
 
     Latency: none.
     """
@@ -47,7 +47,7 @@ class RequestCheck(Component):
         request, command = self.request, self.command
         under_way = Signal(bits_for(self.params.units * (rig.commands + 2)))
         array = Signal(rig.property_array, reset_less=True)
-        known = Signal()  # there is an array already
+        known = Signal()  # an array was taken already
         rests = Signal()
         other = Signal()
         asked = Signal(rig.property_array)
@@ -70,7 +70,7 @@ class RequestCheck(Component):
         return m
 
     def illegal(self) -> Value:
-        """Return whether no unit can carry the request out."""
+        """Return whether no unit can carry out the request."""
         rig, request = self.params.rig, self.request
         size = request.property_bytes
         return (

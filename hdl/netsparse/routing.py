@@ -1,4 +1,4 @@
-"""Routes what arrives at a SNIC to its units: reads to who is free, responses to who asked."""
+"""Routes PRs that arrive at a SNIC: reads to a free server unit, responses by their tid."""
 
 from dataclasses import dataclass
 
@@ -28,10 +28,10 @@ class UnitsParams:
 
 
 class ReadDispatch(Component):
-    """Gives each read to one of the ``servers`` that can take it, in turn (NetSparse, figure 4).
+    """Gives each read to one of the ``servers`` that are ready, round robin (NetSparse, figure 4).
 
-    Latency: none. Throughput: a read a cycle. Stalls: while no server unit can take one. This is
-    the one place where a ``valid`` depends on a ``ready``: the choice is of those who are ready.
+    Latency: none. Throughput: a read a cycle. Stalls: while no server unit can take a read. This is
+    the only place where a ``valid`` depends on a ``ready``: only units that are ready are chosen.
     """
 
     latency = 0
@@ -60,7 +60,7 @@ class ReadDispatch(Component):
 
 
 class ResponseRoute(Component):
-    """Gives each response to the unit that its tid names; ``lost`` counts those that name none.
+    """Gives each response to the unit of its tid; ``lost`` pulses for a tid without a unit.
 
     Latency: none. Throughput: a beat a cycle. Stalls: while that unit cannot take it.
     """
@@ -82,7 +82,7 @@ class ResponseRoute(Component):
         response, tid = self.responses, self.responses.payload.pr.tid
         asked = Cat(tid == k for k in range(self.params.units))
         m.d.comb += [
-            # Ready comes late, so that it meets one gate and no chain of choices.
+            # Ready comes late, so it passes only one gate, and no chain of multiplexers.
             response.ready.eq(Cat(o.ready | ~asked[k] for k, o in enumerate(self.o)).all()),
             self.lost.eq(response.valid & ~asked.any() & response.payload.last),
         ]

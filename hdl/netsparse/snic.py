@@ -1,4 +1,4 @@
-"""Connects a SNIC: RIG units, idx filter, concatenation, ways to memories, network and host."""
+"""Connects a SNIC: RIG units, idx filter, concatenation, memories, network and host."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -34,24 +34,24 @@ from hdl.netsparse.routing import ReadDispatch, ResponseRoute, UnitsParams
 from hdl.netsparse.snic_counters import BUSES, UNIT_COUNTERS, SnicCounters
 from hdl.netsparse.work_queue import WorkQueue
 
-SETTLING = 16  #: cycles from a unit to the queues of a concatenator, at least
+SETTLING = 16  #: cycles, at least those from a unit to the queues of a concatenator
 
 
 @dataclass(frozen=True, kw_only=True)
 class HostPorts:
-    """Holds what units and rings need of the way to host memory, whichever it is."""
+    """Holds the ports to host memory for units and rings, the same for both host buses."""
 
-    requests: Any  #: of properties, a stream for each unit
-    beats: Any  #: of what was read
-    properties: Any  #: that are written, a stream for each unit
-    done: Any  #: of a property that was written
-    events: tuple[Any, Any]  #: of reads and of writes
+    requests: Any  #: requests of properties, a stream for each unit
+    beats: Any  #: beats of properties that were read
+    properties: Any  #: properties to be written, a stream for each unit
+    done: Any  #: ends of writes
+    events: tuple[Any, Any]  #: events of reads and of writes
     watches: tuple[Any, ...]
-    buses: tuple[Any, Any]  #: of reads and of writes
+    buses: tuple[Any, Any]  #: states of the buses of reads and of writes
 
 
 def host_ports(params: SnicParams) -> dict[str, Any]:
-    """Return the ports to host memory: a manager of AXI4, or what a requester needs of a block."""
+    """Return the ports to host memory: an AXI4 master, or a requester's ports to the block."""
     if not params.over_pcie:
         bits = params.rig.address_bits
         return {"m_axi_host": Out(Axi4Signature(address_bits=bits, data_bits=8 * BEAT_BYTES))}
@@ -60,28 +60,28 @@ def host_ports(params: SnicParams) -> dict[str, Any]:
 
 
 class Snic(Component):
-    """Gathers properties of other nodes, as a NIC: NetSparse, section 5 and 6.1, figure 4.
+    """Gathers properties of other nodes, as a NIC (NetSparse, sections 5 and 6.1, figure 4).
 
-    The host submits work requests and reads completions, settings and counters through
-    ``s_axil`` (:mod:`hdl.netsparse.registers`), or both by rings in host memory; ``irq`` is high
-    while there is a completion that the host has not read, or a ring has a fault.
-    Units that are clients read idxs from host memory, ask other nodes for their properties and
-    write these to host memory; units that are servers answer other nodes.
+    The host submits work requests and reads completions, settings and counters through ``s_axil``
+    (:mod:`hdl.netsparse.registers`); requests and completions may also use rings in host memory.
+    ``irq`` is high while there is a completion that the host has not read, or a ring has a fault.
+    Client units read idxs from host memory, request their properties from other nodes and write
+    these to host memory; server units answer other nodes.
 
-    ``m_axi_host`` is host memory, in requests inside lines of 128 bytes. With ``params.host_bus``
-    pcie it is reached by ``rq`` and ``rc`` of AMD's block for PCI Express instead, beside which are
-    the block's words (:class:`hdl.pcie.requester.Requester`); reads are as large as the host
-    allows, they keep to the setting ``share`` of the bus, and ``aligned`` has no effect.
-    ``m_axi_dram`` is the SNIC's own memory, with the idx filter. Packets
-    (:mod:`hdl.netsparse.protocol`) of reads and of responses have a pair of streams each, so that
-    neither waits for the other; ``s_axis`` of responses is always taken in the end, that of reads
-    as far as responses can leave.
+    ``m_axi_host`` is host memory, with requests inside lines of 128 bytes. With ``params.host_bus``
+    pcie, host memory is reached through ``rq`` and ``rc`` of AMD's block for PCI Express instead,
+    with the block's other signals (:class:`hdl.pcie.requester.Requester`); reads are as large as
+    the host allows, and the setting ``aligned`` has no effect. ``m_axi_dram`` is the SNIC's own
+    memory, with the idx filter. Packets (:mod:`hdl.netsparse.protocol`) of reads and of responses
+    have a pair of streams each, so that they do not block each other; ``s_axis`` of responses is
+    always taken in the end, that of reads as long as responses can leave.
 
-    A memory that answers with other beats than asked for, or not within ``memory_timeout``, fails
-    what is asked of its bus, at once from then on; the state ``buses`` tells, and ``revive_buses``
-    recovers the bus once it owes nothing.
+    If a memory answers with more or fewer beats than requested, or not within ``memory_timeout``,
+    all requests to its bus fail, and later ones fail at once; the state ``buses`` shows this, and
+    ``revive_buses`` recovers the bus when it owes nothing.
 
-    Throughput: a PR and 64 bytes of packets a cycle, each way; an idx a cycle and unit.
+    Throughput: a PR and 64 bytes of packets a cycle, in each direction; an idx a cycle for each
+    unit.
     """
 
     register_map = staticmethod(snic_registers)
@@ -138,7 +138,7 @@ class Snic(Component):
     def send(
         self, m: Module, registers: RegisterBlock, units: list[RigUnit], events: SnicCounters
     ) -> None:
-        """Put PRs and answers of all units into packets."""
+        """Connect PRs and answers of all units to the concatenators."""
         params, settings = self.params, registers.control
         kinds = (
             ("reads", READ_PR, None, settings.read_delay),
@@ -182,8 +182,8 @@ class Snic(Component):
         m.d.comb += registers.status.concatenating.eq(Cat(waiting).any())
 
     def flush(self, m: Module, units: list[RigUnit], reads: Concatenator) -> None:
-        """Flush reads once no unit has an idx left: no others will come to wait for."""
-        quiet = Signal(range(SETTLING + 1))  # for so many cycles: PRs are on their way
+        """Flush reads when no unit has an idx left, because no other PRs will come."""
+        quiet = Signal(range(SETTLING + 1))  # cycles without an idx, as PRs may be on their way
         m.d.comb += reads.flush.eq(quiet == SETTLING)
         with m.If(~Cat(unit.quiet for unit in units).all()):
             m.d.sync += quiet.eq(0)
@@ -193,7 +193,7 @@ class Snic(Component):
     def receive(
         self, m: Module, registers: RegisterBlock, units: list[RigUnit], events: SnicCounters
     ) -> None:
-        """Take packets apart into reads for the servers and responses for the clients."""
+        """Connect the deconcatenators: reads go to the servers, responses to the clients."""
         settings = registers.control
         count = UnitsParams(units=self.params.units)
         m.submodules.dispatch = dispatch = ReadDispatch(count)
@@ -204,7 +204,7 @@ class Snic(Component):
                 self.params.deconcatenator(bool(k))
             )
             connect(m, flipped(getattr(self, f"s_axis_{name}")), deconcatenator.axis)
-            # Else one path of ready reaches from the host through a unit to the packets.
+            # This cuts a path of ready from the host through a unit to the packets.
             cut_ready(m, f"{name}_skid", deconcatenator.prs, sink)
             m.d.comb += [
                 deconcatenator.node.eq(settings.node),
@@ -221,9 +221,8 @@ class Snic(Component):
     def reach_host(
         self, m: Module, registers: RegisterBlock, units: list[RigUnit], events: SnicCounters
     ) -> HostPorts:
-        """Add the way of all units to host memory; return its ports, the rings' among them."""
-        add = self.add_pcie if self.params.over_pcie else self.add_masters
-        host = add(m, registers)
+        """Add the path of all units to host memory; return its ports, with those for the rings."""
+        host = self.add_pcie(m) if self.params.over_pcie else self.add_masters(m, registers)
         m.d.comb += [events.read.eq(host.events[0]), events.write.eq(host.events[1])]
         for k, unit in enumerate(units):
             connect(m, unit.asks, host.requests[k])
@@ -237,7 +236,7 @@ class Snic(Component):
         return host
 
     def add_masters(self, m: Module, registers: RegisterBlock) -> HostPorts:
-        """Add a reader and a writer of a bus, which are one manager of AXI4 together."""
+        """Add a reader and a writer, which together are one AXI4 master."""
         m.submodules.reader = reader = HostReader(self.params.host)
         m.submodules.writer = writer = HostWriter(self.params.host)
         for part in (reader, writer):
@@ -255,8 +254,8 @@ class Snic(Component):
             buses=(reader.bus, writer.bus),
         )
 
-    def add_pcie(self, m: Module, registers: RegisterBlock) -> HostPorts:
-        """Add a requester of PCI Express that all share."""
+    def add_pcie(self, m: Module) -> HostPorts:
+        """Add a requester of PCI Express, which all units share."""
         m.submodules.way = way = PcieWay(self.params.host)
         connect(m, way.rq, flipped(self.rq))
         connect(m, flipped(self.rc), way.rc)
@@ -283,7 +282,7 @@ class Snic(Component):
         filter_: FilterCache,
         events: SnicCounters,
     ) -> None:
-        """Watch buses of memories for answers that were not asked for, or that do not come."""
+        """Connect the watch of memory buses: answers without a request, and time-outs."""
         m.submodules.timer = timer = BusTimer(BusTimerParams())
         m.d.comb += timer.limit.eq(registers.control.memory_timeout)
         for watch in (*host.watches, filter_.watch):
@@ -303,7 +302,7 @@ class Snic(Component):
     ) -> None:
         """Add rings of work requests and completions.
 
-        They are the last to read and write host memory.
+        They use the last ports of the reader and the writer of host memory.
         """
         settings, status, last = registers.control, registers.status, self.params.units
         m.submodules.fetch = fetch = DescriptorFetch(self.params.rig)
@@ -342,7 +341,7 @@ class Snic(Component):
         work: WorkQueue,
         filter_: FilterCache,
     ) -> None:
-        """Give what the host has set to the parts concerned."""
+        """Connect the host's settings to the parts."""
         settings, status = registers.control, registers.status
 
         def whole(name: str) -> Value:
@@ -391,7 +390,7 @@ class Snic(Component):
             ]
 
     def judge(self, m: Module, status, filter_address: Value, served: Value, settings) -> None:
-        """Judge whether the filter and the servers can work where the host wants them to."""
+        """Check the addresses and sizes that the host has set for the filter and the servers."""
         size = settings.served_bytes
         m.d.sync += [
             status.filter_illegal.eq(
@@ -416,7 +415,7 @@ class Snic(Component):
         filter_: FilterCache,
         counters: SnicCounters,
     ) -> None:
-        """Report what the host reads of units, queues and counters."""
+        """Connect the state of units, queues and counters to registers."""
         settings, status = registers.control, registers.status
         m.submodules.unit_counters = unit_counters = CounterBanks(
             CounterBanksParams(counters=UNIT_COUNTERS, count=self.params.units)

@@ -1,4 +1,4 @@
-"""Counts in a SNIC what its units do not: packets, memory accesses, what was dropped."""
+"""Counts a SNIC's events outside its units: packets, memory accesses, drops."""
 
 from typing import Any
 
@@ -41,10 +41,10 @@ def class_counters(name: str) -> tuple[tuple[str, int], ...]:
 SNIC_COUNTERS = CountersParams(
     name="snic",
     counters=(
-        ("cycles", 1),  # with any unit busy
+        ("cycles", 1),  # cycles with any unit busy
         *(counter for name in CLASSES for counter in class_counters(name)),
-        ("lost_responses", 1),  # for no unit of ours
-        ("filter_near_hits", 6),  # lookups that a unit's own cache has answered
+        ("lost_responses", 1),  # responses for a unit that does not exist
+        ("filter_near_hits", 6),  # lookups that were answered by a unit's own cache
         ("filter_hits", 7),
         ("filter_misses", 7),
         ("filter_write_backs", 7),
@@ -54,13 +54,13 @@ SNIC_COUNTERS = CountersParams(
         ("host_read_properties", 1),
         ("host_write_requests", 1),
         ("host_write_properties", 1),
-        *((f"{name}_dropped", 1) for name in BUSES),  # beats of R or B that came unasked, or late
+        *((f"{name}_dropped", 1) for name in BUSES),  # beats of R or B without a request, or late
     ),
 )
 
 
 def buckets(prs: Value) -> list[Value]:
-    """Return bits of which one is high: that of the bucket that ``prs``, at least 1, falls into."""
+    """Return the one-hot number of the bucket of ``prs``, which is at least 1."""
     found = [
         prs[k:].any() & ~prs[k + 1 :].any() if k + 1 < BUCKETS else prs[k:].any()
         for k in range(BUCKETS)
@@ -89,7 +89,7 @@ def count_class(events: Any, name: str, sent: Any, received: Any) -> list:
 
 
 class SnicCounters(Component):
-    """Counts what happens in a SNIC; ``value`` is the counter number ``select``.
+    """Counts the events of a SNIC; ``value`` is the counter number ``select``.
 
     See :class:`hdl.common.counter_bank.CounterBank`; :data:`SNIC_COUNTERS` has names and order.
     """

@@ -1,4 +1,4 @@
-"""Finds for each beat of a PR what it adds to which packet: the input of a concatenator."""
+"""Finds each beat's queue and the bytes that it adds there: the input of a concatenator."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream
@@ -13,13 +13,12 @@ from hdl.netsparse.protocol import LENGTH_BITS, PR_BYTES
 
 
 class Arrivals(Component):
-    """Gives each beat of PRs with its queue, the bytes that it adds, and whether it may share a
-    packet.
+    """Adds to each beat of PRs its queue, its bytes, and whether it may share a packet.
 
     The first beat of a PR adds the PR layer and up to 64 bytes of its property, each later one up
     to 64. ``chosen`` answers ``dest`` and ``error`` combinationally; while ``found`` is low, a
-    first beat waits. ``valid`` and ``arrival`` move on when ``advance`` is high. Latency: one
-    cycle. Throughput: one beat a cycle.
+    first beat waits. ``valid`` and ``arrival`` take the next beat when ``advance`` is high.
+    Latency: one cycle. Throughput: one beat a cycle.
     """
 
     latency = 1
@@ -88,14 +87,15 @@ class Arrivals(Component):
         return m
 
     def separate(self, edge: Value | None) -> Value:
-        """Return whether a packet begins or ends here: it is an error, or nothing is concatenated
-        and this is the ``edge`` of a group, which without one each PR is.
+        """Return whether a packet begins or ends here: an error, or a group without concatenation.
+
+        ``edge`` marks the begin or the end of a group; without it each PR is a group.
         """
         apart = ~self.concatenate if edge is None else ~self.concatenate & edge
         return self.error | apart
 
     def count(self, m: Module, first, moves, added) -> None:
-        """Count the bytes of a beat, from those of the property that are still to come."""
+        """Compute the bytes of a beat from the bytes of the property that are still to come."""
         later = Signal(LENGTH_BITS, reset_less=True)
         rest = Signal(LENGTH_BITS)
         full = Signal()

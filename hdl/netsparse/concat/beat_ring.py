@@ -1,4 +1,4 @@
-"""Holds beats of packets in a ring, and shows what begins in any of their lanes."""
+"""Holds beats of packets in a ring, and reads a window that begins in any lane."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
@@ -15,16 +15,16 @@ LANE_BITS = AXIS.data_bits // LANES
 
 
 class BeatRing(Component):
-    """Shows a window on ``params.places`` beats: ``header`` begins in its lane 0.
+    """Holds ``params.places`` beats, and reads a window on them: ``header`` begins in its lane 0.
 
-    ``data`` begins there too, or behind ``header`` if the window is one with a header. ``push``
-    puts ``beat`` behind the others; ``drops`` of them leave at the front. With ``turns`` the next
-    window begins in lane ``lane`` of what is then the front beat, ``with_header`` or not; if it
-    ``restarts``, which may be known late, in lane 0 and with one. Nobody counts here: a window
-    shows undefined lanes where beats have not come yet.
+    ``data`` begins in lane 0 as well, or after ``header`` if the window has a header. ``push``
+    appends ``beat``; ``drops`` beats are removed at the front. With ``turns`` the next window
+    begins in lane ``lane`` of the beat that is then at the front, ``with_header`` or not; with
+    ``restarts``, which may come late in the cycle, it begins in lane 0 and has a header. Beats are
+    not counted here: lanes of a window whose beats have not come are undefined.
 
-    A lane of all beats is a memory of its own, as a window takes a lane of one beat or another;
-    what it has taken is turned. Latency: a beat and a window count from the next cycle on.
+    Each lane has a memory of its own, because a window takes lanes from different beats; the lanes
+    are then rotated. Latency: a beat and a window take effect in the next cycle.
     """
 
     latency = 1
@@ -79,12 +79,12 @@ class BeatRing(Component):
         self, m: Module, name: str, lanes, head: Signal, start: Value, restart: int, window
     ) -> None:
         """Add ``window``, which begins in lane ``start`` of the beat at ``head`` or of the next
-        one; in lane ``restart`` if it restarts.
+        one, or in lane ``restart`` if it restarts.
         """
         at = Signal(range(LANES), name=f"{name}_at", reset_less=True)
         beyond = Signal(name=f"{name}_beyond", reset_less=True)
         count = len(window) // LANE_BITS
-        # Lanes that are of one beat later: not the last, as a window begins in one.
+        # Lanes that come from the next beat; never the last lane, since a window begins in one.
         below = Signal(min(count, LANES) - 1, name=f"{name}_below", reset_less=True)
         lanes_below = (~(Const(-1, LANES) << start[: len(at)]))[: len(below)]
         with m.If(self.turns):
@@ -96,7 +96,7 @@ class BeatRing(Component):
         taken = []
         for k, lane in enumerate(lanes):
             read = lane.read_port(domain="comb")
-            later = below[k : k + 1]  # no bit, of lanes that are never of it
+            later = below[k : k + 1]  # no bit for lanes that never come from the next beat
             m.d.comb += read.addr.eq(looked_up(added, head, beyond, *later, bits=len(head)))
             taken.append(read.data)
         m.d.comb += window.eq(Cat(turned(taken, at)[:count]))
@@ -108,7 +108,7 @@ def added(*numbers: int) -> int:
 
 
 def turned(lanes: list[Value], by: Value) -> list[Value]:
-    """Return ``lanes`` from number ``by`` on, around the end: choices of two, four and four."""
+    """Return ``lanes`` rotated by ``by``, in multiplexers of two, four and four inputs."""
     for step, choice in ((8, by[3:]), (2, by[1:3]), (1, by[:1])):
         given = [lanes[k * step :] + lanes[: k * step] for k in range(1 << len(choice))]
         lanes = [

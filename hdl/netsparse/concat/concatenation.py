@@ -1,4 +1,4 @@
-"""Defines the rule of concatenation: what a beat makes of its queue's packet."""
+"""Defines the rule of concatenation: how a beat changes its queue's packet."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
@@ -10,14 +10,14 @@ from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorPar
 
 
 class Concatenation(Component):
-    """Computes ``after``: packet ``before`` with the beat ``arrival``; with ``opens`` a new one.
+    """Computes ``after``: packet ``before``, or a new one (``opens``), with the beat ``arrival``.
 
     With the last beat of a PR the packet closes if nothing may follow: the PR stands alone or ends
-    its group, no other PR of its length fits, or the packet has expired (``late``). Both answers
-    are there, as it is late when the choice is known: ``closes_new`` for a new packet,
-    ``closes_joined`` for ``before``. ``grows``: the bytes go on in ``free``, a new line, which is
-    behind the packet's line unless it is the first. ``offset`` is where in a line they begin.
-    Latency: none.
+    its group, no other PR of its length fits, or the packet has expired (``late``). Both results
+    are computed, because ``opens`` comes late: ``closes_new`` for a new packet, ``closes_joined``
+    for ``before``. ``grows``: the bytes continue in ``free``, a new line, which follows the
+    packet's line unless it is the first. ``offset`` is their first byte's place in a line. Latency:
+    none.
     """
 
     latency = 0
@@ -44,16 +44,16 @@ class Concatenation(Component):
         m = Module()
         arrival, before, after = self.arrival, self.before, self.after
         offset_bits = ceil_log2(LINE_BYTES)
-        used = Signal(self.params.used_bits)  # in front of the beat
+        used = Signal(self.params.used_bits)  # bytes before the beat
         end = Signal(offset_bits + 1)
-        grows = Signal()  # if it is not a new one
+        grows = Signal()  # if the packet is not a new one
         ends = Signal()
         alone = arrival.ends if self.params.groups else arrival.alone
         m.d.comb += [
             ends.eq(alone | self.late),
             used.eq(Mux(self.opens, 0, before.mark.used)),
             self.offset.eq(low_bits(used, offset_bits)),
-            # Both packets are looked at at once, as it is late when the choice is known.
+            # Both packets are computed in parallel, because ``opens`` comes late.
             end.eq(low_bits(before.mark.used, offset_bits) + arrival.bytes),
             grows.eq((before.mark.used[:offset_bits] == 0) | over(end, LINE_BYTES)),
             self.grows.eq(self.opens | grows),

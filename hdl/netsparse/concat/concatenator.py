@@ -24,51 +24,52 @@ from hdl.netsparse.concat.queue_table import QueueTable
 
 
 class Concatenator(Component):
-    """Puts PRs of one class into packets: NetSparse, sections 6.1 and 7.2 (with ``pool``).
+    """Concatenates PRs of one class into packets (NetSparse, section 6.1; with ``pool`` 7.2).
 
-    PRs of a destination and length wait in its queue until their packet is marked: no other PR
-    fits the MTU, one of another length comes, or its first PR's time has come. An error leaves
-    alone and does not wait. The beats of a PR follow each other and have a destination below
-    ``nodes``; a property has an even number of bytes. Packets leave in the order of their marks,
-    as a header beat and dense PRs.
+    PRs of the same destination and length wait in the destination's queue until their packet is
+    marked: because no other PR fits the MTU, because a PR of another length comes, or because the
+    first PR's time has expired. An error leaves in a packet of its own and does not wait. The beats
+    of a PR are consecutive and have a destination below ``nodes``; a property has an even number of
+    bytes. Packets leave in the order of their marks, as a header beat and PRs without gaps.
 
-    Without ``concatenate`` only PRs that belong together share a packet. With ``params.groups``
-    beats say so: a PR that ``starts`` a group joins nothing, and its packet is marked with the one
-    that ``ends`` the group. Else each PR is a group of its own: it leaves alone and does not wait.
-    Between PRs of a group there may be others, if they are for another destination or whole groups.
+    Without ``concatenate`` only PRs of a group share a packet. With ``params.groups`` beats mark
+    groups: a PR that ``starts`` a group joins no packet, and its packet is marked with the PR that
+    ``ends`` the group. Otherwise each PR is a group of its own: it leaves in a packet of its own
+    and does not wait. Between PRs of a group there may be other PRs, if they have another
+    destination or are whole groups.
 
-    With ``params.label_bits`` a PR brings a ``label``, the same in all of its beats. Its packet has
-    the same label, which goes with each beat at ``axis``; PRs of two labels share no packet, just
-    as those of two lengths.
+    With ``params.label_bits`` a PR has a ``label``, the same in all of its beats. Its packet has
+    the same label, which comes with each beat at ``axis``; PRs with different labels share no
+    packet, like PRs of different lengths.
 
     Full form: a queue for every destination. Its lines come from one pool that holds an MTU for
-    each queue and one more, so a queue that is being emitted still accepts. Virtual form: ``pool``
-    lines and ``destinations`` queues, which memory does not outgrow with more nodes; with fewer
-    than a reserve of either left the oldest packet is marked.
+    each queue and one more, so a queue accepts PRs while its previous packet is emitted. Virtual
+    form: ``pool`` lines and ``destinations`` queues, independent of the number of nodes; when fewer
+    than a reserve of either are left, the oldest packet is marked.
 
     Waiting: a packet is marked at most DelayCycles + :attr:`lateness` cycles after its first PR
-    ``entered`` its queue, and never within a PR: the last one's ``entered`` may be later.
-    With ``flush``, which says that no PR will come that could be added, the oldest open packet is
-    marked in every cycle, so that what is there leaves at once.
-    ``entered`` is :attr:`entry_latency` after the PR's last beat moved at ``prs``, and later only
-    while the input stalls: for lines or packets that have not left yet, and a cycle for a packet
-    that is displaced or for two marks at once.
+    ``entered`` its queue, and never within a PR, so the last PR may enter later. ``flush`` says
+    that no PR will come that could be added: in every cycle the oldest open packet is then marked,
+    so that waiting packets leave at once. ``entered`` comes :attr:`entry_latency` cycles after the
+    PR's last beat was taken at ``prs``, and later only while the input stalls: for lines or packets
+    that have not left yet, and a cycle for a packet that is displaced or for two marks at once.
 
-    With ``params.credits`` the events tell of every PR, :attr:`credit_latency` after it
-    ``entered``, by how many beats of 64 bytes its packet ``grows``: the header's if the PR opens
-    the packet, and those that its own bytes begin. Four reads make a packet 82, 100, 118 and 136
-    bytes long: it grows by 2, 0, 0 and 1. For every packet this sums to the beats that it leaves
-    in, so once ``empty`` all of it is what has left; no PR adds more than it takes alone.
+    With ``params.credits`` the events report for every PR, :attr:`credit_latency` cycles after it
+    ``entered``, by how many beats of 64 bytes its packet ``grows``: by the header's beat if the PR
+    opens the packet, and by the beats that its own bytes begin. Four reads make a packet 82, 100,
+    118 and 136 bytes long: it grows by 2, 0, 0 and 1. For every packet the sum is the number of its
+    beats, so when ``empty`` the sum over all PRs is the number of beats that have left; no PR adds
+    more beats than it would need alone.
 
-    Throughput: one PR and 64 bytes of packets a cycle. Latency: :attr:`latency` from a PR that
-    stands alone, in one beat, to its packet's header. ``empty``: nothing is inside.
+    Throughput: one PR and 64 bytes of packets a cycle. Latency: :attr:`latency` from a PR of one
+    beat in a packet of its own to the packet's header. ``empty``: no PR is inside.
     """
 
     entry_latency = 1 + Arrivals.latency + QueueTable.latency
     credit_latency = 3
 
     def __init__(self, params: ConcatenatorParams) -> None:
-        self.lateness = ExpirationQueue(params).lateness + 1  # behind another mark
+        self.lateness = ExpirationQueue(params).lateness + 1  # one cycle more, after another mark
         marks = MarkOrder(params).latency
         self.latency = self.entry_latency + marks + PacketHeader.latency + FlushEngine.latency
         super().__init__(
@@ -89,7 +90,7 @@ class Concatenator(Component):
         params = self.params
         register = StreamRegister(StreamRegisterParams(width=params.pr.size))
         m.submodules.input = register
-        self.short = Signal()  # of queues or lines, in the virtual form
+        self.short = Signal()  # queues or lines run short, in the virtual form
         m.submodules.arrivals = arrivals = Arrivals(params)
         m.submodules.queues = queues = QueueTable(params)
         m.submodules.pool = pool = LinePool(params)
@@ -142,7 +143,7 @@ class Concatenator(Component):
         return m
 
     def input(self, m: Module, register, arrivals: Arrivals, queues: QueueTable) -> None:
-        """Connect ``prs`` to the queues, by way of :class:`Arrivals`."""
+        """Connect ``prs`` to the queues, through :class:`Arrivals`."""
         m.d.comb += [
             register.i.valid.eq(self.prs.valid),
             register.i.payload.eq(self.prs.payload),
@@ -174,7 +175,7 @@ class Concatenator(Component):
         ]
 
     def expiration(self, m: Module, queues: QueueTable) -> ExpirationQueue:
-        """Add the EQ: queues enter it and expire."""
+        """Add the EQ, in which queues enter and expire."""
         m.submodules.expiration = expiration = ExpirationQueue(self.params)
         m.d.comb += [
             expiration.delay.eq(self.settings.delay),
@@ -195,7 +196,7 @@ class Concatenator(Component):
         return expiration
 
     def storage(self, m: Module, queues: QueueTable, pool: LinePool, flush: FlushEngine) -> None:
-        """Add the lines: queues take and write, the flush engine reads and returns them."""
+        """Add the lines, which queues take and write, and the flush engine reads and returns."""
         m.submodules.writer = writer = LineWriter(self.params)
         m.submodules.line_memory = lines = LineMemory(self.params)
         m.d.comb += [
@@ -224,7 +225,7 @@ class Concatenator(Component):
         ]
 
     def exhaustion(self, m: Module, queues: QueueTable, marks: MarkOrder, expiration) -> None:
-        """Mark the oldest packet of the virtual form when too little is left."""
+        """Mark the oldest packet of the virtual form when queues or lines run short."""
         m.submodules.exhaustion = watch = Exhaustion(self.params)
         m.d.comb += [
             watch.opens.eq(queues.opens),
@@ -240,11 +241,11 @@ class Concatenator(Component):
     def credits(self, m: Module, queues: QueueTable) -> None:
         """Count the beats that each PR adds to its packet, from the bytes that its beats add."""
         beat, used = queues.beat, queues.offset[: ceil_log2(BEAT_BYTES)]
-        start = Signal.like(used, reset_less=True)  # in a beat of the packet
+        start = Signal.like(used, reset_less=True)  # first byte in a beat of the packet
         added = Signal.like(beat.bytes, reset_less=True)
         end = Signal(len(added) + 1)
         header = Signal(reset_less=True)
-        step = Signal(2, reset_less=True)  # beats
+        step = Signal(2, reset_less=True)  # number of beats
         grows = Signal.like(self.events.grows, reset_less=True)
         whole, part = end[len(start) :], end[: len(start)].any()  # beats that the bytes begin
         m.d.sync += [

@@ -1,4 +1,4 @@
-"""Describes the sizes of a concatenator, and the layouts of what moves inside it."""
+"""Describes the sizes of a concatenator, and the layouts of its internal streams."""
 
 # The fields of a struct are annotated with shapes, which are no types.
 # pyright: reportGeneralTypeIssues=false, reportInvalidTypeForm=false
@@ -25,15 +25,15 @@ from hdl.netsparse.protocol import (
 LINE_BYTES = 128  #: bytes of a line of storage; a physical queue of section 7.2
 LEAST_MTU = 128
 SPARE_QUEUES = 4  #: queues of the virtual form: with fewer left, the oldest packet is marked
-PIPELINE_LINES = 8  #: what a packet holds between its mark and its first line's return
-WAITING_PACKETS = 64  #: packets that may be marked, beside one open in every queue
+PIPELINE_LINES = 8  #: lines of a packet between its mark and its first line's return
+WAITING_PACKETS = 64  #: most marked packets, besides one open packet in every queue
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConcatenatorParams:
     """Sets the sizes of a concatenator of one class: reads, or responses and errors."""
 
-    payload: bool  #: PRs bring a property: responses and errors, else reads
+    payload: bool  #: PRs have a property: responses and errors; else they are reads
     nodes: int  #: number of nodes; destinations are 0..nodes-1
     mtu: int = 1500  #: most bytes of a packet, all headers included, 128..9216
     most_property_bytes: int = 512  #: most bytes of a PR's property, even, 4..4096
@@ -41,9 +41,9 @@ class ConcatenatorParams:
     pool: int = 0  #: lines of the virtual form; 0: the full form, an MTU for every destination
     destinations: int = 32  #: most destinations of packets in the virtual form, at least 8
     style: str = "auto"  #: memory of the lines: auto, distributed, block, ultra
-    credits: bool = False  #: ``events`` tell by how many beats each PR makes its packet longer
-    groups: bool = False  #: beats say which PRs begin and end a group; else each is one of its own
-    label_bits: int = 0  #: width of a label that a PR brings; PRs of a packet share it
+    credits: bool = False  #: ``events`` report by how many beats each PR makes its packet longer
+    groups: bool = False  #: beats mark the begin and end of groups of PRs; else each PR is a group
+    label_bits: int = 0  #: width of a PR's label, which is the same for all PRs of a packet
 
     def __post_init__(self) -> None:
         if not 1 <= self.nodes <= 1 << 16:
@@ -93,12 +93,12 @@ class ConcatenatorParams:
 
     @property
     def virtual(self) -> bool:
-        """Return whether it has section 7.2's form, whose memory does not grow with the nodes."""
+        """Return whether it has section 7.2's form, whose memory is the same for all nodes."""
         return self.pool > 0
 
     @property
     def room(self) -> int:
-        """Return the most bytes of a packet behind its header."""
+        """Return the most bytes of a packet after its header."""
         return self.mtu - PACKET_HEADER_BYTES
 
     @property
@@ -124,12 +124,12 @@ class ConcatenatorParams:
 
     @property
     def reserve(self) -> int:
-        """Return the lines of the virtual form that open packets leave, or the oldest is marked."""
+        """Return the free lines of the virtual form below which the oldest packet is marked."""
         return 2 * self.pr_lines + PIPELINE_LINES
 
     @property
     def queues(self) -> int:
-        """Return the packets open at a time: one of every destination, and one of errors."""
+        """Return the most packets open at a time: one for every destination, and one for errors."""
         return self.destinations if self.virtual else self.nodes + self.payload
 
     @property
@@ -147,12 +147,12 @@ class ConcatenatorParams:
 
     @property
     def packets(self) -> int:
-        """Return the packets open or marked at a time; a PR that would open one more waits."""
+        """Return the most packets open or marked at a time; a PR that would open one more waits."""
         return self.queues + WAITING_PACKETS
 
     @property
     def expirations(self) -> int:
-        """Return the number of the EQ's entries: queues that fill early leave theirs behind."""
+        """Return the number of the EQ's entries, with those of queues that were marked early."""
         return self.most_delay + self.queues + 2
 
     @property
@@ -172,7 +172,7 @@ class ConcatenatorParams:
 
     @property
     def used_bits(self) -> int:
-        """Return the width of the number of a packet's bytes behind its header."""
+        """Return the width of the number of a packet's bytes after its header."""
         return bits_for(self.room)
 
     @property
@@ -182,24 +182,22 @@ class ConcatenatorParams:
 
     @property
     def time_bits(self) -> int:
-        """Return the width of a time, modulo: entries of the EQ are due or will be in these
-        cycles.
-        """
+        """Return the width of a time, which wraps; it covers the due times of the EQ's entries."""
         return ceil_log2(2 * (1 << self.delay_bits) + 2 * self.queues) + 1
 
     @property
     def entry_bits(self) -> int:
-        """Return the width of an EQ entry's index, modulo: no two inside have the same."""
+        """Return the width of an EQ entry's index, which wraps; no two entries inside share one."""
         return bits_for(self.expirations + 4)
 
     @property
     def expiration(self) -> data.StructLayout:
-        """Describe an entry of the EQ: a queue, and when it expires."""
+        """Describe an entry of the EQ: a queue, and the time when it expires."""
         return data.StructLayout({"queue": self.queue_bits, "time": self.time_bits})
 
     @property
     def label(self) -> dict[str, int]:
-        """Return the field of a label, by its name, where PRs have one."""
+        """Return the field of a label, if PRs have one."""
         return {"label": self.label_bits} if self.label_bits else {}
 
     @property
@@ -211,15 +209,15 @@ class ConcatenatorParams:
 
     @property
     def settings(self) -> data.StructLayout:
-        """Describe what software sets while it is empty.
+        """Describe the settings, which software changes only while it is empty.
 
-        With ``concatenate`` 0 only PRs of a group share a packet.
+        With ``concatenate`` = 0 only PRs of a group share a packet.
         """
         return data.StructLayout(
             {
                 "delay": self.delay_bits,  # DelayCycles
                 "concatenate": 1,
-                "node": 32,  # our own
+                "node": 32,  # number of this node
                 "mac_base": 48,  # of node n: mac_base + n
                 "ip_base": 32,  # of node n: ip_base + n
             }
@@ -227,19 +225,19 @@ class ConcatenatorParams:
 
     @property
     def events(self) -> data.StructLayout:
-        """Describe what happens in a cycle. ``bytes`` and ``prs`` go with ``packet``."""
+        """Describe the events of a cycle. ``bytes`` and ``prs`` are valid with ``packet``."""
         fields = {
-            "packet": 1,  # the last beat of one leaves
+            "packet": 1,  # the last beat of a packet leaves
             "bytes": bits_for(self.mtu),
             "prs": bits_for(self.most_prs),
             "stall": 1,  # a PR waits at the input
             "entered": 1,  # the last beat of a PR enters its queue
-            "marked": 1,  # a packet is marked; they leave in this order
+            "marked": 1,  # a packet is marked; packets leave in the order of their marks
         }
         if self.credits:
             fields |= {
-                "credit": 1,  # a PR has entered, some cycles ago
-                "grows": bits_for(self.pr_beats),  # by so many beats it has made its packet longer
+                "credit": 1,  # a PR entered some cycles ago
+                "grows": bits_for(self.pr_beats),  # beats by which that PR made its packet longer
             }
         return data.StructLayout(fields)
 
@@ -249,12 +247,12 @@ class ConcatenatorParams:
         fields = {
             "first": 1,
             "last": 1,
-            "alone": 1,  # it joins no packet that is open; and without ``ends``, none joins its own
+            "alone": 1,  # it joins no open packet, and, without ``ends``, no other PR joins its own
             "error": 1,
             "queue": self.queue_bits,
             "dest": self.node_bits,
             "length": LENGTH_BITS,
-            "bytes": bits_for(BEAT_BYTES + PR_BYTES),  # of the packet that the beat makes
+            "bytes": bits_for(BEAT_BYTES + PR_BYTES),  # bytes that the beat adds to its packet
             "pr": PR_LAYER.size,
         }
         if self.payload:
@@ -265,39 +263,38 @@ class ConcatenatorParams:
 
     @property
     def demand(self) -> data.StructLayout:
-        """Describe what a PR asks of its packet: lines, at most, with its first beat for all, and
-        bytes to leave for one more PR.
+        """Describe the room that a PR needs in its packet.
+
+        ``lines``, with its first beat, is the most lines of all its beats.
         """
-        # With more bytes than ``most`` in front of its last beat no other PR fits behind it.
+        # With more bytes than ``most`` before its last beat, no other PR fits after this one.
         return data.StructLayout(
             {"lines": bits_for(self.pr_lines), "most": signed(self.used_bits + 2)}
         )
 
     @property
     def mark(self) -> data.StructLayout:
-        """Describe a packet that is to leave."""
+        """Describe a marked packet."""
         return data.StructLayout(
             {
                 "dest": self.node_bits,
                 "error": 1,
                 "length": LENGTH_BITS,
                 "prs": bits_for(self.most_prs),
-                "used": self.used_bits,  # bytes behind the packet's header
-                "first": self.line_bits,  # its first line
+                "used": self.used_bits,  # bytes after the packet's header
+                "first": self.line_bits,  # number of its first line
                 **self.label,
             }
         )
 
     @property
     def state(self) -> data.StructLayout:
-        """Describe an open packet: what is told of one that leaves, and the line that is being
-        filled.
-        """
+        """Describe an open packet: the fields of its mark, and the line that is being filled."""
         return data.StructLayout({"mark": self.mark, "line": self.line_bits})
 
     @property
     def outgoing(self) -> data.StructLayout:
-        """Describe a packet with its header, on its way out."""
+        """Describe a packet to be sent, with its header."""
         return data.StructLayout(
             {
                 "header": 8 * BEAT_BYTES,  # in lanes

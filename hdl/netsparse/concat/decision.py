@@ -1,4 +1,4 @@
-"""What becomes of a beat, once it is known whether a packet expires in this cycle."""
+"""Decides what a beat does, when it is known whether a packet expires in this cycle."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
@@ -7,22 +7,22 @@ from hdl.common.component import Component
 
 
 class Decision(Component):
-    """Decides what a beat does, from what is known of it and from ``expires``, which is late.
+    """Decides what a beat does, from signals that are early and from ``expires``, which is late.
 
-    ``here``: the packet of the beat's queue is the one that expires, or, ``inside`` a PR, that of
-    the PR. It ``expires_now`` unless it is that of a PR ``inside``, which is marked with the PR's
-    last beat; ``late_now`` says that. Two marks in a cycle are one too many while the first of two
-    others ``waits``: then the beat waits.
+    ``here``: the packet that expires is that of the beat's queue or, ``inside`` a PR, that of the
+    PR. It ``expires_now``, except ``inside`` a PR, whose packet is marked with the PR's last beat;
+    ``late_now`` says that. If this cycle would have two marks while one of two earlier marks still
+    ``waits``, the beat waits.
 
     A beat that is ``able`` and has ``enough`` lines ``moves``. It ``opens`` a packet if it is
-    ``fresh``, or if its queue's has just expired. It ``closes`` its packet if it is its PR's
-    ``last`` and the packet is late, or if what it would do to that packet says so: one that it
-    opens (``closes_new``), or one that it joins (``closes_joined``). A packet that the beat may not
-    join is ``displaced``: that too ``closes`` one, as ``displaces`` tells, and the beat waits.
-    Latency: none.
+    ``fresh``, or if its queue's packet has just expired. It ``closes`` its packet if it is its PR's
+    ``last`` and the packet is late, or if :class:`Concatenation` says so for a packet that it opens
+    (``closes_new``) or joins (``closes_joined``). A packet that the beat may not join is
+    ``displaced``: this ``closes`` that packet, ``displaces`` is high, and the beat waits. Latency:
+    none.
 
-    It is a component of its own so that nothing which is known early shares logic with ``expires``:
-    from there to a mark are two LUTs.
+    It is a component of its own so that early signals share no logic with ``expires``, from which
+    only two LUTs lead to a mark.
     """
 
     latency = 0

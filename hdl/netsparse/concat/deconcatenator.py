@@ -1,4 +1,4 @@
-"""Takes packets apart into property requests; what is malformed is dropped whole."""
+"""Takes packets apart into property requests, and drops malformed packets."""
 
 from amaranth.hdl import Module
 from amaranth.lib import stream
@@ -13,23 +13,23 @@ from hdl.netsparse.concat.unpacker import Unpacker
 
 
 class Deconcatenator(Component):
-    """Takes packets for ``node`` at ``axis`` and gives their PRs in order: NetSparse, section 6.1.
+    """Takes packets for ``node`` at ``axis``, and emits their PRs in order (NetSparse, 6.1).
 
-    A packet's PRs come out only when all of it is there and known to be good; any other is
-    dropped whole. ``events`` pulse once for each packet, good or dropped (:class:`Drop`). Not
-    looked at: addresses, the source port, fragments, the IP checksum (the MAC's own covers all)
-    and the property. ``node`` holds still.
+    A packet's PRs are emitted only when the whole packet has come and was found good; any other
+    packet is dropped. ``events`` pulse once for each packet, good or dropped (:class:`Drop`). These
+    are not checked: addresses, the source port, fragments, the IP checksum (the MAC's checksum
+    covers it) and the property. ``node`` must be stable.
 
     In a switch, with ``params.any_dest``, there is no ``node``: packets for every node of the
     cluster are taken, and a PR's ``dest`` is its packet's. With ``params.tag_bits``, ``tag`` comes
-    with each beat of ``axis``, the same for a whole packet; ``prs_tag`` is that of the packet
-    which the PR at ``prs`` came from, and ``events`` tell that of the packet which was judged.
-    PRs then say which of them ``starts`` and ``ends`` its packet.
+    with each beat of ``axis``, the same for a whole packet; ``prs_tag`` is the tag of the packet of
+    the PR at ``prs``, and ``events`` have that of the judged packet. ``starts`` and ``ends`` then
+    mark the first and last PR of a packet.
 
-    Throughput: a beat of ``axis`` and a beat of ``prs`` every cycle; at either end the slower
-    one decides. Latency: :attr:`latency` from a packet's last beat to its first PR. Full:
-    ``axis`` waits, which never depends on anything but ``prs`` being taken: a packet of any
-    length ends, as what is behind the MTU is not kept.
+    Throughput: a beat of ``axis`` and a beat of ``prs`` every cycle; the slower one limits.
+    Latency: :attr:`latency` from a packet's last beat to its first PR. Full: ``axis`` waits only
+    until ``prs`` are taken; a packet of any length ends, because beats beyond the MTU are not
+    stored.
     """
 
     latency = PacketVerdict.latency + PacketBuffer.latency + Unpacker.latency

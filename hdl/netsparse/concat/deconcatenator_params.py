@@ -1,4 +1,4 @@
-"""Describes the sizes of a deconcatenator, why it drops packets, and what moves inside it."""
+"""Describes the sizes of a deconcatenator, its reasons to drop packets, and its layouts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,32 +20,32 @@ from hdl.netsparse.protocol import (
     in_group,
 )
 
-LANES = BEAT_BYTES // 2  #: pieces of two bytes, of which PRs and properties are whole numbers
+LANES = BEAT_BYTES // 2  #: lanes of two bytes; PRs and properties are a whole number of them
 PR_LANES = PR_BYTES // 2
 VERDICT_LATENCY = 5  #: cycles from a packet's last beat to its verdict
 OURS = ("ethertype", "version_ihl", "protocol", "destination_port")
-#: number of bytes of a packet up to the last of those that say that it is NetSparse's
+#: number of bytes of a packet up to the last field that identifies it as NetSparse's
 OURS_BYTES = UDP_OFFSET + 4
 
 
 class Drop(enum.Enum, shape=3):
-    """Names why a packet is dropped: the first that applies, from above."""
+    """Names the reasons to drop a packet; the first one that applies counts."""
 
-    BROKEN = 0  #: the MAC says that it is broken
-    FOREIGN = 1  #: ethertype, version_ihl, protocol or destination_port are not ours, or cut off
+    BROKEN = 0  #: the MAC has marked it as corrupt
+    FOREIGN = 1  #: ethertype, version_ihl, protocol or destination_port is foreign, or cut off
     OVERSIZE = 2  #: it is longer than the MTU
-    KIND = 3  #: it is of unknown type, or of the other class
-    DEST = 4  #: it is for another node, or for one that is not of the cluster
-    LENGTH = 5  #: its length contradicts itself; also one that ends within its header
-    SOURCE = 6  #: a PR's src is no node
+    KIND = 3  #: its type is unknown, or of the other class
+    DEST = 4  #: it is for another node, or for no node of the cluster
+    LENGTH = 5  #: its lengths contradict each other, or it ends within its header
+    SOURCE = 6  #: the src of a PR is no node
 
 
 BEAT = data.StructLayout({"tdata": AXIS.data_bits, "tkeep": BEAT_BYTES, "tlast": 1, "tuser": 1})
 EVENTS = data.StructLayout(
     {
-        "packet": 1,  # a good one
-        "bytes": 14,  # of it
-        "prs": 9,  # in it
+        "packet": 1,  # a good packet
+        "bytes": 14,  # number of its bytes
+        "prs": 9,  # number of its PRs
         "drops": len(Drop),  # a bit for each Drop
     }
 )
@@ -60,8 +60,8 @@ class DeconcatenatorParams:
     mtu: int = 1500  #: bytes of a packet, 594..9216
     most_property_bytes: int = 512  #: a multiple of 4, 4..4096 (and a PR of it fits the MTU)
     buffer_packets: int = 8  #: least packets of MTU size that can wait, 2..64
-    any_dest: bool = False  #: takes packets for every node of the cluster, not only for its own
-    tag_bits: int = 0  #: width of the tag that comes with a packet and goes with its PRs, 0..64
+    any_dest: bool = False  #: whether it takes packets for every node of the cluster
+    tag_bits: int = 0  #: width of the tag of a packet, which its PRs get, 0..64
 
     def __post_init__(self) -> None:
         if not 2 <= self.nodes <= 1 << 16:
@@ -81,7 +81,7 @@ class DeconcatenatorParams:
 
     @property
     def suffix(self) -> str:
-        """Return the end of the module's name: class, all sizes, and what only a switch has."""
+        """Return the end of the module's name: class, all sizes, and the options of a switch."""
         kind = "responses" if self.payload else "reads"
         tag = f"_t{self.tag_bits}" if self.tag_bits else ""
         return (
@@ -92,26 +92,26 @@ class DeconcatenatorParams:
 
     @property
     def node_port(self) -> Mapping[str, Member]:
-        """Return the port for the node that packets are for, unless they are for any."""
+        """Return the port for the node's number; there is none if packets may be for any node."""
         return {} if self.any_dest else {"node": In(32)}
 
     @property
     def word_bits(self) -> int:
-        """Return the width of a beat with tlast above it, and above that its packet's tag."""
+        """Return the width of a beat, with tlast and the packet's tag above it."""
         return AXIS.data_bits + 1 + self.tag_bits
 
     @property
     def events(self) -> data.StructLayout:
         """Describe the verdict on a packet.
 
-        With a tag it says also what a surrounding needs that has reserved something for the packet.
+        With a tag it also has the fields for users that reserve room for each packet.
         """
         fields = dict(EVENTS.members)
         if self.tag_bits:
             fields |= {
                 "length": LENGTH_BITS,  # the header's len, of a good packet
                 "error": 1,  # a good packet is an error, which has no property
-                "tag": self.tag_bits,  # of a good packet, and of a dropped one
+                "tag": self.tag_bits,  # tag of the packet, good or dropped
             }
         return data.StructLayout(fields)
 
@@ -150,29 +150,29 @@ class DeconcatenatorParams:
 
     @property
     def beat(self) -> data.StructLayout:
-        """Describe a beat of a PR: all of it, or a part.
+        """Describe a beat of a PR.
 
-        With a tag it says also where its packet ``starts`` and ``ends``: with a PR's first beat
-        whether that is the first of its packet, with its last beat whether it is the last.
+        With a tag it also has ``starts``, valid with a PR's first beat: the PR is the first of its
+        packet; and ``ends``, valid with its last beat: the PR is the last.
         """
         beat = RESPONSE_BEAT if self.payload else READ_PR
         return in_group(beat) if self.tag_bits else beat
 
     @property
     def header(self) -> data.StructLayout:
-        """Describe what the verdict needs of a packet's first beat."""
+        """Describe the fields of a packet's first beat that the verdict needs."""
         return data.StructLayout(
             {
-                "foreign": 1,  # the packet is
-                "short": 1,  # it ends within the header
-                "kind": 1,  # it is of another class
-                "dest": 1,  # it is not for us, or for no node
-                "length": 1,  # len or #PRs cannot be
-                "error": 1,  # it is an error
+                "foreign": 1,  # the packet is not NetSparse's
+                "short": 1,  # the packet ends within the header
+                "kind": 1,  # the packet is of another class
+                "dest": 1,  # the packet is for another node, or for no node
+                "length": 1,  # len or the number of PRs is impossible
+                "error": 1,  # the packet is an error
                 "prs": bits_for(self.most_prs),
-                # Bytes of a PR, of a length that can be.
+                # Bytes of a PR, if its length is possible.
                 "step": bits_for(PR_BYTES + self.payload * self.most_property_bytes),
-                "ip_end": 17,  # the last byte, as total_length has it
+                "ip_end": 17,  # number of the last byte by total_length
                 "udp_end": 17,
                 **({"len": LENGTH_BITS} if self.tag_bits else {}),
             }
@@ -180,12 +180,12 @@ class DeconcatenatorParams:
 
     @property
     def findings(self) -> data.StructLayout:
-        """Describe what a packet's beats tell, up to the last."""
+        """Describe the findings about a packet's beats, up to the last one."""
         return data.StructLayout(
             {
                 "broken": 1,
-                "over": 1,  # the MTU
-                "ragged": 1,  # bytes are missing before the last
+                "over": 1,  # the packet is longer than the MTU
+                "ragged": 1,  # bytes are missing before the last one
                 "end": ceil_log2(BEAT_BYTES) + bits_for(self.beats),  # number of the last byte
                 "header": self.header,
             }
@@ -193,14 +193,14 @@ class DeconcatenatorParams:
 
     @property
     def context(self) -> data.StructLayout:
-        """Describe what the unpacker needs of a packet's first beat."""
+        """Describe the fields of a packet's first beat that the unpacker needs."""
         fields = {"length": LENGTH_BITS, "prs": bits_for(self.most_prs)}
         if self.payload:
             fields |= {
                 "error": 1,
-                "lanes": bits_for(self.most_lanes),  # of a PR's first beat
-                "single": 1,  # a PR has no other beat
-                "step": bits_for(self.most_lanes),  # lanes of what follows a PR's first beat
+                "lanes": bits_for(self.most_lanes),  # lanes of a PR's first beat
+                "single": 1,  # each PR has a single beat
+                "step": bits_for(self.most_lanes),  # lanes from a PR's first beat to its second one
             }
         if self.any_dest:
             fields["dest"] = bits_for(self.nodes - 1)

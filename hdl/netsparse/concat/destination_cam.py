@@ -1,4 +1,4 @@
-"""Finds the queue of a destination: its own index, or what a CAM over active destinations says."""
+"""Finds the queue of a destination by a CAM over active destinations."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
@@ -12,11 +12,11 @@ from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 class DestinationCam(Component):
     """Finds the queue of ``dest`` and ``error`` in the virtual form: NetSparse, section 7.2.
 
-    A queue is held while its packet is ``open`` or a PR is on its way to it: ``read`` and
-    ``decided`` are the queues of those beats, one bit each. The queue that is held for the
-    destination is ``chosen``, or else a free one, which ``takes`` gives to it. ``found`` is low
-    while none is free, even for a destination that has one: so it depends on a register alone.
-    Latency: none; a queue that becomes free is given away two cycles later.
+    A queue belongs to a destination while its packet is ``open`` or a PR is on its way to it:
+    ``read`` and ``decided`` are the queues of those beats, one bit each. ``chosen`` is the queue
+    that belongs to the destination, or else a free one, which ``takes`` assigns to it. ``found`` is
+    low while no queue is free, even for a destination that has one, so that it depends only on a
+    register. Latency: none; a queue that becomes free can be assigned two cycles later.
     """
 
     latency = 0
@@ -44,7 +44,7 @@ class DestinationCam(Component):
         hit = Signal()
         wanted = Cat(self.dest, self.error)
         spare = Signal(params.queues)  # a free queue, one bit or none
-        other = Signal(params.queues)  # that is free, or none
+        other = Signal(params.queues)  # another free queue, one bit or none
         m.d.comb += [
             held.eq(self.open | self.read | self.decided),
             hit.eq(hits.any()),
@@ -54,7 +54,7 @@ class DestinationCam(Component):
         for k in range(params.queues):
             tag = Signal(len(wanted), name=f"tag_{k}", reset_less=True)
             m.d.comb += hits[k].eq(held[k] & (tag == wanted))
-            with m.If(spare[k]):  # whether it is given or not
+            with m.If(spare[k]):  # also if the queue is not taken
                 m.d.sync += tag.eq(wanted)
         with m.If((self.takes & ~hit) | ~self.found):
             m.d.sync += [self.found.eq(other.any()), spare.eq(other)]

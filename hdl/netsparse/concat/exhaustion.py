@@ -14,18 +14,18 @@ from hdl.netsparse.concat.concatenator_params import (
     ConcatenatorParams,
 )
 
-#: by how many the open packets become more if one opens (bit 0), closes, expires (bit 2)
+#: change of the number of open packets if one opens (bit 0), closes (bit 1), expires (bit 2)
 CHANGES = tuple(opens - closes - expires for expires, closes, opens in product((0, 1), repeat=3))
 SETTLING = 6  #: cycles until the lines of a packet that is marked count as marked
 
 
 class Exhaustion(Component):
-    """Raises ``force`` when the oldest packet is to be marked: NetSparse, section 7.2.
+    """Raises ``force`` when the oldest packet must be marked (NetSparse, section 7.2).
 
-    Open packets leave ``SPARE_QUEUES`` queues and ``reserve`` lines, so that PRs go on while what
-    is marked leaves. ``forced`` says that a packet is marked in this cycle because of it. Queues
-    count at once. Lines count some cycles later, and no second packet is marked meanwhile. Both
-    are told by a register.
+    It keeps ``SPARE_QUEUES`` queues and ``reserve`` lines free of open packets, so that PRs can
+    enter while marked packets leave. ``forced`` says that a packet is marked in this cycle because
+    of ``force``. Queues are counted at once. Lines are counted some cycles later, and no second
+    packet is marked meanwhile. ``force`` is driven by registers.
     """
 
     def __init__(self, params: ConcatenatorParams) -> None:
@@ -35,8 +35,8 @@ class Exhaustion(Component):
                 "opens": In(1),
                 "closes": In(1),
                 "expires_now": In(1),
-                "takes": In(1),  # a line
-                "enters": In(1),  # the queue of marked packets
+                "takes": In(1),  # a line is taken
+                "enters": In(1),  # a packet enters the queue of marked packets
                 "entering": In(params.mark),
                 "force": Out(1),
                 "forced": In(1),
@@ -46,8 +46,8 @@ class Exhaustion(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        packets = Signal(bits_for(params.queues))  # that were open a cycle ago
-        lines = Signal(bits_for(params.lines))  # of open packets
+        packets = Signal(bits_for(params.queues))  # number of packets that were open a cycle ago
+        lines = Signal(bits_for(params.lines))  # number of lines of open packets
         taken = Signal()
         enters = Signal()
         used = Signal.like(self.entering.used, reset_less=True)
@@ -55,16 +55,16 @@ class Exhaustion(Component):
         settling = Signal(range(SETTLING + 1))
         few_lines = Signal()
         few_queues = Signal()
-        marks = Signal()  # a packet, because of lines
-        # Nothing is added to what happens in this cycle, which is late: it is counted in the next
-        # one, and meanwhile chooses between comparisons that are there.
+        marks = Signal()  # a packet is marked because of lines
+        # The events of this cycle come late, so they are counted in the next one, and now only
+        # select among comparisons computed in advance.
         now, before = Cat(self.opens, self.closes, self.expires_now), Signal(3)
         m.d.sync += [
             before.eq(now),
             packets.eq((packets + before[0] - before[1] - before[2])[: len(packets)]),
         ]
         few = {more: packets > params.queues - SPARE_QUEUES - more for more in range(-4, 3)}
-        few_after = Signal(8)  # in each case of what happens now
+        few_after = Signal(8)  # for each combination of this cycle's events
         with m.Switch(before):
             for case, more in enumerate(CHANGES):
                 with m.Case(case):

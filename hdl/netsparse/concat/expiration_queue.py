@@ -1,4 +1,4 @@
-"""Implements the EQ, which knows when the packet of a queue expires."""
+"""Implements the EQ, which holds the times at which queues' packets expire."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
@@ -11,19 +11,19 @@ from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 
 
 class ExpirationQueue(Component):
-    """Keeps expiration times of queues, in the order of opening: NetSparse, section 6.1.2.
+    """Queues the expiration times of packets in the order of opening (NetSparse, section 6.1.2).
 
-    ``opens`` enters ``entering`` with the time ``delay`` cycles from now; its packet remembers
-    ``entry``. Of the oldest entry, ``oldest``, the surroundings answer in the same cycle whether
-    its queue is ``open`` and which ``entered`` its packet remembers: another one, or a ``closed``
-    queue, and the entry is stale, which takes a cycle and does nothing. ``expires`` says that the
-    packet of ``expired`` is to be marked in this very cycle: its time has come, or one of two
-    reasons to ``force`` it is there. If it ``follows``, ``oldest`` is ``expired`` from the next
-    cycle on.
+    ``opens`` enters the queue ``entering`` with the time ``delay`` cycles from now; the queue's
+    packet stores ``entry``. For the queue ``oldest`` of the oldest entry the user answers in the
+    same cycle whether it is ``open``, and which entry its packet has stored (``entered``). If that
+    is another one, or the queue is closed, the entry is stale, and is removed in a cycle without
+    effect. ``expires`` says that the packet of ``expired`` must be marked in this cycle: its time
+    has come, or there is one of the two reasons to ``force`` it. With ``follows``, ``oldest``
+    becomes ``expired`` in the next cycle.
 
     Throughput: one entry in and one out every cycle. ``ready`` depends on registers only; it is
-    never low while times are at most ``most_delay``. An entry's ``expires`` comes
-    :attr:`lateness` cycles after its time at the latest, if none before it is late.
+    never low while times are at most ``most_delay``. An entry's ``expires`` comes at most
+    :attr:`lateness` cycles after its time, if no earlier entry is late.
     """
 
     def __init__(self, params: ConcatenatorParams) -> None:
@@ -80,11 +80,11 @@ class ExpirationQueue(Component):
             self.follows.eq(~valid | ~fresh | now_due),
             fifo.o.ready.eq(self.follows),
         ]
-        gone = Signal()  # what is closed in this cycle shows only in the next one
+        gone = Signal()  # a packet closed in this cycle is seen only in the next one
         m.d.comb += gone.eq(
             self.closes & Mux(self.follows, self.closed == oldest.queue, self.closed == queue)
         )
-        past = Signal(params.time_bits)  # cycles since the time; from half the range on: until
+        past = Signal(params.time_bits)  # cycles since the time; from half the range on: until it
         m.d.comb += past.eq(now - Mux(self.follows, oldest.time, time))
         m.d.sync += due.eq(~past[-1])
         with m.If(self.follows):
@@ -108,7 +108,7 @@ class ExpirationQueue(Component):
         return m
 
     def changes_while_empty(self, m: Module, busy: Value) -> Value:
-        """State that ``delay`` is the same for all entries, or they would not be in their order."""
+        """Return whether ``delay`` changes only while it is empty, so that entries are in order."""
         before = Signal.like(self.delay)
         was_busy = Signal()
         m.d.sync += [before.eq(self.delay), was_busy.eq(busy)]

@@ -1,4 +1,4 @@
-"""Emits marked packets: the header, then the lines of PRs, which it gives back."""
+"""Emits marked packets: the header, then the lines of PRs, which it returns to the pool."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream
@@ -16,14 +16,14 @@ OFFSET_BITS = ceil_log2(BEAT_BYTES)
 
 
 class FlushEngine(Component):
-    """Sends one packet after the other, in the order of ``packets``: NetSparse, section 6.1.2.
+    """Sends packets one after the other, in the order of ``packets`` (NetSparse, section 6.1.2).
 
-    A packet of n bytes behind its header takes 1 + ceil(n / 64) beats and as many cycles; the next
-    one follows without a pause. ``line`` is read while ``step`` is high, and ``low``, ``high`` are
-    its halves as a ``LineMemory`` gives them; ``follower`` is the line behind it, a step later.
-    A line is returned in the cycle that reads its last half. ``packet`` comes with ``bytes`` and
-    ``prs`` when a last beat leaves; its ``label`` goes with every beat. Latency: :attr:`latency`
-    from a packet's header. Stalls: with ``axis``; all stages stand still.
+    A packet of n bytes after its header takes 1 + ceil(n / 64) beats and as many cycles; the next
+    packet follows without a pause. ``line`` is read while ``step`` is high, and ``low``, ``high``
+    are its halves as a ``LineMemory`` gives them; ``follower`` is the next line of the packet, a
+    step later. A line is returned in the cycle that reads its last half. ``packet``, with ``bytes``
+    and ``prs``, pulses when a last beat leaves; the packet's ``label`` comes with every beat.
+    Latency: :attr:`latency` from a packet's header. Stalls: all stages wait for ``axis``.
     """
 
     latency = 3
@@ -32,7 +32,7 @@ class FlushEngine(Component):
         self.about = data.StructLayout(
             {"prs": bits_for(params.most_prs), "used": bits_for(params.room), **params.label}
         )
-        #: what goes out in a cycle: header, low or high half, whether last, and of what packet
+        #: content of a beat: header, low or high half, whether it is the last, and its packet
         self.turn = data.StructLayout({"header": 1, "high": 1, "last": 1, "about": self.about})
         self.beat = data.StructLayout({"data": 8 * BEAT_BYTES, "last": 1, "about": self.about})
         super().__init__(
@@ -57,11 +57,11 @@ class FlushEngine(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params, packet = self.params, self.packets.payload
-        reading = Signal()  # a packet's beats behind the header
+        reading = Signal()  # beats of a packet after the header are being read
         line = Signal(params.line_bits, reset_less=True)
         second_half = Signal(reset_less=True)
         most_beats = -(-params.room // BEAT_BYTES)
-        left = Signal(range(most_beats + 1), reset_less=True)  # beats
+        left = Signal(range(most_beats + 1), reset_less=True)  # beats left
         about = Signal(self.about, reset_less=True)
         header = Signal(8 * BEAT_BYTES, reset_less=True)
         last = Signal()
@@ -95,7 +95,8 @@ class FlushEngine(Component):
                 about.prs.eq(packet.prs),
                 about.used.eq(packet.used),
                 *(about[name].eq(packet[name]) for name in params.label),
-                # It leaves two steps later, and the next header comes two steps later or more.
+                # The header leaves two steps later, and the next header comes at least two steps
+                # later.
                 header.eq(packet.header),
             ]
         valid = reading | self.packets.valid
@@ -122,7 +123,7 @@ class FlushEngine(Component):
     def connect(self, m: Module, o) -> None:
         """Connect the AXI4-Stream to the registered beats."""
         beat = data.View(self.beat, o.payload)
-        end = beat.about.used[:OFFSET_BITS]  # bytes of the last beat, 0 for all
+        end = beat.about.used[:OFFSET_BITS]  # bytes of the last beat; 0 means all
         keep = Cat((end > k) | (end == 0) | ~beat.last for k in range(BEAT_BYTES))
         m.d.comb += [
             self.axis.tvalid.eq(o.valid),

@@ -9,18 +9,18 @@ from hdl.common.component import Component
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 
-PIECE_BYTES = 2  #: bytes that can be written alone
-GROUP_BYTES = 8  #: bytes of an entry of one memory, which are always in one line
+PIECE_BYTES = 2  #: bytes that have a write enable
+GROUP_BYTES = 8  #: bytes of an entry of one memory, which always belong to one line
 PIECES = LINE_BYTES // PIECE_BYTES
 GROUPS = LINE_BYTES // GROUP_BYTES
 GROUP_PIECES = GROUP_BYTES // PIECE_BYTES
 
 
 class LineMemory(Component):
-    """Holds ``lines`` of 128 bytes; each group of eight bytes is written to its own line.
+    """Holds ``lines`` of 128 bytes; each group of eight bytes has its own write address.
 
     ``write`` enables pieces of two bytes. ``low`` and ``high`` are the halves of the line that was
-    read :attr:`latency` cycles ago, counted only while ``step`` is high.
+    read :attr:`latency` cycles ago; only cycles with ``step`` count.
     """
 
     latency = 2

@@ -1,4 +1,4 @@
-"""Tracks the lines that packets are stored in: which are free, and how a packet's are linked."""
+"""Tracks the lines in which packets are stored: the free ones, and the links of a packet's."""
 
 from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
@@ -12,15 +12,15 @@ from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 
 
 class LinePool(Component):
-    """Lists the free lines, and for every line the one behind it in its packet.
+    """Lists the free lines, and for every line the next one in its packet.
 
     ``line`` is a free line while ``free`` is not 0; ``takes`` takes it, and with ``links`` it
-    comes behind the line ``behind``. ``returns`` gives the line ``returned`` back. ``free`` counts
-    the lines that can be taken, each in a cycle of its own without a pause, up to as many as a PR
-    takes at most. ``follower`` is the
-    line behind the ``leader`` of the cycle before, if ``step`` was high then, else unchanged.
+    becomes the successor of the line ``behind``. ``returns`` returns the line ``returned``.
+    ``free`` is the number of lines that can be taken in consecutive cycles, up to the most that a
+    PR may take. ``follower`` is the successor of the previous cycle's ``leader``, if ``step`` was
+    high then, else unchanged.
 
-    After reset the lines are entered in the list one a cycle, others' returns first.
+    After a reset the lines are entered in the list one a cycle; returned lines have priority.
     """
 
     def __init__(self, params: ConcatenatorParams) -> None:
@@ -45,7 +45,7 @@ class LinePool(Component):
         params = self.params
         sizes = FifoParams(width=params.line_bits, depth=params.lines)
         m.submodules.fifo = fifo = Fifo(sizes)
-        entered = Signal(bits_for(params.lines))  # lines that have been in the list
+        entered = Signal(bits_for(params.lines))  # number of lines that were entered in the list
         enters = Signal()
         m.d.comb += [
             enters.eq(~self.returns & (entered != params.lines)),
@@ -58,13 +58,13 @@ class LinePool(Component):
             m.d.comb += fifo.i.payload.eq(self.returned)
         with m.If(enters):
             m.d.sync += entered.eq(entered + 1)
-        # A line counts from when it can be at the list's output.
+        # A line counts when it can be at the list's output.
         counts = fifo.i.valid
         for step in range(1, sizes.latency):
             later = Signal(name=f"counts_{step}")
             m.d.sync += later.eq(counts)
             counts = later
-        count = Signal(bits_for(params.lines))  # of them all
+        count = Signal(bits_for(params.lines))  # number of all free lines
         most, width = params.pr_lines, len(self.free)
         with m.If(counts & ~self.takes):
             m.d.sync += [
@@ -97,7 +97,7 @@ class LinePool(Component):
         return m
 
     def returns_what_was_taken(self, m: Module) -> Value:
-        """State that every line comes back once."""
+        """Return whether every line is returned only once."""
         taken = Signal(self.params.lines)
         with m.If(self.takes):
             m.d.sync += taken.bit_select(self.line, 1).eq(1)

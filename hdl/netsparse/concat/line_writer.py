@@ -1,4 +1,4 @@
-"""Writes PRs to lines: each beat is turned to where its packet goes on."""
+"""Writes PRs to lines: each beat is rotated to the place where its packet continues."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
@@ -17,16 +17,16 @@ from hdl.netsparse.concat.line_memory import (
 )
 from hdl.netsparse.protocol import PR_BYTES
 
-PIECE_BITS = 8 * PIECE_BYTES + 1  #: width of a piece and of whether it counts
-COARSE = 4  #: the first of the six steps of a rotation that are behind the middle register
+PIECE_BITS = 8 * PIECE_BYTES + 1  #: width of a piece and its enable
+COARSE = 4  #: the first of the six steps of a rotation that come after the middle register
 
 
 class LineWriter(Component):
     """Writes ``arrival``'s bytes from byte ``offset`` of ``line`` on.
 
-    Past the line's end they go on in the line ``behind``; offset 0 starts with it at once. A first
-    beat has its PR layer in front. Bytes come in pairs, and what is behind an odd end is
-    undefined. Throughput: one beat a cycle, never stalling. Latency: :attr:`latency` cycles to
+    Beyond the line's end they continue in the line ``behind``; with offset 0 they begin in that
+    line. A first beat has its PR layer in front. Bytes come in pairs, and a byte after an odd end
+    is undefined. Throughput: one beat a cycle, never stalling. Latency: :attr:`latency` cycles to
     the outputs, which go to a ``LineMemory``.
     """
 
@@ -71,7 +71,7 @@ class LineWriter(Component):
         return m
 
     def taken(self, m: Module) -> Signal:
-        """Return the beat's pieces, as many as there can be, each below whether it counts."""
+        """Return the beat's pieces, as many as there can be, each with its enable above it."""
         arrival = self.arrival
         source = Signal(8 * (PR_BYTES + self.params.payload * BEAT_BYTES))
         m.d.comb += source.eq(in_lanes(arrival.pr))
@@ -88,7 +88,7 @@ class LineWriter(Component):
 
 
 def turned(m: Module, pieces: Value, by: Value, steps: range) -> Value:
-    """Move ``pieces`` up by the places that the bits ``steps`` of ``by`` say, around the end."""
+    """Rotate ``pieces`` up by the places in the bits ``steps`` of ``by``."""
     for step in steps:
         after = Signal(len(pieces), name=f"turned_{step}")
         m.d.comb += after.eq(Mux(by[step], pieces.rotate_left(PIECE_BITS << step), pieces))

@@ -1,4 +1,4 @@
-"""Puts marked packets into one order, of which two may be marked in a cycle."""
+"""Puts marked packets, of which two may come in a cycle, into one order."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream
@@ -11,11 +11,11 @@ from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 
 
 class MarkOrder(Component):
-    """Queues the packets that are marked; that of ``expires`` comes before that of ``arrives``.
+    """Queues the packets that are marked; that of ``expires`` precedes that of ``arrives``.
 
-    While ``waits`` is high the second of two is still on its way to the queue and only one of them
-    may come. There is room for as many packets as may be open or marked, so none is refused.
-    Latency: of the queue, and a cycle for the second. Throughput: a packet a cycle.
+    While ``waits`` is high the second of two packets still waits for the queue, and at most one
+    packet may come. There is room for all packets that may be open or marked, so none is refused.
+    Latency: that of the queue, plus a cycle for the second packet. Throughput: a packet a cycle.
     """
 
     def __init__(self, params: ConcatenatorParams) -> None:
@@ -29,7 +29,7 @@ class MarkOrder(Component):
                 "arrives": In(1),
                 "arrived": In(params.mark),
                 "waits": Out(1),
-                "enters": Out(1),  # the queue
+                "enters": Out(1),  # a packet enters the queue
                 "entering": Out(params.mark),
                 "marks": Out(stream.Signature(params.mark)),
             },

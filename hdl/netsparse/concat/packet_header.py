@@ -1,4 +1,4 @@
-"""Makes the 64 bytes in front of a packet's PRs, from what is known of the packet."""
+"""Builds the header of 64 bytes in front of a packet's PRs."""
 
 from collections.abc import Mapping
 
@@ -23,10 +23,10 @@ from hdl.netsparse.protocol import (
     dscp_ecn,
 )
 
-IP_BYTES = PACKET_HEADER_BYTES - IP_OFFSET  #: bytes that total_length counts beside the PRs
-UDP_BYTES = PACKET_HEADER_BYTES - UDP_OFFSET  #: bytes that udp_length counts beside the PRs
+IP_BYTES = PACKET_HEADER_BYTES - IP_OFFSET  #: bytes that total_length counts besides the PRs
+UDP_BYTES = PACKET_HEADER_BYTES - UDP_OFFSET  #: bytes that udp_length counts besides the PRs
 
-#: Sums the words of the IPv4 header that are the same in all packets.
+#: sum of the words of the IPv4 header that are the same in all packets
 CONSTANT_SUM = (
     (PACKET_CONSTANTS["version_ihl"] << 8)
     + DO_NOT_FRAGMENT
@@ -36,12 +36,12 @@ CONSTANT_SUM = (
 
 
 class PacketHeader(Component):
-    """Puts the header in front of every packet of ``marks``.
+    """Adds the header to every packet of ``marks``.
 
-    Node n has the MAC ``mac_base + n`` and the IP ``ip_base + n``. The IPv4 checksum is right;
-    there is none for UDP; identification and reserved bytes are zero. The DSCP is that of the
-    class's priority. Latency: :attr:`latency`.
-    Throughput: a packet a cycle. Stalls: every stage holds a packet and moves up when it can.
+    Node n has the MAC ``mac_base + n`` and the IP ``ip_base + n``. The IPv4 checksum is computed;
+    there is no UDP checksum; identification and reserved bytes are zero. The DSCP is that of the
+    class's priority. Latency: :attr:`latency`. Throughput: a packet a cycle. Stalls: every stage
+    holds a packet until the next stage is free.
     """
 
     latency = 5
@@ -62,7 +62,7 @@ class PacketHeader(Component):
         settings, mark = self.settings, self.marks.payload
         ready = self.packets.ready
         valids = [Signal(name=f"valid_{k}") for k in range(self.latency)]
-        steps = []  # of each stage: it takes what is behind it
+        steps = []  # for each stage: it takes the previous stage's packet
         for valid in reversed(valids):
             step = Signal(name=f"step_{len(valids) - 1 - len(steps)}")
             m.d.comb += step.eq(~valid | ready)

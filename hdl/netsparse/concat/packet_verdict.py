@@ -1,4 +1,4 @@
-"""Judges whether a packet is good, while it is written."""
+"""Decides whether a packet is good, while it is written to a buffer."""
 
 from typing import Any, cast
 
@@ -37,22 +37,22 @@ def header_of(beat: Value) -> data.View:
 
 
 class PacketVerdict(Component):
-    """Judges packets while they pass on to a packet buffer.
+    """Checks packets on their way to a packet buffer.
 
     Beats taken at ``axis`` appear as ``word`` (data, tlast above it, then ``tag``) with ``write``,
     :attr:`latency` cycles later. ``ends`` comes with a packet's last beat, and ``keep`` with it if
-    the packet is good; ``events`` a cycle later. Beats behind the MTU are not written. ``node``
-    holds still. ``axis.tready`` is ``room``: nothing waits inside.
+    the packet is good; ``events`` a cycle later. Beats beyond the MTU are not written. ``node``
+    must be stable. ``axis.tready`` is ``room``: no beat waits inside.
 
     PRs are found while their beats go by, in lanes of two bytes, 32 a beat. A worked example: seven
     responses with properties of 8 bytes. Each PR is 18 + 8 bytes long, 13 lanes, and the first one
-    begins behind the header's beat. So PRs begin in lanes 0, 13 and 26 of beat 1; the fourth, in
-    lane 39, is in lane 7 of beat 2, and the fifth in lane 20; then come lanes 1 and 14 of beat 3,
-    and lane 27 too, but that is behind the end. Where a PR begins there is the upper half of its
-    src, which must be 0, and in the next lane the lower half, which must be less than ``nodes``;
-    behind lane 31 the next lane is lane 0 of the next beat. The packet's last byte must be number
-    64 + 7 x 26 - 1 = 245, which is byte 53 of beat 3: as the number of PRs and len say, as IPv4's
-    length says, as UDP's says, and as tkeep says.
+    begins after the header's beat. So PRs begin in lanes 0, 13 and 26 of beat 1; the fourth, in
+    lane 39, is in lane 7 of beat 2, and the fifth in lane 20; then come lanes 1 and 14 of beat 3;
+    lane 27 would follow, but it is beyond the end. The lane where a PR begins has the upper half of
+    its src, which must be 0, and the next lane has the lower half, which must be less than
+    ``nodes``; after lane 31 the next lane is lane 0 of the next beat. The packet's last byte must
+    be number 64 + 7 x 26 - 1 = 245, which is byte 53 of beat 3, by all four measures: the number of
+    PRs and len, IPv4's length, UDP's length, and tkeep.
     """
 
     latency = VERDICT_LATENCY
@@ -77,9 +77,9 @@ class PacketVerdict(Component):
         # A name's digit is its stage: how many cycles ago its beat was taken.
         m = Module()
         axis = self.axis
-        valid = Signal(self.latency)  # stages 1 to 5
+        valid = Signal(self.latency)  # valid bits of stages 1 to 5
         beat1 = Signal(BEAT, reset_less=True)
-        index1 = Signal(range(self.params.beats + 1))  # of the beat; the highest is one too many
+        index1 = Signal(range(self.params.beats + 1))  # number of the beat; the highest: too many
         first1 = Signal()
         m.d.comb += [axis.tready.eq(self.room), first1.eq(index1 == 0)]
         m.d.sync += [
@@ -107,7 +107,7 @@ class PacketVerdict(Component):
         return m
 
     def judge_beat(self, m: Module, beat1, valid1, index1, first1) -> data.View:
-        """Judge what each beat tells by itself, and the first about its packet."""
+        """Check each beat by itself, and the packet by its first beat."""
         found2 = Signal(self.params.findings, reset_less=True)
         keep, mtu = beat1.tkeep, self.params.mtu
         beyond = keep[mtu % BEAT_BYTES :].any() if mtu % BEAT_BYTES else 0
@@ -127,7 +127,7 @@ class PacketVerdict(Component):
         return cast(data.View, found2)
 
     def header_fields(self, header: Any, beat: data.View, keep: Value) -> list:
-        """Return what of a packet's first ``beat`` can be told at once."""
+        """Return the checks of a packet's first ``beat`` that need no other beat."""
         upper, shared = beat.upper, beat.concatenation
         kinds = (Kind.RESPONSE, Kind.ERROR) if self.params.payload else (Kind.READ,)
         known = Cat(shared.type == kind.value for kind in kinds)
@@ -162,7 +162,7 @@ class PacketVerdict(Component):
         ]
 
     def check_length(self, m: Module, findings2: data.View) -> Signal:
-        """Return whether the packet does not end where its three lengths say."""
+        """Return whether the packet does not end where its three lengths end."""
         header2 = findings2.header
         bytes3 = Signal(len(header2.prs) + len(header2.step), reset_less=True)
         expected4 = Signal(range((1 << len(bytes3)) + PACKET_HEADER_BYTES), reset_less=True)
@@ -179,11 +179,11 @@ class PacketVerdict(Component):
         return mismatch5
 
     def check_sources(self, m: Module, beat1, valid, first1, step2) -> Signal:
-        """Return whether a PR's src is no node, wherever PRs begin if the length is right."""
+        """Return whether a PR's src is no node, where PRs begin if the length is right."""
         octets = beat1.tdata
         halves = [Cat(octets[k + 8 : k + 16], octets[k : k + 8]) for k in range(0, 16 * LANES, 16)]
-        kept = Cat(beat1.tkeep[2 * k] for k in range(LANES))  # behind the packet's end is no PR
-        upper2 = Signal(LANES, reset_less=True)  # lanes that are wrong as src's upper half
+        kept = Cat(beat1.tkeep[2 * k] for k in range(LANES))  # lanes before the packet's end
+        upper2 = Signal(LANES, reset_less=True)  # lanes that are illegal as the upper half of src
         lower2 = Signal(LANES, reset_less=True)
         first2 = delay(m, first1, 1, "first")
         m.d.sync += [
@@ -197,7 +197,7 @@ class PacketVerdict(Component):
         first3 = delay(m, first2, 1, "first_later")
         carry3 = Signal(reset_less=True)  # the beat before ended with an upper half
         wrong4 = Signal(reset_less=True)
-        carried = carry3 & ~first3  # what begins behind a packet's end is no PR
+        carried = carry3 & ~first3  # no PR begins after a packet's end
         wrong = (upper3 & starts3).any() | (lower3 & Cat(carried, starts3[:-1])).any()
         with m.If(valid[2]):
             m.d.sync += [carry3.eq(starts3[-1]), wrong4.eq(wrong | (wrong4 & ~first3))]
@@ -213,15 +213,15 @@ class PacketVerdict(Component):
                 m.d.sync += at.eq(Mux(first2, 0, after))
             return Cat(at == lane % PR_LANES for lane in range(LANES))
         stride = step2[1:]
-        at = Signal(len(stride) + 1, reset_less=True)  # of the first, from this beat's first lane
+        at = Signal(len(stride) + 1, reset_less=True)  # lane of the first PR in this beat
 
         def multiple(k: int, less: int) -> Value:
-            # It is there before a packet's second beat, so that one sum is left.
+            # It is computed before a packet's second beat, so that one sum is left.
             name = f"multiple_{k}_less_{less}"
             return delay(m, stride * Const(k) - less, 1, name) if k else Const(-less)
 
         places = [at + multiple(k, 0) for k in range(4)]
-        later = [at + multiple(k, LANES) for k in range(4)]  # from the next beat's first lane
+        later = [at + multiple(k, LANES) for k in range(4)]  # lanes from the next beat's first lane
         after = later[-1]  # three PRs of the least size fill a beat
         for place, behind in reversed(list(zip(places[:-1], later[:-1], strict=True))):
             after = Mux(place[5:].any(), behind, after)
@@ -231,7 +231,7 @@ class PacketVerdict(Component):
         return here[0] | here[1] | here[2]
 
     def decide(self, m: Module, findings5: data.View, mismatch5: Value, source5: Value) -> None:
-        """Decide on the first reason to drop the packet, or on none."""
+        """Find the first reason to drop the packet, or none."""
         header = findings5.header
         reasons = [
             (findings5.broken, Drop.BROKEN),
@@ -263,7 +263,7 @@ class PacketVerdict(Component):
 
 
 def last_byte(m: Module, keep: Value) -> Value:
-    """Return the number of the highest bit that is set, of a row of ones from bit 0."""
+    """Return the number of the highest bit set in a run of ones from bit 0."""
     edges = Signal(BEAT_BYTES)
     m.d.comb += edges.eq(keep & ~(keep >> 1))
     return index_of(edges)

@@ -1,4 +1,4 @@
-"""Tracks the queues: which packets are open, and which beat joins, opens or marks one."""
+"""Tracks the queues: which packets are open, and which beats join, open or mark one."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
@@ -15,21 +15,22 @@ from hdl.netsparse.protocol import PR_BYTES
 
 
 class QueueTable(Component):
-    """Keeps every queue's packet: NetSparse, section 6.1.2. A beat is read, then decided.
+    """Keeps every queue's packet (NetSparse, section 6.1.2), in two steps: read and decide.
 
-    A PR goes into its queue's open packet if that has the same length, and label if there are any,
-    and the PR does not stand alone. Else that packet is marked, which takes a cycle, and a new one
-    is opened. A packet that holds no other PR of its length is marked with its last, so there is
-    always room for a PR that joins. ``expires`` marks the packet of ``expired`` at once, but never
-    splits a PR: if one is on its way, the packet is marked with the PR's last beat.
+    A PR joins its queue's open packet if that has the same length, and the same label if there are
+    labels, and the PR need not be alone. Otherwise that packet is marked, which takes a cycle, and
+    a new one is opened. A packet without room for another PR of its length is marked with its last
+    PR, so there is always room for a PR that joins. ``expires`` marks the packet of ``expired`` at
+    once, but never splits a PR: if one is on its way, the packet is marked with the PR's last beat.
 
     ``moves``: a beat is decided, and ``takes`` a line if it needs one. ``opens``: its packet is a
-    new one, of which the EQ's ``entry`` is kept. Two packets may be marked at once, ``closes`` and
-    ``expires_now``; the latter comes first. Stalls: a first beat waits while ``free`` lines, the
-    EQ (``ready``) or the room for packets (``admits``) do not suffice; no later beat waits for
-    them. ``read``, ``decided`` are the queues of the beats inside, one bit each. ``oldest`` becomes
-    ``expired`` in the next cycle if it ``follows``: what is compared with it is so a cycle ahead.
-    Throughput: one beat a cycle, of the same queue or others. Latency: :attr:`latency`.
+    new one, for which the EQ's ``entry`` is stored. Two packets may be marked in a cycle, by
+    ``closes`` and ``expires_now``; the latter comes first. Stalls: a first beat waits while there
+    are too few ``free`` lines, or no room in the EQ (``ready``) or for packets (``admits``); later
+    beats do not wait for these. ``read`` and ``decided`` are the queues of the beats inside, one
+    bit each. With ``follows``, ``oldest`` becomes ``expired`` in the next cycle, so comparisons
+    with it are made a cycle in advance. Throughput: one beat a cycle, of the same queue or others.
+    Latency: :attr:`latency`.
     """
 
     latency = 1
@@ -50,7 +51,7 @@ class QueueTable(Component):
                 "beat": Out(params.arrival),
                 "opens": Out(1),
                 "offset": Out(7),
-                "line": Out(params.line_bits),  # that is being filled
+                "line": Out(params.line_bits),  # line that is being filled
                 "entry": In(params.entry_bits),
                 "ready": In(1),
                 "admits": In(1),
@@ -85,11 +86,11 @@ class QueueTable(Component):
         demand = Signal(params.demand, reset_less=True)
         state = Signal(params.state, reset_less=True)
         was_open = Signal()
-        fits = Signal(reset_less=True)  # the same length and label, and not alone
+        fits = Signal(reset_less=True)  # it has the same length and label, and need not be alone
         opened = Signal(params.queues)
         inside = Signal()  # between the first and the last beat of a PR
         here = Signal(reset_less=True)  # the beat's queue is ``expired``, or that of the last beat
-        late = Signal()  # expired meanwhile
+        late = Signal()  # the packet expired meanwhile
         differs = was_open & ~fits
         lacks = differs | ~self.ready | ~self.admits
         m.d.comb += [
@@ -157,7 +158,7 @@ class QueueTable(Component):
     def follow(
         self, m: Module, beat, state, was_open, fits, demand, opened, here, rule, closes
     ) -> None:
-        """Read the state of the next beat's queue, as this cycle leaves it."""
+        """Read the state of the next beat's queue, with the changes of this cycle."""
         params, arrival = self.params, self.arrival
         m.submodules.states = states = Memory(
             shape=params.state, depth=params.queues, init=[], attrs={"ram_style": "distributed"}
@@ -166,7 +167,7 @@ class QueueTable(Component):
         other = states.read_port(domain="comb")
         loads = Signal()
         same = Signal()
-        expired = Signal()  # the next beat's queue is
+        expired = Signal()  # the next beat's queue is ``expired``
         found = Signal(params.state)
         m.d.comb += [
             write.addr.eq(beat.queue),
@@ -182,13 +183,13 @@ class QueueTable(Component):
         ]
         left = Array(opened)[arrival.queue]
         left &= ~(self.expires_now & expired)
-        # Both are compared before it is known whether the beat in front is of the same queue.
+        # Both are compared before it is known whether the beat ahead has the same queue.
         compared = ("length", *params.label)
         like_beat, like_own = (
             Cat(of[name] == arrival[name] for name in compared).all()
             for of in (beat, own.data.mark)
         )
-        # Of the PR's bytes the constant ones are added last, so that each sum is one of registers.
+        # The constant bytes of a PR are added last, so that each sum adds only registers.
         size = Mux(arrival.error, 0, arrival.length) if params.payload else Const(0)
         lines = (size + (PR_BYTES + LINE_BYTES - 1)) >> 7
         most = Const(params.room - PR_BYTES) - size - arrival.bytes
@@ -208,13 +209,13 @@ class QueueTable(Component):
             ]
 
     def covers(self, free: Value, needed: Value) -> Value:
-        """Return whether ``free`` lines are as many as ``needed``: by look-up if they are few."""
+        """Return whether ``free`` lines are at least ``needed``, looked up if they are few."""
         if len(free) + len(needed) > 6:
             return free >= needed
         return looked_up(int.__ge__, free, needed)
 
     def entries(self, m: Module, queue) -> None:
-        """Keep which entry of the EQ every packet has."""
+        """Store the EQ's entry of every packet."""
         m.submodules.entries = entries = Memory(
             shape=self.params.entry_bits,
             depth=self.params.queues,
@@ -232,7 +233,7 @@ class QueueTable(Component):
         ]
 
     def beats_follow_each_other(self, m: Module) -> Value:
-        """State that a PR's beats come without others between them."""
+        """Return whether a PR's beats come without others between them."""
         arrival, goes_on = self.arrival, Signal()
         queue = Signal.like(arrival.queue)
         with m.If(self.valid & self.advance):

@@ -20,13 +20,13 @@ from hdl.netsparse.protocol import LENGTH_BITS, Kind
 class Unpacker(Component):
     """Cuts good packets into PRs.
 
-    ``words`` are their beats, with tlast above the data, and above that their packet's tag, which
-    is ``prs_tag`` while its PRs are at ``prs``. Behind a packet's first beat, PRs stand without
-    gaps, at any even byte: a window of ``params``' most lanes moves over as many beats
-    as it can touch. One more lets ``words.ready`` depend on registers only, and yet one more, of
-    responses, makes up for the cycles of first words.
+    ``words`` are their beats, with tlast above the data, and above that the packet's tag, which is
+    ``prs_tag`` while the packet's PRs are at ``prs``. After a packet's first beat PRs follow
+    without gaps, at any even byte: a window of at most ``params.most_lanes`` lanes moves over as
+    many beats as it can touch. One more place lets ``words.ready`` depend only on registers, and
+    for responses another one makes up for the cycles of first words.
 
-    Throughput: a beat in every cycle, unless PRs are too many: a beat of ``prs`` every cycle.
+    Throughput: a beat of ``words`` and a beat of ``prs`` every cycle; the slower one limits.
     Latency: :attr:`latency`, from a packet's first word, to its first PR. Full: ``words`` wait.
     """
 
@@ -47,7 +47,7 @@ class Unpacker(Component):
         m = Module()
         params = self.params
         m.submodules.ring = ring = BeatRing(params)
-        count = Signal(range(params.places + 1))  # of beats in the ring
+        count = Signal(range(params.places + 1))  # number of beats in the ring
         begins_packet = Signal()
         follows = self.take_words(m, ring, begins_packet, room=count != params.places)
 
@@ -77,7 +77,7 @@ class Unpacker(Component):
         return m
 
     def take_words(self, m: Module, ring: BeatRing, next_packet: Signal, room: Value) -> Any:
-        """Keep the context of the packet behind the current one, until ``next_packet``."""
+        """Store the context of the packet after the current one, until ``next_packet``."""
         params = self.params
         m.submodules.contexts = contexts = Memory(
             shape=params.context,
@@ -127,23 +127,23 @@ class Unpacker(Component):
     def walk(
         self, m, ring, count, follows, begins_packet, begins, passed, leaves, free, beat
     ) -> None:
-        """Say where the next beat of a PR is, and whether it leaves now."""
+        """Compute where the next beat of a PR is, and whether it leaves now."""
         params, payload = self.params, self.params.payload
         context = Signal(params.context, reset_less=True)
         active = Signal()  # the front beat's packet is the context's
         left = Signal(len(context.prs), reset_less=True)  # PRs, this one included
-        end = Signal(range(LANES + params.most_lanes), reset_less=True)  # lane behind it
-        last = Signal(init=not payload)  # beat of its PR
-        done = Signal()  # packet
+        end = Signal(range(LANES + params.most_lanes), reset_less=True)  # lane after it
+        last = Signal(init=not payload)  # it is the last beat of its PR
+        done = Signal()  # it is the last beat of its packet
         within = end[:5].any()  # lanes of it are in the beat where it ends
-        touched = Signal(range(params.span + 1))  # beats
-        turns = Signal()  # to another packet
+        touched = Signal(range(params.span + 1))  # number of beats touched
+        turns = Signal()  # the next packet begins
         m.d.comb += [
             touched.eq(looked_up(lambda e, w: e + w, end[5:], within, bits=len(touched))),
             done.eq(last & (left == 1)),
             passed.eq(Mux(done, touched, end[5:])),
             leaves.eq(active & free & looked_up(lambda c, t: c >= t, count, touched)),
-            # The packet behind, if it is here already, otherwise when it comes.
+            # The next packet begins at once if it is here already, otherwise when it comes.
             turns.eq(Mux(active, leaves & done, count != 0)),
             begins_packet.eq(turns & (~active | looked_up(lambda c, p: c > p, count, passed))),
             ring.turns.eq(turns | leaves),
@@ -179,15 +179,15 @@ class Unpacker(Component):
                 m.d.sync += beat.starts.eq(starts)
 
     def steps(self, m: Module, context, follows, turns, leaves, last: Signal) -> Signal:
-        """Count the bytes of each property down; set ``last`` with the last beat of a PR.
+        """Count down the bytes of each property; set ``last`` with the last beat of a PR.
 
-        Returns the lanes by which the beat behind the current one ends behind it. Both are known
-        with the current beat: they would come too late if they were found from what is left.
+        Returns the lanes by which the next beat ends after the current one. Both are computed with
+        the current beat, because computing them from the remaining bytes would be too late.
         """
         # Bytes of the property, from this beat on.
         rest = Signal.like(context.length, reset_less=True)
         step = Signal.like(context.step, reset_less=True)
-        ending = Signal()  # the beat behind this one is its PR's last
+        ending = Signal()  # the next beat is its PR's last
         m.d.comb += ending.eq(~over(rest, 2 * BEAT_BYTES))
         with m.If(turns):
             m.d.sync += [
@@ -215,8 +215,8 @@ class Unpacker(Component):
 def lanes_of(length: Value, offset: int) -> Value:
     """Return the lanes of the beat of a property of ``length`` that begins at byte ``offset``.
 
-    That is 0, 64 or 128, and ``length`` is more: either the beat is whole, or the bits below 64
-    tell its bytes.
+    ``offset`` is 0, 64 or 128, and less than ``length``: either the beat is full, or the bits of
+    ``length`` below 64 are its number of bytes.
     """
     whole = {
         0: length[6:].any(),

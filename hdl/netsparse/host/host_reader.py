@@ -17,24 +17,25 @@ from hdl.netsparse.host.request_splitter import RequestSplitter
 
 
 class HostReader(Component):
-    """Brings properties that units ask for at ``requests`` as ``beats``, in the order taken.
+    """Reads the properties that units request (``requests``), and returns ``beats`` in order.
 
-    A request on the bus is a burst of one or two beats inside an aligned line of 128 bytes; how a
-    property is cut into them, ``aligned`` says (see :class:`RequestSplitter`). A property of n
-    bytes comes as ceil(n / 64) beats from its first byte on, in lane 0; what is behind its end in
-    the last beat is undefined. ``failed``, with the last beat, says that not all of it answered
-    OKAY, or that the bus is broken (``bus``, see :class:`AxiReadPort`). Nobody can hold up
-    ``beats``: a unit asks when it has room. Units take turns.
+    A request on the bus is a burst of one or two beats inside an aligned line of 128 bytes;
+    ``aligned`` selects how a property is cut into such requests (see :class:`RequestSplitter`). A
+    property of n bytes comes as ceil(n / 64) beats, with its first byte in lane 0; bytes after its
+    end in the last beat are undefined. ``failed``, valid with the last beat, says that not all
+    responses were OKAY, or that the bus is broken (``bus``, see :class:`AxiReadPort`). ``beats``
+    has no back-pressure: a unit requests what it has room for. Units are granted in round-robin
+    order.
 
-    Addresses and sizes are multiples of 4, sizes from 4 to ``most_bytes``; nothing checks it.
+    Addresses and sizes must be multiples of 4, sizes from 4 to ``most_bytes``; this is not checked.
     ``aligned`` may change while nothing is under way.
 
     Throughput: one property a cycle if each is one request of one beat, one request a cycle, one
     beat of the bus a cycle, while ``outstanding`` requests cover the memory's latency. Latency:
     ``request_latency`` cycles from a property to ``arvalid`` (one more if another unit was last),
-    ``beat_latency`` from R to ``beats``, one more for a beat behind one that was late. Stalls: AR
-    may wait; R never does. Full: at ``outstanding`` requests AR ceases, one earlier while a request
-    of two beats is the oldest.
+    ``beat_latency`` from R to ``beats``, one more for a beat after one that was late. Stalls: AR
+    may wait; R never does. Full: AR waits at ``outstanding`` requests, or at one fewer while the
+    oldest request has two beats.
     """
 
     request_latency = StreamArbiter.latency + RequestSplitter.latency + AxiReadPort.latency
@@ -86,12 +87,12 @@ class HostReader(Component):
         return m
 
     def issue(self, m: Module, splitter: RequestSplitter) -> RequestBeats:
-        """Send requests to AR, and their lanes to where R will arrive."""
+        """Send requests to AR, and queue their lanes for R."""
         request = splitter.requests.payload
         m.submodules.lanes = lanes = RequestBeats(self.params)
         m.submodules.port = port = AxiReadPort(self.params.read_port)
         connect(m, port.axi, flipped(self.axi))
-        # A request whose last beat is next has left the queue already.
+        # A request has left the queue already when its last beat is next.
         m.submodules.spans = spans = Fifo(
             FifoParams(
                 width=self.params.span.size,
@@ -116,7 +117,7 @@ class HostReader(Component):
         return lanes
 
     def receive(self, m: Module, lanes: RequestBeats) -> None:
-        """Let beats meet their lanes, which are there after two cycles; R takes three."""
+        """Join beats with their lanes, which are there after two cycles; R takes three."""
         port = m.submodules.port
         m.submodules.packer = packer = Packer(self.params)
         valid = Signal()

@@ -24,31 +24,31 @@ from hdl.netsparse.host.request_splitter import RequestSplitter
 from hdl.netsparse.host.rotator import Rotator
 from hdl.netsparse.host.spreader import Spreader
 
-AHEAD = 16  #: requests that AW may be ahead of W, and beats of properties that wait for W
+AHEAD = 16  #: most requests that AW may be ahead of W, and most beats of properties that wait for W
 
 
 class HostWriter(Component):
-    """Writes the ``properties`` of all units; ``done`` tells of each, in the order taken.
+    """Writes the ``properties`` of all units; ``done`` reports each, in the order taken.
 
-    A property comes in ceil(bytes / 64) beats from its first byte on, in lane 0, with the same
-    address and size in all. A unit's property is taken whole, then it is another's turn: a unit
-    that pauses in the middle holds up all others. A request on the bus is a burst of one or two
-    beats inside an aligned line of 128 bytes, cut as ``aligned`` says (see
+    A property comes in ceil(bytes / 64) beats, with its first byte in lane 0, and with the same
+    address and size in all beats. Units are granted in round-robin order for a whole property each:
+    a unit that pauses in the middle blocks all others. A request on the bus is a burst of one or
+    two beats inside an aligned line of 128 bytes, cut as ``aligned`` says (see
     :class:`RequestSplitter`); without it most beats of the bus are written in two parts. ``done``
-    comes when the property's last request has its B; ``failed``: not all of them were OKAY, or
+    comes when the property's last request has its B; ``failed``: not all responses were OKAY, or
     the bus is broken (``bus``, see :class:`AxiWritePort`).
 
-    Addresses and sizes are multiples of 4, sizes from 4 to ``most_bytes``, and ``last`` comes
-    with the beat that the size says; nothing checks it. ``aligned`` may change while nothing is
-    under way.
+    Addresses and sizes must be multiples of 4, sizes from 4 to ``most_bytes``, and ``last`` must
+    come with the last beat by the size; this is not checked. ``aligned`` may change while nothing
+    is under way.
 
-    Throughput: one beat of the bus a cycle, so one property a cycle if each is inside a beat of
-    the bus, while ``outstanding`` requests cover the memory's latency. Latency:
-    ``request_latency`` cycles from a property's first beat to ``awvalid``, ``beat_latency`` to
-    ``wvalid`` (one more if another unit was last), ``done_latency`` from B to ``done``. Stalls:
-    AW and W wait each on its own: AW runs up to 16 requests, or 16 beats of properties, ahead of
-    W, and the W of a request comes even if its AW is not taken. B never waits. Full: at
-    ``outstanding`` requests without B, AW ceases.
+    Throughput: one beat of the bus a cycle, so one property a cycle if each is inside a beat of the
+    bus, while ``outstanding`` requests cover the memory's latency. Latency: ``request_latency``
+    cycles from a property's first beat to ``awvalid``, ``beat_latency`` to ``wvalid`` (one more if
+    another unit was last), ``done_latency`` from B to ``done``. Stalls: AW and W stall
+    independently: AW runs up to 16 requests, or 16 beats of properties, ahead of W, and the W of a
+    request comes even if its AW is not taken. B never waits. Full: at ``outstanding`` requests
+    without B, AW waits.
     """
 
     request_latency = StreamArbiter.latency + RequestSplitter.latency + AxiWritePort.latency
@@ -116,7 +116,7 @@ class HostWriter(Component):
         return m
 
     def issue(self, m: Module, splitter: RequestSplitter) -> None:
-        """Send requests to AW, and to where their W is made."""
+        """Send requests to AW, and to the part that builds their W."""
         request = splitter.requests.payload
         m.submodules.port = port = AxiWritePort(self.params.write_port)
         connect(m, port.axi, flipped(self.axi))
@@ -141,7 +141,7 @@ class HostWriter(Component):
         port, spans = m.submodules.port, m.submodules.spans
         m.submodules.lanes = lanes = RequestBeats(self.params)
         m.submodules.spreader = spreader = Spreader(self.params)
-        # Else one path of ready reaches from the host's W to the requests that wait.
+        # This cuts a path of ready from the host's W to the requests that wait.
         cut_ready(m, "lanes_skid", lanes.beats, spreader.lanes)
         m.d.comb += [
             lanes.requests.payload.eq(spans.o.payload),
@@ -161,8 +161,8 @@ class HostWriter(Component):
         answered = Signal()
         final = Signal(reset_less=True)  # the property's last request
         unit = Signal(self.params.unit_bits, reset_less=True)
-        bad = Signal(reset_less=True)  # this request
-        doubtful = Signal()  # the property's requests before
+        bad = Signal(reset_less=True)  # this request failed
+        doubtful = Signal()  # an earlier request of the property failed
         m.d.sync += [
             answered.eq(port.answers.valid),
             bad.eq(port.answers.failed),

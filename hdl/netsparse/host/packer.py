@@ -1,4 +1,4 @@
-"""Packs beats as they lie in memory into beats of a property."""
+"""Packs beats with the layout of memory into beats of a property."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data
@@ -11,16 +11,16 @@ from hdl.netsparse.host.rotator import Rotator, words_below
 
 
 class Packer(Component):
-    """Packs the words of ``i`` that its lanes name into ``beats``, one behind the other.
+    """Packs the words of ``i`` that its lanes select into ``beats``, without gaps.
 
     ``i`` are all beats of all requests of a property, then those of the next. Every beat of a
-    property but its last has 64 bytes; what is behind the end in the last is undefined.
-    ``failed`` goes with the last and is high if any ``i`` of the property came with it.
+    property but its last has 64 bytes; bytes after the end in the last beat are undefined.
+    ``failed``, valid with the last beat, is high if any ``i`` of the property failed.
 
-    A turned beat of the bus holds the end of one beat of the property and the beginning of the
-    next, so it completes one or none, and the property's last may complete two. The second of
-    these waits for a cycle, and so does what follows it, but no more than one ever waits: such a
-    property began with a beat that completed none.
+    A rotated beat of the bus holds the end of one beat of the property and the beginning of the
+    next, so it completes one beat or none; the property's last one may complete two. The second of
+    these waits for a cycle, and so do the beats after it, but never more than one beat waits: such
+    a property began with a beat that completed none.
 
     Throughput: one beat a cycle. Latency: ``latency``, or one more. No stalls.
     """
@@ -43,12 +43,12 @@ class Packer(Component):
         turned = Signal(8 * BEAT_BYTES, reset_less=True)
         low = Signal(reset_less=True)
         high = Signal(reset_less=True)
-        flush = Signal(reset_less=True)  # the beginning of a beat is all of it
+        flush = Signal(reset_less=True)  # the beginning of a beat is its only part
         closing = Signal(reset_less=True)
         failed = Signal(reset_less=True)
         unit = Signal(self.params.unit_bits, reset_less=True)
-        kept = Signal(BEAT_WORDS, reset_less=True)  # words that were there before
-        doubtful = Signal()  # failed is for the whole property
+        kept = Signal(BEAT_WORDS, reset_less=True)  # words that came before
+        doubtful = Signal()  # an earlier ``i`` of the property failed
         m.d.sync += [
             valid.eq(self.i.valid),
             turned.eq(rotator.o),
@@ -85,7 +85,7 @@ class Packer(Component):
         return m
 
     def merge(self, kept: Signal, begun: Signal, turned: Signal):
-        """Merge words that were there before with all others from this beat."""
+        """Merge words that came before with all others from this beat."""
         word = 8 * WORD_BYTES
         return Cat(
             Mux(kept[k], begun.word_select(k, word), turned.word_select(k, word))
@@ -93,7 +93,7 @@ class Packer(Component):
         )
 
     def deliver(self, m: Module, whole: Signal, rest: Signal) -> None:
-        """Deliver one beat a cycle, in order; another may wait."""
+        """Emit one beat a cycle, in order; another one may wait."""
         late = Signal(self.params.read_beat, reset_less=True)
         late_valid = Signal()
         beat = Signal(self.params.read_beat, reset_less=True)

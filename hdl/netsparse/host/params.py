@@ -1,4 +1,4 @@
-"""Describes the sizes of the way to host memory, and the layout of every bundle on it."""
+"""Describes the sizes of the path to host memory, and the layout of every bundle on it."""
 
 from dataclasses import dataclass, replace
 
@@ -13,18 +13,18 @@ from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.requester import RequesterParams
 from hdl.pcie.write_params import WriteRequesterParams
 
-LINE_BYTES = 128  #: no request leaves an aligned line of so many bytes
-WORD_BYTES = 4  #: bytes of a word; addresses and sizes are multiples of it
+LINE_BYTES = 128  #: bytes of an aligned line, whose end no request crosses
+WORD_BYTES = 4  #: bytes of a word, of which addresses and sizes are multiples
 BEAT_WORDS = BEAT_BYTES // WORD_BYTES
 LINE_WORDS = LINE_BYTES // WORD_BYTES
-MOST_TAGS = 256  #: reads that a requester of PCI Express has under way, at most
+MOST_TAGS = 256  #: most reads that a requester of PCI Express has under way
 LANE_BITS = bits_for(BEAT_WORDS - 1)  #: width of a word's number in a beat
 PLACE_BITS = bits_for(LINE_WORDS - 1)  #: width of a word's number in a line
 LINE_OFFSET_BITS = bits_for(LINE_BYTES - 1)
 WORD_OFFSET_BITS = bits_for(WORD_BYTES - 1)
 
-#: Tells a unit what happens on the bus, each for one cycle: a request has gone to AR or AW; a
-#: property has been taken from a unit, a written one with its last beat.
+#: Describes the events of a unit on the bus, pulses of one cycle: a request was sent to AR or AW; a
+#: property was taken from the unit, a written one with its last beat.
 EVENTS = data.StructLayout({"request": 1, "property": 1})
 
 
@@ -104,14 +104,14 @@ class HostParams:
 
     @property
     def read_request(self) -> data.StructLayout:
-        """Describe a property that a unit wants; its address and its bytes are multiples of 4."""
+        """Describe a unit's request of a property; its address and its bytes are multiples of 4."""
         return data.StructLayout({"address": self.address_bits, "bytes": LENGTH_BITS})
 
     @property
     def property_beat(self) -> data.StructLayout:
-        """Describe 64 bytes of a property that a unit has, from its beginning.
+        """Describe 64 bytes of a property to be written, which begins in lane 0.
 
-        All other fields are the same in every beat.
+        All fields but data and ``last`` are the same in every beat.
         """
         return data.StructLayout(
             {
@@ -124,13 +124,13 @@ class HostParams:
 
     @property
     def read_beat(self) -> data.StructLayout:
-        """Describe 64 bytes of a property that was read, which nobody can hold up."""
+        """Describe 64 bytes of a property that was read; the stream has no back-pressure."""
         return data.StructLayout(
             {
                 "valid": 1,
                 "unit": self.unit_bits,
                 "last": 1,
-                "failed": 1,  # with last: some of the property did not answer OKAY
+                "failed": 1,  # with last: some responses of the property were not OKAY
                 "data": 8 * BEAT_BYTES,
             }
         )
@@ -149,13 +149,13 @@ class HostParams:
 
     @property
     def span(self) -> data.StructLayout:
-        """Describe which words of a line a request is for."""
+        """Describe the words of a line in a request."""
         return data.StructLayout(
             {
                 "first": PLACE_BITS,
                 "last": PLACE_BITS,
-                "rotation": LANE_BITS,  # lane of the property's first word, the same in all
-                "final": 1,  # the property's last request
+                "rotation": LANE_BITS,  # lane of the property's first word, the same in each
+                "final": 1,  # it is the property's last request
                 "unit": self.unit_bits,
             }
         )
@@ -167,9 +167,9 @@ class HostParams:
 
     @property
     def lanes(self) -> data.StructLayout:
-        """Describe which words of a beat a request is for.
+        """Describe the words of a beat in a request.
 
-        The property's own beats of 64 bytes, turned by ``rotation``, have their beginning at that
+        The property's own beats of 64 bytes are rotated by ``rotation``, so that they begin at that
         lane: a beat of the bus holds the end of one of them and the beginning of the next.
         """
         return data.StructLayout(
@@ -177,10 +177,10 @@ class HostParams:
                 "first": LANE_BITS,
                 "last": LANE_BITS,
                 "rotation": LANE_BITS,
-                "low": 1,  # some are below rotation: the end of a property's beat
-                "high": 1,  # some are not: the beginning of the next
-                "end": 1,  # the request's last beat
-                "final": 1,  # and the property's
+                "low": 1,  # some words are below ``rotation``: the end of a property's beat
+                "high": 1,  # some words are not below: the beginning of the next beat
+                "end": 1,  # it is the request's last beat
+                "final": 1,  # it is the property's last beat
                 "unit": self.unit_bits,
             }
         )

@@ -15,20 +15,20 @@ from hdl.pcie.beat_packer import BeatPacker, BeatPackerParams
 from hdl.pcie.descriptors import Cause
 from hdl.pcie.read_requester import EVENTS as READS
 
-MOST_BEATS = MOST_PROPERTY_BYTES // BEAT_BYTES  #: of a property
+MOST_BEATS = MOST_PROPERTY_BYTES // BEAT_BYTES  #: most beats of a property
 
 
 class PcieReader(Component):
-    """Brings properties that units ask for at ``requests`` as ``beats``, in the order taken.
+    """Reads the properties that units request (``requests``), and returns ``beats`` in order.
 
-    To units it is what a :class:`hdl.netsparse.host.host_reader.HostReader` is. ``asks``,
-    ``parts``, ``reads`` and ``owes`` are for a :class:`hdl.pcie.requester.Requester`, which cuts a
-    property only where the host's largest read ends. A property of which a read fails has
-    ``failed``; other properties never notice. ``bus`` is ``silent`` from the first read on for
-    which nothing came, until it is revived. From a ``reset`` on it is ``broken`` until it is
-    revived: what is asked then fails at once, when all that was asked before has ended.
+    For units it has the interface of a :class:`hdl.netsparse.host.host_reader.HostReader`.
+    ``asks``, ``parts``, ``reads`` and ``owes`` belong to a :class:`hdl.pcie.requester.Requester`,
+    which cuts a property only where the host's largest read ends. A property of which a read fails
+    has ``failed``; other properties are not affected. After a read that timed out ``bus`` is
+    ``silent`` until it is revived. After a ``reset`` it is ``broken`` until it is revived: new
+    requests then fail at once, after all earlier ones have ended.
 
-    Throughput: a property a cycle, and a beat, or two cycles for a property whose end fills two
+    Throughput: a property and a beat a cycle, or two cycles for a property whose end fills two
     beats. Latency: :attr:`request_latency` from a property to ``asks`` (one more if another unit
     was last), :attr:`beat_latency` from ``parts`` to ``beats``.
     """
@@ -89,10 +89,10 @@ class PcieReader(Component):
         return m
 
     def refuse(self, m: Module, arbiter: StreamArbiter, size: Value) -> None:
-        """Let all beats of a property that is asked of a broken bus fail, in its turn."""
-        under_way = Signal(range(2 * self.params.requester.reads.tags))  # asked, not ended
+        """Emit failed beats for a property that is requested from a broken bus, in order."""
+        under_way = Signal(range(2 * self.params.requester.reads.tags))  # requested, and not ended
         asked, ended = Signal(), Signal()
-        beat = Signal(range(MOST_BEATS))  # of the property that is refused
+        beat = Signal(range(MOST_BEATS))  # beat of the refused property
         refuses, final = Signal(), Signal()
         packed, lowest = m.submodules.packer.beats, exact_log2(BEAT_BYTES)
         m.d.comb += [
@@ -117,7 +117,7 @@ class PcieReader(Component):
             m.d.sync += self.bus.broken.eq(0)
 
     def receive(self, m: Module) -> None:
-        """Give parts to the unit that asked for them."""
+        """Route parts to the unit that requested them."""
         reads = self.params.requester.reads
         sizes = BeatPackerParams(data_bits=reads.data_bits, user_bits=reads.user_bits)
         m.submodules.packer = packer = BeatPacker(sizes)

@@ -1,4 +1,4 @@
-"""The way of all units to host memory over PCI Express: one requester, read and written by all."""
+"""Connects all units to host memory over PCI Express, through one requester."""
 
 from amaranth.hdl import Module
 from amaranth.lib import stream
@@ -13,7 +13,7 @@ from hdl.pcie.function_reset import FUNCTION, FunctionReset
 from hdl.pcie.read_pace import SHARE_BITS
 from hdl.pcie.requester import Requester
 
-#: Ports that a requester has to the block, of the same names here.
+#: Names of a requester's ports to the block, which are the same here.
 BLOCK_PORTS = ("rq", "rc", "limits", "credits", "numbers")
 
 
@@ -21,19 +21,18 @@ class PcieWay(Component):
     """Reads and writes properties of all units through AMD's block for PCI Express.
 
     ``requests`` and ``beats`` are those of a :class:`PcieReader`, ``properties`` and ``done`` those
-    of a :class:`PcieWriter`; ``rq``, ``rc``, ``limits``, ``credits`` and ``numbers`` of a
-    :class:`Requester`, ``function`` of a :class:`FunctionReset`. Reads of all units together keep
-    to ``share``, as a :class:`hdl.pcie.read_pace.ReadPace` has it. Of ``read`` and ``write`` each,
-    ``bus`` says how it is and ``events`` what happens. A tick of ``watch`` is to come more rarely
-    than the block gives a read up.
+    of a :class:`PcieWriter`; ``rq``, ``rc``, ``limits``, ``credits`` and ``numbers`` those of a
+    :class:`Requester`, and ``function`` is that of a :class:`FunctionReset`. ``read`` and ``write``
+    have a ``bus`` each, with its state, and ``events``. The period of ``watch.tick`` must be longer
+    than the block's completion time-out.
 
-    A reset of the function, or that it is no master of the bus any more, ends what is under way:
-    reads have ``failed``, but for one or two that have not been sent and go when the host has made
-    the function a master again; so have writes that are not known to be at the host. Both buses are
-    ``broken`` from then on until they are revived.
+    A reset of the function, or the loss of bus mastership, ends everything under way: reads have
+    ``failed``, except one or two that were not sent, and are sent when the host has made the
+    function a bus master again; writes that are not known to be at the host have ``failed`` as
+    well. Both buses are ``broken`` from then on until they are revived.
 
-    Throughput: a property a cycle each way. Latency: :attr:`request_latency` from a unit's ask to
-    RQ, :attr:`beat_latency` from a read's last completion to the unit.
+    Throughput: a property a cycle in each direction. Latency: :attr:`request_latency` from a unit's
+    request to RQ, :attr:`beat_latency` from a read's last completion to the unit.
     """
 
     def __init__(self, params: HostParams) -> None:
@@ -95,7 +94,7 @@ class PcieWay(Component):
         return m
 
     def obey_reset(self, m: Module) -> None:
-        """Let a reset of the function end all that is under way, and wait for that."""
+        """Connect the reset of the function, which ends everything under way."""
         parts = m.submodules
         requester, reader, writer = parts.requester, parts.reader, parts.writer
         m.submodules.reset = reset = FunctionReset()

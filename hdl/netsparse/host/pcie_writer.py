@@ -11,21 +11,21 @@ from hdl.common.packets import BEAT_BYTES
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from hdl.netsparse.host.params import EVENTS, HostParams
 
-AHEAD = 16  #: beats of properties that wait for their packets
-WRITES = 128  #: properties whose end is awaited: twice as many as the block has packets of
+AHEAD = 16  #: most beats of properties that wait for their packets
+WRITES = 128  #: most properties without an end: twice as many as the block can have packets of
 
 
 class PcieWriter(Component):
-    """Writes the ``properties`` of all units; ``done`` tells of each, in the order taken.
+    """Writes the ``properties`` of all units; ``done`` reports each, in the order taken.
 
-    To units it is what a :class:`hdl.netsparse.host.host_writer.HostWriter` is. ``writes``,
-    ``data``, ``begun``, ``visible`` and ``owes`` are for a :class:`hdl.pcie.requester.Requester`.
-    ``done`` comes when whatever the host is told later finds the property (``visible``). Nobody
-    answers a write, so none fails but by a ``reset``: while its writes are ``cleared``, those that
-    are not visible are lost and fail, and from its beginning on ``bus`` is ``broken`` until it is
-    revived: what is to be written fails at once, in its turn. ``pending``: a write is neither
-    visible nor lost. ``bus`` is ``silent`` from a time-out on in which no write has got on, until
-    it is revived.
+    For units it has the interface of a :class:`hdl.netsparse.host.host_writer.HostWriter`.
+    ``writes``, ``data``, ``begun``, ``visible`` and ``owes`` belong to a
+    :class:`hdl.pcie.requester.Requester`. ``done`` comes when the write is ``visible``: no later
+    message to the host can overtake it. A posted write has no answer, so a write fails only by a
+    ``reset``: when the writes are ``cleared``, those that are not visible are lost and fail. From
+    the beginning of the reset ``bus`` is ``broken`` until it is revived, and new writes fail at
+    once, in order. ``pending``: some write is neither visible nor lost. After a time-out without
+    progress of any write ``bus`` is ``silent`` until it is revived.
 
     Throughput: a beat of a property a cycle. Latency: :attr:`request_latency` from a property's
     first beat to ``writes`` (one more if another unit was last), :attr:`done_latency` from
@@ -79,7 +79,7 @@ class PcieWriter(Component):
             FifoParams(width=self.params.unit_bits + 1, depth=WRITES, style="distributed")
         )
         first, moves = Signal(init=1), Signal()
-        refuses, refused = Signal(), Signal()  # the property
+        refuses, refused = Signal(), Signal()  # the property is refused
         m.d.comb += [
             beat.eq(chosen.payload),
             refuses.eq(Mux(first, self.bus.broken, refused)),
@@ -112,7 +112,7 @@ class PcieWriter(Component):
         return m
 
     def end(self, m: Module, order: Fifo) -> None:
-        """Tell what has become of each property."""
+        """Report the end of each property, done or failed."""
         refused, unit = order.o.payload[0], order.o.payload[1:]
         m.d.comb += [
             order.o.ready.eq(refused | self.cleared | self.visible.valid),
@@ -129,7 +129,7 @@ class PcieWriter(Component):
             m.d.sync += self.bus.broken.eq(0)
 
     def look(self, m: Module, waits: Signal) -> None:
-        """Tell whether writes stand still."""
+        """Report whether writes make no progress."""
         late = overdue(m, self.watch.tick, waits | self.owes, self.begun | self.visible.valid)
         with m.If(late):
             m.d.sync += self.bus.silent.eq(1)

@@ -9,7 +9,7 @@ from hdl.netsparse.host.params import BEAT_WORDS, LANE_BITS, HostParams
 
 
 class RequestBeats(Component):
-    """Gives one or two ``beats`` for each of ``requests``: which lanes of the bus it is for.
+    """Emits one or two ``beats`` for each of ``requests``: the lanes of the bus that it uses.
 
     Throughput: one beat a cycle. Latency: ``latency``. Stalls: holds; ``requests.ready`` follows
     ``beats.ready`` combinationally.
@@ -29,7 +29,7 @@ class RequestBeats(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         span = self.requests.payload
-        second = Signal()  # half of the line
+        second = Signal()  # the second half of the line is next
         step = Signal()
         closing = Signal()
         first = Signal(LANE_BITS)

@@ -1,4 +1,4 @@
-"""Splits a property into the requests that fetch or write it."""
+"""Splits a property into the requests that read or write it."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream
@@ -21,13 +21,13 @@ from hdl.netsparse.host.params import (
 class RequestSplitter(Component):
     """Cuts ``properties`` into ``requests`` that stay inside a line, in the order of the addresses.
 
-    With ``aligned`` a property is cut at the ends of lines only: one request for each line that
-    it touches (GPU-oriented data communication, section 3.2.1). Without, it is also cut every
-    128 bytes from its own beginning: every line but the first then begins with a request that
-    ends where the property began in its line, and a second one takes the rest of the line.
-    ``aligned`` counts for the properties that begin while it stands.
+    With ``aligned`` a property is cut only at the ends of lines: one request for each line that it
+    touches (GPU-oriented data communication, section 3.2.1). Without it, a property is also cut
+    every 128 bytes from its own beginning: every line but the first then has two requests, of which
+    the first ends at the place where the property began in its line. ``aligned`` applies to the
+    properties that begin while it is set.
 
-    Addresses and sizes are multiples of 4, sizes from 4 to ``most_bytes``; nothing checks it.
+    Addresses and sizes must be multiples of 4, sizes from 4 to ``most_bytes``; this is not checked.
 
     Throughput: one request a cycle, so one property a cycle if each is one request. Latency:
     ``latency`` cycles from a property to its first request. Stalls: holds; ``properties.ready``
@@ -84,14 +84,14 @@ class RequestSplitter(Component):
         return m
 
     def walk(self, m: Module, waiting, source) -> None:
-        """Give a request a cycle of the property in work, then take the next property."""
+        """Emit a request a cycle for the current property, then take the next one."""
         line = Signal(self.params.line_bits, reset_less=True)
         at = Signal(PLACE_BITS, reset_less=True)
         left = Signal(self.left_bits, reset_less=True)
         tail = Signal(PLACE_BITS, reset_less=True)  # last word of the property in its last line
-        cut = Signal(PLACE_BITS, reset_less=True)  # where it begins in its first
+        cut = Signal(PLACE_BITS, reset_less=True)  # place of its beginning in its first line
         naive = Signal(reset_less=True)
-        below = Signal(reset_less=True)  # naive, and this request ends at the cut
+        below = Signal(reset_less=True)  # not aligned, and this request ends at the cut
         unit = Signal(self.params.unit_bits, reset_less=True)
         busy = Signal()
         step = Signal()

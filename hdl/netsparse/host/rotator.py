@@ -1,4 +1,4 @@
-"""Turns the words of a beat, and tells which of them are below a lane."""
+"""Rotates the words of a beat, and computes which of them are below a lane."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -14,9 +14,9 @@ def words_below(lane: Value) -> Value:
 
 
 class Rotator(Component):
-    """Turns the words of ``i``: its word k is word k + ``up`` of ``o``, modulo 16.
+    """Rotates the words of ``i``: its word k is word k + ``up`` of ``o``, modulo 16.
 
-    Two choices of four, one behind the other; latency: none.
+    It has two levels of multiplexers of four inputs. Latency: none.
     """
 
     latency = 0

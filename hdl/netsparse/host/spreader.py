@@ -1,4 +1,4 @@
-"""Spreads beats of a property into beats as they lie in memory."""
+"""Spreads beats of a property into beats with the layout of memory."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream
@@ -11,12 +11,13 @@ from hdl.netsparse.host.rotator import words_below
 
 
 class Spreader(Component):
-    """Makes beats of W: the words of ``properties`` go where ``lanes`` say, with byte enables.
+    """Builds beats of W: puts the words of ``properties`` into ``lanes``, with byte enables.
 
-    ``properties`` are the beats of a property, each turned up by the lane of the property's first
-    word; ``lanes`` are all beats of all its requests. A beat of the bus takes the words below
-    that lane from the property's beat before, the others from this one, which it also is the last
-    to need, because requests end at that lane, at the end of a beat, or with the property.
+    ``properties`` are the beats of a property, each rotated up by the lane of the property's first
+    word; ``lanes`` are all beats of all its requests. A beat of the bus takes the words below that
+    lane from the property's previous beat, and the others from the current one. Requests end at
+    that lane, at the end of a beat, or with the property, so no later beat needs the current one's
+    other words.
 
     Throughput: one beat a cycle. Latency: ``latency``. Stalls: holds, and waits for a beat of the
     property only if it needs it; both ``ready`` follow ``beats.ready`` combinationally.
@@ -44,7 +45,7 @@ class Spreader(Component):
         beat = self.beats.payload
         step = Signal()
         written = Signal(BEAT_WORDS)
-        # Words that come from the property's beat before: all of a beat that needs no other.
+        # Words of the property's previous beat; all words, if a beat needs only that one.
         earlier = Signal(BEAT_WORDS)
         m.d.comb += [
             written.eq(Cat(1, words_below(lanes.last)) & ~words_below(lanes.first)),

@@ -28,20 +28,20 @@ ANSWERS = 16  #: most answers that may wait for their unit
 class FilterBank(Component):
     """Holds the lines whose number ends in the bank's: NetSparse, section 5.2.
 
-    Requests are looked up in their order, so an answered set is seen by all that come later. A
-    request whose line is missing waits in front until :class:`LineExchange` has brought it, and
-    all behind it wait too; if the memory answers with an error it is answered as failed and the
-    line is missing still. Throughput: one request a cycle while lines are present, for any mix of
-    lookups and sets. Latency: :attr:`latency` from a request that is let go to its answer, which
-    brings the block of 16 idxs around its own, as it is after the request. While answers cannot
-    leave, requests wait.
+    Requests are looked up in order, so all later requests see a set that was answered. A request
+    whose line is missing waits in front until :class:`LineExchange` has fetched the line, and all
+    requests behind it wait, too; if the memory answers with an error, the request is answered as
+    failed, and the line is still missing. Throughput: one request a cycle while lines are present,
+    for any mix of lookups and sets. Latency: :attr:`latency` from a request that is let go to its
+    answer, which has the block of 16 idxs around its own, in the state after the request. While
+    answers are stalled, requests wait.
 
-    ``filled`` comes with ``fill_data`` and ``fill_error`` of the line that ``fills`` asked for,
-    ``written`` when what left with ``write_backs`` is in the memory. ``clear``, only while
-    ``idle``, empties all ways of set ``clear_at`` without writing them back, and then the memory
-    is all zeros: so is a line that is missing in a set of which none has left since, and it is
-    not read. ``hit``, ``miss``, ``write_back`` and ``failed`` are high for a cycle; ``miss`` once
-    for a request.
+    ``filled`` comes with ``fill_data`` and ``fill_error`` of the line that ``fills`` requested, and
+    ``written`` when a line sent with ``write_backs`` is in the memory. ``clear``, allowed only
+    while ``idle``, empties all ways of set ``clear_at`` without writing them back; afterwards the
+    memory is all zeros. A line that is missing in a set from which no line has been evicted since
+    is therefore all zeros, and is not read. ``hit``, ``miss``, ``write_back`` and ``failed`` pulse
+    for a cycle; ``miss`` once for a request.
     """
 
     latency = 3 + DualPortMemory.latency
@@ -88,8 +88,8 @@ class FilterBank(Component):
         line = front.idx[LINE_IDX_BITS:]
         bank, place, tag = self.split(line)
         go = Signal()
-        missed = Signal()  # the request in front has been counted
-        line_failed = Signal()  # its line did not come
+        missed = Signal()  # the miss of the request in front was counted
+        line_failed = Signal()  # its line could not be read
         room = Signal()
         steps, in_flight = self.add_steps(m, go, line_failed, tags, exchange, answered)
         m.d.sync += room.eq(answered.level < ANSWERS - len(steps) - 2)
@@ -152,10 +152,10 @@ class FilterBank(Component):
         return Cat(word, place, index_of(ways, self.params.way_bits))
 
     def add_steps(self, m: Module, go, line_failed, tags, exchange, answered):
-        """Add the way of a request that was let go, through the memory of words to its answer.
+        """Add the pipeline of a request, through the memory of words to its answer.
 
-        Step 0 reads, the last one has the word, and a set writes it. Later requests for the same
-        word that have read already, or in the same cycle, are handed its new value.
+        Step 0 reads, the last step has the word, and a set writes it. The new value is forwarded to
+        later requests for the same word that have read it already, or read it in the same cycle.
         """
         params = self.params
         m.submodules.words = words = DualPortMemory(
@@ -166,7 +166,7 @@ class FilterBank(Component):
         kept = Signal()  # the last step's request has a word
         past = Signal(params.row.size, reset_less=True)
         past_kept = Signal()
-        valids = Signal(len(steps) + 1)  # of the steps and the answer
+        valids = Signal(len(steps) + 1)  # valid bits of the steps and the answer
         m.d.sync += [steps[0].request.eq(self.requests.payload), valids.eq(Cat(go, valids[:-1]))]
         m.d.sync += [steps[0].hits.eq(tags.hits), steps[0].failed.eq(line_failed)]
         for k, (step, later) in enumerate(pairwise(steps)):
@@ -175,7 +175,7 @@ class FilterBank(Component):
         m.d.comb += rows[0].eq(self.row(steps[0].request.request, steps[0].hits, word_at))
         m.d.comb += kept.eq(valids[2] & ~steps[2].failed)
         m.d.sync += [past.eq(rows[2]), past_kept.eq(kept)]
-        # What the last step does in the next cycle: its word may be newer than the memory's.
+        # The word of the last step in the next cycle may be newer than the memory's.
         one_ahead = Signal()
         two_ahead = Signal()
         updated = Signal(WORD_BITS)
@@ -202,7 +202,7 @@ class FilterBank(Component):
             answer.answer.answer.bit.eq((word & mask).any()),
             answer.answer.block.eq(Array(blocks)[last.idx[BLOCK_IDX_BITS:WORD_INDEX_BITS]]),
         ]
-        victim = Signal(params.ways, reset_less=True)  # tags.victim moves on with the installation
+        victim = Signal(params.ways, reset_less=True)  # tags.victim changes at ``install``
         with m.If(exchange.start):
             m.d.sync += victim.eq(tags.victim)
         exchanged = Signal(params.row.size)

@@ -1,4 +1,4 @@
-"""Implements the Idx Filter: a bit a column in the SNIC's memory, behind a cache of all units."""
+"""Implements the Idx Filter: a bit per column in the SNIC's memory, with a cache for all units."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream
@@ -16,34 +16,34 @@ from hdl.netsparse.idx_filter.unit_cache import UnitCache
 
 
 class FilterCache(Component):
-    """Answers lookups of the units, and sets bits for good: NetSparse, section 5.2.
+    """Answers lookups of the units, and sets bits (NetSparse, section 5.2).
 
     Bit idx % 512 of the 64 bytes (little-endian) at base + 64 * (idx // 512) belongs to idx. Lines
-    of 64 bytes are cached, written back when they are replaced, in the bank that the low bits of
-    their number name. In front of the banks each unit has a cache of its own, which answers
-    lookups of bits that it knows to be 1 (:class:`UnitCache`). A unit's requests are answered in
-    any order, its requests to one bank in theirs. ``bit`` is the value before. A set is answered
-    when every lookup by any unit that is taken later sees it: a bit only rises. ``slot`` is the
-    unit's own.
+    of 64 bytes are cached, and written back when they are replaced; the low bits of a line's number
+    select its bank. In front of the banks each unit has a cache of its own, which answers lookups
+    of bits that it knows to be 1 (:class:`UnitCache`). A unit's requests are answered in any order,
+    its requests to one bank in order. ``bit`` is the value before the request. A set is answered
+    when every later lookup by any unit sees it; a bit is never reset, except by clearing. ``slot``
+    is returned with the answer.
 
     Throughput: a request a cycle for each unit while its own cache answers, and otherwise one a
-    cycle for each unit and each bank while lines are present; units that want the same bank take
-    turns, and up to 16 requests of a unit wait for their banks. Latency: :attr:`near_latency` from
-    the unit's own cache, :attr:`latency` from a bank when the line is present and nobody else wants
-    the bank. A miss costs :attr:`blank_cycles` in a set that has had a way free since the last
-    clearing: what it wants is all zeros. Any other costs the memory's latency and
-    :attr:`fill_cycles`, or :attr:`write_back_cycles` if that is longer, for a dirty victim; a bank
-    serves one at a time, its next one not before its write-back is acknowledged; other banks go
-    on. Answers cannot be held up.
+    cycle for each unit and each bank while lines are present; units that need the same bank are
+    granted in round-robin order, and up to 16 requests of a unit wait for their banks. Latency:
+    :attr:`near_latency` from the unit's own cache, :attr:`latency` from a bank if the line is
+    present and no other unit needs the bank. A miss costs :attr:`blank_cycles` in a set of which
+    not all ways were filled since the last clearing: its line is all zeros. Any other miss costs
+    the memory's latency and :attr:`fill_cycles`, or :attr:`write_back_cycles` if that is longer,
+    for a dirty victim. A bank serves one miss at a time, and the next one only after the write-back
+    is acknowledged; other banks go on. Answers have no back-pressure.
 
     ``control.clear`` makes all bits zero (:class:`FilterClearing`): no requests are taken while
-    ``busy``, which ends after max(sets, blocks of a unit, lines) + the memory's latency + 8 cycles
-    if the memory takes a line a cycle, counted from when all requests ahead of it are answered. It
-    must come first after a reset. A fill that fails fails the request that wanted it, which may be
-    tried again. A write that fails sets ``broken``, and every answer says ``failed`` until a
-    clearing without errors; so one without ``broken`` behind it has succeeded. A memory that does
-    not answer fails what was asked of it when its ``bus`` is given up
-    (:class:`FilterMemoryPort`). ``idle``, a cycle late, when no request is inside.
+    ``busy``. It ends max(sets, blocks of a unit, lines) + the memory's latency + 8 cycles after all
+    earlier requests are answered, if the memory takes a line a cycle. The first request after a
+    reset must be a clearing. A fill that fails fails its request, which may be repeated. A write
+    that fails sets ``broken``, and every answer is ``failed`` until a clearing without errors; so a
+    clearing has succeeded if ``broken`` is low after it. If the memory does not answer, requests to
+    it fail when its ``bus`` is abandoned (:class:`FilterMemoryPort`). ``idle``, a cycle late: no
+    request is inside.
     """
 
     latency = UnitCache.latency + 2 * Crossbar.latency + FilterBank.latency
@@ -87,7 +87,7 @@ class FilterCache(Component):
         units = [self.add_unit(m, k, to_banks, to_units) for k in range(params.units)]
         for name in ("hit", "miss", "write_back", "fill_error"):
             source = "failed" if name == "fill_error" else name
-            told = Signal(params.banks, name=f"{name}_told")  # it comes too late to be counted
+            told = Signal(params.banks, name=f"{name}_told")  # registered: it is late
             m.d.sync += [
                 told.eq(Cat(getattr(bank, source) for bank in banks)),
                 self.events[name].eq(count_ones(list(told))),

@@ -1,4 +1,4 @@
-"""Clears the Idx Filter, so that it is all zeros."""
+"""Clears the Idx Filter, so that all bits are zero."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import enum, stream
@@ -16,31 +16,30 @@ from hdl.netsparse.idx_filter.params import (
 
 
 class Phase(enum.Enum, shape=2):
-    """Says how far clearing has come."""
+    """Names the steps of clearing."""
 
-    CLEAR = 0  #: lines are emptied and zeros written; also from reset, without zeros
+    CLEAR = 0  #: lines are emptied and zeros written; after a reset lines only
     OPEN = 1
-    CLOSE = 2  #: what was taken in the last cycle arrives
+    CLOSE = 2  #: requests taken in the last cycle arrive
     DRAIN = 3  #: it waits until the banks are idle
 
 
 class FilterClearing(Component):
-    """Waits, after ``control.clear``, for ``idle``; empties the banks and writes zeros to every
-    line.
+    """After ``control.clear`` waits for ``idle``, empties the banks and writes zeros to all lines.
 
-    ``busy`` from the next cycle until the last zero is in the memory; requests are not to be taken
-    while it is high. A ``clear`` that comes while ``busy``, which it is after a reset too, is
-    carried out when what is under way has ended, without ``busy`` falling in between. A line
-    holds 512 columns, so
-    ceil(columns / 512) addresses leave through ``zeros``, at most :data:`OPEN_ZEROS` of them
-    without an answer (``written``). ``invalidate`` is high while the banks empty set ``row``, and
-    the units' own caches block ``row``, modulo how many each of them has.
+    ``busy`` is high from the next cycle until the last zero is in the memory; no requests may be
+    taken meanwhile. A ``clear`` that comes while ``busy``, which is also high after a reset, is
+    carried out when the current one has ended, without ``busy`` falling in between. A line holds
+    512 columns, so ceil(columns / 512) addresses leave through ``zeros``, at most
+    :data:`OPEN_ZEROS` of them without an answer (``written``). ``invalidate`` is high while the
+    banks empty set ``row``, and the units' own caches empty block ``row``, each modulo its number
+    of sets or blocks.
 
-    ``busy`` lasts as long as the banks' requests and then max(rows, lines) + the memory's latency
-    + 8 cycles, if the memory takes a write a cycle; there are as many rows as sets, or as blocks
-    if these are more. After a reset it lasts as many cycles as there are rows, because the
-    memories' contents survive a reset. ``broken`` since a write failed (``write_error``) until the
-    next clearing begins.
+    ``busy`` lasts until the banks' requests have ended, and then max(rows, lines) + the memory's
+    latency + 8 cycles, if the memory takes a write a cycle; the number of rows is that of sets or
+    of blocks, whichever is larger. After a reset it lasts as many cycles as there are rows, because
+    the memories' contents survive a reset. ``broken`` is high from a failed write (``write_error``)
+    until the next clearing begins.
     """
 
     def __init__(self, params: FilterCacheParams) -> None:
@@ -64,16 +63,16 @@ class FilterClearing(Component):
         phase = Signal(Phase)
         busy = Signal(init=1)
         emptying = Signal(init=1)
-        more = Signal()  # lines to ask for
+        more = Signal()  # there are more lines to clear
         left = Signal(self.params.line_bits + 1, reset_less=True)
         address = Signal(self.params.address_bits, reset_less=True)
         unanswered = Signal(ceil_log2(OPEN_ZEROS) + 1)
         full = Signal()
-        # A line's columns may begin with its first: the others are rounded up.
+        # The last line may have only some columns, so the number of lines is rounded up.
         lines = (self.control.columns + LINE_IDXS - 1) >> LINE_IDX_BITS
         lines = lines[: len(left)]
         sent = Signal()
-        again = Signal()  # clear has come while busy
+        again = Signal()  # ``clear`` came while busy
         with m.If(self.control.clear & busy):
             m.d.sync += again.eq(1)
         m.d.comb += [

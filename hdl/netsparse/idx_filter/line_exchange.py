@@ -1,4 +1,4 @@
-"""Handles a miss of a bank of the Idx Filter's cache: a line out, a line in."""
+"""Handles a miss in a bank of the Idx Filter's cache: writes a line back, fills another."""
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import stream
@@ -20,21 +20,21 @@ DRAIN = 2  #: cycles after a miss until the words of requests ahead of it are wr
 
 
 class LineExchange(Component):
-    """Reads ``line`` from the memory to where ``victim_line`` is, which it writes back if dirty.
+    """Reads ``line`` from the memory in place of ``victim_line``, which it writes back if dirty.
 
-    It begins with ``start``, which may be high unless ``busy``; ``line`` and its victim count in
-    that cycle. With ``blank`` the line is all zeros, and is not read. Else ``fills`` asks for it;
-    it comes with ``filled``, alone or together with ``error``. Dirty words are read at ``word``
-    with ``reading``, :attr:`read_latency` cycles later come as ``read_data``, and leave as one beat
-    of ``write_backs``; ``written`` says that they arrived. New words are ``write_data`` with
-    ``write``, at the same ``word``. ``install`` comes with the last but one of them, early enough
-    for a request that is let go behind it, or ``drop`` if there was an error.
+    It begins with ``start``, which is allowed unless ``busy``; ``line`` and its victim are taken in
+    that cycle. With ``blank`` the line is all zeros, and is not read. Otherwise ``fills`` requests
+    it; it comes with ``filled``, or ``error`` comes with ``filled``. Dirty words are read at
+    ``word`` with ``reading``, come :attr:`read_latency` cycles later as ``read_data``, and leave as
+    one beat of ``write_backs``; ``written`` says that they are in the memory. New words are
+    ``write_data`` with ``write``, at the same ``word``. ``install`` comes with the last but one of
+    them, early enough for a request that follows, or ``drop`` if there was an error.
 
-    One line at a time: ``busy`` until it is complete and its victim is in the memory, because
-    nothing else keeps a fill from overtaking the write-back of the same line. ``waiting`` ends
-    earlier, with the last word in. Cycles from ``start`` to ``install``: :attr:`latency` more
-    than from ``fills`` taken to ``filled``, if that takes at least as long as reading a dirty
-    victim; :attr:`blank_latency` of a line that is ``blank``.
+    It handles one line at a time: ``busy`` is high until the line is complete and its victim is in
+    the memory, because nothing else keeps a fill from overtaking the write-back of the same line.
+    ``waiting`` falls earlier, when the last word is written. Cycles from ``start`` to ``install``:
+    :attr:`latency` more than from ``fills`` taken to ``filled``, if that takes at least as long as
+    reading a dirty victim; :attr:`blank_latency` for a ``blank`` line.
     """
 
     read_latency = DualPortMemory.latency
@@ -84,11 +84,11 @@ class LineExchange(Component):
         return m
 
     def address(self, line: Signal):
-        """Return where ``line`` is in the memory."""
+        """Return the address of ``line`` in the memory."""
         return (self.base + (line << ceil_log2(LINE_BYTES)))[: self.params.address_bits]
 
     def add_victim(self, m: Module, word: Signal) -> Signal:
-        """Read, collect and send the victim's words; return what is high until all are read."""
+        """Read, collect and send the victim's words; return whether some are still to be read."""
         leaving = Signal()
         wait = Signal(range(DRAIN + 1))
         leaving_line = Signal(self.params.line_bits, reset_less=True)
@@ -104,7 +104,7 @@ class LineExchange(Component):
             m.d.sync += wait.eq(wait - 1)
         with m.If(self.reading):
             m.d.sync += [word.eq(word + 1), leaving.eq(word != LINE_WORDS - 1)]
-        come = Signal(self.read_latency)  # words under way
+        come = Signal(self.read_latency)  # words that are being read
         last = Signal(self.read_latency)
         write_address = Signal(self.params.address_bits, reset_less=True)
         evicted = Signal(LINE_IDXS, reset_less=True)
@@ -128,13 +128,13 @@ class LineExchange(Component):
         return leaving
 
     def add_fill(self, m: Module, word: Signal, leaving: Signal) -> None:
-        """Ask for the line at once; it goes in word by word when the victim has been read."""
+        """Request the line at once; write it word by word when the victim has been read."""
         fill_address = Signal(self.params.address_bits, reset_less=True)
         asking = Signal()
         arrived = Signal()
         failed = Signal(reset_less=True)
         filled_line = Signal(LINE_IDXS, reset_less=True)
-        # No sooner than all requests ahead have written their words: one port is for both.
+        # All requests ahead must have written their words before, since the write port is shared.
         zeros = delay(m, self.start & self.blank, DRAIN, "zeros", reset_less=False)
         m.d.comb += [
             self.fills.valid.eq(asking),

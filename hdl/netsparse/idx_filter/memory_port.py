@@ -18,15 +18,16 @@ from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, FilterCachePa
 class FilterMemoryPort(Component):
     """Sends each bank's ``fills`` and ``write_backs``, and ``zeros``, as bursts of one beat.
 
-    Banks take turns; ``zeros``, the addresses of lines to clear, come while the banks are idle.
-    Identifiers are all 0, so the memory answers in order. What arrived for bank k is said by bit
-    k of ``filled``, with ``fill_data`` and ``fill_error``, and of ``written``; ``write_error``
-    comes with a write that failed, and any bit of ``written`` with one of ``zeros``. Both errors:
-    the memory did not answer OKAY, or its bus is broken (``bus``, see :class:`AxiReadPort`).
+    Banks are granted in round-robin order; ``zeros``, the addresses of lines to clear, come while
+    the banks are idle. There are no identifiers, so the memory answers in order. Bit k of
+    ``filled``, with ``fill_data`` and ``fill_error``, reports a fill for bank k, and bit k of
+    ``written`` a write; ``write_error`` comes with a write that failed, and any bit of ``written``
+    with one of ``zeros``. An error means that the response was not OKAY, or that the bus is broken
+    (``bus``, see :class:`AxiReadPort`).
 
     Throughput: one fill and one write a cycle. Latency: :attr:`latency` from ``fills`` taken to
-    ``filled`` beside that of the memory. R and B are taken in every cycle, AW and W wait for
-    nothing but their own ``ready``, so the memory cannot be made to wait for the cache.
+    ``filled``, plus that of the memory. R and B are taken in every cycle, and AW and W wait only
+    for their own ``ready``, so the memory never waits for the cache.
     """
 
     latency = 2
@@ -81,7 +82,7 @@ class FilterMemoryPort(Component):
         return m
 
     def add_reads(self, m: Module, reader: AxiReadPort) -> None:
-        """Pass the reads of the banks to AR, in turn."""
+        """Arbitrate the reads of the banks to AR."""
         grant = Signal(self.params.banks)
         asking = Cat(bank.valid for bank in self.fills)
         m.d.comb += [
@@ -94,11 +95,11 @@ class FilterMemoryPort(Component):
             m.d.comb += bank.ready.eq(grant[k] & reader.bursts.ready)
 
     def add_writes(self, m: Module, writer: AxiWritePort) -> None:
-        """Pass writes of the banks, and zeros, to AW and W in turn.
+        """Arbitrate writes of the banks, and zeros, to AW and W.
 
-        Each takes a line in its own time.
+        AW and W may take a line in different cycles.
         """
-        # The two copies leave at different times: what was chosen has to stay until both have.
+        # AW and W leave at different times, so the chosen line must be stored until both have left.
         m.submodules.write = write = StreamRegister(StreamRegisterParams(width=self.write.size))
         m.submodules.fork = fork = Fork(ForkParams(width=self.write.size, count=2))
         connect(m, write.o, fork.i)

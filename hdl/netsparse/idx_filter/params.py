@@ -1,4 +1,4 @@
-"""Describes the sizes of the Idx Filter and the layouts of what moves in it."""
+"""Describes the sizes of the Idx Filter and the layouts of its streams."""
 
 from dataclasses import dataclass, replace
 
@@ -14,24 +14,24 @@ LINE_IDX_BITS = ceil_log2(LINE_IDXS)
 WORD_BITS = 64  #: width of a word of a bank
 WORD_INDEX_BITS = ceil_log2(WORD_BITS)
 LINE_WORDS = LINE_IDXS // WORD_BITS
-BLOCK_IDXS = 16  #: bits that an answer brings to a unit's own cache
+BLOCK_IDXS = 16  #: bits that an answer has for a unit's own cache
 BLOCK_IDX_BITS = ceil_log2(BLOCK_IDXS)
 WAYS = (1, 2, 4)
-OPEN_ZEROS = 256  #: lines that clearing may have on their way to the memory
+OPEN_ZEROS = 256  #: most lines that clearing has under way to the memory
 
 
 def answer_signature(layout: data.StructLayout) -> wiring.Signature:
-    """Describe answers: ``payload`` is taken in every cycle with ``valid``, nobody holds it up."""
+    """Describe answers: ``payload`` is taken in each cycle with ``valid``; no back-pressure."""
     return wiring.Signature({"valid": Out(1), "payload": Out(layout)})
 
 
 def request_layout(idx_bits: int, slots: int) -> data.StructLayout:
-    """Describe a lookup of ``idx``, or with ``set`` its setting; ``slot`` comes with the answer."""
+    """Describe a lookup of ``idx``, or a set with ``set``; ``slot`` is returned with the answer."""
     return data.StructLayout({"set": 1, "idx": idx_bits, "slot": ceil_log2(slots)})
 
 
 def answer_layout(slots: int) -> data.StructLayout:
-    """Describe an answer: ``bit`` was in the filter, unless the request has ``failed``."""
+    """Describe an answer: ``bit`` is the bit before the request, unless that has ``failed``."""
     return data.StructLayout({"slot": ceil_log2(slots), "bit": 1, "failed": 1})
 
 
@@ -118,7 +118,7 @@ class FilterCacheParams:
 
     @property
     def tag_bits(self) -> int:
-        """Return the width of a line's tag: of what is left of its number."""
+        """Return the width of a line's tag: the bits of its number above bank and set."""
         return self.line_bits - self.bank_bits - self.set_bits
 
     @property
@@ -138,12 +138,12 @@ class FilterCacheParams:
 
     @property
     def unit_tag_bits(self) -> int:
-        """Return the width of a block's tag: of what is left of its number."""
+        """Return the width of a block's tag: the bits of its number above the entry's."""
         return self.idx_bits - BLOCK_IDX_BITS - self.unit_row_bits
 
     @property
     def clear_bits(self) -> int:
-        """Return the width of the number of a bank's set or a unit's block, whichever are more."""
+        """Return the width of a number of a bank's set or a unit's block, whichever is larger."""
         return max(self.set_bits, self.unit_row_bits)
 
     @property
@@ -153,7 +153,7 @@ class FilterCacheParams:
             address_bits=self.address_bits,
             data_bits=8 * LINE_BYTES,
             tag_bits=max(1, self.bank_bits),
-            outstanding=max(32, self.banks),  # no memory is smaller
+            outstanding=max(32, self.banks),  # a smaller queue takes as much memory
         )
 
     @property
@@ -173,17 +173,17 @@ class FilterCacheParams:
 
     @property
     def bank_request(self) -> data.StructLayout:
-        """Describe a request, and whose it is."""
+        """Describe a request, and its unit."""
         return data.StructLayout({"unit": max(1, ceil_log2(self.units)), "request": self.request})
 
     @property
     def block_answer(self) -> data.StructLayout:
-        """Describe an answer and, unless it has failed, the block of its idx after the request."""
+        """Describe an answer with, unless it has failed, the block of its idx after the request."""
         return data.StructLayout({"answer": self.answer, "block": BLOCK_IDXS})
 
     @property
     def bank_answer(self) -> data.StructLayout:
-        """Describe an answer with its block, and whose it is."""
+        """Describe an answer with its block, and its unit."""
         return data.StructLayout(
             {"unit": max(1, ceil_log2(self.units)), "answer": self.block_answer}
         )
@@ -195,15 +195,15 @@ class FilterCacheParams:
 
     @property
     def eviction(self) -> data.StructLayout:
-        """Describe a line on its way to the memory."""
+        """Describe a line to be written back to the memory."""
         return data.StructLayout({"address": self.address_bits, "data": LINE_IDXS})
 
     @property
     def control(self) -> data.StructLayout:
-        """Describe what registers tell: ``columns`` (up to 2 ** idx_bits) in use, idxs below it.
+        """Describe the settings: ``columns`` is the number of idxs in use, up to 2 ** idx_bits.
 
-        ``base`` is the address of line 0, whole lines. Both hold still except that they may
-        change with ``clear``, which is high for a cycle.
+        ``base`` is the address of line 0, a multiple of a line. Both may change only in the cycle
+        of ``clear``, which is a pulse.
         """
         return data.StructLayout(
             {"base": self.address_bits, "columns": self.idx_bits + 1, "clear": 1}
@@ -211,9 +211,9 @@ class FilterCacheParams:
 
     @property
     def events(self) -> data.StructLayout:
-        """Describe how often each happened in this cycle; a request is one of near, hit and miss.
+        """Describe how often each event happened in a cycle; a request is near, hit or miss.
 
-        ``near`` is a lookup that its unit's own cache has answered.
+        ``near`` is a lookup that was answered by its unit's own cache.
         """
         count = bits_for(self.banks)
         return data.StructLayout(
@@ -223,6 +223,6 @@ class FilterCacheParams:
                 "miss": count,
                 "write_back": count,
                 "fill_error": count,
-                "write_error": 1,  # of clearing too
+                "write_error": 1,  # also of a write of clearing
             }
         )

@@ -1,4 +1,4 @@
-"""Connects a RIG unit to the Idx Filter, by its LSQ."""
+"""Connects a RIG unit to the Idx Filter, through its LSQ."""
 
 from dataclasses import dataclass
 
@@ -17,9 +17,9 @@ class FilterPortParams:
     """Sets the sizes of a unit's LSQ."""
 
     lsq_entries: int = 64  #: number of slots in all, up to 1024
-    reserved: int = 8  #: slots that only sets use, at least 2, as are the others
+    reserved: int = 8  #: slots for sets only, at least 2; at least 2 others are left for lookups
     idx_bits: int = 40  #: width of a column's number
-    entry_bits: int  #: width of the number of a pending PR, which goes with an idx
+    entry_bits: int  #: width of the number of a pending PR, which belongs to an idx
 
     def __post_init__(self) -> None:
         if not 4 <= self.lsq_entries <= 1024:
@@ -46,12 +46,12 @@ class FilterPortParams:
 
     @property
     def lookup(self) -> data.StructLayout:
-        """Describe a lookup, which asks whether the bit of ``idx`` is set."""
+        """Describe a lookup of the bit of ``idx``."""
         return data.StructLayout({"idx": self.idx_bits, "entry": self.entry_bits})
 
     @property
     def result(self) -> data.StructLayout:
-        """Describe a lookup with its answer; ``bit`` means nothing if it has ``failed``."""
+        """Describe a lookup with its answer; ``bit`` is undefined if it has ``failed``."""
         return data.StructLayout(
             {"idx": self.idx_bits, "entry": self.entry_bits, "bit": 1, "failed": 1}
         )
@@ -63,7 +63,7 @@ class FilterPortParams:
 
     @property
     def set_result(self) -> data.StructLayout:
-        """Describe a bit that every later lookup of a unit sees, unless its set has ``failed``."""
+        """Describe the result of a set: later lookups see the bit, unless it has ``failed``."""
         return data.StructLayout({"entry": self.entry_bits, "failed": 1})
 
     @property
@@ -88,20 +88,20 @@ class FilterPortParams:
 
 
 class FilterPort(Component):
-    """Keeps lookups and sets of a unit, each in a slot of the LSQ: NetSparse, section 5.3.
+    """Keeps lookups and sets of a unit, each in a slot of the LSQ (NetSparse, section 5.3).
 
-    ``results`` come in the order of ``lookups``, ``set_done`` in the order of ``sets``; between
-    the two there is no order. Sets have slots of their own and go before a lookup that waits, so
-    nothing that a lookup waits for can keep a set from going: a unit whose ``results`` stand
-    still still sets bits. (Sets cannot starve lookups, without which they would not be.)
+    ``results`` come in the order of ``lookups``, ``set_done`` in the order of ``sets``; there is no
+    order between the two. Sets have their own slots and priority over lookups, so a stalled lookup
+    never blocks a set: a unit whose ``results`` are stalled can still set bits. (Sets cannot starve
+    lookups, because each set follows from a lookup.)
 
     Throughput: one request a cycle, if a slot is free: lookups of :attr:`cycles` each in flight.
     Latency: :attr:`request_latency` to ``requests``, :attr:`answer_latency` from an answer to its
-    result. Full: ``lookups`` or ``sets`` wait for the first of their slots.
+    result. Full: ``lookups`` or ``sets`` wait until the oldest of their slots is free.
 
-    Without ``enable`` there is no filter: a request taken then is answered with 0, in its turn,
-    :attr:`answer_latency` cycles later, and the cache hears nothing of it. ``idle`` when no request
-    or result is inside.
+    Without ``enable`` the filter is not used: a request taken then is answered with 0, in order,
+    :attr:`answer_latency` cycles later, and is not sent to the cache. ``idle``: no request or
+    result is inside.
     """
 
     request_latency = StreamRegister.latency
@@ -132,7 +132,7 @@ class FilterPort(Component):
         layout = self.requests.payload.shape()
         m.submodules.output = output = StreamRegister(StreamRegisterParams(width=layout.size))
         request = layout(output.i.payload)
-        setting = Signal()  # a set has a slot, and goes first
+        setting = Signal()  # a set has a slot, and has priority
         looking = Signal()
         passes = Signal()
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""Takes and gives back slots of an LSQ in one order."""
+"""Allocates and frees slots of an LSQ in cyclic order."""
 
 from dataclasses import dataclass
 
@@ -15,12 +15,12 @@ from hdl.netsparse.idx_filter.params import answer_layout, answer_signature
 
 @dataclass(frozen=True, kw_only=True)
 class SlotRingParams:
-    """Sets the number of slots in a ring, and what is kept with each."""
+    """Sets the number of slots in a ring, and the width of their data."""
 
     first: int  #: number of the first slot
     count: int  #: number of slots, at least 2
     lsq_entries: int  #: number of slots of the whole LSQ, at least first + count
-    width: int  #: bits that are kept with a slot, at least 1
+    width: int  #: bits that are stored with a slot, at least 1
 
     def __post_init__(self) -> None:
         if self.count < 2:
@@ -42,21 +42,21 @@ class SlotRingParams:
 
     @property
     def request(self) -> data.StructLayout:
-        """Describe what is kept; with ``done`` no answer is waited for."""
+        """Describe a request with its data; with ``done`` it needs no answer."""
         return data.StructLayout({"kept": self.width, "done": 1})
 
     @property
     def result(self) -> data.StructLayout:
-        """Describe what was kept, and the answer; without one ``bit`` and ``failed`` are 0."""
+        """Describe the data and the answer; without an answer ``bit`` and ``failed`` are 0."""
         return data.StructLayout({"kept": self.width, "bit": 1, "failed": 1})
 
 
 class SlotRing(Component):
-    """Keeps each beat of ``i`` in a slot; beats leave ``o`` in the same order, with their answers.
+    """Stores each beat of ``i`` in a slot; beats leave ``o`` in the same order, with their answers.
 
-    Answers come in any order, and those for slots of others are left alone. Throughput: one beat
-    in and one out a cycle. Latency: :attr:`latency` from an answer to its result, or from ``i``
-    for what is ``done``. Full: ``i.ready``, a register, is low.
+    Answers come in any order; answers for slots of other rings are ignored. Throughput: one beat in
+    and one out a cycle. Latency: :attr:`latency` from an answer to its result, or from a beat of
+    ``i`` with ``done``. Full: ``i.ready``, a register, is low.
     """
 
     latency = 1 + StreamRegister.latency
@@ -139,7 +139,7 @@ class SlotRing(Component):
         return m
 
     def add_memory(self, m: Module, name: str, shape: data.StructLayout, read_at: Signal):
-        """Add a memory of an entry a slot; return what is at ``read_at``, and the write port."""
+        """Add a memory with an entry a slot; return the one at ``read_at``, and the write port."""
         m.submodules[name] = memory = Memory(
             shape=shape, depth=self.params.count, init=[], attrs={"ram_style": "distributed"}
         )

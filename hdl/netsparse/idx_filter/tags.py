@@ -1,4 +1,4 @@
-"""Tracks which lines a bank of the Idx Filter's cache holds, and which goes next."""
+"""Tracks which lines a bank of the Idx Filter's cache holds, and which is replaced next."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data
@@ -15,15 +15,15 @@ DISTRIBUTED = {"ram_style": "distributed"}
 
 
 class FilterTags(Component):
-    """Holds the tags of a bank, read without a clock; ways are bits of a mask.
+    """Holds the tags of a bank, with combinational reads; ways are bits of a mask.
 
-    ``hits`` is the way that holds ``tag`` in ``set``, if any. ``victim`` is the lowest way that
-    holds nothing, else the least recently used one; ``victim_tag`` and ``victim_dirty`` are its.
-    ``intact``: not all ways have held something since ``clear``, so no line of the set has left.
-    At the end of the cycle, ``use`` makes way ``hits`` the most recent one and with ``change``
-    dirty; ``install`` has way ``victim`` hold ``tag``, clean, and ``drop`` nothing. At most one of
-    these three. ``clear`` empties all ways of set ``clear_at`` instead.
-    Latency: none. Contents survive a reset.
+    ``hits`` is the way that holds ``tag`` in ``set``, if any. ``victim`` is the lowest empty way,
+    or else the least recently used one, with its ``victim_tag`` and ``victim_dirty``. ``intact``:
+    not all ways were filled since ``clear``, so no line of the set was evicted. At the end of the
+    cycle, ``use`` makes way ``hits`` the most recent one and, with ``change``, dirty; ``install``
+    puts ``tag``, clean, into way ``victim``; ``drop`` empties way ``victim``. At most one of these
+    three may be high. ``clear`` empties all ways of set ``clear_at`` instead. Latency: none.
+    Contents survive a reset.
     """
 
     latency = 0
@@ -35,8 +35,8 @@ class FilterTags(Component):
         self.state = data.StructLayout(
             {
                 "dirty": ways,
-                "newer": max(1, len(self.pairs)),  # of each pair the first
-                "filled": 1,  # all ways have held something since ``clear``
+                "newer": max(1, len(self.pairs)),  # the first way of each pair is newer
+                "filled": 1,  # all ways were filled since ``clear``
             }
         )
         super().__init__(
@@ -108,7 +108,7 @@ class FilterTags(Component):
         return m
 
     def add_memory(self, m: Module, name: str, shape: data.StructLayout, write_at: Signal):
-        """Add a memory of an entry a set; return what is at ``set``, and the write port."""
+        """Add a memory with an entry a set; return the one of ``set``, and the write port."""
         assert ceil_log2(self.params.sets) == len(write_at)
         m.submodules[name] = memory = Memory(
             shape=shape, depth=self.params.sets, init=[], attrs=DISTRIBUTED

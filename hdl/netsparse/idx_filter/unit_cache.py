@@ -1,4 +1,4 @@
-"""Caches for a unit, in front of the Idx Filter's banks, the ones that it has seen."""
+"""Caches, for a unit, bits that it has seen to be 1, in front of the Idx Filter's banks."""
 
 from itertools import pairwise
 
@@ -21,24 +21,24 @@ DEPTH = 16  #: most requests, and most answers, that may wait
 
 
 class UnitCache(Component):
-    """Answers lookups whose bit it knows to be 1; everything else goes to the banks.
+    """Answers lookups whose bit it knows to be 1; all other requests go to the banks.
 
     This is the L1 of NetSparse, sections 5.1 and 5.3, table 5. An entry holds a block of 16
-    consecutive idxs; the low bits of the block's number choose the entry (direct mapped). Every
-    answer of a bank brings the block of its idx as the bank has it after the request. A block
-    with ones in it replaces what the entry held.
+    consecutive idxs; the low bits of the block's number select the entry (direct mapped). Every
+    answer of a bank has the block of its idx in the state after the request. A block with ones in
+    it replaces the entry's block.
 
-    No coherence is needed, because a bit only rises until the filter is cleared: a one in the
-    cache is right for ever, and a zero, which may be stale, is never used as an answer. A unit
-    therefore sees every set of every unit exactly as it does without the cache.
+    No coherence protocol is needed, because a bit changes only from 0 to 1 until the filter is
+    cleared: a one in the cache is always right, and a zero, which may be stale, is never used as an
+    answer. A unit therefore sees every set of every unit exactly as it does without the cache.
 
-    ``requests`` that are looked up here are answered in their order; those of ``far_requests``
-    leave in theirs. Answers of the banks go first, and cannot be held up. Throughput: a request
-    a cycle. Latency: :attr:`near_latency` from a lookup to its answer, :attr:`latency` from a
-    request to ``far_requests``. While banks are busy up to 16 requests wait, and those behind them.
+    ``requests`` that are answered here are answered in order, and ``far_requests`` leave in order.
+    Answers of the banks have priority, and no back-pressure. Throughput: a request a cycle.
+    Latency: :attr:`near_latency` from a lookup to its answer, :attr:`latency` from a request to
+    ``far_requests``. Up to 16 requests wait here for busy banks; then ``requests`` waits.
 
-    ``forget`` empties entry ``forget_at``; only while ``idle``, and all entries before the first
-    request. ``answered`` is high for a cycle for each lookup that is answered here.
+    ``forget`` empties entry ``forget_at``; it is allowed only while ``idle``, and all entries must
+    be emptied before the first request. ``answered`` pulses for each lookup that is answered here.
     """
 
     latency = 1 + DualPortMemory.latency + FifoParams(width=1, depth=DEPTH).latency
@@ -78,7 +78,7 @@ class UnitCache(Component):
         ]
         valids = Signal(len(steps))
         room = Signal()
-        known = Signal()  # of the last step
+        known = Signal()  # the last step's bit is known to be 1
         tag = self.split(steps[-2].idx[BLOCK_IDX_BITS:])[1]
         entry = self.entry(entries.read_data)
         bit = Array(entry.ones)[steps[-2].idx[:BLOCK_IDX_BITS]]
@@ -118,9 +118,9 @@ class UnitCache(Component):
         return block[: self.params.unit_row_bits], block[self.params.unit_row_bits :]
 
     def add_fill(self, m: Module, entries: DualPortMemory) -> Signal:
-        """Write blocks with ones that banks send, each to where the idx of its request belongs.
+        """Write blocks with ones from the banks, each to the entry of its request's idx.
 
-        What is returned is high while a block is about to be written.
+        The signal returned is high while a block is about to be written.
         """
         params = self.params
         m.submodules.asked = asked = Memory(

@@ -1,4 +1,4 @@
-"""Gives back what was taken for a PR, when it is known by how much its packet has grown."""
+"""Returns the room claimed for a PR, when it is known by how much its packet has grown."""
 
 from amaranth.hdl import Module, Mux
 from amaranth.lib import data
@@ -8,15 +8,15 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.switch.output_room import OutputRoomParams
 
-INSIDE = 16  #: PRs, at least as many as are between a concatenator's input and their credit
+INSIDE = 16  #: most PRs between a concatenator's input and their credit
 
 
 class EntryCredit(Component):
-    """Gives back what was taken for a PR, less the beats by which its packet has grown.
+    """Returns the room claimed for a PR, less the beats by which its packet has grown.
 
-    ``comes``: the last beat of a PR goes into a concatenator, for ``claim.port``, and
-    ``claim.beats`` were taken for it. Concatenators keep the order of PRs up to their ``credit``,
-    with which comes by how much the packet ``grows``. ``give`` follows a cycle later.
+    ``comes``: the last beat of a PR enters a concatenator, for ``claim.port``, with ``claim.beats``
+    claimed for it. Concatenators keep the order of PRs up to their ``credit``, which comes with the
+    number of beats by which the packet ``grows``. ``give`` follows a cycle later.
     """
 
     latency = 1

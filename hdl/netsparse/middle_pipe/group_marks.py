@@ -1,4 +1,4 @@
-"""Marks where groups begin and end among those PRs of packets that go one of two ways."""
+"""Marks the ends of groups among the PRs of packets that take one of two paths."""
 
 from dataclasses import dataclass
 
@@ -15,9 +15,9 @@ from hdl.common.fifo import Fifo, FifoParams
 
 @dataclass(frozen=True, kw_only=True)
 class GroupMarksParams:
-    """Says how many PRs wait beside their marks."""
+    """Sets the number of PRs that may wait for their marks."""
 
-    depth: int  #: PRs that have gone this way and have not left, 2..64
+    depth: int  #: most PRs that have taken this path and have not left, 2..64
 
     def __post_init__(self) -> None:
         check_range("depth", self.depth, 2, 64)
@@ -29,16 +29,16 @@ class GroupMarksParams:
 
 
 class GroupMarks(Component):
-    """Gives a mark for each PR that goes this way: whether it is its packet's last that does.
+    """Emits a mark for each PR that takes this path: whether it is the last one of its packet.
 
-    ``comes`` says that it is known of a PR which way it goes, ``ends`` that it is the last of its
-    packet, ``takes`` that it goes this way. The mark of a PR that does comes to ``o`` when it is
-    known: with the next PR of its packet that takes this way, or with the packet's last PR;
-    ``cut`` makes a last one of a PR that still waits for that, and its group ends there.
-    ``whole`` says that the marks that wait reach to the end of a group or are all that fit.
+    ``comes`` says that the path of a PR is known, ``ends`` that the PR is the last of its packet,
+    ``takes`` that it takes this path. The mark of a PR on this path comes to ``o`` when it is
+    known: with the next PR of its packet that takes this path, or with the packet's last PR.
+    ``cut`` marks a PR that still waits for that as the last one, and its group ends there.
+    ``whole`` says that the waiting marks include the end of a group, or fill the queue.
 
-    Latency: :attr:`latency` from what tells the mark; of a packet with one PR that is the PR.
-    Throughput: a mark a cycle. No more than ``params.depth`` PRs may be without their mark taken.
+    Latency: :attr:`latency` from the PR that determines the mark; in a packet with one PR it is
+    that PR. Throughput: a mark a cycle. At most ``params.depth`` PRs may be without a taken mark.
     """
 
     def __init__(self, params: GroupMarksParams) -> None:
@@ -61,10 +61,10 @@ class GroupMarks(Component):
         depth = self.params.depth
         m.submodules.marks = marks = Fifo(self.sizes)
         waits = Signal()  # the mark of a PR is not in the queue yet
-        known = Signal()  # it is a last one
+        known = Signal()  # it is known to be a last one
         takes = Signal()
-        ends = Signal()  # with this PR, its packet
-        count = Signal(bits_for(depth))  # of groups whose end is in the queue
+        ends = Signal()  # this PR ends its packet
+        count = Signal(bits_for(depth))  # number of groups whose end is in the queue
         adds = Signal()
         goes = Signal()
         m.d.comb += [
@@ -77,7 +77,7 @@ class GroupMarks(Component):
             marks.o.ready.eq(self.o.ready),
             adds.eq(marks.i.valid & marks.i.payload),
             goes.eq(self.o.valid & self.o.ready & self.o.payload),
-            # What is offered is counted behind this: a comparison would be a second carry chain.
+            # The user counts with this value, so a comparison here would be a second carry chain.
             self.whole.eq((count != 0) | looked_up(lambda level: level >= depth - 1, marks.level)),
         ]
         with m.If(takes & (waits | ~self.ends)):

@@ -1,4 +1,4 @@
-"""Queues properties that were found, until they have left as responses."""
+"""Queues properties that were found in the cache, until they have left as responses."""
 
 from typing import Any, cast
 
@@ -16,18 +16,19 @@ from hdl.netsparse.switch.params import NetSparseSwitchParams
 
 
 class HitQueue(Component):
-    """Makes a response of each read that was found in the cache (section 6.2.1).
+    """Builds a response for each read that was found in the cache (section 6.2.1).
 
-    ``reserve``, while ``room`` is high, keeps a place for a lookup: later it brings ``entry`` and
-    ``property`` with ``push``, or ``cancel`` gives the place back. The response goes to the read's
-    src, is from the idx's owner and has the read's tid, idx and id. It leaves ``o`` in beats of 64
-    bytes, one a cycle.
+    ``reserve``, allowed while ``room`` is high, reserves a place for a lookup: later ``entry`` and
+    ``property`` come with ``push``, or ``cancel`` returns the place. The response goes to the
+    read's src, has the idx's owner as its src, and the read's tid, idx and id. It leaves ``o`` in
+    beats of 64 bytes, one a cycle.
 
-    ``comes`` and ``ends`` tell of every read, found or not, that it has been looked up or passed
-    and whether it is its packet's last: responses to reads of one packet are a group, and say
-    where it ``starts`` and ``ends``. No group waits for a read once its first beat is at ``o``: it
-    is offered when its last one is there, or as many as fit. The arbiter may ``turn`` to others at
-    the end of what is offered. With ``cut`` a group ends with what is there.
+    ``comes`` reports every read, found or not, that was looked up or passed, and ``ends`` whether
+    it is its packet's last. The responses to reads of one packet are a group, and ``starts`` and
+    ``ends`` mark its ends. A group does not wait for reads after its first beat is at ``o``: it is
+    offered when its last response is there, or when the queue is full. The arbiter may ``turn`` to
+    other inputs at the end of the offered responses. With ``cut`` a group ends with the responses
+    that are there.
 
     Latency: :attr:`latency` from ``push`` of its last one to a group's first beat.
     """
@@ -72,12 +73,13 @@ class HitQueue(Component):
         read, whole = oldest.entry.read, Value.cast(oldest.property)
         size = 8 * BEAT_BYTES
         parts = [whole[k : k + size] for k in range(0, len(whole), size)]
-        index = Signal(range(max(2, len(parts))))  # of the beat
-        last_index = Signal.like(index)  # what is found is no longer than the cache can hold
+        index = Signal(range(max(2, len(parts))))  # number of the beat
+        last_index = Signal.like(index)  # a found property is not longer than the cache can hold
         last = Signal()
         beat_bits = ceil_log2(BEAT_BYTES)
         m.d.comb += [
-            # What has left is counted behind this: a sum would be a second carry chain.
+            # The count of responses that left follows this value, so a sum would be a second carry
+            # chain.
             last_index.eq(
                 looked_up(
                     lambda beats, more: beats - 1 + more,
@@ -105,10 +107,10 @@ class HitQueue(Component):
         return m
 
     def offer(self, m: Module, marks: GroupMarks, last: Signal) -> None:
-        """Offer what waits for nothing more, and say where it starts, ends and may be left."""
-        most = marks.params.depth - 1  # that are offered at a time, if no group ends before
-        inside = Signal()  # what is offered has begun to leave
-        count = Signal(range(most))  # of it, that have left
+        """Offer complete groups; mark where they start and end, and where the arbiter may turn."""
+        most = marks.params.depth - 1  # most responses offered at a time, if no group ends before
+        inside = Signal()  # the offered responses have begun to leave
+        count = Signal(range(most))  # offered responses that have left
         starts = Signal(init=1)
         ends = marks.o.payload
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""Lets reads enter a middle pipe when there is room for whatever may become of them."""
+"""Lets reads enter a middle pipe when there is room for every possible outcome."""
 
 from typing import Any, cast
 
@@ -11,23 +11,22 @@ from hdl.netsparse.middle_pipe.cost import cost_of
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.routing_table import RoutingTable
 
-PATIENCE = 127  #: cycles that some packets take to leave a port, and make room
+PATIENCE = 127  #: cycles, enough for some packets to leave a port, and make room
 
 
 class LookupGate(Component):
-    """Lets reads in, one a cycle, and says which of them look their property up (section 6.2.1).
+    """Lets reads in, one a cycle, and decides which of them look up the cache (section 6.2.1).
 
-    A read looks up if the ``cache`` is on, its way leads to an uplink, its src has a route and its
-    idx is one that the cache can tell from all others. It
-    enters with a place among the reads that may miss (``reads_room``); one that looks up needs a
-    place for a hit (``hits_room``), room for the response at the port of its src (``open_items``),
-    and the cache's ``slot`` of this cycle. It waits for these, except that the room may not come
-    while that port is ``stalled``: then it goes on without a lookup, as ``passed_by`` says.
+    A read does a lookup if the ``cache`` is on, its route leads to an uplink, its src has a route,
+    and its idx is in the range of the cache's tags. It enters with a place for a miss
+    (``reads_room``); a lookup also needs a place for a hit (``hits_room``), room for the response
+    at the port of its src (``open_items``), and the cache's ``slot`` of this cycle. The read waits
+    for these; but if the port of its src is ``stalled``, room may never come, so the read goes on
+    without a lookup, and ``passed_by`` is high.
 
     ``enters`` and ``entry`` are combinational; an entry with ``lookup`` accesses the cache in this
-    cycle. ``waits``: a lookup lacks nothing but the slot. ``lacks_room``: it has
-    lacked room for the response for :data:`PATIENCE` cycles. Latency: :attr:`latency` from a PR
-    taken.
+    cycle. ``waits``: a lookup waits only for the slot. ``lacks_room``: it has waited for room for
+    the response for :data:`PATIENCE` cycles. Latency: :attr:`latency` from a PR taken.
     """
 
     latency = RoutingTable.latency
@@ -80,7 +79,7 @@ class LookupGate(Component):
             ]
         home = homes.route.port
         wants = Signal()
-        ready = Signal()  # but for the slot
+        ready = Signal()  # only the slot may be missing
         starved = Signal()
         m.d.comb += [
             starved.eq(~Array(self.open_items)[home] & Array(self.stalled)[home]),
@@ -93,7 +92,7 @@ class LookupGate(Component):
             m.d.comb += self.enters.eq(valid & ready & self.slot)
         with m.Else():
             m.d.comb += self.enters.eq(valid & self.reads_room)
-        lacks = Signal(range(PATIENCE + 1))  # cycles
+        lacks = Signal(range(PATIENCE + 1))  # cycles without room
         m.d.comb += self.lacks_room.eq(lacks == PATIENCE)
         with m.If(~(valid & wants) | Array(self.open_items)[home]):
             m.d.sync += lacks.eq(0)

@@ -1,4 +1,4 @@
-"""Implements a middle pipe: packets are taken apart, meet the Property Cache, and are joined."""
+"""Implements a middle pipe: takes packets apart, uses the Property Cache, joins PRs again."""
 
 from typing import Any, cast
 
@@ -27,30 +27,31 @@ from hdl.switch.output_room import OutputRoom
 
 
 class MiddlePipe(Component):
-    """Answers reads from the Property Cache and fills it from responses: NetSparse, section 6.2.1.
+    """Answers reads from the Property Cache, and fills it from responses (NetSparse, 6.2.1).
 
-    A read that goes to another rack looks its property up; if it is there, a response goes to the
-    read's src instead. A response from another rack leaves its property in the cache and goes on.
-    All else passes. What leaves is concatenated anew, and waits in a queue of its port.
+    A read that goes to another rack looks up its property; on a hit, a response goes to the read's
+    src instead. A response from another rack inserts its property into the cache and goes on. All
+    other PRs pass. PRs that leave are concatenated again, and wait in a queue of their port.
 
-    Without ``concatenate`` packets stay as whole as they came: PRs of a packet that go one way
-    leave in one packet (in more, if hits are longer than an MTU), none of other packets with them,
-    and none waits but for the rest of its own packet: at most ``most_delay`` cycles. Hits of a
-    packet leave in more packets too if room for responses is short, or if more are found than
-    the :class:`HitQueue` has places and a response for the same node comes between.
+    Without ``concatenate`` packets stay whole: PRs of a packet that take the same path leave in one
+    packet (in several, if hits are longer than an MTU), without PRs of other packets, and a PR
+    waits only for the rest of its own packet: at most ``most_delay`` cycles. Hits of a packet also
+    leave in several packets if room for responses is short, or if there are more hits than the
+    :class:`HitQueue` has places and a response for the same node comes between them.
 
-    A packet leaves by the port that it was let in for, and hits by the one that leads to their src
-    when they are looked up, whatever becomes of routes meanwhile.
+    A packet leaves by the port for which it was let in, and hits by the port that led to their src
+    when they were looked up, even if routes change meanwhile.
 
-    A packet may enter while its port's bit of ``open_*`` is high; then ``admitted_*`` has it
-    for a cycle. By this nothing inside waits for a port: see
-    :class:`hdl.switch.output_room.OutputRoom`. Reads wait for responses, never the other way.
+    A packet may enter while its port's bit of ``open_*`` is high; then its bit of ``admitted_*``
+    pulses. So no PR inside ever waits for a port: see :class:`hdl.switch.output_room.OutputRoom`.
+    Reads may wait for responses, but responses never wait for reads.
 
-    Throughput: a PR and 64 bytes of packets a cycle, of each class; the cache has one access a
-    cycle for both, in turn. :attr:`latencies` are from a packet's last beat to the first beat of
-    the packet that its one PR leaves in, if that waits for no other PR and nothing else is inside:
-    of a ``read`` that passes, of the answer to one that is a ``hit``, and of a ``response``. The
-    first answer behind a response, and the first response behind an answer, take a cycle more.
+    Throughput: a PR and 64 bytes of packets a cycle, of each class; lookups and insertions share
+    one access of the cache a cycle, alternating. :attr:`latencies` are those of a packet with one
+    PR, from its last beat to the first beat of the packet in which the PR leaves, if that does not
+    wait for other PRs and nothing else is inside: of a ``read`` that passes, of the answer to a
+    ``hit``, and of a ``response``. The first answer after a response, and the first response after
+    an answer, take a cycle more.
     """
 
     def __init__(self, params: NetSparseSwitchParams) -> None:
@@ -107,7 +108,7 @@ class MiddlePipe(Component):
         return m
 
     def come(self, m: Module, name: str, payload: int) -> None:
-        """Take packets apart; give back room for what they cannot become."""
+        """Take packets apart; return the room that their PRs cannot need."""
         params, parts = self.params, m.submodules
         come, deconcatenator = getattr(self, name), parts[f"{name}_deconcatenator"]
         room, verdicts = parts[f"{name}_room"], parts[f"{name}_verdicts"]
@@ -129,7 +130,7 @@ class MiddlePipe(Component):
             self.events[name].taken.eq(deconcatenator.events),
         ]
 
-        # Else one path of ready reaches from the gate or the arbiter to the packets' beats.
+        # This cuts a path of ready from the gate or the arbiter to the packets' beats.
         tagged = params.tagged(bool(payload))
         parts[f"{name}_skid"] = skid = StreamSkid(StreamRegisterParams(width=tagged.size))
         m.d.comb += [
@@ -140,7 +141,7 @@ class MiddlePipe(Component):
         ]
 
     def leave(self, m: Module, name: str) -> None:
-        """Join PRs in packets, which wait for their ports."""
+        """Join PRs into packets, which wait for their ports."""
         parts, settings = m.submodules, self.settings
         concatenator, queues = parts[f"{name}_concatenator"], parts[f"{name}_queues"]
         entries = parts[f"{name}_entries"]
@@ -205,7 +206,7 @@ class MiddlePipe(Component):
         ]
 
     def look_up(self, m: Module) -> None:
-        """Let reads through the cache, in turn with what is inserted."""
+        """Connect reads to the cache, alternating with insertions."""
         params, parts = self.params, m.submodules
         cache, gather, hits = parts.cache, parts.gather, parts.hits
         skid, room = parts.reads_skid, parts.responses_room
@@ -214,11 +215,11 @@ class MiddlePipe(Component):
         places = params.entries(params.read_entry.size)
         parts.misses = misses = ReservedFifo(places)
         parts.marks = GroupMarks(GroupMarksParams(depth=places.depth))
-        turn = Signal()  # a lookup goes first, as an insertion went before it
+        turn = Signal()  # a lookup has priority, because an insertion was the last access
         insert = Signal()
         m.d.sync += turn.eq(gate.waits & ~turn)
         m.d.comb += [
-            hits.cut.eq(gate.lacks_room),  # which those may have that wait for their group
+            hits.cut.eq(gate.lacks_room),  # room that waiting hits of a group may hold
             insert.eq(gather.valid & ~turn),
             gather.taken.eq(insert),
             gate.prs.payload.eq(tagged.beat),
@@ -258,7 +259,7 @@ class MiddlePipe(Component):
         self.part(m, valid, shifted, cache.result.hit)
 
     def part(self, m: Module, valid, shifted, found) -> None:
-        """Send a read that has come out of the shift queue on, or answer it."""
+        """Pass a read from the shift queue on, or answer it."""
         params, parts = self.params, m.submodules
         misses, hits, entries = parts.misses, parts.hits, parts.reads_entries
         marks = parts.marks
@@ -286,7 +287,7 @@ class MiddlePipe(Component):
         ]
         read = cast(Any, data.View(params.read_entry, misses.o.payload))
         concatenator = parts.reads_concatenator
-        starts = Signal(init=1)  # a group
+        starts = Signal(init=1)  # the next PR starts a group
         with m.If(marks.o.valid & marks.o.ready):
             m.d.sync += starts.eq(marks.o.payload)
         m.d.comb += [
@@ -294,7 +295,7 @@ class MiddlePipe(Component):
             concatenator.prs.payload.starts.eq(starts),
             concatenator.prs.payload.ends.eq(marks.o.payload),
             concatenator.prs.payload.label.eq(self.queues[0].queue_of(read.egress)),
-            concatenator.prs.valid.eq(marks.o.valid),  # then its read is there too
+            concatenator.prs.valid.eq(marks.o.valid),  # then its read is there, too
             marks.o.ready.eq(concatenator.prs.ready),
             misses.o.ready.eq(marks.o.valid & concatenator.prs.ready),
             entries.comes.eq(concatenator.prs.valid & concatenator.prs.ready),

@@ -1,4 +1,4 @@
-"""Queues packets that leave a middle pipe for their ports, each in its own queue."""
+"""Queues packets that leave a middle pipe, with a queue for each port."""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -17,7 +17,7 @@ from hdl.netsparse.switch.params import OUTPUT_BEAT, NetSparseSwitchParams
 
 @dataclass(frozen=True, kw_only=True)
 class OutputQueuesParams:
-    """Says which class of packets waits, and in what switch."""
+    """Sets the class of the packets, and the switch."""
 
     switch: NetSparseSwitchParams
     payload: bool  #: responses and errors, for all ports; else reads, for those of the pipe
@@ -33,14 +33,14 @@ class OutputQueuesParams:
         return self.switch.ports if self.payload else self.switch.pipe_ports
 
     def queue_of(self, port: Value) -> Value:
-        """Return which queue is that of ``port``."""
+        """Return the number of the queue of ``port``."""
         if self.payload:
             return port
         return Array(Const(k // self.switch.pipes) for k in range(self.switch.ports))[port]
 
     @property
     def queue_bits(self) -> int:
-        """Return the width of a queue's number, as rooms count them."""
+        """Return the width of a queue's number."""
         return self.switch.output_room(self.payload).port_bits
 
     @property
@@ -50,13 +50,13 @@ class OutputQueuesParams:
 
 
 class OutputQueues(Component):
-    """Queues the packets of ``axis``, each for the port that it was let in for.
+    """Queues the packets of ``axis``, each for the port for which it was let in.
 
-    ``to`` is the queue of the packet whose beat is at ``axis``. Responses may go to all ports, in
-    their order; reads to those of the pipe, every ``params.switch.pipes``-th. ``left`` has a bit
-    for each queue: a beat has left it. Throughput: a beat a cycle. Latency: :attr:`latency`.
-    ``axis`` never waits: :class:`hdl.switch.output_room.OutputRoom` sees to it that a queue has
-    room for whatever comes.
+    ``to`` is the queue of the packet whose beat is at ``axis``. Responses may go to all ports, and
+    queue k is that of port k; reads go to the pipe's own ports, every ``params.switch.pipes``-th.
+    ``left`` has a bit for each queue: a beat has left it. Throughput: a beat a cycle. Latency:
+    :attr:`latency`. ``axis`` never waits: an :class:`hdl.switch.output_room.OutputRoom` ensures
+    that queues have room for all packets.
     """
 
     def __init__(self, params: OutputQueuesParams) -> None:

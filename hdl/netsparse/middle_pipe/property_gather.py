@@ -12,12 +12,12 @@ from hdl.netsparse.switch.params import NetSparseSwitchParams
 
 
 class PropertyGather(Component):
-    """Gives the ``access`` that inserts the property of a response whose beats come with ``keep``.
+    """Builds the ``access`` that inserts the property of a response whose beats have ``keep``.
 
-    ``moves`` says that a beat moves; it may only while ``ready``. ``length`` is that of the
-    property, ``data`` a part of it, up to the ``last``. Of a property that is longer than what the
-    cache can hold any parts are there: the access is of a length that bypasses it.
-    ``valid`` comes :attr:`latency` cycles after a PR's last beat, until ``taken``.
+    ``moves`` says that a beat moves, which is allowed only while ``ready``. ``length`` is that of
+    the property, ``data`` a part of it, up to the ``last``. For a property that is longer than the
+    cache can hold the data is undefined: an access of its length bypasses the cache. ``valid``
+    comes :attr:`latency` cycles after a PR's last beat, until ``taken``.
     """
 
     latency = 1
@@ -47,7 +47,7 @@ class PropertyGather(Component):
             Signal(min(size, width - k), name=f"part_{k // size}", reset_less=True)
             for k in range(0, width, size)
         ]
-        index = Signal(range(max(2, len(parts))))  # of the beat in its property
+        index = Signal(range(max(2, len(parts))))  # number of the beat in its property
         access = cast(Any, self.access)
         idx = Signal(self.params.cache.idx_bits, reset_less=True)
         length = Signal(len(access.length), reset_less=True)

@@ -1,4 +1,4 @@
-"""Gives back what a packet was let in with, when its verdict tells what it can become."""
+"""Returns surplus room of a packet when its verdict is known."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data
@@ -11,10 +11,10 @@ from hdl.netsparse.middle_pipe.output_queues import OutputQueuesParams
 
 
 class VerdictCredit(Component):
-    """Gives back what a packet was let in with, less what its PRs can become at most.
+    """Returns the room claimed for a packet, less the most that its PRs can need.
 
-    ``events`` are a deconcatenator's. A packet that is dropped gives back all of it. ``give``
-    follows :attr:`latency` cycles later.
+    ``events`` are those of a deconcatenator. All of the room of a dropped packet is returned.
+    ``give`` follows :attr:`latency` cycles later.
     """
 
     latency = 2
@@ -37,7 +37,7 @@ class VerdictCredit(Component):
             cost = Mux(events.error, READ_COST, cost_of(events.length, switch.cost_bits))
         judged = Signal()
         port = Signal(self.room.port_bits, reset_less=True)
-        beats = Signal.like(self.give.beats, reset_less=True)  # what the PRs can become
+        beats = Signal.like(self.give.beats, reset_less=True)  # most beats that the PRs can need
         m.d.sync += [
             judged.eq(events.packet | events.drops.any()),
             port.eq(self.params.queue_of(data.View(switch.tag, events.tag).egress)),

@@ -14,16 +14,16 @@ from hdl.netsparse.protocol import LENGTH_BITS
 
 
 class AccessCheck(Component):
-    """Turns an access into an operation on its row: segment selector of figure 9.
+    """Turns an access into an operation on its row (the segment selector of figure 9).
 
-    ``configure`` takes ``property_bytes``, from the next cycle on: the size of all properties that
-    the cache holds. The mode is the smallest number of adjacent segments, a power of two, that
-    hold one; the lowest segment bits of an idx, which choose among them, are no part of the row.
-    An access of any other length is ``bypassed``, every one if the size is 0 or more than the
-    segments hold together.
+    ``configure`` sets ``property_bytes``, the size of all properties in the cache, from the next
+    cycle on. The mode is the smallest number of adjacent segments, a power of two, that hold a
+    property; the lowest segment bits of an idx, which select among these segments, are not part of
+    the row. An access of any other length is ``bypassed``; every access is if the size is 0 or more
+    than the segments hold together.
 
-    While ``clearing`` the operation is to clear ``clear_row``; lookups find nothing and inserts
-    are ``discarded``. Latency: :attr:`latency`; one access a cycle, none is held up.
+    While ``clearing`` the operation is to clear ``clear_row``; lookups find nothing and inserts are
+    ``discarded``. Latency: :attr:`latency`. Throughput: one access a cycle; no access waits.
     """
 
     latency = JUDGE

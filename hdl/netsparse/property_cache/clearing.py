@@ -10,8 +10,9 @@ from hdl.netsparse.property_cache.params import PropertyCacheParams
 class RowClearing(Component):
     """Counts all rows after ``begin`` and after a reset, one a cycle, from the next cycle on.
 
-    ``busy`` is high meanwhile: as many cycles as there are rows behind the last ``begin``. One
-    that comes while ``busy`` begins anew. Memories survive a reset, so nothing else empties them.
+    ``busy`` is high meanwhile: for as many cycles as there are rows, after the last ``begin``. A
+    ``begin`` while ``busy`` restarts the count. The contents of memories survive a reset, so a
+    reset must clear them, too.
     """
 
     latency = 1

@@ -1,4 +1,4 @@
-"""Describes the sizes of the Property Cache and the layouts of what moves in it."""
+"""Describes the sizes of the Property Cache and the layouts of its streams."""
 
 # The type stubs take members of an Amaranth enumeration for numbers.
 # pyright: reportGeneralTypeIssues=false
@@ -17,22 +17,22 @@ SEGMENT_BYTES = 16  #: bytes of a property that a segment holds
 JUDGE = 1  #: cycles from an access to the slot: the operation on its row
 READ = DualPortMemory.latency  #: cycles from a slot to the tags of its row
 COMPARED = READ + 1  #: cycles from a slot to the comparison with its tag
-DECIDED = COMPARED + 1  #: cycles from a slot until it is decided
-FIND = DECIDED + 1  #: cycles from a slot to its verdict, a register behind the decision
+DECIDED = COMPARED + 1  #: cycles from a slot to its decision
+FIND = DECIDED + 1  #: cycles from a slot to its verdict, a register after the decision
 MOVE = 1 + DualPortMemory.latency + 1  #: cycles from a verdict to the property
 LEAST_LATENCY = JUDGE + FIND + MOVE
-#: How many slots just before it a slot's tags have not seen: tags are written with the verdict, and
-#: a read in the cycle of a write gives what was there before.
+#: Number of preceding slots whose changes a slot's read of tags misses: tags are written with the
+#: verdict, and a read in the cycle of a write returns the old contents.
 REACH = FIND
 
 
 class Operation(enum.Enum, shape=2):
-    """Names what is done with a row of tags."""
+    """Names the operations on a row of tags."""
 
     NONE = 0
     LOOKUP = 1
     INSERT = 2
-    CLEAR = 3  #: no way holds anything any more
+    CLEAR = 3  #: all ways become empty
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class PropertyCacheParams:
     ways: int = 16  #: properties of a set: 2, 4, 8 or 16
     idx_bits: int = 40  #: width of an idx
     latency: int = 16  #: cycles from an access to its result, 10..64
-    style: str = "ultra"  #: what Vivado builds the properties' memory from: auto, block, ultra
+    style: str = "ultra"  #: kind of memory of the properties: auto, block, ultra
 
     def __post_init__(self) -> None:
         if not is_power_of_two(self.segments) or not 2 <= self.segments <= 32:
@@ -59,7 +59,7 @@ class PropertyCacheParams:
             )
         check_range("idx_bits", self.idx_bits, self.row_bits + 1, 64)
         check_range("latency", self.latency, LEAST_LATENCY, 64)
-        _ = self.segment_memory  # which judges the style
+        _ = self.segment_memory  # which checks the style
 
     @property
     def suffix(self) -> str:
@@ -96,7 +96,8 @@ class PropertyCacheParams:
     def tag_bits(self) -> int:
         """Return the width of a tag: all of the idx above its set.
 
-        The segment bits are among them, because those that a mode ignores tell idxs of a row apart.
+        The segment bits are included, because the bits that a mode ignores distinguish idxs of a
+        row.
         """
         return self.idx_bits - self.set_bits
 
@@ -114,7 +115,7 @@ class PropertyCacheParams:
     def mode_bits(self) -> int:
         """Return the width of a mode: bit b says that more than 2^b segments act together.
 
-        So a bit that a register drives chooses among many segments, and nothing is decoded.
+        So each bit is a register that selects among many segments, without a decoder.
         """
         return max(1, self.segment_bits)
 
@@ -125,57 +126,57 @@ class PropertyCacheParams:
 
     @property
     def access(self) -> data.StructLayout:
-        """Describe a lookup of the property of ``idx``, or with ``insert`` the keeping of it."""
+        """Describe a lookup of the property of ``idx``, or, with ``insert``, its insertion."""
         return data.StructLayout(
             {
                 "insert": 1,
                 "idx": self.idx_bits,
                 "length": LENGTH_BITS,  # bytes of a property
-                "property": self.property_layout,  # of an insert; undefined behind its end
+                "property": self.property_layout,  # property of an insert; undefined after its end
             }
         )
 
     @property
     def slot(self) -> data.StructLayout:
-        """Describe what is done with a row in a cycle."""
+        """Describe the operation on a row in a cycle."""
         return data.StructLayout(
             {"operation": Operation, "row": self.row_bits, "tag": self.tag_bits}
         )
 
     @property
     def verdict(self) -> data.StructLayout:
-        """Describe what became of a row's access."""
+        """Describe the outcome of an access to a row."""
         return data.StructLayout(
             {
-                "found": 1,  # a lookup or an insert whose tag is held
+                "found": 1,  # the row has the tag of the lookup or insert
                 "installed": 1,  # an insert took a way
-                "replaced": 1,  # which held another tag
+                "replaced": 1,  # that way had another tag
                 "row": self.row_bits,
-                "way": self.ways,  # the one that was found or taken, as a bit of a mask
+                "way": self.ways,  # the way that was found or taken, one-hot
             }
         )
 
     @property
     def passed(self) -> data.StructLayout:
-        """Describe what goes along with a slot: of its access, and of the cache at that time."""
+        """Describe the data that accompany a slot: of its access, and of the cache at that time."""
         return data.StructLayout(
             {
-                "lookup": 1,  # of the configured length
-                "insert": 1,  # likewise
-                "bypassed": 1,  # of another length
-                "discarded": 1,  # an insert while the cache is cleared
+                "lookup": 1,  # a lookup of the configured length
+                "insert": 1,  # an insert of the configured length
+                "bypassed": 1,  # an access of another length
+                "discarded": 1,  # an insert while the cache is being cleared
                 "mode": self.mode_bits,
             }
         )
 
     @property
     def result(self) -> data.StructLayout:
-        """Describe an answer; ``property`` is undefined unless ``hit``, and behind its end."""
+        """Describe an answer; ``property`` is undefined unless ``hit``, and after its end."""
         return data.StructLayout({"hit": 1, "property": self.property_layout})
 
     @property
     def row_state(self) -> data.StructLayout:
-        """Describe what is kept of a row beside its tags: a bit a way, and one a pair of ways."""
+        """Describe the state of a row without its tags: a bit for each way and pair of ways."""
         return data.StructLayout({"holds": self.ways, "newer": len(pairs(self.ways))})
 
     @property
@@ -185,12 +186,12 @@ class PropertyCacheParams:
 
     @property
     def row_memory(self) -> MemoryParams:
-        """Return the sizes of the memory of what else is kept of rows."""
+        """Return the sizes of the memory of the rows' state."""
         return MemoryParams(bits=self.row_state.size, depth=self.rows, style=self.row_style)
 
     @property
     def row_style(self) -> str:
-        """Return what Vivado builds the memories of rows from."""
+        """Return the kind of memory of the rows."""
         return "block" if self.style == "ultra" else self.style
 
     @property
@@ -199,16 +200,16 @@ class PropertyCacheParams:
         return MemoryParams(bits=8 * SEGMENT_BYTES, depth=self.sets * self.ways, style=self.style)
 
 
-#: Says what an access was, one of the first six, in the cycle of its result.
+#: Describes the outcome of an access, one of the first six, in the cycle of its result.
 EVENTS = data.StructLayout(
     {
         "hit": 1,  # a lookup found its property
-        "miss": 1,  # a lookup did not; also while the cache is cleared
+        "miss": 1,  # a lookup did not find it; also while the cache is being cleared
         "inserted": 1,  # an insert took a line
         "present": 1,  # an insert's property was there already
-        "bypassed": 1,  # an access was of another length, or of one that the cache cannot hold
+        "bypassed": 1,  # an access had another length, or one that the cache cannot hold
         "discarded": 1,  # an insert came while the cache was cleared
-        "replaced": 1,  # beside inserted: the line held another property
+        "replaced": 1,  # besides ``inserted``: the line held another property
     }
 )
 

@@ -10,12 +10,12 @@ from hdl.netsparse.property_cache.params import MOVE, PropertyCacheParams
 
 
 class PropertySegments(Component):
-    """Writes or reads the property of a ``verdict`` in as many adjacent segments as act together.
+    """Writes or reads the property of a ``verdict`` in a group of adjacent segments.
 
-    A segment has an entry for each way of each of its sets. One that was ``installed`` is written:
-    part k of ``property`` into segment k of its group, the others keep what they hold. Whatever
-    else, the group's entry is ``found``, :attr:`latency` cycles later, part k of it from segment
-    k. Bit b of ``mode`` says that a group has more than 2^b segments.
+    A segment has an entry for each way of each of its sets. A property that was ``installed`` is
+    written: part k of ``property`` into segment k of its group; other segments do not change. In
+    all other cases the group's entry is read: ``found`` has it :attr:`latency` cycles later, part k
+    from segment k. Bit b of ``mode`` says that a group has more than 2^b segments.
 
     Each cycle reads or writes, never both of one entry, so a read sees every write before it.
     """
@@ -57,7 +57,8 @@ class PropertySegments(Component):
                 memory.write_data.eq(part),
             ]
             parts.append(memory.read_data)
-        # With a reset the last one is a flip-flop, which can be copied, and no shift register.
+        # It has a reset, so that its last stage is a flip-flop, which can be replicated, and no
+        # shift register.
         base = delay(m, first, DualPortMemory.latency, "first")
         base = delay(m, base, 1, "base", reset_less=False)
         for bit in reversed(range(params.segment_bits)):
@@ -71,7 +72,7 @@ class PropertySegments(Component):
         return m
 
     def parts_of(self) -> list:
-        """Return the part of the property that each segment would write: k modulo the group."""
+        """Return the part of the property for each segment: its number modulo the group's size."""
         given = [self.property[0]]
         for bit in range(self.params.segment_bits):
             given += [
@@ -81,7 +82,7 @@ class PropertySegments(Component):
         return given
 
     def is_of(self, segment: int, first):
-        """Return whether ``segment`` is one of the group that begins with ``first``."""
+        """Return whether ``segment`` is in the group that begins with ``first``."""
         same = (
             (first[bit] == (segment >> bit & 1)) | self.mode[bit]
             for bit in range(self.params.segment_bits)

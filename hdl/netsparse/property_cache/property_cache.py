@@ -14,16 +14,17 @@ from hdl.netsparse.protocol import LENGTH_BITS
 
 
 class PropertyCache(Component):
-    """Holds properties that have come from other racks: NetSparse, section 6.2, figure 9.
+    """Holds properties that have come from other racks (NetSparse, section 6.2, figure 9).
 
-    ``access`` looks a property up or, with ``insert``, keeps it; one may come every cycle and none
-    is held up. Its ``result`` follows :attr:`latency` cycles later, of an insert without ``hit``,
-    and in the same cycle ``events``. Accesses take effect in their order.
+    ``access`` looks up a property or, with ``insert``, inserts it; one may come every cycle, and
+    none waits. Its ``result`` follows :attr:`latency` cycles later (an insert has no ``hit``),
+    together with ``events``. Accesses take effect in order.
 
-    ``configure`` makes ``property_bytes`` the size of all properties and empties the cache:
-    accesses up to its own cycle see what was before; during the cycles with ``busy`` behind it, as
-    many as there are rows, lookups miss and inserts are discarded. An access of another length
-    bypasses the cache, all do after a reset and if the size is 0 or more than the segments hold.
+    ``configure`` makes ``property_bytes`` the size of all properties and empties the cache.
+    Accesses up to its own cycle use the old contents; then ``busy`` is high for as many cycles as
+    there are rows, in which lookups miss and inserts are discarded. An access of another length
+    bypasses the cache; all accesses do after a reset, and if the size is 0 or more than the
+    segments hold.
     """
 
     def __init__(self, params: PropertyCacheParams) -> None:

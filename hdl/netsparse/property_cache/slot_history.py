@@ -1,4 +1,4 @@
-"""Remembers the slots that came just before one, and which of them concern the same thing."""
+"""Keeps the preceding slots, and compares their rows and tags with those of a slot."""
 
 from amaranth.hdl import Module
 from amaranth.lib import data
@@ -10,10 +10,11 @@ from hdl.netsparse.property_cache.params import REACH, Operation, PropertyCacheP
 
 
 class SlotHistory(Component):
-    """Shows past slots: ``past[k]`` is the slot of k + 1 cycles ago.
+    """Keeps past slots: ``past[k]`` is the slot of k + 1 cycles ago.
 
-    :attr:`latency` cycles after a slot, bit k of ``same_row`` tells whether the slot k + 1 before
-    it was a lookup or an insert in its row, and that of ``same_line`` whether of its tag as well.
+    :attr:`latency` cycles after a slot, bit k of ``same_row`` says that the slot k + 1 cycles
+    before it was a lookup or an insert in the same row, and bit k of ``same_line`` that it had the
+    same tag as well.
     """
 
     latency = 1

@@ -1,4 +1,4 @@
-"""Tracks which properties a Property Cache holds, in which ways, and which one goes next."""
+"""Tracks which properties a Property Cache holds, in which ways, and which is replaced next."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
@@ -21,17 +21,17 @@ from hdl.switch.update_memory import UpdateMemory
 
 
 class PropertyTags(Component):
-    """Looks the tag of each ``slot`` up in the ways of its row; true LRU (section 6.2.2, table 5).
+    """Looks up the tag of each ``slot`` in the ways of its row; true LRU (section 6.2.2, table 5).
 
-    A lookup that finds its tag makes the way the most recent one; one that does not changes
-    nothing. An insert takes the least recently used way, unless its tag is there: then nothing
-    changes, the order neither. CLEAR empties all ways, with way 0 as the oldest one of the order,
-    so ways that hold nothing are taken from the lowest up, before any that holds something.
+    A lookup that finds its tag makes the way the most recent one; a lookup that does not changes
+    nothing. An insert takes the least recently used way, unless its tag is there: then neither the
+    row nor the order changes. CLEAR empties all ways and makes way 0 the oldest one, so that empty
+    ways are taken in ascending order before any other.
 
-    Each slot is decided as if all before it were done, those of its row in the cycles just before
-    it included. What a row holds and in which order is read, changed and written in one cycle
-    (:class:`UpdateMemory`). Its tags are not: the comparison with what the memory gave is mended
-    by the places that the last REACH slots were found at or took.
+    Each slot is decided as if all earlier ones were done, also those of its row in the cycles just
+    before it. A row's valid ways and their order are read, changed and written in one cycle
+    (:class:`UpdateMemory`). Its tags are not: the comparison with the tags from memory is corrected
+    by the ways that the last REACH slots found or took.
 
     Latency: :attr:`latency` from ``slot`` to ``verdict``; one slot a cycle.
     """
@@ -45,7 +45,7 @@ class PropertyTags(Component):
         m = Module()
         m.submodules.history = history = SlotHistory(self.params)
         m.d.comb += history.slot.eq(self.slot)
-        slots = [self.slot, *(history.past[k] for k in range(REACH))]  # by cycles after the slot
+        slots = [self.slot, *(history.past[k] for k in range(REACH))]  # by cycles before now
         place = self.verdict.way
         equal = self.compare(m, slots, self.verdict.installed.replicate(len(place)) & place)
         places = [place, *(delay(m, place, k, f"place_{k}") for k in range(1, REACH - 1))]
@@ -62,7 +62,7 @@ class PropertyTags(Component):
     def compare(self, m: Module, slots, written):
         """Return the ways whose tag in memory is the slot's, COMPARED cycles after it.
 
-        ``written`` are those that take the tag of the slot that has just been decided.
+        ``written`` are the ways that take the tag of the slot that was just decided.
         """
         equal = Signal(self.params.ways, reset_less=True)
         for way in range(self.params.ways):
@@ -77,7 +77,7 @@ class PropertyTags(Component):
         return equal
 
     def mend(self, m: Module, ways, same_row, same_line, place):
-        """Return the ``ways`` that hold a slot's tag after one before it was at ``place``."""
+        """Return the ``ways`` with a slot's tag, corrected for an earlier slot at ``place``."""
         mended = Signal(self.params.ways)
         with m.If(same_line):
             m.d.comb += mended.eq(place)
@@ -88,7 +88,7 @@ class PropertyTags(Component):
         return mended
 
     def decide(self, m: Module, slots, ways) -> None:
-        """Decide the slot of DECIDED cycles ago, whose tag is in one of ``ways`` that holds any."""
+        """Decide the slot of DECIDED cycles ago, whose tag is in one of ``ways``, if valid."""
         params = self.params
         m.submodules.rows = rows = UpdateMemory(params.row_memory)
         before, after = params.row_state(rows.before), params.row_state(rows.after)

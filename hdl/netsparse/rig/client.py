@@ -1,4 +1,4 @@
-"""Implements client mode of a RIG unit: from idxs to the PRs that are left of them."""
+"""Implements client mode of a RIG unit: filters idxs and sends PRs for the others."""
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream
@@ -18,14 +18,14 @@ from hdl.netsparse.rig.pending_table import PendingTable, PendingTableParams
 from hdl.netsparse.rig.pr_generator import PrGenerator
 from hdl.netsparse.rig.slot_table import READERS, SlotTable
 
-#: Says what becomes of idxs in a cycle, and what holds them up.
+#: Describes the outcomes of idxs in a cycle, and the causes of stalls.
 CLIENT_EVENTS = data.StructLayout(
     {
         "consumed": 1,
         "local": 1,
         "coalesced": 1,
         "filtered": 1,
-        "rejected": 2,  # so many
+        "rejected": 2,  # number of rejected idxs
         "prs": 1,
         "table_stall": 1,
         "filter_stall": 1,
@@ -35,23 +35,24 @@ CLIENT_EVENTS = data.StructLayout(
 
 
 class Client(Component):
-    """Drops redundant idxs and makes PRs of the others (NetSparse, sections 5.2 and 5.3).
+    """Drops redundant idxs and generates PRs for the others (NetSparse, sections 5.2 and 5.3).
 
     ``idxs`` go through the check of range and partition, the Pending PR Table, the idx filter and
-    the destination solver to the PR generator. A miss in the table allocates the entry before the
-    filter is asked; a bit that is set there releases it. ``sets`` raises the bits of idxs whose
-    properties are in host memory, after which their entries are free.
+    the destination solver to the PR generator. A miss in the table allocates an entry before the
+    filter is looked up; a bit that is set there releases the entry. ``sets`` sets the bits of idxs
+    whose properties are in host memory; then their entries are released.
 
-    Every idx that is ``consumed`` is counted as exactly one of local, coalesced, filtered,
-    rejected and prs. With ``cancel`` those inside are rejected, and entries are given back one
-    after another, so that what waits for one in a full table gets it; ``known`` means nothing
-    then. ``forget`` empties the table while nothing is ``in_flight``, which is while idxs are
-    between consumption and that count.
+    Every idx that is ``consumed`` is counted as exactly one of local, coalesced, filtered, rejected
+    and prs. With ``cancel`` the idxs inside are rejected, and entries are released one after
+    another, so that an idx that waits at a full table gets one; ``known`` is undefined meanwhile.
+    ``in_flight`` says that consumed idxs are not counted yet; ``forget`` empties the table, and is
+    allowed while ``in_flight`` is low.
 
-    Idxs come from several commands, each with its slot. Of each slot the client says whether idxs
-    are ``open``: consumed, and neither dropped nor their entries released; and whether it has
-    ``failed``, here or where the unit says so, and why. ``moves`` when an idx of the ``oldest``
-    slot gets on; ``given`` with the last idx of a slot. ``generations`` are those of the slots.
+    Idxs come from several commands, each with its slot. For each slot the client reports whether
+    idxs are ``open``, that is consumed, and neither dropped nor with their entries released; and
+    whether the slot has ``failed``, here or elsewhere in the unit, and why. ``moves`` is high when
+    an idx of the ``oldest`` slot makes progress; ``given`` comes with the last idx of a slot.
+    ``generations`` are those of the slots.
 
     Throughput: an idx a cycle. Stalls: full table, full LSQ, full Tx queue.
     """
@@ -89,7 +90,7 @@ class Client(Component):
                 "cancel": In(1),
                 "forget": In(1),
                 "unit": In(16),
-                "generation": Out(params.generation_bits),  # of entry
+                "generation": Out(params.generation_bits),  # generation of the entry
                 "bytes": In(LENGTH_BITS),
                 "prs": Out(stream.Signature(READ_PR)),
                 "filter_requests": Out(stream.Signature(requests)),
@@ -158,7 +159,7 @@ class Client(Component):
         return m
 
     def look_up(self, m: Module, check: IdxCheck, table: PendingTable) -> None:
-        """Look idxs up in the table, whose ``ready`` comes too late for the check to wait for."""
+        """Look up idxs in the table, whose ``ready`` comes too late to stall the check directly."""
         lookup = data.StructLayout({"idx": self.params.idx_bits, "tag": self.params.slot_bits})
         m.submodules.skid = skid = StreamSkid(StreamRegisterParams(width=lookup.size))
         looked = lookup(skid.o.payload)
@@ -173,7 +174,7 @@ class Client(Component):
         ]
 
     def ask_filter(self, m: Module, table: PendingTable, port: FilterPort) -> None:
-        """Look new entries up in the filter; the others have been coalesced."""
+        """Look up new entries in the filter; the other idxs were coalesced."""
         result = table.results.payload
         m.d.comb += [
             port.lookups.payload.idx.eq(result.idx),
@@ -188,7 +189,7 @@ class Client(Component):
     def heed_filter(
         self, m: Module, table: PendingTable, port: FilterPort, solver: DestinationSolver
     ) -> None:
-        """Free entries at once whose bit is set; others go on, as do entries once set."""
+        """Release entries whose bit is set; pass on the others to the solver."""
         result = port.results.payload
         reject = Signal()
         keep = Signal()
@@ -208,10 +209,11 @@ class Client(Component):
         ]
 
     def give_back(self, m: Module, table: PendingTable, port: FilterPort) -> None:
-        """Give back entries whose bit is set; with ``cancel`` all that a round finds in use.
+        """Release entries whose bit is set; with ``cancel`` all entries in use, in one round.
 
-        The round comes by results, too, that still wait in the table for a slot of the LSQ. They
-        are rejected later, and the table keeps its promises meanwhile: ``PendingTableProof``.
+        The round also releases entries whose results still wait in the table for a slot of the LSQ.
+        These results are rejected later, and the table stays correct meanwhile:
+        ``PendingTableProof``.
         """
         done = port.set_done
         place = Signal(range(self.params.pending_entries))
@@ -236,9 +238,9 @@ class Client(Component):
         port: FilterPort,
         generator: PrGenerator,
     ) -> None:
-        """Count what became of each idx, and how many have yet to become something."""
+        """Count the outcome of each idx, and the idxs without an outcome."""
         events = self.events
-        inside = Signal(10)  # more than all stages and the LSQ hold
+        inside = Signal(10)  # width for more than all stages and the LSQ hold
         rejected_late = port.results.valid & (self.cancel | port.results.payload.failed)
         rejected = [check.events.rejected, rejected_late, generator.rejected]
         ends = [events.local, events.coalesced, events.filtered, events.prs]
@@ -260,7 +262,7 @@ class Client(Component):
         port: FilterPort,
         solver: DestinationSolver,
     ) -> None:
-        """Keep each entry's slot, for whoever has the entry; its generation goes into the PR."""
+        """Store each entry's slot, to be read by entry; its generation goes into the PR."""
         generator = m.submodules.generator
         moves = table.results.valid & table.results.ready
         entries = {
@@ -291,7 +293,7 @@ class Client(Component):
         port: FilterPort,
         generator: PrGenerator,
     ) -> None:
-        """Tell what becomes of the idxs of each slot."""
+        """Report the outcomes of the idxs of each slot."""
         of = {name: slots.slot[k] for k, name in enumerate(READERS)}
         looked, done = port.results, port.set_done
         settled = (

@@ -1,4 +1,4 @@
-"""Tracks what is left to do for each of the commands under way, and what has failed of it."""
+"""Tracks the open idxs and the failures of each of the commands under way."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -7,8 +7,8 @@ from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
 from hdl.netsparse.rig.params import Cause, RigParams
 
-OPEN_BITS = 10  #: more idxs than all stages, the LSQ and the Pending PR Table hold
-#: Lists what may fail in a cycle, by its cause: lookups in the filter, and its sets.
+OPEN_BITS = 10  #: width of a number of idxs, for more than a client can hold
+#: Lists the failures that are possible in a cycle, by their causes.
 SOURCES = (
     Cause.RANGE,
     Cause.IDX_READ,
@@ -17,17 +17,17 @@ SOURCES = (
     Cause.FILTER,
     Cause.REMOTE,
 )
-OTHER_MOVES = 2  #: a PR is made, its response has come
-SETTLED = 4  #: idxs that come to their end in a cycle: checked, coalesced, filtered, released
+OTHER_MOVES = 2  #: other movements: a PR is generated, its response has come
+SETTLED = 4  #: idxs that may end in a cycle: checked, coalesced, filtered, released
 
 
 class CommandTally(Component):
-    """Tells of each slot if an idx is ``open``, if anything ``failed``, and its first ``cause``.
+    """Reports for each slot if an idx is ``open``, if anything ``failed``, and the first ``cause``.
 
-    An idx of a slot is open from ``consumed`` until it is ``settled``. Of ``failures`` of a slot
-    (:data:`SOURCES`) in the same cycle the one with the lowest number counts. All is forgotten
-    with ``clear``. Latency: one cycle. ``moves`` says in the same cycle that an idx of ``oldest``
-    is consumed, settled or otherwise ``moved``.
+    An idx of a slot is open from ``consumed`` until it is ``settled``. If a slot has several
+    ``failures`` (:data:`SOURCES`) in a cycle, the one with the lowest number counts. ``clear``
+    resets everything. Latency: one cycle. ``moves`` says in the same cycle that an idx of
+    ``oldest`` is consumed, settled or otherwise ``moved``.
     """
 
     latency = 1

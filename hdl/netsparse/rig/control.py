@@ -9,30 +9,30 @@ from hdl.netsparse.rig.params import COMPLETION, WATCHDOG_BITS, Cause, RigParams
 
 
 class State(enum.Enum, shape=2):
-    """Names what becomes of the oldest command."""
+    """Names the states of the oldest command."""
 
     RUN = 0  #: it is under way, or there is none
-    DRAIN = 1  #: it failed: all that is under way comes to its end
-    FORGET = 2  #: all has come to its end: the pending table is emptied
-    REPORT = 3  #: the host has yet to be told
+    DRAIN = 1  #: it failed: everything under way comes to its end
+    FORGET = 2  #: everything has ended: the pending table is emptied
+    REPORT = 3  #: the completion must be taken
 
 
 class RigControl(Component):
-    """Starts ``commands`` one after another; each ends in one of ``completions``, in their order.
+    """Starts ``commands`` one after another; each ends with one of ``completions``, in order.
 
-    A command keeps a slot from when it is taken to its completion. It begins with ``start``, when
-    the reader of ``idxs`` is ``ready``, while those before it are still under way, if it is for
-    the same ``array`` of properties; for another one it waits until they have ended. So do
-    commands with a ``cause`` or without idxs, which are then over. ``given`` says that the last
-    idx of a command has been taken. A command is done once it is the oldest, its last idx has
-    been given and none is ``open``: those that it left to an earlier command's PR have come,
-    since that command has ended. ``quiet`` while there is no idx to be given.
+    A command has a slot from when it is taken until its completion. It begins with ``start``, when
+    the reader of ``idxs`` is ``ready``, even if earlier commands are still under way, provided that
+    it is for the same ``array`` of properties; otherwise it waits until they have ended. Commands
+    with a ``cause`` or without idxs wait as well, and end then. ``given`` says that the last idx of
+    a command was taken. A command is done when it is the oldest, its last idx was given and none is
+    ``open``. Idxs that were coalesced with an earlier command's PR have their properties then,
+    because that command has ended. ``quiet``: there is no idx to be given.
 
-    What has ``failed`` of a command ends it with its first ``cause`` when it is the oldest, or
+    When a command is the oldest, a failure (``failed``) ends it with its first ``cause``, and so do
     ``watchdog`` cycles in which nothing of it ``moves``. Then ``cancel`` is high until the parts
-    have ``drained`` and a cycle more, with ``forget``, which empties the pending table. The
-    commands behind it begin anew: neither takes another with it. ``generations`` has another
-    number for every start, so that what comes late is known (NetSparse, section 7, 1).
+    have ``drained`` and a cycle more, with ``forget``, which empties the pending table. The later
+    commands start again, so the failure of one does not fail another. ``generations`` has another
+    number for every start, so that late responses are detected (NetSparse, section 7, 1).
 
     Latency: :attr:`start_latency` from a command taken at rest to ``start``.
     """
@@ -75,7 +75,7 @@ class RigControl(Component):
             attrs={"ram_style": "distributed"},
         )
         state = Signal(State)
-        # Of slots, and a bit above: taken by the host's side, started, given all idxs, ended.
+        # Numbers of slots with a bit above: of commands taken, started, with all idxs given, ended.
         taken, started, given, ended = (
             Signal(params.slot_bits + 1, name=name)
             for name in ("taken", "started", "gave", "ended")
@@ -90,7 +90,7 @@ class RigControl(Component):
             oldest.addr.eq(slot),
             self.oldest.eq(slot),
             self.running.eq(started != ended),
-            # A state of its own: what tells that all have drained comes late.
+            # This is a state of its own, because the signal that all have drained comes late.
             self.forget.eq(state == State.FORGET),
             self.quiet.eq(taken == given),
             self.busy.eq((taken != ended) | (state != State.RUN)),
@@ -136,14 +136,14 @@ class RigControl(Component):
         return m
 
     def begin(self, m: Module, kept, state, taken, started, ended) -> tuple[Signal, Signal]:
-        """Start the next command, or find that it is ``over`` as soon as it is the oldest."""
+        """Start the next command, or mark it as ``over`` as soon as it is the oldest."""
         params = self.params
         read = kept.read_port(domain="comb")
         command = Signal(params.command, reset_less=True)
         present = Signal()
         judged = Signal()
-        same = Signal(reset_less=True)  # array as the one in use
-        nothing = Signal(reset_less=True)  # to be done
+        same = Signal(reset_less=True)  # its array is the one in use
+        nothing = Signal(reset_less=True)  # it has a cause, or no idxs
         alone = Signal()
         over = Signal()
         goes = Signal()
@@ -185,7 +185,7 @@ class RigControl(Component):
     def watch(self, m: Module, state, limit) -> Signal:
         """Count cycles in which nothing of the oldest command moves.
 
-        Returns a signal that is high if they are too many.
+        Returns a signal that is high when the limit is reached.
         """
         idle = Signal(WATCHDOG_BITS)
         expired = Signal()

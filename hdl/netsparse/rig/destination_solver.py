@@ -16,9 +16,9 @@ from hdl.common.streams import StreamRegister, StreamRegisterParams
 class DestinationParams:
     """Sets the number of nodes, and the widths of idx and tag."""
 
-    nodes: int = 128  #: among which the columns are divided, 2..65536
+    nodes: int = 128  #: number of nodes among which the columns are divided, 2..65536
     idx_bits: int = 40  #: width of an idx, 8..64
-    tag_bits: int = 1  #: width of what goes with an idx, at least 1
+    tag_bits: int = 1  #: width of the tag of an idx, at least 1
 
     def __post_init__(self) -> None:
         if not 2 <= self.nodes <= 65536:
@@ -42,13 +42,13 @@ class DestinationParams:
     def boundary_bits(self) -> int:
         """Return the width of a block's first column.
 
-        That of an empty block may be one behind the last column.
+        The boundary of an empty block may be the number of columns.
         """
         return self.idx_bits + 1
 
     @property
     def question(self) -> data.StructLayout:
-        """Describe an idx whose owner is asked for."""
+        """Describe a query for the owner of an idx."""
         return data.StructLayout({"idx": self.idx_bits, "tag": self.tag_bits})
 
     @property
@@ -63,20 +63,20 @@ class DestinationParams:
 
 
 class DestinationSolver(Component):
-    """Finds the last node k with ``boundary[k] <= idx``: NetSparse, sections 5.2 and 5.3.
+    """Finds the last node k with ``boundary[k] <= idx`` (NetSparse, sections 5.2 and 5.3).
 
     Node k owns the columns from ``boundary[k]`` to before ``boundary[k + 1]``, of which there may
     be none: 0 = boundary[0] <= boundary[1] <= ... <= the number of columns. ``write`` enters a
-    boundary; that of node 0 is 0 whatever is written, and the one behind the last node is not
-    kept: the idx is one of the matrix. The table survives a reset. It is written while no idx is
-    inside, and for every node before the first idx.
+    boundary; that of node 0 is always 0, and the end of the last node is not stored, because every
+    idx is one of the matrix. The table survives a reset. It must be written while no idx is inside,
+    for every node before the first idx.
 
-    A pipelined binary search: level l finds the l-th highest bit of the node. It keeps only those
-    boundaries that it can ask for, which are every other one of the 2, 4, 8, ... that divide the
-    nodes evenly.
+    It is a pipelined binary search: level l finds the l-th highest bit of the node. A level stores
+    only the boundaries with which it compares: every other one of the 2, 4, 8, ... boundaries that
+    divide the nodes evenly.
 
-    Throughput: one idx a cycle. Latency: ``latency``. Stalls: all of it holds; ``idxs.ready`` is
-    a register.
+    Throughput: one idx a cycle. Latency: ``latency``. Stalls: the whole pipeline holds;
+    ``idxs.ready`` is a register.
     """
 
     stages = 2  #: registers of a level: reading, comparing
@@ -125,7 +125,7 @@ class DestinationSolver(Component):
         return m
 
     def boundary(self, m: Module, level: int, node, advance):
-        """Return the boundary in the middle of what is left when the upper bits are ``node``."""
+        """Return the middle boundary of the range of nodes whose upper bits are ``node``."""
         params = self.params
         below = params.levels - 1 - level  # bits of a node that are not known yet
         words = max(2, 1 << level)
@@ -143,7 +143,7 @@ class DestinationSolver(Component):
         m.d.comb += [
             write.addr.eq(entered[below + 1 :]),
             write.data.eq(self.write.boundary),
-            # Of every node but 0 the lowest bit that is set tells the level.
+            # The lowest bit set of a node's number, unless that is 0, determines the level.
             write.en.eq(self.write.valid & entered[below] & ~entered[:below].any()),
             read.addr.eq(node),
             read.en.eq(advance),

@@ -1,4 +1,4 @@
-"""Where in the Pending PR Table an idx may be: one row of each way, by a hash of the idx."""
+"""Computes where an idx may be in the Pending PR Table: one row in each way, by a hash."""
 
 from functools import reduce
 from operator import xor
@@ -8,9 +8,9 @@ from amaranth.hdl import Cat, Value
 DIGIT = 4  #: bits of a digit, an element of GF(16)
 REDUCTION = 0b10011  #: x^4 + x + 1, of which x is a primitive element
 MOST_ROWS = 1 << DIGIT
-MOST_WAYS = 1 << DIGIT  #: that differ in their rows
+MOST_WAYS = 1 << DIGIT  #: most ways with different rows
 
-Bits = list  #: a digit from its lowest bit: Python's numbers, or those of hardware
+Bits = list  #: a digit's bits, lowest first: Python's numbers, or Amaranth's values
 
 
 def product(factor: int, digit: int) -> int:
@@ -40,10 +40,11 @@ def parity(bits: Bits) -> Value | int:
 
 
 def hashed(bits: Bits) -> tuple[Bits, Bits]:
-    """Return two digits of an idx with these ``bits``: the sums of d_k and of x^k d_k.
+    """Return the hash of an idx with these ``bits``: two digits, the sums of d_k and of x^k d_k.
 
     d_k are the digits of the idx, from the lowest. Idxs of up to 60 bits that differ in one or two
-    digits differ in the sums: these are the syndromes of a Reed-Solomon code of distance three.
+    digits have different sums, because these are the syndromes of a Reed-Solomon code of distance
+    three.
     """
     padded = [*bits, *[0] * (-len(bits) % DIGIT)]
     digits = [padded[k : k + DIGIT] for k in range(0, len(padded), DIGIT)]
@@ -61,7 +62,7 @@ def hashed(bits: Bits) -> tuple[Bits, Bits]:
 def row_of(hash_digits: tuple[Bits, Bits], way: int) -> Bits:
     """Return the bits of the row in ``way``: the first digit plus ``way`` times the second.
 
-    Of idxs that meet in a row of one way, those with another second digit meet in no other way.
+    Two idxs with different second digits share a row in at most one way.
     """
     first, second = hash_digits
     terms = multiple(way, second)
@@ -69,7 +70,7 @@ def row_of(hash_digits: tuple[Bits, Bits], way: int) -> Bits:
 
 
 def rows_of(hash_value: Value, ways: int, row_bits: int) -> list[Value]:
-    """Return the row in each way, in hardware, of an idx whose hash is the concatenated digits."""
+    """Return the row in each way, in hardware, of an idx with the hash ``digits``."""
     digits = list(hash_value[:DIGIT]), list(hash_value[DIGIT:])
     return [Cat(row_of(digits, way))[:row_bits] for way in range(ways)]
 

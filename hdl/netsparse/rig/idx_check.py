@@ -1,4 +1,4 @@
-"""Checks an idx first: is it one of the matrix, and is it another node's?"""
+"""Checks whether an idx is one of the matrix, and whether another node owns it."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream
@@ -11,12 +11,12 @@ CHECK_EVENTS = data.StructLayout({"consumed": 1, "local": 1, "beyond": 1, "rejec
 
 
 class IdxCheck(Component):
-    """Passes on the idxs of other nodes; local ones make no PR, those beyond the matrix are errors.
+    """Passes on idxs of other nodes; local ones need no PR, and those beyond the matrix are errors.
 
-    An idx is ``consumed`` when it is taken, and then ``local`` (``first <= idx < end``),
-    ``beyond`` and ``rejected`` (``idx >= columns``), or it leaves by ``o``. With ``reject`` every
-    idx is rejected. ``tag`` moves with an idx; ``judged_tag`` is that of the idx at ``o`` and of
-    the events but ``consumed``. Throughput: an idx a cycle. Latency: ``latency``. Stalls: holds.
+    An idx is ``consumed`` when it is taken; then it is ``local`` (``first <= idx < end``), or
+    ``beyond`` and ``rejected`` (``idx >= columns``), or it leaves on ``o``. With ``reject`` every
+    idx is rejected. ``tag`` accompanies an idx; ``judged_tag`` is the tag of the idx at ``o`` and
+    of all events but ``consumed``. Throughput: an idx a cycle. Latency: ``latency``. Stalls: holds.
     """
 
     latency = 2
@@ -45,7 +45,7 @@ class IdxCheck(Component):
         judged_valid = Signal()
         beyond = Signal(reset_less=True)
         local = Signal(reset_less=True)
-        move = Signal()  # both registers
+        move = Signal()  # both registers take the next idx
         dropped = Signal()
         m.d.comb += [
             dropped.eq(beyond | local | self.reject),

@@ -17,20 +17,20 @@ CHUNKS = 4  #: number of reads that fill the idx buffer
 class IdxFetch(Component):
     """Reads the idxs of RIG commands from host memory (NetSparse, section 5.3).
 
-    Each of ``arrays`` is at least one number, of 4 or with ``wide`` 8 bytes. It is read in chunks
-    of a quarter of the buffer, less for the first, so that the others begin where a whole one
-    would. A read goes out while the buffer has room for a whole chunk, so what comes by ``beat``
-    is always taken. ``idxs`` gives the numbers in order, with the ``slot`` of their array and
-    whether they are its ``last``; the next array is read meanwhile.
+    Each of ``arrays`` has at least one number, of 4 bytes or, with ``wide``, 8. It is read in
+    chunks of a quarter of the buffer; the first chunk may be shorter, so that the others are
+    aligned to the size of a chunk. A read is sent while the buffer has room for a whole chunk, so
+    every ``beat`` is taken. ``idxs`` are the numbers in order, with the ``slot`` of their array,
+    and with ``last`` for its last number; the next array is read meanwhile.
 
-    No idx of a chunk is given before all of it has been read without an error. ``failed`` is high
-    for a cycle when the next chunk, of ``failed_slot``, has one; then no idx follows until
-    ``stop``.
+    No idx of a chunk is emitted before the whole chunk was read without an error. ``failed`` pulses
+    if the next chunk, of ``failed_slot``, has an error; then no idx follows until ``stop``.
 
-    ``stop`` is held until ``busy`` is low. Nothing more is asked for, what is buffered or comes in
-    is thrown away, though an idx that is offered stays. ``busy`` while anything is left anywhere.
+    ``stop`` must be held until ``busy`` is low. No more reads are sent, and buffered and received
+    data are dropped, but an idx that is offered stays valid. ``busy`` is high while any read or idx
+    is left.
 
-    Throughput: an idx a cycle, over the borders of chunks and arrays. Latency:
+    Throughput: an idx a cycle, also from chunk to chunk and from array to array. Latency:
     :attr:`start_latency` from an array to its first read, :attr:`beat_latency` from the last beat
     of a chunk to its first idx.
     """
@@ -40,7 +40,7 @@ class IdxFetch(Component):
     def __init__(self, params: RigParams) -> None:
         self.chunk_bytes = params.idx_buffer_bytes // CHUNKS
         self.chunk_beats = self.chunk_bytes // BEAT_BYTES
-        self.place_bits = ceil_log2(self.chunk_bytes // 4)  # of an idx in a chunk
+        self.place_bits = ceil_log2(self.chunk_bytes // 4)  # width of an idx's place in a chunk
         self.chunk = data.StructLayout(
             {"end": self.place_bits, "wide": 1, "slot": params.slot_bits, "last": 1}
         )
@@ -66,8 +66,8 @@ class IdxFetch(Component):
         m.submodules.buffer = buffer = Fifo(self.buffer)
         m.submodules.chunks = chunks = Fifo(FifoParams(width=self.chunk.size, depth=CHUNKS))
         m.submodules.verdicts = verdicts = Fifo(FifoParams(width=1, depth=CHUNKS))
-        asking = Signal()  # bytes are left to ask for
-        broken = Signal()  # the next chunk is not to be given, nor any behind it
+        asking = Signal()  # bytes are left to be read
+        broken = Signal()  # the next chunk must not be emitted, nor any after it
         m.d.comb += [
             buffer.i.payload.eq(Cat(self.beat.data, self.beat.last)),
             buffer.i.valid.eq(self.beat_valid),
@@ -80,21 +80,21 @@ class IdxFetch(Component):
             m.d.sync += broken.eq(0)
         with m.Elif(self.failed):
             m.d.sync += broken.eq(1)
-        ends = Signal()  # nothing is left of a chunk
+        ends = Signal()  # a chunk ends
         self.ask(m, chunks, asking, broken, ends)
         self.give(m, buffer, chunks, verdicts, broken, ends)
         return m
 
     def ask(self, m: Module, chunks: Fifo, asking: Signal, broken: Signal, ends: Signal) -> None:
-        """Ask for reads, as long as there is room for a whole chunk."""
+        """Send reads, as long as there is room for a whole chunk."""
         inside_bits = ceil_log2(self.chunk_bytes)
         array = self.arrays.payload
         next_address = Signal(self.params.address_bits, reset_less=True)
         left = Signal(BYTES_BITS, reset_less=True)
-        asked = Signal(self.chunk, reset_less=True)  # of which chunks are made
-        span = Signal(inside_bits + 1, reset_less=True)  # to where a whole chunk ends
+        asked = Signal(self.chunk, reset_less=True)  # fields of the array's next chunk
+        span = Signal(inside_bits + 1, reset_less=True)  # bytes to the end of an aligned chunk
         request = Signal(self.params.host_read, reset_less=True)
-        sent = Signal(self.chunk, reset_less=True)  # that of request, but for its end
+        sent = Signal(self.chunk, reset_less=True)  # the chunk of ``request``, without its end
         chunk = Signal(self.chunk)
         room = Signal(range(CHUNKS + 1), init=CHUNKS)
         step = Signal()
@@ -120,7 +120,7 @@ class IdxFetch(Component):
                 sent.eq(asked),
                 sent.last.eq(left <= span),
                 next_address.eq(next_address + span),
-                span.eq(self.chunk_bytes),  # where it ends, a whole one begins
+                span.eq(self.chunk_bytes),  # the next chunk is a whole one
                 left.eq(left - span),
                 asking.eq(left > span),
             ]
@@ -145,11 +145,11 @@ class IdxFetch(Component):
         broken: Signal,
         ends: Signal,
     ) -> None:
-        """Give the idxs of each good chunk, which begins in a beat of its own; drop the others."""
+        """Emit the idxs of each good chunk, which begins in a beat of its own; drop the others."""
         chunk = data.View(self.chunk, chunks.o.payload)
         beat, last = buffer.o.payload[: 8 * BEAT_BYTES], buffer.o.payload[-1]
-        place = Signal(self.place_bits)  # of the next idx in its chunk
-        position = Signal(4)  # of 4-byte words in a beat
+        place = Signal(self.place_bits)  # place of the next idx in its chunk
+        position = Signal(4)  # number of a 4-byte word in a beat
         behind = Signal(5)
         chunk_ends = Signal()
         beat_ends = Signal()

@@ -1,4 +1,4 @@
-"""Describes the sizes of a RIG unit, and the layouts of what it is told and what it tells."""
+"""Describes the sizes of a RIG unit, and the layouts of its inputs and outputs."""
 
 from dataclasses import dataclass
 
@@ -10,28 +10,28 @@ from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.pending_table import SIZES
 
 ID_BITS = 32  #: width of a PR's id: the pending entry in the low bits, the generation above it
-TAG_BITS = 16  #: width of the tag, the host's name for a work request
+TAG_BITS = 16  #: width of the tag that the host gives a work request
 COUNT_BITS = 32  #: width of the number of a work request's idxs
 WATCHDOG_BITS = 32  #: width of the watchdog's number of cycles
-HOST_ADDRESS_BITS = 64  #: width of an address that the host writes
+HOST_ADDRESS_BITS = 64  #: width of an address in a work request
 
 
 class Cause(enum.Enum, shape=4):
-    """Names how a RIG command ended: the first failure counts."""
+    """Names how a RIG command ended; the first failure counts."""
 
     DONE = 0  #: every remote property is in host memory
-    COMMAND = 1  #: an illegal size or address, or, of the ring, no client unit; nothing was done
+    COMMAND = 1  #: an illegal size or address, or, in a ring, no client unit; nothing was done
     RANGE = 2  #: an idx was not below the number of columns
     IDX_READ = 3  #: host memory answered a read of idxs with an error, or not in time
     PROPERTY_WRITE = 4  #: host memory answered a write of a property with an error, or not in time
     FILTER = 5  #: SNIC memory answered an access to the idx filter with an error, or not in time
     REMOTE = 6  #: the owner answered with an error, or with another length
-    WATCHDOG = 7  #: nothing moved for the limit
+    WATCHDOG = 7  #: there was no progress within the watchdog's limit
     ARRAY = 8  #: the filter is another property array's: clear it first; nothing was done
     DESCRIPTOR = 9  #: host memory answered a read of the descriptor with an error, or not in time
 
 
-#: Names what can fail while a command runs: one bit each.
+#: Describes what can fail while a command runs, a bit for each.
 FAILURES = data.StructLayout(
     {
         cause.name.lower(): 1
@@ -53,7 +53,7 @@ class RigParams:
     most_property_bytes: int = 512  #: most bytes of a property, a multiple of 4, 4..4096
     pending_entries: int = 256  #: PRs under way: entries of the Pending PR Table, 4..16, 32..256
     lsq_entries: int = 64  #: accesses to the idx filter under way, 8..256
-    lsq_reserved: int = 8  #: accesses that only bits to be set may take: at least 2, as others
+    lsq_reserved: int = 8  #: accesses reserved for sets: at least 2; at least 2 are left for others
     idx_buffer_bytes: int = 4096  #: bytes of the idx buffer, a power of two, 512..16384
     property_buffer_bytes: int = 4096  #: bytes of the property buffer, a power of two, 512..65536
     transmit_prs: int = 16  #: PRs in the Tx queue, 2..1024
@@ -97,7 +97,7 @@ class RigParams:
 
     @property
     def suffix(self) -> str:
-        """Return the end of the module's name: what differs between units of one design."""
+        """Return the end of the module's name: the sizes that differ between a design's units."""
         return f"{self.pending_entries}_i{self.idx_bits}_n{self.nodes}_p{self.most_property_bytes}"
 
     @property
@@ -107,12 +107,12 @@ class RigParams:
 
     @property
     def slot_bits(self) -> int:
-        """Return the width of the number of a request that waits or is under way."""
+        """Return the width of a slot's number; a request that waits or is under way has a slot."""
         return ceil_log2(self.commands)
 
     @property
     def generation_bits(self) -> int:
-        """Return the width of what tells a command's PRs from those of earlier ones."""
+        """Return the width of the generation, which distinguishes PRs of different commands."""
         return ID_BITS - self.entry_bits
 
     @property
@@ -127,35 +127,35 @@ class RigParams:
 
     @property
     def request(self) -> data.StructLayout:
-        """Describe a work request as the host gives it (section 5.1)."""
+        """Describe a work request as the host writes it (section 5.1)."""
         return data.StructLayout(self._request_fields(HOST_ADDRESS_BITS))
 
     @property
     def command(self) -> data.StructLayout:
-        """Describe a work request that was judged: ``cause`` is DONE, or why it cannot be done."""
+        """Describe a work request that was checked: ``cause`` is DONE, or why it is not legal."""
         return data.StructLayout(self._request_fields(self.address_bits) | {"cause": Cause})
 
     def _request_fields(self, address_bits: int) -> dict[str, int]:
         return {
             "tag": TAG_BITS,
-            "idx_address": address_bits,  # of an array, aligned to its elements
-            "count": COUNT_BITS,  # of idxs
-            "wide": 1,  # idxs of 8 bytes, else of 4
-            "property_address": address_bits,  # where idx 0 has its slot, a multiple of 4
-            "property_bytes": LENGTH_BITS,  # a multiple of 4
+            "idx_address": address_bits,  # address of the array of idxs, aligned to its elements
+            "count": COUNT_BITS,  # number of idxs
+            "wide": 1,  # idxs have 8 bytes, else 4
+            "property_address": address_bits,  # address of idx 0's property, a multiple of 4
+            "property_bytes": LENGTH_BITS,  # bytes of a property, a multiple of 4
             "watchdog": WATCHDOG_BITS,  # cycles without progress that end it; 0: never
         }
 
     @property
     def property_array(self) -> data.StructLayout:
-        """Describe where properties are written: that of idx 0 would lie at ``address``."""
+        """Describe where properties are written: the property of idx 0 would be at ``address``."""
         return data.StructLayout({"address": self.address_bits, "bytes": LENGTH_BITS})
 
     @property
     def idx_array(self) -> data.StructLayout:
-        """Describe where in host memory the idxs of the command in ``slot`` are.
+        """Describe the array in host memory of the idxs of the command in ``slot``.
 
-        They are aligned to the size of an idx.
+        It is aligned to the size of an idx.
         """
         return data.StructLayout(
             {
@@ -173,7 +173,7 @@ class RigParams:
 
     @property
     def of_slot(self) -> data.StructLayout:
-        """Describe that something happens to the command in ``slot``."""
+        """Describe an event of the command in ``slot``."""
         return data.StructLayout({"valid": 1, "slot": self.slot_bits})
 
     @property
@@ -196,7 +196,7 @@ class RigParams:
 
     @property
     def served(self) -> data.StructLayout:
-        """Describe what server units give, laid out alike; not ``legal``: they refuse all reads."""
+        """Describe the array that server units serve; unless ``legal`` they refuse all reads."""
         return data.StructLayout({"address": self.address_bits, "bytes": LENGTH_BITS, "legal": 1})
 
     @property
@@ -206,7 +206,7 @@ class RigParams:
 
     @property
     def host_write(self) -> data.StructLayout:
-        """Describe a beat of a property for host memory; address and bytes are the whole's."""
+        """Describe a beat of a property for host memory; address and bytes are the property's."""
         return data.StructLayout(
             {
                 "address": self.address_bits,
@@ -217,5 +217,6 @@ class RigParams:
         )
 
 
-#: Holds a beat that was read, dense from the first byte asked for; ``failed`` counts with ``last``.
+#: Describes a beat that was read, without gaps from the first byte on; ``failed`` is valid with
+#: ``last``.
 READ_BEAT = data.StructLayout({"last": 1, "failed": 1, "data": 8 * BEAT_BYTES})

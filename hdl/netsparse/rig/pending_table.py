@@ -1,4 +1,4 @@
-"""Which idxs have a property request under way: the Pending PR Table."""
+"""Implements the Pending PR Table: the idxs with a property request under way."""
 
 from dataclasses import dataclass
 
@@ -20,12 +20,12 @@ SIZES = (*range(4, MOST_WAYS + 1), *(MOST_WAYS << bit for bit in range(1, DIGIT 
 
 @dataclass(frozen=True, kw_only=True)
 class PendingTableParams:
-    """Sets the size of the Pending PR Table (NetSparse, table 5) and of what passes through it."""
+    """Sets the sizes of the Pending PR Table (NetSparse, table 5) and of its streams."""
 
     entries: int = MOST_ENTRIES  #: most requests under way: 4 to 16, 32, 64, 128 or 256
-    ways: int = MOST_WAYS  #: rows that an idx may be in, at most 16: one of each way
+    ways: int = MOST_WAYS  #: number of ways, at most 16; an idx may be in one row of each
     idx_bits: int = 40  #: width of an idx, 8..64
-    tag_bits: int = 1  #: width of what goes with a lookup, at least 1
+    tag_bits: int = 1  #: width of the tag of a lookup, at least 1
 
     def __post_init__(self) -> None:
         if self.entries not in SIZES:
@@ -65,7 +65,7 @@ class PendingTableParams:
 
     @property
     def row_bits(self) -> int:
-        """Return the bits of an entry's index that are its row: the lowest, none of an only row."""
+        """Return the number of low bits of an entry's index with its row; 0 if there is one row."""
         return ceil_log2(self.rows)
 
     @property
@@ -75,50 +75,50 @@ class PendingTableParams:
 
     @property
     def result(self) -> data.StructLayout:
-        """Describe what became of a lookup."""
+        """Describe the result of a lookup."""
         return data.StructLayout({"idx": self.idx_bits, "coalesced": 1, "entry": self.entry_bits})
 
     @property
     def release(self) -> data.StructLayout:
-        """Describe an entry that is given back."""
+        """Describe an entry that is released."""
         return data.StructLayout({"valid": 1, "entry": self.entry_bits})
 
     @property
     def placed(self) -> data.StructLayout:
-        """Describe an idx that goes into the table."""
+        """Describe an idx that is entered in the table."""
         return data.StructLayout({"idx": self.idx_bits, "entry": self.entry_bits})
 
     @property
     def contents(self) -> data.StructLayout:
-        """Describe what an entry holds."""
+        """Describe the contents of an entry."""
         return data.StructLayout({"valid": 1, "idx": self.idx_bits})
 
 
 class PendingTable(Component):
-    """Looks up idxs and enters those that are new, in one step: NetSparse, sections 5.2 and 5.3.
+    """Looks up idxs and enters new ones, in one step (NetSparse, sections 5.2 and 5.3).
 
-    The result of a lookup says whether its idx was in the table, ``coalesced``, or is now, in a
-    free ``entry``. Lookups take effect in their order: of equal idxs, however close, only the
-    first is entered. The entry of a coalesced one is where its idx was found. ``tag`` moves with a
-    lookup, and is ``result_tag`` with its result.
+    The result of a lookup says whether its idx was in the table already (``coalesced``), or was
+    entered now, in a free ``entry``. Lookups take effect in order: of equal idxs, however close,
+    only the first is entered. The entry of a coalesced idx is the one in which it was found.
+    ``tag`` accompanies a lookup, and is ``result_tag`` with its result.
 
-    An idx may be in one entry of each way, in the row that its hash names
+    An idx may be in one entry of each way, in the row given by its hash
     (:mod:`hdl.netsparse.rig.entry_rows`); it takes the lowest way that is free there. An entry's
-    index is its row with its way above it. Without ``coalesce``, which holds still while there are
-    entries or lookups, every lookup takes an entry, in rows that are hashed from its number.
+    index is its row with its way above it. Without ``coalesce``, which must be stable while there
+    are entries or lookups, every lookup takes an entry, in rows that are hashed from its number.
 
-    ``release`` gives entries back that are valid, two different ones in a cycle. The result that
-    entered one may still wait at ``results`` or behind it: then the entry may go to another idx
-    before it moves, and means nothing (a client does so with all that it gives up). A lookup that
-    is taken in the cycle of the release or later does not find the entry any more; one that was
-    taken earlier and has no result yet may: then it is coalesced, else it gets an entry of its
-    own. So a release must wait until whatever made the entry needless is visible to later
-    lookups. The earliest new result with the entry comes three cycles after the release.
+    ``release`` frees valid entries, up to two different ones in a cycle. If the result that entered
+    one still waits at ``results`` or inside, the entry may go to another idx before that result is
+    taken, and the result's entry is then undefined (a client does so when it cancels). A lookup
+    that is taken in the cycle of the release or later does not find the entry any more; one that
+    was taken earlier and has no result yet may find it: then it is coalesced, otherwise it gets an
+    entry of its own. So a release must wait until later lookups can see the reason why the entry is
+    no longer needed. The earliest new result with the entry comes three cycles after the release.
 
-    ``read`` is what is in the entry ``read_entry``, at once; an entry is valid from the cycle
-    behind the first of its result until its release. ``count`` of them are valid. ``empty`` says
-    that there is none, and no result of this or an earlier cycle that will become one.
-    ``clear`` forgets all entries; there must be no lookup without a result taken.
+    ``read`` is the contents of the entry ``read_entry``, in the same cycle; an entry is valid from
+    the cycle after the first one of its result until its release. ``count`` is the number of valid
+    entries. ``empty`` says that there is none, and that no result of this or an earlier cycle will
+    become one. ``clear`` frees all entries; all lookups must have results that were taken.
 
     A worked example, in an empty table of four ways of one row; what a client does is in brackets:
 
@@ -132,10 +132,10 @@ class PendingTable(Component):
         cycle 20, result in 23:  idx 7 is new and takes entry 0 (the filter says 1: filtered)
         cycle 21, result in 24:  idx 9 is new and takes entry 1
 
-    Throughput: a lookup a cycle, beside any releases. Latency: ``latency``. ``lookups.ready``
-    depends on registers only. Full: a lookup whose rows are all taken waits, as ``full`` says, and
-    all behind it; one that needs no entry goes on, in two cycles. That is so before all entries
-    are taken: 16 ways of 16 rows, always asked for more, hold some 215 idxs.
+    Throughput: a lookup a cycle, and any releases. Latency: ``latency``. ``lookups.ready`` depends
+    on registers only. Full: a lookup whose rows are all taken waits, with all lookups after it, and
+    ``full`` is high; a lookup that needs no entry goes on, in two cycles. This happens before all
+    entries are taken: under constant load 16 ways of 16 rows hold some 215 idxs.
     """
 
     latency = 3
@@ -165,24 +165,24 @@ class PendingTable(Component):
         m.submodules.out = out = StreamRegister(
             StreamRegisterParams(width=params.result.size + params.tag_bits)
         )
-        asked = Signal(params.idx_bits, reset_less=True)  # is compared in this cycle
+        asked = Signal(params.idx_bits, reset_less=True)  # idx that is compared in this cycle
         asked_rows = [
             Signal(params.way.row_bits, name=f"asked_row_{way}", reset_less=True)
             for way in range(params.used_ways)
         ]
         asked_tag = Signal(params.tag_bits, reset_less=True)
         asked_valid = Signal()
-        judged = Signal(params.idx_bits, reset_less=True)  # was compared
+        judged = Signal(params.idx_bits, reset_less=True)  # idx that was compared
         judged_tag = Signal(params.tag_bits, reset_less=True)
         judged_valid = Signal()
-        near = Signal(reset_less=True)  # it equals the one before it
-        missed = Signal()  # the one before it took the entry of placed
+        near = Signal(reset_less=True)  # it equals the previous idx
+        missed = Signal()  # the previous one took the entry of ``placed``
         placed = Signal(params.placed, reset_less=True)
-        place = Signal()  # in this cycle
-        place_in = Signal(params.used_ways)  # in this way
+        place = Signal()  # an idx is entered in this cycle
+        place_in = Signal(params.used_ways)  # way that it is entered in
         again = Signal()
         hit = Signal()
-        known = Signal()  # that it was a hit, a cycle ago
+        known = Signal()  # it was a hit a cycle ago
         advance = Signal()
         result = Signal(params.result)
         ways = self.add_ways(m, asked, asked_rows, advance, place_in, placed)
@@ -190,7 +190,7 @@ class PendingTable(Component):
         m.d.comb += [
             again.eq(near & missed),
             hit.eq(self.coalesce & (Cat(way.found for way in ways).any() | again)),
-            # What may go is known early: a hit that finds no room looks twice.
+            # ``valid`` must be known early, so a hit without room is looked up a second time.
             out.i.valid.eq(judged_valid & (room | known)),
             advance.eq(~judged_valid | (out.i.ready & (room | known))),
             self.lookups.ready.eq(~asked_valid | advance),
@@ -238,7 +238,7 @@ class PendingTable(Component):
             ]
 
     def expect_quiet(self, m: Module, inside: Value) -> None:
-        """State what comes only while no lookup is ``inside``."""
+        """State the inputs that are allowed only while no lookup is ``inside``."""
         expect(
             m,
             self,
@@ -247,14 +247,14 @@ class PendingTable(Component):
         )
 
     def changes_in_quiet(self, m: Module, busy: Value) -> Value:
-        """State that ``coalesce`` stays as it is while there are entries or lookups."""
+        """Return whether ``coalesce`` is stable while there are entries or lookups."""
         before = Signal()
         begun = Signal()
         m.d.sync += [before.eq(self.coalesce), begun.eq(1)]
         return ~begun | (self.coalesce == before) | ~busy
 
     def rows(self, m: Module) -> list[Value]:
-        """Return the lookup's row in each way, hashed from its number if none is found again."""
+        """Return the lookup's row in each way, hashed from its number without ``coalesce``."""
         number = Signal(2 * DIGIT)
         with m.If(self.lookups.valid & self.lookups.ready):
             m.d.sync += number.eq(number + 1)
@@ -262,7 +262,7 @@ class PendingTable(Component):
         return rows_of(digits, self.params.used_ways, self.params.row_bits)
 
     def add_ways(self, m: Module, asked, asked_rows, advance, place_in, placed) -> list[PendingWay]:
-        """Add the ways: all look for what is asked, one enters what is placed."""
+        """Add the ways: all compare the idx looked up, and one enters the idx placed."""
         params = self.params
         same = Signal()
         placed_row, _ = self.parts(placed.entry)
@@ -291,7 +291,7 @@ class PendingTable(Component):
         return entry[: self.params.row_bits], entry[self.params.row_bits :]
 
     def choose(self, ways: list[PendingWay]) -> tuple[Value, Value, Value]:
-        """Return the entry that was found, whether a way has room, and the entry in the lowest."""
+        """Return the entry that was found, whether a way has room, and the lowest such entry."""
         bits = self.params.row_bits
         row = [Cat(way.found & way.row[bit] for way in ways).any() for bit in range(bits)]
         found = Cat(*row, index_of(Cat(way.found for way in ways)))
@@ -307,7 +307,7 @@ class PendingTable(Component):
         return found, room, free
 
     def show(self, m: Module, ways: list[PendingWay], place, placed) -> None:
-        """Let an entry be read, and count those that are valid."""
+        """Add the read port of entries, and the count of valid ones."""
         params = self.params
         m.submodules.contents = contents = memory.Memory(
             shape=params.idx_bits,

@@ -1,4 +1,4 @@
-"""A way of the Pending PR Table: idxs in rows, of which one can be looked at in a cycle."""
+"""Implements a way of the Pending PR Table: rows of idxs, one of which is compared in a cycle."""
 
 from dataclasses import dataclass
 
@@ -9,15 +9,15 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 
-RELEASES = 2  #: entries of the table that can be given back in a cycle
+RELEASES = 2  #: entries of the table that can be released in a cycle
 
 
 @dataclass(frozen=True, kw_only=True)
 class PendingWayParams:
     """Sets the number of rows of a :class:`PendingWay` and the width of an idx."""
 
-    rows: int  #: 1, 2, 4, 8 or 16
-    idx_bits: int  #: 8..64
+    rows: int  #: number of rows: 1, 2, 4, 8 or 16
+    idx_bits: int  #: width of an idx, 8..64
 
     @property
     def suffix(self) -> str:
@@ -26,12 +26,12 @@ class PendingWayParams:
 
     @property
     def row_bits(self) -> int:
-        """Return the width of a row's number; that of an only row is 0, of one bit."""
+        """Return the width of a row's number, at least one bit."""
         return max(1, self.rows.bit_length() - 1)
 
     @property
     def release(self) -> data.StructLayout:
-        """Describe a row that is given back."""
+        """Describe a row that is released."""
         return data.StructLayout({"valid": 1, "row": self.row_bits})
 
     @property
@@ -43,18 +43,18 @@ class PendingWayParams:
 class PendingWay(Component):
     """Keeps an idx in each row that is ``valid``: a way of the Pending PR Table (section 5.3).
 
-    In each cycle one idx is looked for in one row, ``asked`` in ``asked_row``. With ``advance`` it
-    is the judged one from the next cycle on: ``found`` says whether it was in its row, ``row``
-    which that is, and ``open`` that the row is free, as soon as it is.
+    In each cycle one idx, ``asked``, is compared in one row, ``asked_row``. With ``advance`` its
+    result is there from the next cycle on: ``found`` says whether it was in its row, ``row`` is the
+    number of the row, and ``open`` becomes high when the row is free.
 
-    An idx that is ``placed`` is found from this cycle on, ``same`` says that it is the one asked
-    for, and its row is valid from the next. A row that is placed is not valid before; one that is
-    ``released`` is, can still be found in that cycle, and is open two cycles later. The row of the
-    idx that was judged last may be placed only in the first cycle of the one behind it.
+    An idx that is ``placed`` is found from this cycle on; ``same`` says that it equals ``asked``,
+    and its row is valid from the next cycle on. A row that is placed must not be valid before; a
+    row that is ``released`` must be valid, can still be found in that cycle, and is open two cycles
+    later. The row of the previous result may be placed only in the first cycle of the next result.
     ``clear`` makes all rows invalid.
 
-    Latency: ``latency`` from asked to judged. Throughput: one look, one idx placed and two rows
-    released in every cycle.
+    Latency: ``latency`` from ``asked`` to its result. Throughput: one comparison, one idx placed
+    and two rows released in every cycle.
     """
 
     latency = 1
@@ -82,8 +82,8 @@ class PendingWay(Component):
         placed = self.placed
         stored = self.add_idxs(m)
         used = Signal()
-        free = Signal(reset_less=True)  # the judged one's row, but for who was judged before it
-        clash = Signal(reset_less=True)  # he has the same row
+        free = Signal(reset_less=True)  # its row is free, unless the previous idx takes it
+        clash = Signal(reset_less=True)  # the previous idx has the same row
         returned = [delay(m, gone, 1, f"returned_{k}") for k, gone in enumerate(self.released)]
         mine = Cat(gone.valid & (gone.row == self.row) for gone in returned)
         m.d.comb += [
@@ -105,7 +105,7 @@ class PendingWay(Component):
         return m
 
     def add_idxs(self, m: Module) -> Value:
-        """Add the memory of idxs; return the one in the row that is asked for."""
+        """Add the memory of idxs; return the idx in ``asked_row``."""
         m.submodules.idxs = idxs = memory.Memory(
             shape=self.params.idx_bits,
             depth=max(self.params.rows, 2),

@@ -1,4 +1,4 @@
-"""Generates a read PR for every idx that is asked of its owner."""
+"""Generates a read PR for every idx that is requested from its owner."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream
@@ -11,11 +11,11 @@ from hdl.netsparse.rig.params import RigParams
 
 
 class PrGenerator(Component):
-    """Makes read PRs of pending idxs, into the Tx queue (NetSparse, section 5.3).
+    """Generates read PRs for pending idxs into the Tx queue (NetSparse, section 5.3).
 
-    ``issued`` is high when one is made, of ``issued_entry``: from then on a response may come.
-    Its id is the entry, and ``generation`` above. With ``reject`` no PR is made: what comes is
-    thrown away, each with ``rejected``; what is in the queue stays.
+    ``issued`` is high when a PR is generated, for ``issued_entry``: from then on a response may
+    come. Its id is the entry, with ``generation`` above it. With ``reject`` no PR is generated:
+    idxs are dropped, each with ``rejected``; PRs in the queue stay.
 
     Throughput: one a cycle. Latency: ``latency``. Stalls: the queue fills, then ``i`` waits.
     """

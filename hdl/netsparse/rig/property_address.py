@@ -1,4 +1,4 @@
-"""Computes where the property of an idx lies in host memory."""
+"""Computes the address of an idx's property in host memory."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class PropertyAddressParams:
 
     idx_bits: int  #: width of an idx
     address_bits: int  #: width of a byte address
-    tag_bits: int  #: width of what goes with an idx, at least 1
+    tag_bits: int  #: width of the tag of an idx, at least 1
 
     @property
     def suffix(self) -> str:
@@ -26,7 +26,7 @@ class PropertyAddressParams:
 
     @property
     def asked(self) -> data.StructLayout:
-        """Describe an idx whose address is asked for, and its tag."""
+        """Describe a request for the address of an idx's property, with its tag."""
         return data.StructLayout({"idx": self.idx_bits, "tag": self.tag_bits})
 
     @property
@@ -38,8 +38,8 @@ class PropertyAddressParams:
 class PropertyAddress(Component):
     """Computes ``base + idx * bytes`` for every idx, modulo the address space, in DSPs.
 
-    ``base`` and ``bytes`` hold still while anything is inside (``busy``). Throughput: one a cycle.
-    Latency: ``latency``. Stalls: it holds ``capacity`` idxs; ``i.ready`` is a register.
+    ``base`` and ``bytes`` must be stable while any idx is inside (``busy``). Throughput: one a
+    cycle. Latency: ``latency``. Stalls: it holds ``capacity`` idxs; ``i.ready`` is a register.
     """
 
     stages = 3  #: operands, product, its second register: a DSP's own pipeline

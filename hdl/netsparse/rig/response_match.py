@@ -1,4 +1,4 @@
-"""Matches a response with the pending entry that it is for."""
+"""Matches a response with its pending entry."""
 
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data, stream
@@ -11,22 +11,22 @@ from hdl.netsparse.rig.params import RigParams
 
 MATCH_EVENTS = data.StructLayout({"response": 1, "stale": 1, "remote": 1})
 
-#: Holds a beat of a property.
+#: Describes a beat of a property.
 PROPERTY_BEAT = data.StructLayout({"last": 1, "data": 8 * BEAT_BYTES})
 
 
 class ResponseMatch(Component):
-    """Passes on the properties that pending entries wait for; all else is dropped.
+    """Passes on the properties for which pending entries wait, and drops all other responses.
 
-    An entry waits from ``issued`` until a response or an error with its number, ``generation``
-    and idx has come. ``entry`` is looked up outside: ``known`` says that it is in use, for
-    ``known_idx``. A response of ``bytes`` gives its ``heads`` with the first beat and its
-    ``beats``. An error, or a response of another length, ends the entry's wait all the same, and
-    raises the event ``remote``. What no entry waits for is ``stale``: one event a response.
-    ``clear`` ends all waiting; a response that has begun to pass goes through to its end, one that
-    has not is dropped even if it was offered. A head is valid only while ``beats`` are taken, and
-    the first beat only while ``heads`` are: the two move together. ``busy`` while a response has
-    begun to pass and has not ended.
+    An entry waits from ``issued`` until a response or an error with its number, ``generation`` and
+    idx has come. ``entry`` is looked up outside: ``known`` says that it is in use, for
+    ``known_idx``. A response of ``bytes`` is passed on as ``heads``, with the first beat, and
+    ``beats``. An error, or a response of another length, also ends the entry's wait, and raises the
+    event ``remote``. A response for which no entry waits is ``stale``: one event each. ``clear``
+    ends all waiting; a response that has begun to pass is passed on to its end, and one that has
+    not is dropped even if it was offered. A head is valid only while ``beats`` are taken, and the
+    first beat only while ``heads`` are: the two move together. ``busy``: a response has begun to
+    pass and has not ended.
 
     Throughput: a beat a cycle. Latency: ``latency`` to ``beats``. Stalls: holds.
     """
@@ -61,15 +61,15 @@ class ResponseMatch(Component):
         judged = Signal(RESPONSE_BEAT, reset_less=True)
         judged_valid = Signal()
         matches = Signal(reset_less=True)
-        waits = Signal()  # the judged beat's entry, until now
+        waits = Signal()  # the beat's entry has waited until now
         fits = Signal(reset_less=True)
-        first = Signal(init=1)  # the judged beat begins a response
-        passing = Signal()  # of the response that it goes on with
+        first = Signal(init=1)  # the beat begins a response
+        passing = Signal()  # the response that the beat continues passes
         awaited = Signal(params.pending_entries)
         entry = judged.pr.id[: params.entry_bits]
         found = Signal()
-        answered = Signal()  # the judged beat is what its entry waits for
-        ends = Signal()  # it moves
+        answered = Signal()  # the beat belongs to a response for which its entry waits
+        ends = Signal()  # the beat ends the entry's wait
         good = Signal()
         move = Signal()
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""Implements server mode of a RIG unit: properties of this node for whoever asks."""
+"""Implements server mode of a RIG unit: answers reads of this node's properties."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream
@@ -21,19 +21,19 @@ HEAD = data.StructLayout({"error": 1, "length": LENGTH_BITS, "pr": PR_LAYER})
 class Server(Component):
     """Answers read PRs with properties from host memory (NetSparse, section 5.3).
 
-    A read is good if its idx is of this node (``first <= idx < end``), its length the registered
-    ``bytes``, and what is registered is ``legal``. It then leaves by ``asks`` for its address to
-    be found and read, once the property buffer has room for it; ``beats`` are what was read, in
-    order, and ``outcome`` comes with each property's last one. ``responses`` copy tid, idx and id
-    of the read and come in its order; ``src`` is ``node``. A read that is not good, or that host
-    memory refuses, becomes an error instead; the former without an access to memory. The data of
-    an error mean nothing, and may change while it waits.
+    A read is good if its idx belongs to this node (``first <= idx < end``), its length is the
+    registered ``bytes``, and the registered array is ``legal``. It then leaves on ``asks``, for its
+    address to be computed and read, when the property buffer has room for it; ``beats`` are the
+    data, in order, and ``outcome`` comes with each property's last beat. ``responses`` have tid,
+    idx and id of the reads and come in their order; ``src`` is ``node``. A read that is not good is
+    answered with an error, without an access to memory; so is a read that host memory refuses. The
+    data of an error are undefined, and may change while it waits.
 
-    A property leaves when it is all there, since an error has to come instead of it, not after
-    it. Throughput: one a cycle, or a beat a cycle, with as many properties of the registered size
-    under way as the buffer holds, at most 64; then ``reads`` wait. A property's place is free two
-    cycles after its last beat moved. Latency: :attr:`ask_latency` from a read to ``asks``.
-    ``bytes`` holds still while the unit is ``busy``.
+    A property leaves when all of it is there, since an error must replace it, not follow it.
+    Throughput: a property or a beat a cycle, whichever is slower, with as many properties of the
+    registered size under way as the buffer holds, at most 64; then ``reads`` wait. A property's
+    place is free two cycles after its last beat was taken. Latency: :attr:`ask_latency` from a read
+    to ``asks``. ``bytes`` must be stable while the unit is ``busy``.
     """
 
     ask_latency = 2
@@ -64,21 +64,21 @@ class Server(Component):
         self.respond(m, heads, outcomes)
         m.d.comb += [
             outcomes.i.payload.eq(self.outcome_failed),
-            outcomes.i.valid.eq(self.outcome),  # no more than there are heads
+            outcomes.i.valid.eq(self.outcome),  # never more outcomes than heads, so there is room
             self.busy.eq(waiting | heads.o.valid | self.asks.valid),
         ]
         return m
 
     def judge(self, m: Module, heads: Fifo) -> Value:
-        """Put reads into heads, the good ones into ``asks``, while their beats have room."""
+        """Put reads into heads, and good ones into ``asks``, while their beats have room."""
         params = self.params
         read = Signal(READ_PR, reset_less=True)
         waiting = Signal()
         judged = Signal(HEAD, reset_less=True)
         judged_valid = Signal()
         room = Signal(range(params.property_beats + 1), init=params.property_beats)
-        beats = Signal(range(params.most_beats + 1), reset_less=True)  # of a property
-        enough = Signal()  # room for a property; beats that leave count a cycle later
+        beats = Signal(range(params.most_beats + 1), reset_less=True)  # beats of a property
+        enough = Signal()  # there is room for a property; beats that leave count a cycle later
         move = Signal()
         go = Signal()
         returned = Signal()
@@ -116,11 +116,11 @@ class Server(Component):
         return waiting | judged_valid
 
     def respond(self, m: Module, heads: Fifo, outcomes: Fifo) -> None:
-        """Make responses of heads and beats; a failed read's beats are thrown away."""
+        """Build responses from heads and beats; drop the beats of a failed read."""
         head = data.View(HEAD, heads.o.payload)
         response = self.responses.payload
         error = Signal()
-        discards = Signal()  # a beat that is not to be sent
+        discards = Signal()  # the beat is dropped
         ends = Signal()
         m.d.comb += [
             error.eq(head.error | outcomes.o.payload),

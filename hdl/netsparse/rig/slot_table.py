@@ -1,4 +1,4 @@
-"""Tells which command each pending entry belongs to."""
+"""Stores the command of each pending entry."""
 
 from amaranth.hdl import Module
 from amaranth.lib import memory
@@ -7,15 +7,15 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.component import Component
 from hdl.netsparse.rig.params import RigParams
 
-#: Lists who reads the table: for what the filter has answered, and what it has set; what becomes
-#: a PR; the response that comes, and a cycle later; what was written.
+#: Lists the readers of the table: for answers of the filter, and its sets; for PRs; for a response
+#: when it comes, and a cycle later; for properties that were written.
 READERS = ("looked", "set", "sent", "answered", "response", "written")
 
 
 class SlotTable(Component):
-    """Shows as ``slot[k]`` the slot of the command that took the entry ``read[k]``, at once.
+    """Reads ``slot[k]``, the slot of the command that took the entry ``read[k]``, combinationally.
 
-    ``write`` enters that of ``entry``; it can be read from the next cycle on.
+    ``write`` stores the slot of ``entry``; it can be read from the next cycle on.
     """
 
     def __init__(self, params: RigParams) -> None:

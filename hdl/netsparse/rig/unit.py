@@ -19,7 +19,7 @@ from hdl.netsparse.rig.write_back import WriteBack
 
 FAILED = tuple(cause for cause in Cause if cause not in (Cause.DONE, Cause.DESCRIPTOR))
 
-#: Lists everything that a unit counts: its client's, its server's, and how its commands ended.
+#: Lists all events that a unit counts: its client's, its server's, and the ends of commands.
 UNIT_EVENTS = data.StructLayout(
     {
         **{name: field.width for name, field in CLIENT_EVENTS},
@@ -33,14 +33,14 @@ UNIT_EVENTS = data.StructLayout(
 
 
 class RigUnit(Component):
-    """Works as a RIG unit (NetSparse, section 5.3): as a client, or with ``serve`` a server.
+    """Is a RIG unit (NetSparse, section 5.3): a client, or, with ``serve``, a server.
 
-    As a client it carries out ``commands``, several at a time: idxs come from host memory, PRs
-    leave by ``prs``, ``responses`` go to host memory by ``writes``, ``completions`` tell the end
-    of each command.
-    As a server it answers ``reads`` by ``answers``. Both use one property buffer, one address
-    calculation, and the same way to host memory: ``asks`` and ``beat``. ``serve`` changes while
-    the unit is not ``busy``. ``quiet`` while no PR can come but of another command.
+    As a client it carries out ``commands``, several at a time: it reads idxs from host memory,
+    sends PRs on ``prs``, writes the properties of ``responses`` to host memory with ``writes``, and
+    ends each command with one of ``completions``. As a server it answers ``reads`` with
+    ``answers``. Both modes use the same property buffer, address calculation, and port to host
+    memory: ``asks`` and ``beat``. ``serve`` may change while the unit is not ``busy``. ``quiet``:
+    only a new command could cause another PR.
 
     Throughput: an idx, a PR or a beat of a property a cycle.
     """
@@ -120,7 +120,7 @@ class RigUnit(Component):
         buffer: Fifo,
         address: PropertyAddress,
     ) -> None:
-        """Give the command to the client's parts, and find what ends it."""
+        """Connect the command to the client's parts, and the events that end it."""
         array = control.array
         m.d.comb += [
             fetch.arrays.valid.eq(control.start),
@@ -163,7 +163,7 @@ class RigUnit(Component):
             control.open.eq(client.open),
             control.failed.eq(client.failed),
             *(a.eq(b) for a, b in zip(control.cause, client.cause, strict=True)),
-            # Idxs of a chunk come before the first of them is given: they are progress as well.
+            # Beats of a chunk come before its first idx is given: they count as progress as well.
             control.moves.eq(client.moves | self.done | fetch.beat_valid),
             control.drained.eq(
                 ~fetch.busy & ~client.in_flight & client.filter_idle & ~properties_left
@@ -180,9 +180,9 @@ class RigUnit(Component):
         address: PropertyAddress,
         write_back: WriteBack,
     ) -> None:
-        """Find addresses of properties to be written, or to be read.
+        """Compute addresses of properties to be written, or to be read.
 
-        Idxs are asked for with their own.
+        Reads of idxs have their own addresses.
         """
         serve, found = self.serve, address.o
         head = match.heads.payload
@@ -214,7 +214,7 @@ class RigUnit(Component):
         buffer: Fifo,
         write_back: WriteBack,
     ) -> None:
-        """Buffer properties on their way to host memory, or from it.
+        """Buffer properties to host memory, or from it.
 
         Idxs have a buffer of their own.
         """

@@ -1,4 +1,4 @@
-"""Writes properties into host memory, then their bits into the idx filter: the write-back DMA."""
+"""Writes properties to host memory, then sets their bits in the idx filter: the write-back DMA."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream
@@ -13,16 +13,17 @@ from hdl.netsparse.rig.response_match import PROPERTY_BEAT
 
 
 class WriteBack(Component):
-    """Writes a property where its idx has its slot; when host memory has it, gives ``sets``.
+    """Writes a property to its address; when host memory has it, emits ``sets``.
 
-    ``found`` has an entry a property, in the order of their ``beats``. ``done`` comes once for
-    each property written, in order, with ``write_failed`` if host memory refused it: the event
-    ``failed``, and no set. So the bit of an idx rises only after its property can be read
-    (NetSparse, section 5.2). With ``discard`` no set is offered either: what is done is forgotten.
+    ``found`` has an address and an entry for each property, in the order of their ``beats``.
+    ``done`` comes once for each property written, in order, with ``write_failed`` if host memory
+    refused it: then the event ``failed`` comes, and no set. So the bit of an idx is set only after
+    its property can be read (NetSparse, section 5.2). With ``discard`` no set is emitted, either:
+    properties that are done are dropped.
 
     Throughput: a beat a cycle. Latency: none to ``writes``; :attr:`set_latency` from ``done`` to
-    ``sets``. Stalls: holds; there is room for all pending entries. ``busy`` while a write is
-    under way or a set waits. With ``failed`` comes the ``failed_entry``.
+    ``sets``. Stalls: holds; there is room for all pending entries. ``busy``: a write is under way
+    or a set waits. ``failed_entry`` is valid with ``failed``.
     """
 
     def __init__(self, params: RigParams) -> None:
@@ -65,7 +66,7 @@ class WriteBack(Component):
             ends.eq(self.writes.valid & self.writes.ready & self.beats.payload.last),
             self.beats.ready.eq(self.writes.ready & self.found.valid),
             self.found.ready.eq(ends),
-            # No deeper than the table of entries, so these always have room.
+            # These are as deep as the table of entries, so they always have room.
             written.i.payload.eq(self.found.payload.tag),
             written.i.valid.eq(ends),
             outcomes.i.payload.eq(self.write_failed),

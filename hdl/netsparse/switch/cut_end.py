@@ -1,4 +1,4 @@
-"""Ends a packet that a reset has cut on its way out of a switch."""
+"""Ends a packet that a reset has cut at the output of a switch."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
@@ -8,12 +8,12 @@ from hdl.common.packets import AXIS
 
 
 class CutEnd(Component):
-    """Gives the beats of ``i`` to ``o``; a packet that ``cut`` leaves open ends with a broken beat.
+    """Passes ``i`` to ``o``; a packet that is open at ``cut`` ends with a broken beat.
 
-    ``cut`` is high in the last cycle before what drives ``i`` is reset. If a packet has begun and
-    not ended then, a beat of undefined data with ``tlast`` and ``tuser`` follows, before anything
-    else: whoever receives the packet drops it, and waits no longer for its end. A first beat that
-    waits in that cycle goes away. Throughput: a beat a cycle. Latency: none.
+    ``cut`` is high in the last cycle before the driver of ``i`` is reset. If a packet has begun and
+    not ended then, a beat of undefined data with ``tlast`` and ``tuser`` follows before any other
+    beat: the receiver drops the packet, and does not wait for its end. A first beat that waits in
+    that cycle is withdrawn. Throughput: a beat a cycle. Latency: none.
     """
 
     latency = 0
@@ -24,9 +24,9 @@ class CutEnd(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         i, o = self.i, self.o
-        inside = Signal()  # a packet
-        stays = Signal()  # inside, after this cycle
-        ends = Signal()  # with a beat of ours
+        inside = Signal()  # a packet has begun and not ended
+        stays = Signal()  # value of ``inside`` after this cycle
+        ends = Signal()  # a broken beat must be sent
         m.d.comb += [
             o.tdata.eq(i.tdata),
             o.tkeep.eq(i.tkeep),

@@ -1,4 +1,4 @@
-"""Lets packets of a port into a middle pipe when there is room for all that may become of them."""
+"""Lets packets of a port into a middle pipe when there is room for all their possible results."""
 
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import stream
@@ -11,9 +11,9 @@ from hdl.netsparse.switch.params import NetSparseSwitchParams
 class PacketGate(Component):
     """Holds a packet at its first beat until the bit of its port in ``open`` is high.
 
-    That bit is looked up a cycle ahead: where a first beat is valid at ``o``, it was high in the
-    cycle before; so ``o`` is registers alone, and a first beat that waits may go away. ``waits``
-    says that one waits for room. Throughput: a beat a cycle. Latency: :attr:`latency`.
+    That bit is read a cycle ahead: if a first beat is valid at ``o``, the bit was high in the cycle
+    before. So ``o`` has registers only, and a first beat that waits may be withdrawn. ``waits``
+    says that a packet waits for room. Throughput: a beat a cycle. Latency: :attr:`latency`.
     ``i.ready`` follows ``o.ready`` combinationally.
     """
 
@@ -34,10 +34,10 @@ class PacketGate(Component):
         m = Module()
         i, o = self.i, self.o
         beat = Signal(self.params.routed, reset_less=True)
-        holds = Signal()  # a beat
-        goes = Signal()  # it may go on
-        begins = Signal(init=1)  # it is a packet's first
-        follows = Signal(init=1)  # the beat behind it is
+        holds = Signal()  # it holds a beat
+        goes = Signal()  # the beat may go on
+        begins = Signal(init=1)  # the beat is a packet's first
+        follows = Signal(init=1)  # the next beat is a packet's first
         moves = Signal()
         room = Array(self.open)
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""Contains the way of packets through a switch, which a soft reset empties."""
+"""Contains the packets' path through a switch, which a soft reset empties."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data
@@ -12,17 +12,16 @@ from hdl.netsparse.switch.pipe_fabric import PipeFabric
 from hdl.netsparse.switch.spine_fabric import SpineFabric
 from hdl.netsparse.switch.switch_port import PORT_EVENTS, SwitchPort
 
-#: Says what happened where packets of a class come in; ``waits``: one waits for room behind its
-#: pipe.
+#: Describes the events of an input of a class; ``waits``: a packet waits for room after its pipe.
 CAME = data.StructLayout({"came": PORT_EVENTS, "waits": 1})
 
 
 class PacketPath(Component):
     """Connects the ports of both classes to the fabric, and watches the links.
 
-    ``reads_begin`` and ``responses_begin`` say of each port that its next beat is a packet's
-    first; they outlive a soft reset, see :class:`SwitchPort`. A port is ``stalled`` while its link
-    has taken no response for ``stall_limit`` cycles, up to twice as many, though one waits.
+    Bits of ``reads_begin`` and ``responses_begin`` say that the next beat of a port is a packet's
+    first; they survive a soft reset, see :class:`SwitchPort`. A port is ``stalled`` while its link
+    has taken no response for ``stall_limit`` cycles, or up to twice as many, though one waits.
     """
 
     def __init__(self, params: NetSparseSwitchParams) -> None:

@@ -1,4 +1,4 @@
-"""Describes the sizes of a NetSparse switch, and the layouts of what moves between its parts."""
+"""Describes the sizes of a NetSparse switch, and the layouts of the streams between its parts."""
 
 from dataclasses import dataclass, field
 
@@ -24,12 +24,12 @@ from hdl.switch.output_room import OutputRoomParams
 MOST_PORTS = 32
 CLASSES = ("reads", "responses")  #: classes of packets; errors are among responses
 LUT_PLACES = 32  #: places of the smallest queues in LUTs
-LOOP = 4  #: cycles, beside the cache's, from a reserved place to its being free again
+LOOP = 4  #: cycles, besides the cache's, from a place's reservation until it is free again
 
-#: Holds a beat of a packet as it came in: what its end says is judged in the middle pipe.
+#: Describes a beat of a received packet; the middle pipe checks its end.
 BEAT = data.StructLayout({"tdata": AXIS.data_bits, "tkeep": BEAT_BYTES, "tuser": 1, "tlast": 1})
 
-#: Holds a beat of a packet that leaves a middle pipe; ``end`` is the number of its last byte.
+#: Describes a beat of a packet that leaves a middle pipe; ``end`` is the number of its last byte.
 OUTPUT_BEAT = data.StructLayout({"data": AXIS.data_bits, "end": ceil_log2(BEAT_BYTES), "last": 1})
 
 
@@ -61,8 +61,8 @@ class NetSparseSwitchParams:
             raise ValueError(
                 f"output_beats must be a power of two up to 32768: {self.output_beats}"
             )
-        for payload in (False, True):  # each judges its own
-            _ = self.deconcatenator(payload)  # what packets are is the same without middle pipes
+        for payload in (False, True):  # each checks its own sizes
+            _ = self.deconcatenator(payload)  # packets are the same without middle pipes
             if self.pipes:
                 _ = self.concatenator(payload)
                 least = self.output_room(payload, 1 << 16).items_from
@@ -95,19 +95,19 @@ class NetSparseSwitchParams:
 
     @property
     def route(self) -> data.StructLayout:
-        """Describe where a node is; ``port`` means nothing unless it is ``known``."""
+        """Describe the route to a node; ``port`` is undefined unless it is ``known``."""
         return data.StructLayout({"port": self.port_bits, "known": 1})
 
     @property
     def tag(self) -> data.StructLayout:
-        """Describe what goes with a packet through a middle pipe.
+        """Describe the tag of a packet in a middle pipe.
 
-        ``uplink``: it comes from another rack (a response), or it goes to one (a read).
+        ``uplink``: the packet comes from another rack (responses), or goes to one (reads).
         """
         return data.StructLayout({"egress": self.port_bits, "uplink": 1})
 
     def tagged(self, payload: bool) -> data.StructLayout:
-        """Describe a beat of a PR that has come out of its packet, with the packet's tag."""
+        """Describe a beat of a PR from a packet, with the packet's tag."""
         return data.StructLayout({"tag": self.tag, "beat": self.deconcatenator(payload).beat})
 
     @property
@@ -117,11 +117,11 @@ class NetSparseSwitchParams:
 
     @property
     def pipe_settings(self) -> data.StructLayout:
-        """Describe what software sets of all middle pipes."""
+        """Describe the settings of all middle pipes."""
         return data.StructLayout(
             {
                 "cache": 1,  # reads look up and responses are kept
-                "property_bytes": LENGTH_BITS,  # that the caches are configured for
+                "property_bytes": LENGTH_BITS,  # size of a property in the caches
                 "concatenate": 1,  # PRs that came in different packets may share one
                 "read_delay": bits_for(self.most_delay),  # DelayCycles
                 "response_delay": bits_for(self.most_delay),
@@ -133,7 +133,7 @@ class NetSparseSwitchParams:
 
     @property
     def pipe_events(self) -> data.StructLayout:
-        """Describe what happens in a middle pipe in a cycle."""
+        """Describe the events of a middle pipe in a cycle."""
         classes = {
             name: data.StructLayout(
                 {
@@ -152,28 +152,28 @@ class NetSparseSwitchParams:
 
     @property
     def read_entry(self) -> data.StructLayout:
-        """Describe a read in a middle pipe, while its property is looked up or not."""
+        """Describe a read in a middle pipe during a possible lookup of its property."""
         return data.StructLayout(
             {
                 "read": self.deconcatenator(False).beat,
                 "lookup": 1,
-                "egress": self.port_bits,  # of the read
-                "home": self.port_bits,  # of its src; undefined without a lookup
+                "egress": self.port_bits,  # port where the read leaves
+                "home": self.port_bits,  # port of its src; undefined without a lookup
                 "cost": self.cost_bits,  # beats that are claimed for a response
             }
         )
 
     @property
     def response_entry(self) -> data.StructLayout:
-        """Describe a beat of a response in a middle pipe; its label is the port that it goes to.
+        """Describe a beat of a response in a middle pipe; its label is its port.
 
-        ``turn``: others may follow.
+        ``turn``: the arbiter may turn to other inputs after it.
         """
         return data.StructLayout({"turn": 1, "beat": self.concatenator(True).pr})
 
     @property
     def cost_bits(self) -> int:
-        """Return the width of the beats that a PR takes of an output queue, at most."""
+        """Return the width of the most beats that a PR takes in an output queue."""
         return bits_for(response_beats(self.most_property_bytes))
 
     @property
@@ -183,7 +183,7 @@ class NetSparseSwitchParams:
 
     @property
     def fabric(self) -> dict[str, Member]:
-        """Return the ports of what is between the links: with middle pipes or without."""
+        """Return the ports of the fabric between the links, with middle pipes or without."""
         routed = stream.Signature(self.routed)
         return {
             "write": In(self.write_route),
@@ -199,15 +199,15 @@ class NetSparseSwitchParams:
         }
 
     def entries(self, width: int) -> ReservedFifoParams:
-        """Return the sizes of a queue behind the cache: up to 60 cycles do not slow it down.
+        """Return the sizes of a queue after the cache, for a loop of up to 60 cycles at full rate.
 
-        No fewer places than a LUT has make it smaller.
+        Fewer places than a LUT has would not make it smaller.
         """
         depth = max(LUT_PLACES, 1 << ceil_log2(self.cache.latency + LOOP))
         return ReservedFifoParams(width=width, depth=min(64, depth), cancels=True)
 
     def room_of_packet(self, payload: bool) -> int:
-        """Return the most beats that a packet becomes: each PR in a packet of its own."""
+        """Return the most beats that a packet can turn into: each PR in a packet of its own."""
         room = self.mtu - PACKET_HEADER_BYTES
         if not payload:
             return room // PR_BYTES * READ_COST
@@ -215,7 +215,7 @@ class NetSparseSwitchParams:
         return max(room // (PR_BYTES + size) * response_beats(size) for size in sizes)
 
     def output_room(self, payload: bool, beats: int = 0) -> OutputRoomParams:
-        """Return the sizes of the room behind a pipe, for responses and errors or for reads.
+        """Return the sizes of the output room of a pipe, for responses and errors or for reads.
 
         Reads go to the pipe's own ports, of which ``port`` counts every ``pipes``-th one. A queue
         has ``beats``, or ``output_beats`` if none are given.
@@ -256,10 +256,10 @@ class NetSparseSwitchParams:
         )
 
     def fits(self, idx: Value) -> Value:
-        """Return whether the cache can tell ``idx`` from all others."""
+        """Return whether ``idx`` is in the range that the cache's tags distinguish."""
         return ~idx[self.cache.idx_bits :].any()
 
     def pipe_of(self, port: Value) -> Value:
-        """Return the middle pipe of ``port``: neighbours have different ones."""
+        """Return the middle pipe of ``port``; neighbouring ports have different ones."""
         width = max(1, ceil_log2(self.pipes))
         return Array(Const(k % self.pipes, width) for k in range(self.ports))[port]

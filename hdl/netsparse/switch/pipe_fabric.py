@@ -1,4 +1,4 @@
-"""Implements the inside of a switch with middle pipes: figure 8 of NetSparse."""
+"""Implements the fabric of a switch with middle pipes (NetSparse, figure 8)."""
 
 from typing import Any, cast
 
@@ -18,15 +18,15 @@ from hdl.netsparse.switch.params import OUTPUT_BEAT, NetSparseSwitchParams
 class PipeFabric(Component):
     """Sends every packet through a middle pipe to its port.
 
-    Reads meet the pipe of the port that they leave by, over a crossbar; responses that of the port
-    that they came by, and a crossbar of output queues behind it leads to all ports. So a read and
-    the response to it meet the same cache. Port k belongs to pipe k modulo the number of pipes.
+    Reads go through a crossbar to the pipe of the port where they leave; responses go to the pipe
+    of the port where they came, and through a crossbar of output queues to all ports. So a read and
+    its response use the same cache. Port k belongs to pipe k modulo the number of pipes.
 
-    Packets wait at their port (:class:`PacketGate`) until all that can become of them has room
-    behind the pipe. A port that is blocked, of a class, therefore holds up only those packets of
-    that class that come by the same link as one for it. Throughput: a beat a cycle, of each class,
-    at every port and in every pipe. :attr:`latencies` are those of :class:`MiddlePipe`, and what
-    is before and behind it.
+    Packets wait at their port (:class:`PacketGate`) until there is room after the pipe for all
+    their possible results. A blocked port therefore blocks only packets of the same class that come
+    on the same link as a packet for it. Throughput: a beat a cycle, of each class, at every port
+    and in every pipe. :attr:`latencies` are those of :class:`MiddlePipe`, plus those of the parts
+    before and after it.
     """
 
     def __init__(self, params: NetSparseSwitchParams) -> None:
@@ -72,9 +72,9 @@ class PipeFabric(Component):
         return gate
 
     def cross(self, m: Module, name: str, gates: list, uplinks: list, pipes: list) -> Any:
-        """Lead the packets of ``gates`` to the ``pipes``, of which one alone takes all.
+        """Connect the packets of ``gates`` to the ``pipes``; a single pipe takes all.
 
-        Returns of each pipe the port of a packet whose first beat comes in, one bit of all.
+        Returns for each pipe the one-hot port of a packet whose first beat enters.
         """
         params = self.params
         crossbar = Crossbar(
@@ -84,7 +84,7 @@ class PipeFabric(Component):
                 width=params.entering.size,
                 last_bit=params.entering["beat"].offset
                 + params.entering["beat"].shape["tlast"].offset,
-                told_bits=params.port_bits,  # the packet's egress
+                told_bits=params.port_bits,  # the packet's output port
             )
         )
         m.submodules[name] = crossbar
@@ -111,12 +111,12 @@ class PipeFabric(Component):
         ]
 
     def enter_reads(self, m: Module, pipes: list) -> None:
-        """Lead reads to the pipes of the ports that they leave by."""
+        """Connect reads to the pipes of the ports where they leave."""
         params = self.params
         count = params.pipes
         room = Cat(pipes[k % count].open_reads[k // count] for k in range(params.ports))
         gates = [self.gate(m, "reads", k, room) for k in range(params.ports)]
-        uplinks = []  # whether the packet goes to one, looked up on its way into the gate
+        uplinks = []  # whether the packet goes to an uplink, looked up before the gate
         for k, gate in enumerate(gates):
             uplinks.append(uplink := Signal(name=f"uplink_{k}", reset_less=True))
             with m.If(gate.i.ready):
@@ -127,7 +127,7 @@ class PipeFabric(Component):
             m.d.comb += pipe.admitted_reads.eq(Cat(admitted[k][k::count]))
 
     def enter_responses(self, m: Module, pipes: list) -> None:
-        """Lead responses to the pipes of the ports that they came by."""
+        """Connect responses to the pipes of the ports where they came."""
         params = self.params
         for k, pipe in enumerate(pipes):
             ports = range(k, params.ports, params.pipes)
@@ -138,7 +138,7 @@ class PipeFabric(Component):
             m.d.comb += pipe.admitted_responses.eq(Cat(admitted))
 
     def leave(self, m: Module, pipes: list) -> None:
-        """Lead what waits behind the pipes to the links."""
+        """Connect the output queues of the pipes to the links."""
         params = self.params
         sizes = StreamArbiterParams(
             width=OUTPUT_BEAT.size, count=params.pipes, last_bit=OUTPUT_BEAT["last"].offset

@@ -1,6 +1,6 @@
-"""Lists presets of the switch: what differs from the paper's sizes, by parameter.
+"""Lists presets of the switch: the parameters that differ from the paper's sizes.
 
-They stand here, not in the design's descriptor, because simulated racks are built of them too.
+They are here, not in the design's descriptor, because simulated racks use them, too.
 """
 
 PRESETS: dict[str, dict[str, int | str]] = {
@@ -29,7 +29,7 @@ PRESETS: dict[str, dict[str, int | str]] = {
         "style": "auto",
     },
     "paper": {},
-    "least": {  # every buffer as small as it may be; four nodes and an uplink
+    "least": {  # every buffer has its smallest size; four nodes and an uplink
         "ports": 5,
         "pipes": 1,
         "nodes": 8,

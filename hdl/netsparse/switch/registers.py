@@ -6,7 +6,7 @@ from hdl.netsparse.protocol import LENGTH_BITS
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
 
-IDENTITY = 0x4E535357  #: "NSSW"
+IDENTITY = 0x4E535357  #: the letters NSSW
 VERSION = 1
 
 IDENTITY_REGISTERS = (

@@ -1,4 +1,4 @@
-"""Looks up which port leads to a node."""
+"""Looks up the port that leads to a node."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.memory import Memory
@@ -12,12 +12,12 @@ DISTRIBUTED_NODES = 512  #: most nodes of a table in LUTs
 
 
 class RoutingTable(Component):
-    """Holds a route for each node; a route is deterministic, so packets of two nodes stay in order.
+    """Holds one route for each node, so packets between two nodes stay in order.
 
-    ``route`` is that of the node ``dest`` of the cycle before, if ``step`` was high then, else
+    ``route`` is the route to the previous cycle's ``dest``, if ``step`` was high then, else
     unchanged. It is not ``known`` for a number that is no node, nor for a node without an entry.
-    ``write`` enters a route; a lookup in its cycle may see the old one. The table is empty when
-    the card has been configured, and survives a reset.
+    ``write`` enters a route; a lookup in the same cycle may return the old one. The table is empty
+    after configuration of the FPGA, and survives a reset.
     """
 
     latency = 1

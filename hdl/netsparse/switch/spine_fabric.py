@@ -1,4 +1,4 @@
-"""Implements the inside of a switch without middle pipes: packets go from port to port."""
+"""Implements the fabric of a switch without middle pipes: packets go from port to port."""
 
 from typing import Any, cast
 
@@ -11,12 +11,12 @@ from hdl.netsparse.switch.params import BEAT, CLASSES, NetSparseSwitchParams
 
 
 class SpineFabric(Component):
-    """Sends every packet to its port: for switches that nodes of one rack do not share.
+    """Sends every packet to its port, in switches between racks (spines).
 
-    Classes have a crossbar each and share nothing. Packets stay whole, and those of one port for
-    another in order. A packet that is held up by the link that it goes to holds up those behind it
-    at its port. Throughput: a beat a cycle at every port, of each class. :attr:`latencies` are
-    those of a ``read``'s beat and of a ``response``'s.
+    Classes have a crossbar each and share nothing. Packets stay whole, and packets from one port to
+    another stay in order. A packet whose link is stalled blocks those behind it at its port
+    (head-of-line blocking). Throughput: a beat a cycle at every port, of each class.
+    :attr:`latencies` are those of a beat of a ``read`` and of a ``response``.
     """
 
     latencies = dict.fromkeys(("read", "response"), Crossbar.latency)

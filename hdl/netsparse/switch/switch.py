@@ -22,18 +22,20 @@ from hdl.netsparse.switch.switch_counters import (
 
 
 class NetSparseSwitch(Component):
-    """Forwards packets of property requests between nodes and racks: NetSparse, section 6.2.
+    """Forwards packets of property requests between nodes and racks (NetSparse, section 6.2).
 
-    Each port has an AXI4-Stream for each class and direction: reads, and responses with errors.
-    Nothing is lost but what is malformed, has no route, or is inside at a reset, be it in part;
-    full links hold their senders up, each class on its own. A host enters routes, sets what is
-    used and reads counters through ``s_axil`` (:mod:`hdl.netsparse.switch.registers`).
+    Each port has an AXI4-Stream for each class and direction: reads, and responses with errors. A
+    packet is lost only if it is malformed, has no route, or is inside, even partly, at a reset;
+    full links stall their senders, each class separately. A host enters routes and settings and
+    reads counters through ``s_axil`` (:mod:`hdl.netsparse.switch.registers`).
 
-    With ``params.pipes``, packets pass middle pipes, where reads to other racks are answered from
-    a cache of the properties that came from there (:class:`MiddlePipe`); without, they pass whole.
+    With ``params.pipes``, packets pass middle pipes, where reads to other racks are answered from a
+    cache of the properties that came from there (:class:`MiddlePipe`); without middle pipes packets
+    stay whole.
 
-    Throughput: a beat of 64 bytes a cycle at every port, of each class; of middle pipes see there.
-    :attr:`latencies` are from a beat of a packet to the same, or with middle pipes as there.
+    Throughput: a beat of 64 bytes a cycle at every port, of each class; for middle pipes see
+    :class:`MiddlePipe`. :attr:`latencies` are from a beat of a packet to the same beat at the
+    output, or those of :class:`MiddlePipe`.
     """
 
     register_map = staticmethod(switch_registers)
@@ -57,14 +59,14 @@ class NetSparseSwitch(Component):
         m.domains.packets = packets = ClockDomain(local=True)
         path = PacketPath(params)
         m.submodules.path = DomainRenamer("packets")(path)
-        empties = Signal(init=1)  # the path: a register, which can be copied for all its loads
+        empties = Signal(init=1)  # the path is reset: a register, which can be replicated
         m.d.sync += empties.eq(registers.control.reset_packets)
         m.d.comb += [packets.clk.eq(ClockSignal()), packets.rst.eq(empties)]
         connect(m, flipped(self.s_axil), registers.axil)
         for name in CLASSES:
             for k in range(params.ports):
                 come = getattr(self, f"s_axis_{name}")[k]
-                begins = Signal(init=1, name=f"{name}_begins_{k}")  # a packet, with the next beat
+                begins = Signal(init=1, name=f"{name}_begins_{k}")  # the next beat begins a packet
                 with m.If(come.tvalid & come.tready):
                     m.d.sync += begins.eq(come.tlast)
                 m.d.comb += getattr(path, f"{name}_begin")[k].eq(begins)
@@ -78,7 +80,7 @@ class NetSparseSwitch(Component):
         return m
 
     def settle(self, m: Module, registers: RegisterBlock, path: PacketPath) -> None:
-        """Give what the host has set to the parts concerned."""
+        """Connect the host's settings to the parts."""
         params, settings, status = self.params, registers.control, registers.status
         exists = (settings.route_node < params.nodes) & (settings.route_port < params.ports)
         named = ("cache", "property_bytes", "concatenate", "node", "ip_base")
@@ -103,7 +105,7 @@ class NetSparseSwitch(Component):
         ]
 
     def count(self, m: Module, registers: RegisterBlock, path: PacketPath) -> None:
-        """Count what happens at ports and in middle pipes."""
+        """Connect the events of ports and middle pipes to counters."""
         params, settings, status = self.params, registers.control, registers.status
         m.submodules.port_counters = ports = CounterBanks(
             CounterBanksParams(counters=PORT_COUNTERS, count=params.ports)

@@ -1,4 +1,4 @@
-"""Counts in a NetSparse switch: of each port what goes over its link, and of each middle pipe."""
+"""Counts the events of a NetSparse switch, for each port and for each middle pipe."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ PORT_COUNTERS = CountersParams(
         (f"{name}_{counter}", bits)
         for name in CLASSES
         for counter, bits in (
-            ("in_packets", 1),  # good or not
+            ("in_packets", 1),  # packets received, good or not
             ("in_bytes", 7),
-            ("no_route", 1),  # packets dropped, as their dest has no route
-            ("short", 1),  # packets dropped, as they end with the header or within
-            ("cut", 1),  # packets cut, as they are longer than the MTU
-            ("waits", 1),  # cycles in which a packet waits for room behind its middle pipe
-            ("out_packets", 1),  # those too that a reset has cut
+            ("no_route", 1),  # packets dropped because their dest has no route
+            ("short", 1),  # packets dropped because they end with the header or within
+            ("cut", 1),  # packets cut because they are longer than the MTU
+            ("waits", 1),  # cycles in which a packet waits for room after its middle pipe
+            ("out_packets", 1),  # packets sent, with those that a reset has cut
             ("out_bytes", 7),
             ("blocked", 1),  # cycles in which the link takes no beat
         )
@@ -33,7 +33,7 @@ PIPE_COUNTERS = CountersParams(
     counters=(
         *(counter for name in CLASSES for counter in class_counters(name)),
         *((f"cache_{name}", 1) for name in CACHE_EVENTS.members),
-        ("passed_by", 1),  # reads that went on without a lookup: their src's port is stalled
+        ("passed_by", 1),  # reads without a lookup, because their src's port was stalled
     ),
 )
 
@@ -41,8 +41,8 @@ PIPE_COUNTERS = CountersParams(
 def count_port(m: Module, port: int, events: Any, name: str, happened: Any, leave: Any) -> list:
     """Return statements that count one class of ``port``.
 
-    ``leave`` is the AXI4-Stream of its link, whose beats count a cycle later, those too with which
-    a reset ends packets.
+    ``leave`` is the AXI4-Stream of its link, whose beats are counted a cycle later, with the beats
+    that end packets at a reset.
     """
     come = happened.came
     label = f"{name}_{port}"
@@ -61,7 +61,7 @@ def count_port(m: Module, port: int, events: Any, name: str, happened: Any, leav
 
 
 def count_pipe(events: Any, happened: Any) -> list:
-    """Return statements that count what ``happened`` in a middle pipe."""
+    """Return statements that count the events of a middle pipe, ``happened``."""
     return [
         *(
             statement

@@ -1,4 +1,4 @@
-"""Takes packets of one class into a switch: each finds its port, and none is endless."""
+"""Receives packets of one class: finds their output port, and limits their length."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
@@ -14,32 +14,32 @@ from hdl.netsparse.switch.params import BEAT, NetSparseSwitchParams
 from hdl.netsparse.switch.routing_table import RoutingTable
 
 WAITING_BEATS = 16  #: beats that a port holds
-UNDER_WAY = 3  #: beats that come until ``tready`` has gone low
+UNDER_WAY = 3  #: most beats that come before ``tready`` goes low
 
-#: Says what happened at a port, of one class, two cycles after its beat was taken.
+#: Describes the events of a class at a port, two cycles after the beat was taken.
 PORT_EVENTS = data.StructLayout(
     {
-        "packet": 1,  # the last beat of one came, good or not
-        "bytes": bits_for(BEAT_BYTES),  # of a beat
-        "no_route": 1,  # a packet is dropped, as its dest has no route
-        "short": 1,  # a packet is dropped, as it ends with the header or within
-        "cut": 1,  # a packet is cut, as it is longer than the MTU
+        "packet": 1,  # the last beat of a packet came, good or not
+        "bytes": bits_for(BEAT_BYTES),  # bytes of a beat
+        "no_route": 1,  # a packet is dropped because its dest has no route
+        "short": 1,  # a packet is dropped because it ends with the header or within
+        "cut": 1,  # a packet is cut because it is longer than the MTU
     }
 )
 
 
 class SwitchPort(Component):
-    """Gives the beats of ``axis`` with the port that leads to their packet's dest.
+    """Adds to the beats of ``axis`` the port that leads to their packet's dest.
 
-    A packet whose dest has no route, or that ends with its header, is dropped. One of more beats
-    than the MTU has ends there, marked as broken (``tuser``), and the rest of it is dropped.
-    Whatever else may be wrong with a packet is found in the middle pipe, or where it arrives.
+    A packet whose dest has no route, or that ends with its header or within, is dropped. A packet
+    with more beats than the MTU is cut there, marked as broken (``tuser``), and the rest of it is
+    dropped. All other errors of a packet are detected in the middle pipe, or at its destination.
 
-    ``begins`` says that the next beat of ``axis`` is a packet's first. Whoever drives it is not
-    reset with this component: the rest of a packet that a reset has cut is dropped too.
+    ``begins`` says that the next beat of ``axis`` is a packet's first. Its driver is not reset with
+    this component, so the rest of a packet that a reset has cut is dropped, too.
 
-    Throughput: a beat a cycle. Latency: :attr:`latency` from a beat taken to the same at ``o``.
-    Full: ``axis`` waits; ``tready`` is a register. ``events`` are :data:`PORT_EVENTS`.
+    Throughput: a beat a cycle. Latency: :attr:`latency` from a beat taken to the same beat at
+    ``o``. Full: ``axis`` waits; ``tready`` is a register. ``events`` are :data:`PORT_EVENTS`.
     """
 
     latency = RoutingTable.latency + 1
@@ -89,10 +89,10 @@ class SwitchPort(Component):
         return m
 
     def judge(self, m: Module, valid, first, beat, route, fifo: Fifo) -> None:
-        """Queue what is let in, and say what happened."""
+        """Queue the beats that are let in, and report events."""
         most = self.params.packet_beats
-        index = Signal(range(most))  # of a beat in its packet; of no meaning while one is dropped
-        dropping = Signal(init=1)  # the rest of the packet
+        index = Signal(range(most))  # number of a beat in its packet, unless one is dropped
+        dropping = Signal(init=1)  # the rest of the packet is dropped
         short = Signal()
         no_route = Signal()
         drops = Signal()
