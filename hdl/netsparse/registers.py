@@ -23,7 +23,7 @@ from hdl.netsparse.snic_counters import BUSES, SNIC_COUNTERS, UNIT_COUNTERS
 from hdl.pcie.read_pace import SHARE_FIELD
 
 IDENTITY = 0x4E53504E  #: the letters NSPN
-VERSION = 1
+VERSION = 2
 
 IDENTITY_REGISTERS = (
     *identity_registers(

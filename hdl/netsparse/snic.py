@@ -71,7 +71,7 @@ class Snic(Component):
     ``m_axi_host`` is host memory, with requests inside lines of 128 bytes. With ``params.host_bus``
     pcie, host memory is reached through ``rq`` and ``rc`` of AMD's block for PCI Express instead,
     with the block's other signals (:class:`hdl.pcie.requester.Requester`); reads are as large as
-    the host allows, and the setting ``aligned`` has no effect. ``m_axi_dram`` is the SNIC's own
+    the host allows, they keep to the setting ``share`` of the bus, and ``aligned`` has no effect. ``m_axi_dram`` is the SNIC's own
     memory, with the idx filter. Packets (:mod:`hdl.netsparse.protocol`) of reads and of responses
     have a pair of streams each, so that they do not block each other; ``s_axis`` of responses is
     always taken in the end, that of reads as long as responses can leave.
@@ -222,7 +222,8 @@ class Snic(Component):
         self, m: Module, registers: RegisterBlock, units: list[RigUnit], events: SnicCounters
     ) -> HostPorts:
         """Add the path of all units to host memory; return its ports, with those for the rings."""
-        host = self.add_pcie(m) if self.params.over_pcie else self.add_masters(m, registers)
+        add = self.add_pcie if self.params.over_pcie else self.add_masters
+        host = add(m, registers)
         m.d.comb += [events.read.eq(host.events[0]), events.write.eq(host.events[1])]
         for k, unit in enumerate(units):
             connect(m, unit.asks, host.requests[k])
@@ -254,7 +255,7 @@ class Snic(Component):
             buses=(reader.bus, writer.bus),
         )
 
-    def add_pcie(self, m: Module) -> HostPorts:
+    def add_pcie(self, m: Module, registers: RegisterBlock) -> HostPorts:
         """Add a requester of PCI Express, which all units share."""
         m.submodules.way = way = PcieWay(self.params.host)
         connect(m, way.rq, flipped(self.rq))

@@ -22,7 +22,8 @@ class PcieWay(Component):
 
     ``requests`` and ``beats`` are those of a :class:`PcieReader`, ``properties`` and ``done`` those
     of a :class:`PcieWriter`; ``rq``, ``rc``, ``limits``, ``credits`` and ``numbers`` those of a
-    :class:`Requester`, and ``function`` is that of a :class:`FunctionReset`. ``read`` and ``write``
+    :class:`Requester`, and ``function`` is that of a :class:`FunctionReset`. Reads of all
+    units together keep to ``share`` (:class:`hdl.pcie.read_pace.ReadPace`). ``read`` and ``write``
     have a ``bus`` each, with its state, and ``events``. The period of ``watch.tick`` must be longer
     than the block's completion time-out.
 

@@ -19,7 +19,7 @@ class FilterMemoryPort(Component):
     """Sends each bank's ``fills`` and ``write_backs``, and ``zeros``, as bursts of one beat.
 
     Banks are granted in round-robin order; ``zeros``, the addresses of lines to clear, come while
-    the banks are idle. There are no identifiers, so the memory answers in order. Bit k of
+    the banks are idle. Identifiers are all 0, so the memory answers in order. Bit k of
     ``filled``, with ``fill_data`` and ``fill_error``, reports a fill for bank k, and bit k of
     ``written`` a write; ``write_error`` comes with a write that failed, and any bit of ``written``
     with one of ``zeros``. An error means that the response was not OKAY, or that the bus is broken
