@@ -12,37 +12,38 @@ from hdl.netsparse.queue.params import NO_UNIT, Verdict, fetched_layout
 from hdl.netsparse.request_check import RequestCheck
 from hdl.netsparse.rig.params import COMPLETION, Cause
 
-COMPLETIONS = 64  #: completions that wait for the host; then units wait with theirs
+COMPLETIONS = 64  #: most completions that wait for the host; then units wait with theirs
 
 
 class WorkQueue(Component):
-    """Gives requests of both sources to their units; collects ``completions`` in their order.
+    """Gives the requests of both sources to their units, and collects ``completions`` in order.
 
-    ``submit`` is the registers' source: ``request`` is for ``unit``. A request for a unit that is
-    none of ``clients``, or whose queue is full, is ``refused``, which is said 2 cycles after
-    ``submit`` and stays until the next one. ``request``, ``unit`` and ``clients`` hold still for
-    a cycle behind ``submit``, and the next ``submit`` comes 2 cycles later at the earliest, as
-    :class:`RegisterBlock` has it.
+    The first source is registers: ``submit`` submits ``request`` to ``unit``. A request for a unit
+    that is not one of ``clients``, or whose queue is full, is ``refused``; that is valid 2 cycles
+    after ``submit`` and stays until the next one. ``request``, ``unit`` and ``clients`` must be
+    stable for a cycle after ``submit``, and the next ``submit`` may come 2 cycles later, as is the
+    case with a :class:`RegisterBlock`.
 
-    ``fetched`` is the request ring's source. One whose unit's queue is full waits for it, and all
-    behind it wait too; the registers' requests do not. One that could not be read, is illegal or
-    names no client is completed at once, by no unit.
+    The second source is the request ring, ``fetched``. A request whose unit's queue is full waits
+    for it, and all requests behind it wait, too; the registers' requests do not. A request that
+    could not be read, is illegal or is not for a client unit is completed at once, without a unit.
 
-    A request that can never be done is taken, and its unit ends it at once with a cause
-    (:class:`RequestCheck`: ``filter``, ``filter_illegal`` and ``clear_filter`` are its). Requests
-    of a source leave in its order. One leaves its source only when its unit has room for it, and
-    a unit's room is taken by nobody else; so none is lost, and none that waits holds up those of
+    An illegal request is taken, and its unit ends it at once with a cause (``filter``,
+    ``filter_illegal`` and ``clear_filter`` belong to the :class:`RequestCheck`). Requests of a
+    source leave in order. A request leaves its source only when its unit has room for it, and that
+    room is reserved for it; so no request is lost, and one that waits does not block requests of
     the other source for other units.
 
-    ``completion``, while ``completion_valid``, is the oldest; ``next`` drops it. While
-    ``to_ring`` completions leave by ``entries`` instead.
+    ``completion``, with ``completion_valid``, is the oldest one; ``next`` removes it. While
+    ``to_ring`` is high completions leave on ``entries`` instead.
 
-    What waits for what: a request for its unit's queue, that for the unit's command, which its
-    watchdog ends, that for its completion to be taken, that for the host to read completions. So
-    the host must read completions without waiting for its requests to be read.
+    The chain of waits: a request waits for its unit's queue; the queue waits for the unit's
+    command, whose watchdog ends it; the command waits until its completion is taken; and that waits
+    until the host reads completions. So the host must read completions without waiting for its
+    requests to be read.
 
-    Latency: ``submit_latency`` cycles from ``submit``, ``fetched_latency`` from a request that is
-    taken from ``fetched``, to ``commands``. Throughput: a request in 2 cycles.
+    Latency to ``commands``: ``submit_latency`` cycles from ``submit``, ``fetched_latency`` from a
+    request that is taken from ``fetched``. Throughput: a request in 2 cycles.
     """
 
     submit_latency = 2
@@ -116,17 +117,17 @@ class WorkQueue(Component):
     def choose(
         self, m: Module, check: RequestCheck, arbiter: StreamArbiter
     ) -> tuple[Signal, Signal]:
-        """Choose the registers' request or else the ring's.
+        """Choose the registers' request, or else the ring's.
 
         Returns its unit, and a bit for the unit that has room for it. Both are registers, so that
-        what is given does not change until it is taken.
+        the offered request does not change until it is taken.
         """
         units, rig = self.params.units, self.params.rig
         fetched, refusals = self.fetched.payload, arbiter.i[units]
         command = Signal(rig.command, reset_less=True)
         target = Signal(units)
         refusal = Signal(COMPLETION)
-        submitted = Signal()  # the registers' request has yet to be given or refused
+        submitted = Signal()  # the registers' request was neither given nor refused yet
         named = Signal(units)  # the client that the request is for
         legal = Signal()
         room = Signal()

@@ -13,22 +13,23 @@ OFFSET_BITS = ENTRY_BYTES.bit_length() - 1
 
 
 class CompletionRing(Component):
-    """Writes every completion as an entry of ``ring``, in their order (NetSparse, section 5.4).
+    """Writes every completion as an entry of ``ring``, in order (NetSparse, section 5.4).
 
-    The ``phase`` of an entry, the last of its bits, is 1 in the first round of the ring and turns
-    with every round, so that the host finds new entries by reading its own memory, as in NVM
-    Express (base specification, phase tag). ``written`` is how many are in host memory. An entry
-    also brings ``consumer``, as the request ring has it when the entry leaves.
+    The ``phase`` of an entry, its last bit, is 1 in the first round of the ring and toggles with
+    every round, so that the host finds new entries by reading its own memory, as in NVM Express
+    (base specification, phase tag). ``written`` is the number of entries in host memory. An entry
+    also has ``consumer``, the value of the request ring when the entry leaves.
 
-    ``irq`` is high while the host has not read all that is ``written``, or there is a ``fault``.
-    It falls for a cycle whenever the host says how many it has read: where its level becomes
-    messages, what was written behind the host's last look causes another one.
+    ``irq`` is high while the host has not read all entries that are ``written``, or there is a
+    ``fault``. It falls for a cycle whenever the host writes how many it has read: if edges of
+    ``irq`` are sent as messages, entries that were written since the host's last read cause another
+    message.
 
-    A full ring takes no more until the host writes how many entries it has read to
-    ``ring.index``; completions then wait, and units with theirs. With a ``fault`` too nothing
-    more is taken, until ``ring.enable`` falls; an entry that could not be written is lost.
-    Nothing is taken while the ring is not enabled. ``busy`` while entries are on their way;
-    once that is low too, indices are zero and the ring may be enabled again.
+    A full ring takes no completion until the host writes the number of entries that it has read to
+    ``ring.index``; completions then wait, and units with theirs. After a ``fault`` no completion is
+    taken, either, until ``ring.enable`` falls; an entry that could not be written is lost. No
+    completion is taken while the ring is disabled. ``busy`` is high while entries are under way;
+    when it is low and the ring is disabled, indices are zero, and the ring may be enabled again.
 
     Throughput: an entry every 3 cycles while the host's memory takes them. Latency:
     :attr:`latency` cycles from a completion to ``writes``.
@@ -59,9 +60,9 @@ class CompletionRing(Component):
         ring = self.ring
         is_open = Signal()
         sent = Signal(INDEX_BITS)
-        written_index = Signal(INDEX_BITS)  # by the host, a cycle ago
-        settled = Signal()  # unread is of sent as it is
-        unread = Signal(INDEX_BITS)  # sent, and not read by the host
+        written_index = Signal(INDEX_BITS)  # the host's index, a cycle ago
+        settled = Signal()  # ``unread`` is up to date with ``sent``
+        unread = Signal(INDEX_BITS)  # entries that were sent, and not read by the host
         mask = Signal(INDEX_BITS)
         under_way = Signal(INDEX_BITS)
         take = self.completions.valid & self.completions.ready

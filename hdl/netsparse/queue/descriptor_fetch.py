@@ -16,7 +16,7 @@ AHEAD = 8  #: descriptors that have been asked for and not yet been taken
 
 
 class DescriptorFetch(Component):
-    """Reads descriptors of ``ring``, which leave ``o`` in their order (NetSparse, section 5.4).
+    """Reads descriptors of ``ring``, which leave ``o`` in order (NetSparse, section 5.4).
 
     ``ring``, ``consumer``, ``busy`` and ``fault`` are those of a :class:`RingReader`. Descriptors
     are read one host access each, at most :data:`AHEAD` ahead of ``o``, so that there is always
@@ -67,7 +67,7 @@ class DescriptorFetch(Component):
         return m
 
     def receive(self, m: Module) -> None:
-        """Judge descriptors as they come, and let them wait."""
+        """Check descriptors as they come, and queue them."""
         layout = fetched_layout(self.params)
         m.submodules.waiting = waiting = Fifo(FifoParams(width=layout.size, depth=AHEAD))
         descriptor = DESCRIPTOR(self.beat.data)
