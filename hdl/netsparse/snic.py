@@ -71,10 +71,11 @@ class Snic(Component):
     ``m_axi_host`` is host memory, with requests inside lines of 128 bytes. With ``params.host_bus``
     pcie, host memory is reached through ``rq`` and ``rc`` of AMD's block for PCI Express instead,
     with the block's other signals (:class:`hdl.pcie.requester.Requester`); reads are as large as
-    the host allows, they keep to the setting ``share`` of the bus, and ``aligned`` has no effect. ``m_axi_dram`` is the SNIC's own
-    memory, with the idx filter. Packets (:mod:`hdl.netsparse.protocol`) of reads and of responses
-    have a pair of streams each, so that they do not block each other; ``s_axis`` of responses is
-    always taken in the end, that of reads as long as responses can leave.
+    the host allows, they keep to the setting ``share`` of the bus, and ``aligned`` has no effect.
+    ``m_axi_dram`` is the SNIC's own memory, with the idx filter. Packets
+    (:mod:`hdl.netsparse.protocol`) of reads and of responses have a pair of streams each, so that
+    they do not block each other; ``s_axis`` of responses is always taken in the end, that of reads
+    as long as responses can leave.
 
     If a memory answers with more or fewer beats than requested, or not within ``memory_timeout``,
     all requests to its bus fail, and later ones fail at once; the state ``buses`` shows this, and

@@ -12,7 +12,7 @@ from hdl.netsparse.protocol import LENGTH_BITS
 from hdl.netsparse.queue.params import DESCRIPTOR, Verdict, fetched_layout
 from hdl.netsparse.rig.params import READ_BEAT, RigParams
 
-AHEAD = 8  #: descriptors that have been asked for and not yet been taken
+AHEAD = 8  #: most descriptors that were requested and not yet taken
 
 
 class DescriptorFetch(Component):
@@ -20,7 +20,7 @@ class DescriptorFetch(Component):
 
     ``ring``, ``consumer``, ``busy`` and ``fault`` are those of a :class:`RingReader`. Descriptors
     are read one host access each, at most :data:`AHEAD` ahead of ``o``, so that there is always
-    room for ``beat``. When ``ring.enable`` falls what was asked for leaves ``o`` as ever.
+    room for ``beat``. Those that were requested when ``ring.enable`` falls still leave ``o``.
 
     Throughput: a descriptor every 4 cycles while 8 reads cover the latency of host memory.
     Latency: :attr:`latency` cycles from the doorbell to ``asks``, :attr:`beat_latency` from the
