@@ -10,7 +10,7 @@ PAPER = SnicParams()
 
 
 def test_the_paper_is_the_default():
-    """Table 5."""
+    """The defaults are those of Table 5."""
     rig = PAPER.rig
     assert (PAPER.units, PAPER.mtu, rig.nodes, rig.idx_bits) == (32, 1500, 128, 40)
     assert (rig.pending_entries, rig.lsq_entries) == (256, 64)

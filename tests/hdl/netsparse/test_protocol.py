@@ -53,7 +53,7 @@ PR_PLACES = {"src": (0, 4), "tid": (4, 2), "idx": (6, 8), "id": (14, 4)}
 
 
 def places_in(layout, first=0):
-    """Each field's first byte on the wire, and how many."""
+    """Return each field's first byte on the wire, and how many it has."""
     return {
         name: (first + (layout.size - field.offset - field.width) // 8, field.width // 8)
         for name, field in layout

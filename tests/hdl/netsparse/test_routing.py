@@ -24,7 +24,7 @@ def test_response_route(units):
 
 
 class Clocked(Component):
-    """A part that may have no register, and so no clock of its own."""
+    """Gives a clock to a part that may have no register, and so no clock of its own."""
 
     kind: type
 
@@ -47,19 +47,19 @@ class Clocked(Component):
 
 
 class ClockedDispatch(Clocked):
-    """The dispatch, which has no register if there is one unit."""
+    """Gives one to the dispatch, which has no register if there is one unit."""
 
     kind = ReadDispatch
 
 
 class ClockedRoute(Clocked):
-    """The route, which has no register."""
+    """Gives one to the route, which has no register."""
 
     kind = ResponseRoute
 
 
 def pairs(inside, outside):
-    """The streams of a member, of which there may be an array."""
+    """Return the streams of a member, of which there may be an array."""
     if isinstance(inside, Signal):
         return []
     return zip(inside, outside, strict=True) if isinstance(inside, list) else [(inside, outside)]
@@ -77,7 +77,7 @@ def some_pr(**fields):
 
 
 def some_reads(count):
-    """Random reads; the first two have only zeros and only ones."""
+    """Draw random reads; the first two have only zeros and only ones."""
     bits = {0: lambda width: 0, 1: lambda width: (1 << width) - 1}
     return [some_read(bits.get(k, random.getrandbits)) for k in range(count)]
 
@@ -142,7 +142,7 @@ async def read_waits_for_a_server(dut):
 
 
 def some_responses(units, count):
-    """Responses of one to three beats, in one list; some for nobody, as ``units`` is none."""
+    """Draw responses of one to three beats, in one list; some are for nobody."""
     beats, lost = [], 0
     single = [1 << bit for bit in range(16) if 1 << bit >= units]
     for k in range(count):
@@ -188,7 +188,7 @@ async def count_lost(dut, found):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def response_of_one_waits_alone(dut):
-    """Behind a unit that stands still all wait, but those for nobody are never in the way."""
+    """All wait behind a unit that stops, but those for nobody are never in the way."""
     units = params_in_simulator(UnitsParams).units
     responses = Source(dut, "responses")
     sinks = [Sink(dut, f"o_{k}", stall=never) for k in range(units)]

@@ -1,4 +1,4 @@
-"""What a SNIC connects: each input of each of its parts, and of each of its pins."""
+"""Checks what a SNIC connects: each input of each of its parts and pins."""
 
 from amaranth.utils import ceil_log2
 
@@ -25,7 +25,7 @@ def layout_of(component, port):
 
 
 class SnicTable(Table):
-    """The table of a SNIC, written from its page and from the descriptions of its registers."""
+    """Builds the table of a SNIC from its design and from the descriptions of its registers."""
 
     def __init__(self):
         super().__init__(Snic(EIGHT), clock=f"{PINS}.clk", rounds=200)
@@ -117,7 +117,7 @@ def add_unit(table, number):
 
 
 def add_host_answers(table, number, reads, writes, beat):
-    """Who reads and who writes host memory as one of a number: the answers are told by it."""
+    """Add answers of host memory, which are told by the number of who reads or writes."""
     table.stream(f"{reads}.asks", f"reader.requests_{number}")
     table.stream(f"{writes}.writes", f"writer.properties_{number}")
     told = table.beat

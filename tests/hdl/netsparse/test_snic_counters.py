@@ -46,7 +46,7 @@ def some(layout):
 
 
 def class_counts(name, sent, received):
-    """What a cycle adds to the counters of a class of packets."""
+    """Return what a cycle adds to the counters of a class of packets."""
     counts = Counter({f"{name}_stall": sent["stall"]})
     if sent["packet"]:
         bucket = min(sent["prs"].bit_length(), BUCKETS) - 1
@@ -71,7 +71,7 @@ def host_counts(name, events):
 
 
 async def values(dut):
-    """All counters, by their names."""
+    """Return all counters, by their names."""
     found = {}
     for k, name in enumerate(NAMES):
         dut.select.value = k

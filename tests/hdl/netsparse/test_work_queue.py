@@ -54,7 +54,7 @@ class Host:
         } | changes
 
     async def submit(self, unit, request):
-        """Whether it was taken."""
+        """Submit a request; return whether it was taken."""
         dut = self.dut
         dut.unit.value, dut.submit.value = unit, 1
         dut.request.value = pack(self.params.rig.request, request)
@@ -121,7 +121,7 @@ async def refuses_what_a_unit_has_no_room_for(dut):
 
 
 class Judged(Host):
-    """A host that hears what each of its requests is given as, which all go to unit 0."""
+    """A host that hears what each of its requests is given as; all of them go to unit 0."""
 
     def __init__(self, dut):
         super().__init__(dut)
@@ -129,7 +129,7 @@ class Judged(Host):
         self.completions = Source(dut, "completions_0")
 
     async def cause(self, *, clear=0, **changes):
-        """Of a request that is submitted, with a clearing of the filter in the same cycle."""
+        """Return the cause of a request, submitted with a clearing of the filter in one cycle."""
         dut = self.dut
         request = self.request(**changes)
         dut.clear_filter.value = clear
@@ -154,7 +154,7 @@ class Judged(Host):
         await RisingEdge(self.dut.clk)
 
     async def end(self, count):
-        """So many completions."""
+        """Let this many completions come."""
         await self.completions.send_all([{"tag": 0, "cause": Cause.DONE}] * count)
         for _ in range(count):
             await self.read_completion()
@@ -190,7 +190,7 @@ async def judges_requests(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def judges_requests_of_the_ring(dut):
-    """As it judges the registers'; every field is given whole, but for bits that no address has."""
+    """It judges them like the registers'; fields are whole, except for bits no address has."""
     host = Host(dut)
     sink, ring = Sink(dut, "commands_0"), Source(dut, "fetched")
     await start(dut)
@@ -213,7 +213,7 @@ async def judges_requests_of_the_ring(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def one_array_until_the_filter_is_cleared(dut):
-    """Of whichever good request comes first with the filter; and at rest only."""
+    """It is that of the first good request with the filter; it changes only at rest."""
     host = Judged(dut)
     await start(dut)
     mine = {"property_address": 0x1000, "property_bytes": 64}
@@ -248,7 +248,7 @@ async def one_array_until_the_filter_is_cleared(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def as_many_as_there_can_be_are_under_way(dut):
-    """An array stays until the last has ended; those that no unit was given do not count."""
+    """An array stays until the last has ended; those that no unit got do not count."""
     host = Judged(dut)
     await start(dut)
     ring = Source(dut, "fetched")
@@ -282,7 +282,7 @@ ARRAYS = [(0, 128, (2, 3, 4, 5, 6)), (0xFFFFFFFC, 60, (2, 3, 4, 5, 6, 7)), (0, 6
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def arrays_differ_by_any_bit(dut):
-    """Of their addresses and of their sizes, with each bit set and not."""
+    """Addresses and sizes differ, with each bit set and not."""
     host = Judged(dut)
     await start(dut)
     dut.filter.value = 1
@@ -298,7 +298,7 @@ async def arrays_differ_by_any_bit(dut):
 
 
 class Queue:
-    """A unit's queue: ready as long as it has ``room``, a register as RigControl's."""
+    """A unit's queue, ready while it has ``room``, with a register as RigControl's."""
 
     def __init__(self, dut, k):
         self.dut, self.room, self.taken, self.waits = dut, 0, [], None
@@ -326,7 +326,7 @@ OTHER_TAG = 65535
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def both_sources_at_once(dut):
-    """The registers' request in every phase of the ring's, the ring's unit with and without room.
+    """The registers' request comes in every phase of the ring's, with and without room.
 
     Room comes in every phase, or never: then the ring waits, and the registers are not held up.
     """
@@ -372,7 +372,7 @@ async def both_sources_at_once(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(clients=[CLIENTS, OTHERS])
 async def what_no_unit_can_do_is_completed_by_none(dut, clients):
-    """Of the ring's: for no client, illegal, not read; in their order, beside those for a unit.
+    """Requests are for no client, illegal or not read, in order, beside good ones.
 
     Completions go to the other ring, those of units among them.
     """

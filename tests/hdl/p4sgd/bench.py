@@ -1,4 +1,4 @@
-"""Shared by the tests of P4SGD's components: ports as plain values, engines and their golden."""
+"""Has what tests of P4SGD's components share: ports as plain values, engines and their golden."""
 
 import random
 from collections.abc import Iterable
@@ -28,12 +28,12 @@ ONE = 1 << 23  #: 1.0 with the usual fraction bits
 
 
 def generator() -> np.random.Generator:
-    """NumPy's generator, from cocotb's seed and the test's name."""
+    """Return NumPy's generator, from cocotb's seed and the test's name."""
     return np.random.default_rng(random.getrandbits(64))
 
 
 def wild(rng: np.random.Generator, bits: int, size: Any) -> np.ndarray:
-    """Signed numbers of at most 63 bits: extremes, small ones, and any, a third each."""
+    """Draw signed numbers of at most 63 bits: extremes, small ones, and any, a third each."""
     low, top = -(1 << bits - 1), (1 << bits - 1) - 1
     kind = rng.integers(3, size=size)
     extreme = rng.choice([low, top, low + 1, 0, -1, min(1, top)], size=size)
@@ -42,7 +42,7 @@ def wild(rng: np.random.Generator, bits: int, size: Any) -> np.ndarray:
 
 
 def wild_bits(shape: Any) -> int:
-    """The bits of a payload: half of its signed numbers an extreme or zero, all else anything."""
+    """Draw a payload's bits: half of its signed numbers are extreme or zero, all else is any."""
     layout = layout_of(shape)
     if isinstance(layout, data.ArrayLayout):
         width = Shape.cast(layout.elem_shape).width
@@ -57,7 +57,7 @@ def wild_bits(shape: Any) -> int:
 
 
 def lingers(stall: Stall) -> Stall:
-    """The same, but one pause in six goes on for five cycles more."""
+    """Do the same, but let one pause in six go on for five cycles more."""
     left = 0
 
     def pause() -> bool:
@@ -75,7 +75,7 @@ def lingers(stall: Stall) -> Stall:
 
 @cache
 def port_shapes() -> dict[str, Any]:
-    """The shapes of the plain ports of the component under test."""
+    """Return the shapes of the plain ports of the component under test."""
     members = component_in_simulator().signature.members
     return {
         path: member.shape
@@ -105,7 +105,7 @@ async def pulse(dut: Any, name: str) -> None:
 
 
 class Trace:
-    """What plain ports show in every cycle from the next on: ``trace[name][k]``."""
+    """Keeps what plain ports show in every cycle from the next on: ``trace[name][k]``."""
 
     def __init__(self, dut: Any, *names: str) -> None:
         self.first = cycle() + 1
@@ -114,7 +114,7 @@ class Trace:
         first_wrong.histories.append(lambda: [self[name] for name in self.ports])
 
     def sample(self) -> None:
-        """Note what stands now, a rising edge."""
+        """Note what is there now, at a rising edge."""
         for name, port in self.ports.items():
             self.bits[name].append(int(port.value))
 
@@ -125,17 +125,17 @@ class Trace:
         return Beats(values, stream=name, cycles=cycles, numbered=False)
 
     def at(self, name: str, when: int) -> Any:
-        """The value in the cycle that ended with edge ``when``, as streams count them."""
+        """Return the value in the cycle that ended with edge ``when``, as streams count them."""
         value = unpack(port_shapes().get(name, 1), self.bits[name][when - self.first])
         return Beats([value], stream=name, cycles=[when], numbered=False)[0]
 
     def when(self, name: str) -> list[int]:
-        """The cycles in which a 1-bit port was high, as streams count them."""
+        """Return the cycles in which a 1-bit port was high, as streams count them."""
         return [self.first + k for k, bit in enumerate(self.bits[name]) if bit]
 
 
 def watch(dut: Any, *names: str) -> Trace:
-    """A trace that goes on by itself until the test ends."""
+    """Return a trace that goes on by itself until the test ends."""
     trace = Trace(dut, *names)
 
     async def record() -> None:
@@ -149,7 +149,7 @@ def watch(dut: Any, *names: str) -> Trace:
 
 
 async def play(dut: Any, rows: Iterable[dict[str, Any]], *watched: str) -> Trace:
-    """Drive a row of ports a cycle (what a row leaves out stays); what stood in each cycle."""
+    """Drive a row of ports per cycle (what it leaves out stays); return what each cycle had."""
     trace = Trace(dut, *watched)
     for row in rows:
         put(dut, **row)
@@ -159,7 +159,7 @@ async def play(dut: Any, rows: Iterable[dict[str, Any]], *watched: str) -> Trace
 
 
 def random_codes(rng: np.random.Generator, bits: int, signed: bool, size: Any) -> np.ndarray:
-    """Codes of features, the smallest and the largest among them."""
+    """Draw codes of features, the smallest and the largest among them."""
     low = -(1 << bits - 1) if signed else 0
     top = low + (1 << bits) - 1
     any_code = rng.integers(low, top, size=size, endpoint=True)
@@ -167,7 +167,7 @@ def random_codes(rng: np.random.Generator, bits: int, signed: bool, size: Any) -
 
 
 def planes_of(codes: np.ndarray, bits: int) -> list[int]:
-    """The bit planes of a row of codes, most significant first; bit i belongs to codes[i]."""
+    """Return a row's bit planes, most significant first; bit i belongs to codes[i]."""
     return [
         sum((int(code) >> plane & 1) << i for i, code in enumerate(codes))
         for plane in reversed(range(bits))
@@ -175,14 +175,14 @@ def planes_of(codes: np.ndarray, bits: int) -> list[int]:
 
 
 def plane_weight(plane: int, signed: bool, max_bits: int) -> int:
-    """What a plane weighs in units of 2^-max_bits: 1/2, 1/4, ... or -1, 1/2, 1/4, ..."""
+    """Return a plane's weight in units of 2^-max_bits: 1/2, 1/4, ... or -1, 1/2, 1/4, ..."""
     if signed:
         return -(1 << max_bits) if plane == 0 else 1 << max_bits - plane
     return 1 << max_bits - 1 - plane
 
 
 def position_of(index: int, bits: int, chunks: int) -> dict[str, int]:
-    """Where word ``index`` of a run stands in its micro-batch."""
+    """Return where word ``index`` of a run is in its micro-batch."""
     chunk, plane = divmod(index % (bits * chunks), bits)
     return {
         "first_plane": plane == 0,
@@ -195,7 +195,7 @@ def position_of(index: int, bits: int, chunks: int) -> dict[str, int]:
 
 
 def micro_batches(settings: dict[str, int], banks: int) -> list[dict[str, int]]:
-    """The marks of every micro-batch of a run: Algorithm 1 written out as loops."""
+    """Return the marks of every micro-batch of a run: Algorithm 1 written out as loops."""
     marks = []
     samples = (settings["epoch_micro_batches"] - 1) * banks + settings["tail_samples"]
     batch = settings["batch_micro_batches"] * banks
@@ -266,7 +266,7 @@ class Run:
         ] * self.epochs
 
     def micro_batch(self, j: int) -> np.ndarray:
-        """Codes [K, D] of micro-batch j of the run, absent samples zero."""
+        """Return codes [K, D] of micro-batch j of the run; absent samples are zero."""
         banks = self.params.banks
         start = j % self.micro_batches * banks
         rows = self.codes[start : start + banks]
@@ -274,12 +274,12 @@ class Run:
 
 
 def as_numbers(words: np.ndarray) -> list[int]:
-    """Words of bytes as streams take them."""
+    """Return words of bytes as streams take them."""
     return [int.from_bytes(word.tobytes(), "little") for word in words]
 
 
 class Reference:
-    """Updated and architectural weights as the golden model has them."""
+    """Keeps updated and architectural weights as the golden model has them."""
 
     def __init__(self, run: Run, weights: np.ndarray) -> None:
         self.run = run
@@ -288,7 +288,7 @@ class Reference:
         self.saturations = 0
 
     def sums(self, j: int) -> np.ndarray:
-        """Exact sums of the codes times the architectural weights."""
+        """Return exact sums of the codes times the architectural weights."""
         return self.run.micro_batch(j).astype(object) @ self.architectural.astype(object)
 
     def learn(self, j: int, deltas: np.ndarray, last: bool) -> None:
@@ -338,6 +338,6 @@ async def start_run(dut: Any, run: Run) -> None:
 
 
 async def set_up(dut: Any, settings: dict[str, int]) -> None:
-    """Set what holds still during a run, as early as it has to be."""
+    """Set what does not change during a run, as early as it has to be set."""
     put(dut, settings=settings)
     await clock(dut, WordCounter.settings_latency)

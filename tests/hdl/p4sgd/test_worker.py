@@ -1,4 +1,4 @@
-"""A worker between registers, memories and network: what goes wrong, and how it recovers."""
+"""Tests a worker between registers, memories and network: faults, and how it recovers."""
 
 import os
 import pickle
@@ -75,7 +75,7 @@ MEMORIES = ["first words", "last words", "labels"]
 
 
 def number_of(memory):
-    """Of the port that it is behind."""
+    """Return that of the port that it is behind."""
     labels = memory_count(hardware()) - 1
     return {"first words": 0, "last words": labels - 1, "labels": labels}[memory]
 
@@ -85,7 +85,7 @@ def hardware():
 
 
 def planned():
-    """The training, and the number of beats of each memory before the first that it reads."""
+    """Return the training, and each memory's beats before the first that is read."""
     with open(os.environ[TRAINING], "rb") as file:
         return pickle.load(file)
 
@@ -95,14 +95,14 @@ def first_beat():
 
 
 def legal_settings():
-    """The registers for an epoch of the training."""
+    """Return the registers for an epoch of the training."""
     training, ahead = planned()
     address = BEAT_BYTES * ahead
     return training.settings(epochs=1) | {"word_address_low": address, "label_address_low": address}
 
 
 async def begin(dut, **memory):
-    """A worker out of reset, set up for the training and loaded with random weights."""
+    """Return a worker out of reset, set up for training and loaded with random weights."""
     training, _ = planned()
     settings = MemorySettings(**({"latency": 40} | memory))
     dut.memory.value = pack(memory_params(hardware()).settings, settings.fields)
@@ -125,7 +125,7 @@ async def weights_of(training, driver):
 
 
 async def train_once(training, driver, weights):
-    """A run from ``weights`` ends as the golden model does."""
+    """Check that a run from ``weights`` ends as the golden model does."""
     await driver.load(weights_to_model(weights, training.geometry, 0))
     await driver.write(clear_counters=1)
     await driver.run()
@@ -202,7 +202,7 @@ async def every_cycle_of_the_forward_stages_has_a_cause(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_saturates_takes_no_cycle(dut):
-    """With weights at their limits, a run spends its cycles as with others: values alone differ."""
+    """With weights at their limits, values differ, but cycles do not."""
     training, driver, weights = await begin(dut)
     limits = random.choices([(1 << 31) - 1, -(1 << 31)], k=training.features)
     counts = []
@@ -216,7 +216,7 @@ async def what_saturates_takes_no_cycle(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_frame_says_what_is_set(dut):
-    """Of each bit of addresses, worker, job, its run and its slots, both values."""
+    """Each bit of addresses, worker, job, its run and its slots has both values."""
     _, driver, _ = await begin(dut)
     port, slots = FramePort(dut), 6
     widths = {"address": 48, "switch_address": 48, "worker": 5, "job": 16, "epoch": 16}
@@ -237,7 +237,7 @@ async def a_frame_says_what_is_set(dut):
 
 
 async def join_network(dut, driver, training, *, slots=6, runs=2, **network):
-    """A job of two, of whom the other adds nothing; mostly more micro-batches than slots."""
+    """Join a job of two, of whom the other adds nothing, mostly with more work than slots."""
     await driver.start_job(**settings(slots, 2, timeout=400, retries=20))
     await driver.write(join=0)
     nothing = [[0] * LANES] * (runs * training.micro_batches)
@@ -247,7 +247,7 @@ async def join_network(dut, driver, training, *, slots=6, runs=2, **network):
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 @cocotb.parametrize(network=[{}, {"drop": 0.2, "duplicate": 0.2, "reorder": 0.2}])
 async def activations_through_the_network(dut, network):
-    """With ``join`` off every micro-batch goes out and comes back, in each of two runs."""
+    """With ``join`` off, micro-batches go out and come back, in each of two runs."""
     training, driver, weights = await begin(dut)
     others = await join_network(dut, driver, training, **network)
     for _ in range(2):
@@ -263,7 +263,7 @@ async def activations_through_the_network(dut, network):
 
 
 async def write_together(driver, *writes):
-    """Write words one behind the other as fast as the bus takes them; the last one acts."""
+    """Write words back to back as fast as the bus takes them; the last one acts."""
     words = [word for fields in writes for word in driver.registers.writes(**fields)]
     data = [(address, word.to_bytes(4, "little")) for address, word in words]
     started = [cocotb.start_soon(driver.axil.write(*write)) for write in data]
@@ -274,7 +274,7 @@ async def write_together(driver, *writes):
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def a_run_starts_when_its_job_opens(dut):
-    """``start`` in the write of ``start_job``, right behind it, and around the job's opening."""
+    """``start`` is written with ``start_job``, right after, and around the opening."""
     training, driver, _ = await begin(dut)
     await join_network(dut, driver, training)
     started = []
@@ -322,7 +322,7 @@ async def a_run_starts_with_the_settings_before_it(dut):
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def vanilla_order(dut):
-    """The same weights, but no backward pass begins before its mini-batch has come back."""
+    """Weights are the same, but no backward pass begins before its mini-batch is back."""
     training, driver, weights = await begin(dut)
     others = await join_network(dut, driver, training)
     await train_once(training, driver, weights)
@@ -376,7 +376,7 @@ async def a_switch_that_is_lost_on_the_way_stops_it(dut):
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def all_weights_are_the_host_s(dut):
-    """Also those that the training does not use."""
+    """Those that the training does not use are, too."""
     _, driver, _ = await begin(dut)
     engine, rng = hardware().engine, np.random.default_rng(cocotb.RANDOM_SEED)
     shape = (hardware().engines, engine.chunks, engine.lanes)
@@ -426,7 +426,7 @@ async def an_error_of_the_memory_stops_it(dut, memory, beat):
     )
 )
 async def a_memory_that_answers_otherwise_stops_it(dut, memory, fault):
-    """With its own cause; a reset ends all the same, and what comes late is no later run's."""
+    """The cause is its own; a reset ends, and late answers belong to no later run."""
     index = number_of(memory)
     training, driver, weights = await begin(dut)
     await driver.write(memory_timeout=300, epochs=3)
@@ -512,7 +512,7 @@ async def memory_above_4_gb_is_reached(dut, memory):
 @cocotb.test(timeout_time=3, timeout_unit="ms")
 @cocotb.parametrize(taken=[0, 3])
 async def a_soft_reset_leaves_the_frame_that_was_offered(dut, taken):
-    """It waits for the MAC as it was, whatever the host sets meanwhile, and is the last one."""
+    """It waits for the MAC unchanged, whatever the host sets, and is the last one."""
     training, driver, weights = await begin(dut)
     others = await join_network(dut, driver, training)
     others.task.cancel()
@@ -543,7 +543,7 @@ async def a_soft_reset_leaves_the_frame_that_was_offered(dut, taken):
 
 
 async def stands_still(dut, frame):
-    """An offer of a frame that is not taken."""
+    """Check an offer of a frame that is not taken."""
     while True:
         await RisingEdge(dut.clk)
         assert dut.m_axis_tvalid.value
@@ -552,7 +552,7 @@ async def stands_still(dut, frame):
 
 @cocotb.test(timeout_time=3, timeout_unit="ms")
 async def half_a_packet_behind_a_soft_reset_is_no_frame(dut):
-    """What is left of it counts as malformed, though it looks like a frame of the new job."""
+    """Its rest counts as malformed, though it looks like a frame of the new job."""
     training, driver, weights = await begin(dut)
     others = await join_network(dut, driver, training)
     others.task.cancel()
@@ -661,7 +661,7 @@ async def the_model_is_closed_while_it_runs(dut):
 @cocotb.test(timeout_time=3, timeout_unit="ms")
 @cocotb.parametrize(command=["start", "soft_reset"], wait=range(0, 40, 3))
 async def an_access_to_the_model_that_has_begun_is_finished(dut, command, wait):
-    """Reads and writes that a run or a reset overtakes are answered, and do no harm."""
+    """Reads and writes that a run or reset overtakes are answered, and do no harm."""
     training, driver, weights = await begin(dut)
     model = weights_to_model(weights, training.geometry, 0)
     address = driver.model_address(1)

@@ -251,7 +251,7 @@ class Bench:
         return None
 
     def judge(self, beat, content):
-        """A beat that was read; what there is of a property that has not ended."""
+        """Check a beat that was read; return what there is of a property that has not ended."""
         address, size = self.asked[beat["unit"]][0]
         assert len(content) <= -(-size // BEAT) * BEAT
         if not beat["last"]:
@@ -265,11 +265,11 @@ class Bench:
         return b""
 
     def first(self, sources):
-        """The cycle in which the first property of any unit was taken."""
+        """Return the cycle in which the first property of any unit was taken."""
         return min(source.cycles[0] for source in sources if source.cycles)
 
     async def until(self, count):
-        """``count`` properties have ended."""
+        """Wait until ``count`` properties have ended."""
         edge = RisingEdge(self.dut.clk)
         while len(self.order) < count:
             await edge
@@ -279,13 +279,13 @@ class Bench:
             await RisingEdge(self.dut.clk)
 
     async def tell(self, **said):
-        """A pulse of ``tick`` or ``revive``."""
+        """Pulse ``tick`` or ``revive``."""
         self.dut.watch.value = pack(WATCH, said)
         await RisingEdge(self.dut.clk)
         self.dut.watch.value = 0
 
     async def breaks(self, name, count, silent):
-        """Bus ``name`` breaks, and all of ``count`` properties are answered, the last as failed."""
+        """Check that bus ``name`` breaks: ``count`` properties are answered, the last fails."""
         for _ in range(3):
             await self.idle(100)
             await self.tell(tick=1)
@@ -299,7 +299,7 @@ class Bench:
         return bus
 
     async def revives(self, name):
-        """Now that its memory is well again, it answers what it owes; then the bus is used."""
+        """Let its memory be well again: it answers what it owes, and then the bus is used."""
         await self.idle(400)
         assert not self.bus(name)["owes"]
         await self.tell(revive=1)
@@ -314,7 +314,7 @@ class Bench:
         return unpack(BUS, int(getattr(self.dut, f"{name}_bus").value))
 
     async def end(self):
-        """Nothing is left over, and what was asked of the bus is what the golden model says."""
+        """Check that nothing is left, and that the bus was asked for what the golden model says."""
         await self.idle()
         assert not any(self.asked)
         assert not any(self.given)
@@ -329,7 +329,7 @@ class Bench:
         assert self.events[f"{side}_events_property"] == len(self.order)
 
     async def check_memory(self):
-        """Every byte of host memory."""
+        """Check every byte of host memory."""
         self.dut.dump.value = 1
         await self.idle(2)
         self.dut.dump.value = 0
@@ -338,13 +338,13 @@ class Bench:
 
 
 def stalled(chance):
-    """Settings that stall every channel, with ``chance`` in 256."""
+    """Return settings that stall every channel, with ``chance`` in 256."""
     names = ("ar_stall", "r_stall", "aw_stall", "w_stall", "b_stall")
     return dict.fromkeys(names, chance) | {"seed": random.getrandbits(32)}
 
 
 def latency(cycles):
-    """Settings that are late."""
+    """Return settings that are late."""
     return {"read_latency": cycles, "write_latency": cycles}
 
 

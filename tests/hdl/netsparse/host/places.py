@@ -1,4 +1,4 @@
-"""Properties in host memory, as (address, bytes), and what the golden model makes of them."""
+"""Draws properties in host memory, as (address, bytes), and computes by the golden model."""
 
 import random
 
@@ -8,7 +8,7 @@ BEAT = 64  # bytes
 
 
 def spread(cycles):
-    """From the first to the last."""
+    """Return how many cycles there are from the first to the last."""
     return cycles[-1] - cycles[0] + 1
 
 
@@ -19,7 +19,7 @@ def random_size():
 
 
 def expected_bursts(properties, aligned):
-    """Address and length of every burst for ``properties``, in their order."""
+    """Return address and length of every burst for ``properties``, in their order."""
     return [
         (line * 128 + first // BEAT * BEAT, (first + size - 1) // BEAT - first // BEAT)
         for place in properties
@@ -28,7 +28,7 @@ def expected_bursts(properties, aligned):
 
 
 def expected_strobes(properties, aligned):
-    """Strobes and last of every beat of W."""
+    """Return strobes and last of every beat of W."""
     beats = []
     for place in properties:
         for _, first, size in line_requests(*place, aligned=aligned):
@@ -40,7 +40,7 @@ def expected_strobes(properties, aligned):
 
 
 def expected_spans(place, aligned, unit=0):
-    """The words of each request's line, and whose they are."""
+    """Return the words of each request's line, and whose they are."""
     requests = line_requests(*place, aligned=aligned)
     return [
         {
@@ -55,7 +55,7 @@ def expected_spans(place, aligned, unit=0):
 
 
 def expected_lanes(place, aligned, unit=0):
-    """The lanes of each beat of each request."""
+    """Return the lanes of each beat of each request."""
     beats = []
     for span in expected_spans(place, aligned, unit):
         words = range(span["first"], span["last"] + 1)
@@ -79,7 +79,7 @@ def expected_lanes(place, aligned, unit=0):
 
 
 def words_of(place, lanes):
-    """The byte addresses of each beat's words, in the order of the property."""
+    """Return the byte addresses of each beat's words, in the order of the property."""
     at = place[0]
     for beat in lanes:
         count = beat["last"] - beat["first"] + 1

@@ -53,7 +53,7 @@ async def reads_random_properties(dut, aligned, stalls, late):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(aligned=[True, False])
 async def reads_the_papers_example(dut, aligned):
-    """480 bytes at 480: five requests against eight."""
+    """480 bytes at address 480 take five requests, against eight."""
     bench = Bench(dut, aligned=aligned)
     await start(dut)
     bench.read(0, 480, 480)
@@ -65,9 +65,9 @@ async def reads_the_papers_example(dut, aligned):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(aligned=[True, False])
 async def reads_every_start_and_awkward_sizes(dut, aligned):
-    """From one unit without a pause, so that every beat follows every other.
+    """One unit reads without a pause, so that every beat follows every other.
 
-    In the lower half of the address space, which has the RAM, and in the upper one.
+    It reads in the lower half of the address space, which has the RAM, and in the upper one.
     """
     bench = Bench(dut, aligned=aligned)
     await start(dut)
@@ -112,7 +112,7 @@ async def short_properties_one_a_cycle(dut, units, size, aligned, late):
     ]
 )
 async def the_bus_is_always_busy(dut, case):
-    """A beat of the bus every cycle, whatever it is for."""
+    """The bus moves a beat every cycle, whatever it is for."""
     address, size, aligned, beats = case
     bench = Bench(dut, aligned=aligned)
     await start(dut)
@@ -179,7 +179,7 @@ async def only_properties_that_need_it_fail(dut, response, aligned):
     )
 )
 async def every_property_ends_with_a_broken_bus(dut, fault, size):
-    """Those that come later fail as well; what the memory answers late is nobody's."""
+    """Later ones fail as well; what the memory answers late is nobody's."""
     bad = 84
     bench = Bench(dut, fail_read=1, fail_read_beat=bad, fault=fault, **latency(30))
     await start(dut)

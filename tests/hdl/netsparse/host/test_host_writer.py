@@ -56,7 +56,7 @@ async def bench_writes_random_properties(dut, aligned, stalls, late):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(aligned=[True, False])
 async def bench_writes_the_papers_example(dut, aligned):
-    """480 bytes at 480: five requests against eight."""
+    """480 bytes at address 480 take five requests, against eight."""
     bench = Bench(dut, aligned=aligned)
     await start(dut)
     bench.write(0, 480, 480)
@@ -69,7 +69,7 @@ async def bench_writes_the_papers_example(dut, aligned):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(aligned=[True, False])
 async def bench_writes_every_start_and_awkward_sizes(dut, aligned):
-    """From one unit without a pause, so that every beat follows every other."""
+    """One unit writes without a pause, so that every beat follows every other."""
     bench = Bench(dut, aligned=aligned)
     await start(dut)
     sizes = [4, 60, 64, 68, 124, 128, 132, 188, 192, 196, 4096]
@@ -120,7 +120,7 @@ async def bench_short_properties_one_a_cycle(dut, units, size, aligned, late):
     ]
 )
 async def bench_the_bus_is_always_busy(dut, case):
-    """A beat of the bus every cycle, whatever it is for."""
+    """The bus moves a beat every cycle, whatever it is for."""
     address, size, aligned, beats = case
     bench = Bench(dut, aligned=aligned)
     await start(dut)
@@ -148,7 +148,7 @@ async def bench_no_more_in_flight_than_allowed(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(response=FAILURES, aligned=[True, False])
 async def bench_only_properties_that_need_it_fail(dut, response, aligned):
-    """Those whose requests write the beat that fails, or the other half of its request."""
+    """They are those that write the beat that fails, or the other half of its request."""
     bad = 9000
     bench = Bench(
         dut, aligned=aligned, stall=often, fail_write=1, fail_write_beat=bad, fail_response=response
@@ -174,7 +174,7 @@ async def bench_only_properties_that_need_it_fail(dut, response, aligned):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(fault=[Fault.MUTE, Fault.DEAF], size=[64, 300])
 async def bench_every_property_ends_with_a_broken_bus(dut, fault, size):
-    """Those that come later fail as well; what the memory answers late is nobody's."""
+    """Later ones fail as well; what the memory answers late is nobody's."""
     bench = Bench(dut, fail_write=1, fault=fault, **latency(30))
     await start(dut)
     for number in range(60):
@@ -193,7 +193,7 @@ async def bench_every_property_ends_with_a_broken_bus(dut, fault, size):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def bench_a_unit_that_pauses_holds_up_the_others(dut):
-    """And nothing of theirs comes between its beats."""
+    """Nothing of theirs comes between its beats."""
     bench = Bench(dut)
     await start(dut)
     stops = iter([False, False, *[True] * 200])
@@ -214,7 +214,7 @@ async def bench_a_unit_that_pauses_holds_up_the_others(dut):
 
 
 class Channels:
-    """A slave of which each channel is opened by hand, behind a writer alone."""
+    """Is a slave whose channels are opened by hand, behind a writer alone."""
 
     def __init__(self, dut, stall=never):
         self.dut, self.params = dut, params_in_simulator(HostParams)
@@ -267,14 +267,14 @@ class Channels:
                 )
 
     async def tell(self, said):
-        """A pulse of ``tick`` or ``revive``, and what follows it."""
+        """Pulse ``tick`` or ``revive``, and check what follows."""
         self.dut.watch.value = pack(WATCH, {said: 1})
         await RisingEdge(self.dut.clk)
         self.dut.watch.value = 0
         await self.wait(20)
 
     async def answer(self, count):
-        """B, with OKAY."""
+        """Answer on B with OKAY."""
         self.dut.axi_bvalid.value = 1
         await self.wait(count)
         self.dut.axi_bvalid.value = 0
@@ -335,7 +335,7 @@ async def alone_neither_channel_waits_for_the_other(dut, first, size):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(aligned=[True, False])
 async def alone_each_channel_at_its_own_pace(dut, aligned):
-    """Some answers are errors: ``done`` tells whose a property was, and whether it failed."""
+    """Some answers are errors: ``done`` tells whose property it was, and whether it failed."""
     channels = Channels(dut, stall=lambda: random.random() < 0.8)
     dut.aligned.value = aligned
     await start(dut)
@@ -372,7 +372,7 @@ async def alone_each_channel_at_its_own_pace(dut, aligned):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def alone_a_silent_memory_is_given_up(dut):
-    """Its properties have failed; its late answers are nobody's, and the bus is used again."""
+    """Its properties fail, its late answers are nobody's, and the bus is used again."""
     channels = Channels(dut)
     await start(dut)
     dut.axi_awready.value = dut.axi_wready.value = 1

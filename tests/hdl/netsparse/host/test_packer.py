@@ -18,7 +18,7 @@ def test_packer():
 
 
 def beats_of(place, aligned, unit, failing):
-    """What comes from the bus: words that nobody asked for are anything."""
+    """Return what comes from the bus; words that nobody asked for are random."""
     lanes = expected_lanes(place, aligned, unit)
     for beat, words in zip(lanes, words_of(place, lanes), strict=True):
         data = bytearray(random.randbytes(BEAT))

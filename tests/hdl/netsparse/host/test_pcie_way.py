@@ -1,4 +1,4 @@
-"""Properties of several units read and written over PCI Express, on a simulated block and host."""
+"""Reads and writes properties of several units over PCI Express, on a simulated block and host."""
 
 import random
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ CAUGHT = 20_000  #: cycles within which whatever a test waits for happens
 
 @dataclass(frozen=True, kw_only=True)
 class BenchParams:
-    """What is put together."""
+    """Says what is put together."""
 
     host: HostParams = field(default_factory=lambda: HostParams(units=3, address_bits=32))
     memory: PcieHostParams = field(default_factory=lambda: PcieHostParams(address_bits=20))
@@ -49,7 +49,7 @@ class BenchParams:
 
 
 class WayBench(Component):
-    """The way of units to a block, a link and a host."""
+    """Connects units to a block, a link and a host."""
 
     def __init__(self, params):
         host, memory = params.host, params.memory
@@ -127,7 +127,7 @@ def test_pcie_way(tmp_path, rng):
 
 
 class Bench:
-    """What units ask and write, what comes of it, and the host's memory beside them."""
+    """Keeps what units ask and write, what comes of it, and the host's memory beside them."""
 
     def __init__(self, dut, stall=never, stalled=0, **settings):
         self.dut, self.params = dut, params_in_simulator(BenchParams)
@@ -213,7 +213,7 @@ class Bench:
 
 
 def some_place():
-    """An address and a size of whole dwords, of which many cross the largest read."""
+    """Draw an address and a size in whole dwords; many cross the largest read."""
     size = 4 * random.choice([1, 15, 16, 17, random.randint(1, 60), random.randint(1, 1024)])
     near = random.choice([4, LARGEST, LARGEST, 4096])
     address = near * random.randrange(SIZE // near) - 4 * random.randrange(20)
@@ -232,7 +232,7 @@ def some_place():
     )
 )
 async def every_unit_has_its_bytes(dut, stall, settings):
-    """Of reads and writes at once, in places of their own; each unit's in its order."""
+    """Reads and writes go at once, in places of their own, each unit's in its order."""
     bench = Bench(dut, stall, **settings)
     await start(dut)
     reads, writes, free = [[] for _ in bench.readers], [], SIZE // 2
@@ -332,7 +332,7 @@ async def reads_keep_to_a_share(dut, share):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_block_that_stands_still_is_silent(dut):
-    """A write that does not get on, and a read that is not answered, are told; both end."""
+    """A write that is stuck and a read without an answer are told, and both end."""
     bench = Bench(dut)
     await start(dut)
     dut.deaf.value = 1
@@ -368,7 +368,7 @@ AHEAD = 8  #: reads, and writes, of a unit that have not ended, at most
 
 
 class Storm:
-    """All units read a quarter of host memory, and write places of their own in the rest."""
+    """Lets all units read a quarter of host memory, and write places of their own in the rest."""
 
     def __init__(self, bench):
         self.bench, self.runs, self.places = bench, False, 0
@@ -445,7 +445,7 @@ async def keeps_still(bench):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(stop=[reset, lose_master])
 async def the_function_is_reset_under_traffic(dut, stop):
-    """What was asked ends, right or failed; all fails until the buses are revived; then none."""
+    """What was asked ends, right or failed; all fails until the buses are revived, then none."""
     bench = Bench(dut, window=8)
     await start(dut)
     storm, units, before = Storm(bench), bench.host.units, (0, 0)

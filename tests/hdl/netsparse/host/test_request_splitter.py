@@ -20,7 +20,7 @@ def test_request_splitter(params):
 
 
 def random_places(params, count):
-    """Any size and start, the ends of the address space among them."""
+    """Draw any size and start, the ends of the address space among them."""
     top, places = 1 << params.address_bits, []
     for _ in range(count):
         size = 4 * random.randint(1, params.most_bytes // 4)

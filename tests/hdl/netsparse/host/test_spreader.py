@@ -21,7 +21,7 @@ def test_spreader():
 
 
 def turned(content, rotation):
-    """Beats of a property, each with its first word in lane ``rotation``."""
+    """Return a property's beats, each with its first word in lane ``rotation``."""
     for at in range(0, len(content), BEAT):
         piece = content[at : at + BEAT]
         piece += random.randbytes(BEAT - len(piece))

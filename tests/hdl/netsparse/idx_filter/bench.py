@@ -1,4 +1,4 @@
-"""Surroundings of the Idx Filter: a memory that is as awkward as AXI allows, units, their judge."""
+"""Surrounds the Idx Filter: a memory as awkward as AXI allows, units, and their judge."""
 
 import random
 from collections import Counter, deque
@@ -20,7 +20,7 @@ def mostly():
 
 @dataclass
 class Dram:
-    """A memory behind the cache's AXI port; ``latency()`` is asked for each transaction.
+    """A memory at the cache's AXI port; ``latency()`` is asked for each transaction.
 
     A write counts when it is acknowledged; reads and writes are each answered in order. It asserts
     AXI's rules and that no line is read while its write is under way.
@@ -54,7 +54,7 @@ class Dram:
             getattr(self.dut, f"axi_{name}").value = value
 
     def taken(self, channel, *fields):
-        """The beat that moved on ``channel`` at this edge, if any."""
+        """Return the beat that moved on ``channel`` at this edge, if any."""
         if not getattr(self.dut, f"axi_{channel}valid").value:
             assert channel not in self.waiting, f"{channel}: a waiting beat went away"
             return None
@@ -137,7 +137,7 @@ class Dram:
 
 @dataclass
 class Done:
-    """A request and its answer; the cycles in which they were taken and came."""
+    """A request and its answer, with the cycles in which they were taken and came."""
 
     set: bool
     idx: int
@@ -214,7 +214,7 @@ class Unit:
 
 
 class Judge:
-    """Requests of all units as one history: a bit rises once, in the sight of all."""
+    """Sees requests of all units as one history: a bit rises once, in the sight of all."""
 
     def __init__(self):
         self.known: dict[int, int] = {}  #: the cycle since which a bit is known to be 1
@@ -240,7 +240,7 @@ class Judge:
 
 
 class Events:
-    """The sum of the cache's events."""
+    """Sums up the cache's events."""
 
     def __init__(self, dut, params):
         self.dut, self.params, self.counts = dut, params, Counter()

@@ -63,7 +63,7 @@ class Memory:
 
 
 def line_of(bits):
-    """A line of the memory with these bits."""
+    """Return a line of the memory with these bits."""
     return sum(1 << int(k) for k in bits.nonzero()[0])
 
 

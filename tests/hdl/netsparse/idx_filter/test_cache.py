@@ -55,12 +55,12 @@ def test_cache(size):
 
 
 def slow():
-    """A memory's latency that is short or long."""
+    """Return a memory's latency that is short or long."""
     return random.choice((1, random.randrange(2, 60)))
 
 
 class Bench:
-    """The cache, its memory, its units, cleared; lines 0 to 47 are in use unless told."""
+    """The cache, its memory and its units, cleared; lines 0 to 47 are in use unless told."""
 
     async def begin(self, dut, *, stall=never, unit_stall=never, latency=None, columns=48 * 512):
         self.dut, self.params = dut, params_in_simulator(FilterCacheParams)
@@ -86,13 +86,13 @@ class Bench:
             await RisingEdge(self.dut.clk)
 
     async def tell(self, said):
-        """A pulse of ``tick`` or ``revive``."""
+        """Pulse ``tick`` or ``revive``."""
         self.dut.watch.value = pack(WATCH, {said: 1})
         await self.clock()
         self.dut.watch.value = 0
 
     async def clear(self, base=BASE):
-        """The cycles that it takes."""
+        """Clear; return the cycles that it takes."""
         while self.dut.busy.value:
             await self.clock()
         self.control(1, base)
@@ -113,7 +113,7 @@ class Bench:
             await self.clock()
 
     async def ask(self, requests, unit=0):
-        """Have ``unit`` send ``requests``; what came back, in their order."""
+        """Have ``unit`` send ``requests``; return what came back, in their order."""
         first = len(self.units[unit].asked)
         self.units[unit].queue.extend(requests)
         await self.finish()
@@ -126,13 +126,13 @@ class Bench:
         await self.ask([(False, line * LINE_IDXS) for line in lines])
 
     async def fill_set(self, idx):
-        """Have other lines in all ways where the line of ``idx`` is to go: it will be read."""
+        """Have other lines in all ways of the set of ``idx``: its line will be read."""
         params = self.params
         step = params.banks * params.sets * LINE_IDXS
         await self.ask([(False, idx + k * step) for k in range(1, params.ways + 1)])
 
     def memory(self, columns):
-        """The bytes of the lines of ``columns``."""
+        """Return the bytes of the lines of ``columns``."""
         lines = [self.dram.contents.get(self.base + 64 * k, 0) for k in range(line_count(columns))]
         return b"".join(line.to_bytes(64, "little") for line in lines)
 
@@ -142,7 +142,7 @@ class Bench:
 
 
 def traffic(count, lines, places=LINE_IDXS, sets=0.4):
-    """Requests to some of ``lines`` lines and ``places`` idxs of each."""
+    """Draw requests to some of ``lines`` lines and ``places`` idxs of each."""
     where = random.sample(range(48), lines)
     return [
         (random.random() < sets, random.choice(where) * LINE_IDXS + random.randrange(places))
@@ -174,7 +174,7 @@ async def one_unit_is_the_golden_sequence(dut, lines, stalls):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(lines=[2, 12])
 async def accesses_one_by_one_are_the_golden_ones(dut, lines):
-    """What each cache does with a request that has the filter to itself."""
+    """Each cache does with a request that has the filter to itself what the model does."""
     bench = await Bench().begin(dut)
     model = bench.model()
     requests = traffic(150, lines, places=4 if lines == 2 else random.choice((4, 40)))
@@ -284,7 +284,7 @@ async def one_lookup_a_cycle(dut, consecutive):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def what_a_unit_knows_keeps_no_other_waiting(dut):
-    """All units look up the same idxs, in one line: each has its answers from its own cache."""
+    """All units look up one line's idxs: each has its answers from its own cache."""
     bench = await Bench().begin(dut)
     idxs = range(16 * min(bench.params.unit_rows, LINE_IDXS // 16))
     await bench.ask([(True, idx) for idx in idxs])
@@ -308,7 +308,7 @@ async def what_a_unit_knows_keeps_no_other_waiting(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def as_many_lookups_as_units(dut):
-    """Each unit in a bank of its own: nobody is in anybody's way."""
+    """Each unit is in a bank of its own: nobody is in anybody's way."""
     bench = await Bench().begin(dut)
     params = bench.params
     count = min(params.units, params.banks)
@@ -427,7 +427,7 @@ async def clearing_waits_for_requests_and_holds_up_others(dut, stalls):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(dirty=[False, True])
 async def a_failed_fill_fails_its_request(dut, dirty):
-    """In each of the banks."""
+    """This is so in each of the banks."""
     bench = await Bench().begin(dut)
     params = bench.params
     step = params.banks * params.sets * LINE_IDXS

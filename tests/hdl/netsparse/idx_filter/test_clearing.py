@@ -72,7 +72,7 @@ class Bench:
         assert not self.dut.broken.value
 
     async def clear(self, columns, wait=0):
-        """Clears; the cycles from the banks' being idle to the end of ``busy``."""
+        """Clear; return the cycles from the banks' being idle to the end of ``busy``."""
         dut, edge = self.dut, RisingEdge(self.dut.clk)
         self.rows.clear()
         self.zeros.beats.clear()
@@ -131,7 +131,7 @@ async def few_zeros_are_open(dut, delay):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(after_reset=[True, False])
 async def a_clear_while_busy_comes_next(dut, after_reset):
-    """In any cycle of the emptying after a reset, or of a clearing: ``busy`` does not fall."""
+    """A clear comes in any cycle of an emptying or a clearing, and ``busy`` does not fall."""
     bench = Bench(dut)
     edge = RisingEdge(dut.clk)
     asked = {"base": bench.base, "columns": 3 * LINE_IDXS, "clear": 0}
@@ -164,7 +164,7 @@ async def a_clear_while_busy_comes_next(dut, after_reset):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(line=[0, 1, 2])
 async def broken_until_the_next_clearing(dut, line):
-    """By the first write that fails, one in the middle or the last."""
+    """The first write that fails breaks it, one in the middle or the last."""
     bench = Bench(dut)
     bench.bad = {bench.base + line * LINE_BYTES}
     await bench.begin()

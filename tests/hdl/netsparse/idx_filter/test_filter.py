@@ -1,4 +1,4 @@
-"""Ports and cache together, as units use them."""
+"""Tests ports and cache together, as units use them."""
 
 import random
 from collections import deque
@@ -31,7 +31,7 @@ class FilterParams:
 
 
 class Filter(Component):
-    """A port a unit in front of the cache."""
+    """Has a port per unit at the cache."""
 
     def __init__(self, params: FilterParams):
         units = params.cache.units
@@ -110,7 +110,7 @@ class Bench:
         return self
 
     async def gather(self, k, order):
-        """Unit k looks ``order`` up; the idxs whose bit it has set, as soon as it found them 0."""
+        """Let unit k look ``order`` up; return the idxs that it has set, as it found them 0."""
         results, set_done = self.results[k], self.set_done[k]
         first, seen = len(set_done.beats), len(results.beats)
         waiting, in_flight, fetched = deque(order), deque(), []
@@ -138,7 +138,7 @@ class Bench:
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS, lines=[2, 30])
 async def an_idx_is_set_once_by_each_unit(dut, stalls, lines):
-    """As a RIG unit does: what a lookup finds at 0 is fetched, set, and found at 1 ever after."""
+    """As in a RIG unit, what a lookup finds at 0 is fetched, set, and found at 1 ever after."""
     bench = await Bench().begin(dut, stalls)
     idxs = [random.randrange(lines) * 512 + random.randrange(30) for _ in range(100)]
     orders = [random.choices(idxs, k=600) for _ in bench.lookups]
@@ -154,7 +154,7 @@ async def an_idx_is_set_once_by_each_unit(dut, stalls, lines):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def one_lookup_a_cycle(dut):
-    """Two units, each in lines of its own that are cached, random idxs."""
+    """Two units look up random idxs, each in lines of its own that are cached."""
     bench = await Bench().begin(dut)
     for lookups in (2, 1000):
         before = [len(results.beats) for results in bench.results]

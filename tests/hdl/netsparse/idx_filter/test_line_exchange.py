@@ -28,7 +28,7 @@ def test_line_exchange():
 
 
 class Bench:
-    """The words of a bank's victim, a memory, and all that happens."""
+    """Has the words of a bank's victim, a memory, and all that happens."""
 
     def __init__(self, dut, stall=never, delay=lambda: 20, base=BASE):
         self.dut, self.delay, self.base = dut, delay, base
@@ -84,7 +84,7 @@ class Bench:
                     self.ends.append((cycle(), name))
 
     async def exchange(self, *, dirty, blank=False, error=False, line=None, victim=None):
-        """One miss, checked; cycles from ``start`` to its end. What is ``blank`` is zeros."""
+        """Check one miss; return its cycles from ``start`` on. What is ``blank`` is zeros."""
         dut, edge = self.dut, RisingEdge(self.dut.clk)
         for seen in (self.new, self.reads, self.ends, self.fills.beats, self.backs.beats):
             seen.clear()

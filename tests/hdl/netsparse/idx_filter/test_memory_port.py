@@ -61,7 +61,7 @@ class Bench:
             self.errors += int(dut.write_error.value)
 
     async def settle(self, count):
-        """Until ``count`` beats have been taken and answered."""
+        """Wait until ``count`` beats have been taken and answered."""
         while sum(map(len, self.filled)) + sum(self.written) < count:
             await RisingEdge(self.dut.clk)
         for _ in range(4):
@@ -69,7 +69,7 @@ class Bench:
         assert self.dram.idle or self.dram.frozen
 
     async def watch(self, **said):
-        """A pulse of ``tick`` or ``revive``; the bus, a while later."""
+        """Pulse ``tick`` or ``revive``; check the bus a while later."""
         self.dut.watch.value = pack(WATCH, said)
         await RisingEdge(self.dut.clk)
         self.dut.watch.value = 0
@@ -118,7 +118,7 @@ async def each_bank_gets_its_own(dut, stalls):
 @cocotb.test(timeout_time=50, timeout_unit="us")
 @cocotb.parametrize(closed=["aw", "w"])
 async def who_asks_while_half_a_write_has_left_waits(dut, closed):
-    """One of AW and W has taken what was chosen, and the other has not when another bank asks."""
+    """One of AW and W has taken what was chosen, not the other, when another bank asks."""
     bench = Bench(dut, (never, never))
     banks = range(bench.params.banks)
     await start(dut)

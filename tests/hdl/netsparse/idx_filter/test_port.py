@@ -38,7 +38,7 @@ def test_rejects(sizes, message):
 
 
 def answer_to(idx):
-    """The cache's in these tests: bit and failed."""
+    """Return the cache's answer in these tests: bit and failed."""
     return idx & 1, idx >> 1 & 1
 
 
@@ -158,7 +158,7 @@ async def answers_come_in_order(dut, stalls):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def one_lookup_a_cycle(dut):
-    """As long as the answers come before the slots run out, at the first cycle possible."""
+    """They come so, at the first cycle possible, while answers come before slots run out."""
     params = params_in_simulator(FilterPortParams)
     extra = FilterPort.request_latency + FilterPort.answer_latency
     latency = params.lookup_slots - extra
@@ -192,7 +192,7 @@ async def every_slot_is_used(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def sets_go_while_lookups_stand(dut):
-    """No lookup is answered, no result is taken, and sets are done all the same."""
+    """No lookup is answered and no result is taken, and yet sets are done."""
     bench = await Bench().begin(dut)
     params = bench.params
     bench.cache.hold = lambda request: not request["set"]

@@ -52,7 +52,7 @@ async def begin(dut):
 
 
 def check(dut, one, tag):
-    """The way that is hit, as ``one`` has it."""
+    """Return the way that is hit, as ``one`` has it."""
     hit = one.tags.index(tag) if tag in one.tags else None
     assert int(dut.hits.value) == (0 if hit is None else 1 << hit)
     # Which of several ways that were never used is the oldest does not matter: they are empty.
@@ -67,7 +67,7 @@ def check(dut, one, tag):
 
 
 async def access(dut, one, tag):
-    """A request as a bank makes it: used on a hit, a victim replaced on a miss."""
+    """Play a request as a bank makes it: used on a hit, a victim replaced on a miss."""
     hit = check(dut, one, tag)
     change = random.random() < 0.5
     dut.change.value = change

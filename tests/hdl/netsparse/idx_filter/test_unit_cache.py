@@ -1,4 +1,4 @@
-"""A unit's own cache in front of a bank that answers in its own time."""
+"""Tests a unit's own cache in front of a bank that answers in its own time."""
 
 import random
 from collections import deque
@@ -69,7 +69,7 @@ class Bank:
 
 
 class Ports:
-    """The one unit of a cache with the names that :class:`Unit` looks for."""
+    """Shows the one unit of a cache under the names that :class:`Unit` looks for."""
 
     def __init__(self, dut):
         self.clk, self.rst = dut.clk, dut.rst
@@ -94,7 +94,7 @@ class Bench:
         return self
 
     async def watch_idle(self):
-        """It is not while a request is on its way to an answer or a bank, or a block comes."""
+        """Check that it is not idle with a request on its way, or a block coming."""
         dut, steps, block, near = self.dut, deque([0] * 3, 3), 0, 0
         while True:
             await self.clock()
@@ -176,7 +176,7 @@ async def one_by_one_as_the_golden_model(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def it_forgets_one_entry(dut):
-    """And no other."""
+    """It forgets no other."""
     bench = await Bench().begin(dut)
     rows = bench.params.unit_rows
     for forgotten in range(rows):
@@ -202,7 +202,7 @@ async def nothing_is_learnt_from_failures(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_request_a_cycle(dut):
-    """Known idxs and others in any order; the others after as many cycles as the cache adds."""
+    """Known idxs and others come in any order; others take what the cache adds."""
     bench = await Bench().begin(dut)
     bench.bank.delay = lambda: 4
     await bench.ask([(True, idx) for idx in range(64)])
@@ -237,7 +237,7 @@ async def it_stops_when_no_bank_takes_requests(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def it_stops_while_answers_of_banks_come(dut):
-    """They go first; what is known here waits, as many as there is room for."""
+    """Those go first; known ones wait, as many as there is room for."""
     params = params_in_simulator(FilterCacheParams)
     dut.requests_valid.value = dut.far_answers_valid.value = dut.far_requests_ready.value = 0
     await start(dut)

@@ -1,4 +1,4 @@
-"""A whole middle pipe, with all that stands before and behind it in a switch, held to account.
+"""Checks a whole middle pipe with all that is before and after it in a switch.
 
 The order in which reads and responses meet in the cache is the hardware's business. What follows
 from that order is not: the accesses that the cache gets are put through its golden model, and what
@@ -51,7 +51,7 @@ FLIPS = {"foreign": 12, "kind": 51, "dest": 52, "source": 64}  #: a byte whose b
 
 
 def rooms(params: NetSparseSwitchParams) -> data.StructLayout:
-    """What the two rooms are told in a cycle."""
+    """Return what the two rooms are told in a cycle."""
     classes = {}
     for payload, name in enumerate(CLASSES):
         room = params.output_room(bool(payload))
@@ -67,7 +67,7 @@ def rooms(params: NetSparseSwitchParams) -> data.StructLayout:
 
 
 def in_view(params: NetSparseSwitchParams) -> dict[str, Any]:
-    """What a :class:`SeenPipe` shows of its inside."""
+    """Return what a :class:`SeenPipe` shows of its inside."""
     return {
         "accessed": Out(1),
         "access": Out(params.cache.access),
@@ -106,7 +106,7 @@ class SeenPipe(MiddlePipe):
 
 
 class WatchedPipe(PipeFabric):
-    """The one middle pipe of a switch, its inside in view."""
+    """The one middle pipe of a switch, with its inside in view."""
 
     watched_as = PipeFabric
 
@@ -134,7 +134,7 @@ class WatchedPipe(PipeFabric):
 
 @dataclass(frozen=True)
 class Sent:
-    """A PR that came in, by which port, as the how-manieth."""
+    """A PR that came in, by which port, and its number there."""
 
     request: Request
     ingress: int
@@ -144,7 +144,7 @@ class Sent:
 
 
 class Bench:
-    """Packets go in at the ports of both classes; every cycle is looked at."""
+    """Sends packets into the ports of both classes, and looks at every cycle."""
 
     def __init__(self, dut, stalls=(never, never), uplink=UPLINK):
         self.dut, self.edge, self.uplink = dut, RisingEdge(dut.clk), uplink
@@ -202,7 +202,7 @@ class Bench:
         self.dut.settings.value = pack(self.params.pipe_settings, self.settings)
 
     async def configure(self, **settings):
-        """Empty the cache; returns when it is."""
+        """Empty the cache; return when it is."""
         self.set(**settings)
         self.dut.configure.value = 1
         await self.edge
@@ -212,7 +212,7 @@ class Bench:
             await self.edge
 
     async def route(self, node, port):
-        """From now on ``port`` leads to ``node``, None: nothing does."""
+        """Let ``port`` lead to ``node`` from now on; None: nothing leads there."""
         self.routes[node] = port
         route = {"port": port or 0, "known": port is not None}
         write = {"valid": 1, "node": node, "route": route}
@@ -242,7 +242,7 @@ class Bench:
                 self.model.configure(self.settings["property_bytes"])
 
     def count_rooms(self, happens):
-        """Nobody takes more than there is, nor gives back what was not taken."""
+        """Check that nobody takes more than there is, nor gives back what was not taken."""
         if not happens:
             return
         for name, seen in unpack(self.rooms_layout, happens).items():
@@ -261,7 +261,7 @@ class Bench:
             self.least[name] = [min(pair) for pair in zip(self.least[name], free, strict=True)]
 
     def access(self, access):
-        """What the golden model says of an access."""
+        """Return what the golden model says of an access."""
         clearing = bool(self.dut.busy.value)
         if not access["insert"]:
             self.looked_up_at.append(cycle())
@@ -278,7 +278,7 @@ class Bench:
         return result
 
     def enter(self, entry, outcome):
-        """A read has passed the gate; ``outcome`` if there was an access."""
+        """Note that a read has passed the gate; ``outcome`` is there if it made an access."""
         read = entry["read"]
         pr = read["pr"]
         sent = self.inside[Kind.READ, pr["src"], pr["tid"], pr["id"]]
@@ -300,7 +300,7 @@ class Bench:
         self.outcomes[Kind.READ, pr["src"], pr["tid"], pr["id"]] = found
 
     def compare(self, events):
-        """The cache's events are the model's of so many cycles ago as its latency is."""
+        """Check that the cache's events are those of the model, one latency of the cache ago."""
         outcome = self.due[0]
         shown = {name for name, value in events["cache"].items() if value}
         if outcome is Outcome.REPLACED:
@@ -317,7 +317,7 @@ class Bench:
             self.events["drops"] += drops.bit_count()
 
     def send(self, ingress, requests):
-        """A packet comes by port ``ingress``."""
+        """Let a packet come by port ``ingress``."""
         kind = requests[0].kind
         for request in requests:
             key = kind, request.src, request.tid, request.id
@@ -334,7 +334,7 @@ class Bench:
         )
 
     def send_malformed(self, ingress, requests):
-        """A packet comes that is broken, or wrong in another way that its beats show."""
+        """Let a packet come that is broken, or wrong in another way that its beats show."""
         kind, dest = requests[0].kind, requests[0].dest
         beats = to_beats(to_bytes(requests, 5, Addresses()))
         tdata, tkeep, tlast, _ = beats[-1]
@@ -364,7 +364,7 @@ class Bench:
             source.append({"egress": self.routes[dest], "beat": fields})
 
     def requests(self, kind, dest, src, idxs, length=LENGTH):
-        """PRs of a packet, each with a property of its own."""
+        """Return PRs of a packet, each with a property of its own."""
         made = []
         for idx in idxs:
             self.next_id += 1
@@ -385,7 +385,7 @@ class Bench:
         return made
 
     def take(self, egress, beats):
-        """A packet has left by port ``egress``."""
+        """Note that a packet has left by port ``egress``."""
         wire = from_beats(beats)
         requests = from_bytes(wire)
         assert wire == to_bytes(requests, NODE, ADDRESSES)

@@ -1,4 +1,4 @@
-"""What a PR gives back once it is known by how much its packet has grown."""
+"""Tests what a PR gives back once it is known by how much its packet has grown."""
 
 import random
 from collections import deque
@@ -26,14 +26,14 @@ def test_entry_credit():
 
 
 def test_holds_what_is_between():
-    """A concatenator has taken no more PRs than that whose credit has not come."""
+    """A concatenator has taken no more PRs whose credit has not come."""
     stages = Arrivals.latency + QueueTable.latency + Concatenator.credit_latency
     assert StreamRegister.capacity + stages < INSIDE
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def gives_back_what_is_too_much(dut):
-    """For the port of each PR, in their order; nothing in other cycles."""
+    """It gives back for each PR's port, in order, and nothing in other cycles."""
     edge, waiting, due, full = RisingEdge(dut.clk), deque(), deque([None]), 0
     dut.comes.value = dut.credit.value = 0
     await start(dut)

@@ -1,4 +1,4 @@
-"""Where groups end among those PRs of packets that go one way."""
+"""Tests where groups end among those PRs of packets that go one way."""
 
 import random
 from collections import deque
@@ -18,7 +18,7 @@ def test_group_marks():
 
 
 class Bench:
-    """PRs of packets, of which some go this way, and the marks of those."""
+    """Has PRs of packets, some of which go this way, and the marks of those."""
 
     def __init__(self, dut, sink=never):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -27,7 +27,7 @@ class Bench:
         self.expected, self.known = [], []  # marks, and the cycles that tell them
 
     async def cycle(self, taken=None, ends=False, cut=False):
-        """A cycle with a PR that goes this way, with another one, or with none."""
+        """Play a cycle with a PR that goes this way, with another one, or with none."""
         dut = self.dut
         dut.comes.value, dut.cut.value = taken is not None, cut
         dut.takes.value = random.getrandbits(1) if taken is None else taken
@@ -62,7 +62,7 @@ class Bench:
 
 
 def some_packets():
-    """Of many PRs or few, of which none goes this way, or any share of them."""
+    """Draw packets of many PRs or few, of which none goes this way, or any share."""
     for _ in range(300):
         share = random.choice([0, 0.1, 0.5, 0.9, 1])
         yield [random.random() < share for _ in range(random.choice([1, 1, 2, 12]))]
@@ -71,7 +71,7 @@ def some_packets():
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def the_last_one_of_each_packet_is_marked(dut, stalls):
-    """At the latency from what tells it, and a cycle later behind another mark."""
+    """The mark comes as late as stated, and a cycle later after another mark."""
     source, sink = stalls
     bench = await Bench(dut, sink).start()
     await bench.run(some_packets(), source)
@@ -111,7 +111,7 @@ async def a_cut_ends_groups_and_nothing_else(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def says_what_waits_for_nothing(dut):
-    """Marks up to the end of a group, or as many as there can be."""
+    """These are marks up to the end of a group, or as many as there can be."""
     stopped = True
     bench = await Bench(dut, lambda: stopped).start()
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Properties that were found, and the responses that they leave as."""
+"""Turns properties that were found into the responses that they leave as."""
 
 import random
 from collections import deque
@@ -22,7 +22,7 @@ def test_hit_queue():
 
 
 def some_hit(length):
-    """An entry with a property, and the beats of the response; what is behind it is anything.
+    """Return an entry with a property, and the response's beats, with garbage after its end.
 
     The beats lack what their groups make of them.
     """
@@ -41,7 +41,7 @@ def some_hit(length):
 
 
 async def run(dut, lengths, sink, misses=0.0, most=1, cuts=0.0):
-    """A lookup as soon as there is room, for each of ``lengths``; some find nothing.
+    """Look up as soon as there is room, for each of ``lengths``; some find nothing.
 
     They come in packets of up to ``most`` reads. Some cycles are ``cuts``.
     """
@@ -92,7 +92,7 @@ async def run(dut, lengths, sink, misses=0.0, most=1, cuts=0.0):
 
 
 def check_groups(out, groups, flows):
-    """Beats say where groups start and end, and where others may follow: only there they wait."""
+    """Check that beats wait only where groups start and end, or others may follow."""
     beats = iter(zip(out.beats, out.cycles, strict=True))
     offered, before = 0, None
     for group in groups:
@@ -111,7 +111,7 @@ def check_groups(out, groups, flows):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS, most=[1, PLACES // 2, 3 * PLACES])
 async def each_hit_is_a_response(dut, stalls, most):
-    """Of any length that the cache holds, also where it ends with a beat; misses leave nothing."""
+    """It may have any length that the cache holds, even to a beat's end; misses leave nothing."""
     sizes = [4, 60, 64, 65, 68, PIPE.cache.most_bytes - 4, PIPE.cache.most_bytes]
     lengths = random.choices(sizes, k=150)
     await run(dut, lengths, stalls.value[1], misses=0.4, most=most, cuts=0.02)
@@ -120,7 +120,7 @@ async def each_hit_is_a_response(dut, stalls, most):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(length=[32, 128])
 async def a_beat_leaves_every_cycle(dut, length):
-    """At the latency from its push; the cache's latency costs nothing."""
+    """It leaves one latency after its push; the cache's latency costs nothing."""
     pushed, left, reserved = await run(dut, [length] * 60, Stalls.NONE.value[1])
     first, beats = pushed[0]
     assert left == [*range(first + HitQueue.latency, first + HitQueue.latency + 60 * beats)]

@@ -1,4 +1,4 @@
-"""Which reads enter a middle pipe, which of them look up, and what the others wait for."""
+"""Tests which reads enter a middle pipe, which of them look up, and what the others wait for."""
 
 import random
 from collections import Counter
@@ -22,13 +22,13 @@ def test_lookup_gate():
 
 
 def some_number():
-    """Of a node, as a rule; of one that is not there, in whatever bit."""
+    """Draw the number of a node, or now and then of one that is not there, in any bit."""
     node = random.randrange(PIPE.nodes)
     return random.choice((node, node, node, node | 1 << random.randrange(32)))
 
 
 class Bench:
-    """A gate and what it should do, cycle for cycle."""
+    """Has a gate and what it should do, cycle for cycle."""
 
     def __init__(self, dut):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -61,7 +61,7 @@ class Bench:
         return {"dest": some_number(), "length": length, "pr": pr} | edges
 
     async def cycle(self, offer, *, opens, stalled=0, uplink=None, read=None, **bits):
-        """A cycle with a read at the input or none; everything that comes out is right."""
+        """Play a cycle with a read at the input or none; everything that comes out is right."""
         dut = self.dut
         read = read or self.some_read()
         tag = {
@@ -82,7 +82,7 @@ class Bench:
         return enters
 
     def judge(self, opens, stalled, bits):
-        """Whether the read enters; the outputs say what they should."""
+        """Return whether the read enters; the outputs say what they should."""
         dut = self.dut
         names = ("enters", "waits", "passed_by")
         assert bool(dut.lacks_room.value) == (self.lacks >= PATIENCE)
@@ -115,7 +115,7 @@ class Bench:
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def each_read_waits_for_what_it_needs(dut):
-    """Whatever is there in whatever cycle: places, room, the cache, a stalled port."""
+    """Places, room, the cache or a stalled port are there in any cycle."""
     bench = await Bench(dut).start()
     for k in range(6000):
         if k % 200 == 0:
@@ -130,7 +130,7 @@ async def each_read_waits_for_what_it_needs(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def one_enters_every_cycle(dut):
-    """At the latency from the cycle in which it came; with lookups and without."""
+    """It enters one latency after it came, with lookups and without."""
     bench = await Bench(dut).start()
     for uplink in (0, 1):
         for k in range(50):
@@ -153,7 +153,7 @@ async def a_lookup_waits_for_room_until_its_port_is_stalled(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def no_bit_of_a_read_is_overlooked(dut):
-    """Those of nodes that are not there, and of idxs beyond the cache, differ in one bit."""
+    """Missing nodes, and idxs beyond the cache, differ from good ones in one bit."""
     bench = await Bench(dut).start()
     right = bench.some_read() | {"dest": 2, "pr": {"src": 1, "tid": 2, "idx": 3, "id": 4}}
     reads = [

@@ -1,4 +1,4 @@
-"""A middle pipe against the golden model of its cache: every hit, miss, property and credit."""
+"""Compares a middle pipe with the golden model of its cache: hits, misses, properties, credits."""
 
 import random
 from itertools import product
@@ -23,19 +23,19 @@ def test_middle_pipe():
 
 
 def most_prs(kind, length):
-    """PRs of the longest packet."""
+    """Return the PRs of the longest packet."""
     return 1 if kind is Kind.ERROR else (PIPE.mtu - 64) // (18 + length * (kind is Kind.RESPONSE))
 
 
 def some_idxs():
-    """Idxs that compete for the ways of a few rows."""
+    """Draw idxs that compete for the ways of a few rows."""
     low = PIPE.cache.row_bits
     rows = random.sample(range(1 << low), 4)
     return [random.getrandbits(PIPE.cache.idx_bits - low) << low | row for row in rows * 5]
 
 
 def some_packet(bench, pool, lengths):
-    """A packet that may come by any port, and that port."""
+    """Draw a packet that may come by any port, and that port."""
     ingress = random.randrange(PIPE.ports)
     kind = random.choice([Kind.READ] * 4 + [Kind.RESPONSE] * 4 + [Kind.ERROR])
     src = random.choice([node for node, port in ROUTES.items() if port == ingress])
@@ -52,7 +52,7 @@ def some_packet(bench, pool, lengths):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def every_pr_is_what_the_cache_makes_of_it(dut, stalls):
-    """Both classes at full rate by all ports; sizes change and the cache is off for a while."""
+    """Both classes come at full rate by all ports; sizes change, and the cache is off at times."""
     bench = await Bench(dut, stalls).start()
     for length, cache in ((LENGTH, 1), (128, 1), (LENGTH, 0), (192, 1), (4, 1)):
         await bench.configure(property_bytes=length, cache=cache)
@@ -76,7 +76,7 @@ async def every_pr_is_what_the_cache_makes_of_it(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def the_cache_is_emptied_in_the_middle_of_traffic(dut):
-    """And given another size: what is under way meets either the old cache or the new one."""
+    """It also gets another size: what is under way meets either the old cache or the new one."""
     bench = await Bench(dut).start()
     pool = random.sample(range(FIRST_FOREIGN), 8)
     rounds, wanted = 0, set(Outcome) - {Outcome.REPLACED}
@@ -114,7 +114,7 @@ async def routes_may_change_under_traffic(dut, stalls, concatenate):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def packets_stay_as_whole_as_they_came(dut, stalls):
-    """Without concatenation: what hits and what misses of a packet leaves in one packet each."""
+    """Without concatenation, a packet's hits and its misses leave in one packet each."""
     bench = await Bench(dut, stalls).start()
     for length, cache in ((LENGTH, 1), (64, 1), (LENGTH, 0)):
         await bench.configure(property_bytes=length, cache=cache, concatenate=0, read_delay=0)
@@ -134,7 +134,7 @@ async def packets_stay_as_whole_as_they_came(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(length=[4, 64])
 async def hits_of_a_packet_leave_together(dut, length):
-    """Though other responses come for the same node meanwhile."""
+    """They do though other responses come for the same node meanwhile."""
     bench = await Bench(dut).start(length=length, concatenate=0, read_delay=0, response_delay=0)
     known = list(range(8))
     await insert(bench, known, length)
@@ -151,7 +151,7 @@ async def hits_of_a_packet_leave_together(dut, length):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def hits_that_take_the_last_room_leave_without_the_others(dut):
-    """Or reads behind them would wait for room that only those hits can give back."""
+    """Otherwise reads behind them would wait for room that only those hits can give back."""
     bench = await Bench(dut).start(concatenate=0)
     await insert(bench, [*range(8)])
     bench.receivers["responses", 0].stopped = True
@@ -173,7 +173,7 @@ async def hits_that_take_the_last_room_leave_without_the_others(dut):
 
 
 async def insert(bench, idxs, length=LENGTH):
-    """Responses from another rack leave the properties of ``idxs`` in the cache."""
+    """Let responses from another rack leave the properties of ``idxs`` in the cache."""
     most = most_prs(Kind.RESPONSE, length)
     for k in range(0, len(idxs), most):
         bench.send(UPLINK, bench.requests(Kind.RESPONSE, 0, 2, idxs[k : k + most], length))
@@ -194,7 +194,7 @@ async def any_port_may_be_the_uplink(dut, uplink):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def waits_as_long_as_is_set(dut):
-    """DelayCycles of either class, each of their bits once high and once low."""
+    """DelayCycles of either class have each of their bits once high and once low."""
     bench = await Bench(dut).start()
     latencies = component_in_simulator().latencies
     for delays in ((0x55, 0xAA), (0xAA, 0x55)):
@@ -213,7 +213,7 @@ async def waits_as_long_as_is_set(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def takes_its_latencies(dut):
-    """Of a read that passes, of a hit and of a response, from the last beat to the first."""
+    """Latencies of a passing read, a hit and a response are from the last beat to the first."""
     bench = await Bench(dut).start(concatenate=0, read_delay=0, response_delay=0)
     expected = component_in_simulator().latencies
     await insert(bench, [1])
@@ -236,14 +236,14 @@ async def takes_its_latencies(dut):
 
 
 def pace(cycles, skip=20):
-    """Cycles that each took on average, but for some at the beginning and at the end."""
+    """Return the cycles that each took on average, except for the first and the last ones."""
     inner = cycles[skip:-skip]
     return (inner[-1] - inner[0]) / (len(inner) - 1)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def keeps_up_with_its_inputs(dut):
-    """A PR and 64 bytes of packets a cycle, whatever becomes of the PRs."""
+    """It takes a PR and 64 bytes of packets per cycle, whatever becomes of the PRs."""
     bench = await Bench(dut).start()
     most = most_prs(Kind.READ, LENGTH)
     for k in range(12):

@@ -1,4 +1,4 @@
-"""Queues behind a middle pipe: each packet waits for the port that it was let in for."""
+"""Tests queues after a middle pipe: each packet waits for the port that it was let in for."""
 
 import random
 
@@ -18,7 +18,7 @@ def test_output_queues():
 
 
 class Bench:
-    """Queues, packets for them, and what came of them; no queue gets more than it has room for."""
+    """Has queues, packets for them, and what came of those; no queue gets more than fits."""
 
     def __init__(self, dut, source=never, sink=never):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -49,11 +49,11 @@ class Bench:
                 self.left[k] += int(self.dut.left.value) >> k & 1
 
     def room(self, queue):
-        """Beats that ``queue`` has room for."""
+        """Return the beats that ``queue`` has room for."""
         return self.params.fifo.depth - len(self.expected[queue]) + self.left[queue]
 
     async def send(self, queue, count):
-        """A packet of ``count`` beats, in so many cycles if nothing stalls."""
+        """Send a packet of ``count`` beats, in that many cycles if nothing stalls."""
         dut = self.dut
         for k in range(count):
             while self.source():
@@ -99,7 +99,7 @@ async def each_packet_waits_in_the_queue_of_its_port(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(blocked=[0, 1])
 async def a_blocked_queue_holds_all_that_was_promised(dut, blocked):
-    """As many beats as there should be; others pass meanwhile."""
+    """It holds as many beats as it should; others pass meanwhile."""
     bench = await Bench(dut).start()
     other = 1 - blocked
     bench.blocked.add(blocked)

@@ -1,4 +1,4 @@
-"""A property gathered from the beats of its response, for the cache."""
+"""Gathers a property from the beats of its response, for the cache."""
 
 import random
 from dataclasses import replace
@@ -37,7 +37,7 @@ class Bench:
         return self
 
     async def run(self, lengths, *, keeps=1.0, moves=1.0, takes=1.0):
-        """A response of each length; some are kept, and beats and takers pause."""
+        """Send a response of each length; some are kept, and beats and takers pause."""
         dut, beats = self.dut, []
         for length in lengths:
             data, idx = random.randbytes(length), random.getrandbits(PIPE.cache.idx_bits)
@@ -75,13 +75,13 @@ class Bench:
             quiet = 0 if beats else quiet + 1
 
     def garbage(self):
-        """What is at the inputs while no beat moves."""
+        """Return what is at the inputs while no beat moves."""
         bits = random.getrandbits
         fields = {"length": bits(LENGTH_BITS), "last": bits(1), "data": bits(8 * BEAT_BYTES)}
         return fields | {"pr": {"idx": bits(PIPE.cache.idx_bits)}}
 
     def compare(self):
-        """The access that waits is of the oldest response that was kept."""
+        """Check that the access that waits is of the oldest response that was kept."""
         pr = self.expected[len(self.accesses)]
         access = unpack(PIPE.cache.access, int(self.dut.access.value))
         assert access["insert"]
@@ -94,7 +94,7 @@ class Bench:
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def every_kept_property_is_an_access(dut):
-    """Of any length, at any pace of either side; the others leave nothing."""
+    """Kept ones have any length, at any pace of either side; others leave nothing."""
     bench = await Bench(dut).start()
     for keeps, moves, takes in ((0.5, 1, 0.5), (0.9, 0.6, 1), (0.7, 0.8, 0.3), (1, 1, 1)):
         await bench.run(random.choices(SIZES, k=100), keeps=keeps, moves=moves, takes=takes)
@@ -103,7 +103,7 @@ async def every_kept_property_is_an_access(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def one_comes_every_cycle(dut):
-    """At the latency from its last beat."""
+    """It comes one latency after its last beat."""
     bench = await Bench(dut).start()
     await bench.run([32] * 50 + [128] * 20)
     assert bench.came == [at + PropertyGather.latency for at in bench.ended]

@@ -1,4 +1,4 @@
-"""What a packet gives back once its verdict tells what it can become."""
+"""Tests what a packet gives back once its verdict tells what it can become."""
 
 import random
 
@@ -21,7 +21,7 @@ def test_verdict_credit(payload):
 
 
 def some_verdict(params):
-    """A verdict, the queue that it is about, and the beats that its PRs alone take at most."""
+    """Draw a verdict, its queue, and the beats that its PRs alone take at most."""
     switch, port = params.switch, random.randrange(params.switch.ports)
     if not params.payload:
         port -= port % switch.pipes  # one of this pipe's
@@ -42,7 +42,7 @@ def some_verdict(params):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def gives_back_what_is_too_much(dut):
-    """All of a packet that is dropped, in any cycle; nothing where there is no verdict."""
+    """It gives back all of a dropped packet, in any cycle, and nothing without a verdict."""
     params, edge = params_in_simulator(OutputQueuesParams), RisingEdge(dut.clk)
     component = component_in_simulator()
     room, layout = component.room, params.switch.deconcatenator(params.payload).events

@@ -1,4 +1,4 @@
-"""A Property Cache in the simulator, held to its golden model in every cycle."""
+"""Compares a Property Cache in the simulator with its golden model in every cycle."""
 
 import random
 from collections import Counter, deque
@@ -22,7 +22,7 @@ SHOWN = {
 
 
 class Bench:
-    """Gives one access a cycle and compares everything that comes out with the model's."""
+    """Gives one access per cycle, and compares everything that comes out with the model's."""
 
     async def begin(self, dut):
         self.dut, self.params = dut, params_in_simulator(PropertyCacheParams)
@@ -36,13 +36,13 @@ class Bench:
         return self
 
     def restarts(self):
-        """The cache has been reset."""
+        """Note that the cache has been reset."""
         self.model.configure(0)
         self.left = self.params.rows  # cycles that it is still cleared
         self.due: deque[tuple | None] = deque([None] * self.params.latency)
 
     async def cycle(self, access=None, configure=None):
-        """A cycle with ``access``, an idx with a length or a property, and a new size or none."""
+        """Play a cycle with ``access``, an idx with a length or a property, and any new size."""
         dut = self.dut
         dut.access_valid.value = access is not None
         if access is not None:
@@ -62,7 +62,7 @@ class Bench:
         self.compare(self.due.popleft())
 
     def give(self, idx, what):
-        """The bits of an access, and what the model says of it."""
+        """Return the bits of an access, and what the model says of it."""
         insert, clearing = isinstance(what, bytes), self.left > 0
         length = len(what) if insert else what
         fields = {"insert": insert, "idx": idx, "length": length}
@@ -77,7 +77,7 @@ class Bench:
         return pack(self.params.access, fields), (outcome, value)
 
     def compare(self, expected):
-        """The outputs are what the model said so many cycles ago as the latency is."""
+        """Check that the outputs are what the model said one latency ago."""
         dut = self.dut
         assert bool(dut.result_valid.value) == (expected is not None)
         if expected is None:
@@ -92,12 +92,12 @@ class Bench:
             assert found == int.from_bytes(value, "little")
 
     async def drain(self):
-        """Idle until the last result has come."""
+        """Wait until the last result has come."""
         for _ in range(self.params.latency):
             await self.cycle()
 
     async def run(self, accesses):
-        """One access a cycle; then idle until the last result has come."""
+        """Give one access per cycle; then wait until the last result has come."""
         for access in accesses:
             await self.cycle(access)
         await self.drain()
@@ -109,11 +109,11 @@ class Bench:
             await self.cycle()
 
     def idx_of(self, segment, at, tag):
-        """The idx with these bits."""
+        """Return the idx with these bits."""
         return (tag << self.params.segment_bits | segment) << self.params.set_bits | at
 
     def lines_of(self, mode):
-        """As many idxs of each row of ``mode`` as it has ways, in a random order."""
+        """Return as many idxs of each row of ``mode`` as it has ways, in a random order."""
         params, together = self.params, 1 << mode
         tags = 1 << params.idx_bits - params.row_bits
         idxs = [
@@ -126,7 +126,7 @@ class Bench:
         return idxs
 
     def modes(self):
-        """Each mode with a size that it is for: its smallest, its largest or any other."""
+        """Return each mode with a size that it is for: its smallest, its largest or any other."""
         for mode in range(self.params.segment_bits + 1):
             most = SEGMENT_BYTES << mode
             least = most // 2 + 1 if mode else 1
@@ -134,7 +134,7 @@ class Bench:
 
 
 class Traffic:
-    """Accesses that meet one another in a cache of one mode."""
+    """Draws accesses that meet one another in a cache of one mode."""
 
     def __init__(self, bench, length, mode, *, rows=3):
         self.length, params = length, bench.params
@@ -150,7 +150,7 @@ class Traffic:
         self.recent = deque([self.pool[0]], 8)
 
     def idx(self):
-        """One of a few, one of the last eight, the neighbour of such a one, or any at all."""
+        """Draw one of a few, one of the last eight, the neighbour of such a one, or any at all."""
         kind = random.random()
         if kind < 0.5:
             idx = random.choice(self.pool)
@@ -166,7 +166,7 @@ class Traffic:
         return idx
 
     def access(self):
-        """A lookup or an insert, now and then of another length."""
+        """Draw a lookup or an insert, now and then of another length."""
         length = self.length
         if random.random() < 0.04:
             length = random.choice((length - 1, length + 1, 2 * length, 0, 8191))

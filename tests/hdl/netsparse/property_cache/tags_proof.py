@@ -1,4 +1,4 @@
-"""What is proven of a Property Cache's tags: true LRU, and no property in two ways."""
+"""States what is proven of a Property Cache's tags: true LRU, and no property in two ways."""
 
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
@@ -15,7 +15,7 @@ from tests.formal.claims import check, claim, granted, reach
 
 
 class RowRule(Component):
-    """The specification of one row, beside the slot of :data:`DECIDED` cycles ago.
+    """Specifies one row, beside the slot of :data:`DECIDED` cycles ago.
 
     It keeps which tag each way holds, and a list of the ways from the most recently used one on.
     ``way`` is what the ``operation`` on ``tag`` finds or takes. With ``here`` the row changes.
@@ -67,7 +67,7 @@ class RowRule(Component):
         return m
 
     def move_to_front(self, m: Module) -> None:
-        """``way`` becomes the first of the list, those that stood before it one later each."""
+        """Make ``way`` the first of the list, and those before it one later each."""
         passed = Signal(self.params.ways)
         m.d.sync += self.recency[0].eq(self.way)
         for k in range(1, self.params.ways):
@@ -77,7 +77,7 @@ class RowRule(Component):
 
 
 class PropertyTagsProof(Component):
-    """:class:`PropertyTags` with free slots beside the :class:`RowRule` of any one row.
+    """Has :class:`PropertyTags` with free slots, beside any one row's :class:`RowRule`.
 
     Its verdicts are claimed to be the rule's, whatever operations come in whatever cycles, on this
     row and on others, from the first CLEAR of the row after a reset on. Nothing is assumed.
@@ -120,7 +120,7 @@ class PropertyTagsProof(Component):
         return m
 
     def stored(self, m: Module, dut: PropertyTags, rule: RowRule, watched: Value) -> None:
-        """What is stored of the row, with what is just being written, is what the rule keeps."""
+        """Check that what is stored or being written of the row is what the rule keeps."""
         params = self.params
         pending = self.written.valid & (self.written.address == watched)
         contents = Mux(pending, self.written.contents, Array(self.states)[watched])
@@ -151,7 +151,7 @@ class PropertyTagsProof(Component):
             claim(m, "no_tag_in_two_ways", ~both | (tags[one] != tags[other]))
 
     def verdicts(self, m: Module, dut: PropertyTags, rule: RowRule) -> None:
-        """What the tags say of each access is what the rule says."""
+        """Claim that the tags say of each access what the rule says."""
         verdict, operation = dut.verdict, rule.operation
         access = (operation == Operation.LOOKUP) | (operation == Operation.INSERT)
         known = rule.here & rule.cleared
@@ -184,7 +184,7 @@ class PropertyTagsProof(Component):
 
 
 class SmallParams(PropertyCacheParams):
-    """So few rows that proofs take seconds; one beside the watched row is all others."""
+    """Has so few rows that proofs take seconds; one beside the watched row is all others."""
 
     @property
     def row_bits(self) -> int:

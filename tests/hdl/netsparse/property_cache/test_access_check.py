@@ -1,4 +1,4 @@
-"""What an access is to do, by what the golden model says of its length and its segments."""
+"""Checks what an access is to do, by what the golden model says of its length and segments."""
 
 import random
 
@@ -19,7 +19,7 @@ def test_access_check():
 
 
 def expected(model, params, access, clear_row):
-    """The fields of slot and passed that matter."""
+    """Return the fields of slot and passed that matter."""
     valid, insert, idx, length = access
     serves = valid and not model.bypasses(length)
     clearing = clear_row is not None

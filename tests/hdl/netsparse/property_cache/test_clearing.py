@@ -15,7 +15,7 @@ def test_clearing():
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
 async def every_row_behind_the_last_begin(dut):
-    """After a reset, and after each begin, whenever it comes: all rows once, in order."""
+    """After a reset and after each begin, whenever it comes, all rows follow once, in order."""
     rows, edge = params_in_simulator(PropertyCacheParams).rows, RisingEdge(dut.clk)
     dut.begin.value = 0
     await start(dut)

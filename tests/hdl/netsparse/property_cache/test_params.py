@@ -7,7 +7,7 @@ SMALL = {"cache_bytes": 512, "segments": 4, "ways": 4, "idx_bits": 12}
 
 
 def test_paper():
-    """Table 5: 32 MB over the pipes, lines of 16 to 512 bytes, 32 segments, 16 ways, 16 cycles."""
+    """Table 5 has 32 MB over the pipes, lines of 16 to 512 bytes, 32 segments, 16 ways."""
     params = PRESETS["paper"]
     assert params.cache_bytes * 8 == 32 * MEBIBYTE
     assert (params.segments, params.ways, params.latency, params.most_bytes) == (32, 16, 16, 512)

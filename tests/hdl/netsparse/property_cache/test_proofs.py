@@ -1,4 +1,4 @@
-"""The tags of a Property Cache, proven at four ways for all time; broken RTL is found."""
+"""Proves the tags of a Property Cache at four ways for all time; broken RTL is found."""
 
 import pytest
 
@@ -16,12 +16,12 @@ TAGS = "tests.hdl.netsparse.property_cache.tags_proof.PropertyTags"
 
 
 def tags(old, new, claim):
-    """Broken PropertyTags."""
+    """Return broken PropertyTags."""
     return Mutant(f"{FOLDER}.tags", old, new, (TAGS,), PropertyTagsProof, claim)
 
 
 def lru(name, old, new, claim):
-    """A broken function of the order."""
+    """Return a broken function of the order."""
     places = (f"{FOLDER}.tags.{name}",)
     return Mutant("hdl.netsparse.lru", old, new, places, PropertyTagsProof, claim)
 

@@ -17,7 +17,7 @@ def test_properties():
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_group_of_segments_is_written_or_read(dut):
-    """In any mode in any cycle: a segment's entry is what was last written there, no other is."""
+    """In any mode and cycle, a segment's entry is what was last written there; no other is."""
     params, edge = params_in_simulator(PropertyCacheParams), RisingEdge(dut.clk)
     dut.verdict.value = dut.mode.value = 0
     await start(dut)

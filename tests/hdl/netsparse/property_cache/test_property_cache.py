@@ -1,4 +1,4 @@
-"""The Property Cache against its golden model: an access a cycle, all modes, every line."""
+"""Compares the Property Cache with its golden model: an access per cycle, all modes, every line."""
 
 import os
 import random
@@ -27,7 +27,7 @@ def test_property_cache(size):
 @pytest.mark.long
 @pytest.mark.parametrize("size", SIZES)
 def test_many_accesses(size):
-    """The same at random, but far longer."""
+    """They are the same at random, but far longer."""
     cache = PropertyCache(PRESETS[size])
     simulate(cache, __name__, env={ACCESSES: str(LONG)}, test_filter="random_accesses")
 
@@ -39,7 +39,7 @@ def test_latency_is_a_parameter():
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def random_accesses(dut):
-    """Of each mode, the first while the cache is cleared; every cycle one, or with pauses."""
+    """Each mode has some, the first while the cache is cleared, each cycle or with pauses."""
     bench = await Bench().begin(dut)
     count = int(os.environ[ACCESSES])
     for mode, length in bench.modes():
@@ -59,7 +59,7 @@ async def random_accesses(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def bursts_on_one_set(dut):
-    """Of one row only, at every distance in cycles at which accesses can meet on their way."""
+    """All accesses are to one row, at every distance at which they can meet on their way."""
     bench = await Bench().begin(dut)
     for mode, length in bench.modes():
         await bench.configure(length)
@@ -76,7 +76,7 @@ async def bursts_on_one_set(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def every_line_is_of_use(dut):
-    """In every mode properties fill the cache; the next of a row takes its oldest line."""
+    """In every mode properties fill the cache; a row's next one takes its oldest line."""
     bench = await Bench().begin(dut)
     params = bench.params
     for mode in range(params.segment_bits + 1):
@@ -137,7 +137,7 @@ async def an_insert_of_what_is_there_changes_nothing(dut):
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def it_is_emptied_in_the_middle_of_traffic(dut):
-    """And given another size, at any time, while it is being emptied too."""
+    """It gets another size as well, at any time, even while it is being emptied."""
     bench = await Bench().begin(dut)
     sizes = [length for _, length in bench.modes()]
     length, mode = sizes[0], 0

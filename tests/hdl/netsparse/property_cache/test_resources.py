@@ -1,4 +1,4 @@
-"""The Property Cache of the u280 preset, against the limits that it was built to."""
+"""Compares the u280 preset's Property Cache with the limits that it was built to."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def synthesis():
 
 
 def test_depth(synthesis):
-    """On any path at most six LUTs, and one carry chain."""
+    """A path has at most six LUTs and one carry chain."""
     depth = synthesis.depth
     print(depth)
     assert 0 < depth.levels <= depth.most_levels <= 6
@@ -31,7 +31,7 @@ def test_resources(synthesis, kind, most):
 
 
 def test_memories_are_as_intended(synthesis):
-    """Properties in UltraRAM, two a segment; tags and order in block RAM."""
+    """Properties are in UltraRAM, two a segment; tags and order are in block RAM."""
     assert synthesis.total.uram == 2 * PRESETS["u280"].segments
     assert synthesis.strayed == []
     found = {memory.became for module in synthesis.modules.values() for memory in module.memories}

@@ -16,7 +16,7 @@ def test_slot_history():
 
 
 def near(row, other, bits):
-    """``other``, ``row`` or a neighbour of it that differs in a bit."""
+    """Return ``other``, ``row`` or a neighbour of it that differs in a bit."""
     return random.choice((other, row, row, row ^ 1 << random.randrange(bits)))
 
 

@@ -1,4 +1,4 @@
-"""The tags of a row against lists of what its ways hold, in the order of their use."""
+"""Compares the tags of a row with lists of what its ways hold, in the order of their use."""
 
 import random
 from collections import deque
@@ -29,7 +29,7 @@ class Row:
         self.order = []
 
     def do(self, operation, tag):
-        """The fields of the verdict that matter."""
+        """Return the fields of the verdict that matter."""
         verdict = {"found": 0, "installed": 0, "replaced": 0}
         if operation is Operation.CLEAR:
             self.__init__(len(self.tags))
@@ -50,7 +50,7 @@ class Row:
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def the_least_recent_way_goes(dut):
-    """Ways included, with rows that are cleared meanwhile."""
+    """Ways of rows that are cleared meanwhile are among them."""
     params, edge = params_in_simulator(PropertyCacheParams), RisingEdge(dut.clk)
     dut.slot.value = 0
     await start(dut)

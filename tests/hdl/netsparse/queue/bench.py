@@ -1,4 +1,4 @@
-"""Host memory as readers and writers of whole properties see it."""
+"""Models host memory as readers and writers of whole properties see it."""
 
 import random
 from collections import deque

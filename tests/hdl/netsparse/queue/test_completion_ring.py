@@ -70,7 +70,7 @@ class Bench:
         await ClockCycles(self.dut.clk, 2)
 
     def poll(self):
-        """The next entry, if its phase says that it is new: the host looks at memory alone."""
+        """Return the next entry, if its phase says that it is new: the host reads memory alone."""
         places = 1 << self.size
         memory = self.writes.memory.get(self.address + 16 * (self.count % places))
         if memory is None:
@@ -94,7 +94,7 @@ def told(entry):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS, size=[0, 1, 5])
 async def entries_are_found_by_their_phase(dut, stalls, size):
-    """A host that reads when it likes, several rounds of the ring; again, at address zero."""
+    """The host reads when it likes, for several rounds of the ring; again at address zero."""
     bench = await Bench().begin(dut, stalls, delay=lambda: random.randrange(1, 50))
     for address in (None, 0):
         bench.open(size, address)
@@ -128,7 +128,7 @@ async def entries_are_found_by_their_phase(dut, stalls, size):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(wrong=[12, 2])
 async def a_full_ring_waits_for_its_host(dut, wrong):
-    """Of 11 entries none but 3 to 11 can have been read."""
+    """Of 11 entries, 3 to 11 can have been read; any other number is an overrun."""
     bench = await Bench().begin(dut)
     bench.open(3)
     for _ in range(20):
@@ -150,7 +150,7 @@ async def a_full_ring_waits_for_its_host(dut, wrong):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def it_is_busy_while_any_entry_is_under_way(dut):
-    """And does not open."""
+    """It does not open then."""
     bench = await Bench().begin(dut)
     for count in (*(1 << bit for bit in range(16)), 0):
         bench.ring(enable=0)
@@ -179,7 +179,7 @@ async def an_entry_tells_how_far_requests_are_read(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def indices_go_round(dut):
-    """In the largest ring, over the end of an index and of its upper half: the phase turns."""
+    """In the largest ring, the phase turns at the end of an index and of its upper half."""
     bench = await Bench().begin(dut)
     for begin in (0x7FF0, 0xFFF0):
         bench.open(15)
@@ -205,7 +205,7 @@ async def indices_go_round(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def more_than_the_ring_has_is_an_overrun(dut):
-    """By any power of two."""
+    """It may be more by any power of two."""
     bench = await Bench().begin(dut)
     for bit in range(16):
         for size, over in ((0, 1), (bit, 1), (bit + 1, 0)):
@@ -270,7 +270,7 @@ async def a_ring_of_any_size_may_be_full(dut, begin):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_ring_that_closes_takes_nothing(dut):
-    """From the cycle behind on."""
+    """It takes nothing from the next cycle on."""
     bench = await Bench().begin(dut)
     bench.open(4)
     await ClockCycles(dut.clk, 5)
@@ -284,7 +284,7 @@ async def a_ring_that_closes_takes_nothing(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_doorbell_lets_another_message_go(dut):
-    """An entry that comes behind the host's last look, before its doorbell: irq falls and rises."""
+    """An entry comes after the host's last look, before its doorbell: irq falls and rises."""
     bench = await Bench().begin(dut)
     bench.open(3)
     for _ in range(2):
@@ -331,7 +331,7 @@ async def a_write_that_fails_stops_the_ring(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_ring_that_cannot_be_stops(dut):
-    """Where it begins at no multiple of its bytes, by any bit, or beyond the memory's end."""
+    """It begins at no multiple of its bytes, by any bit, or beyond the memory's end."""
     bench = await Bench().begin(dut)
     cases = [(size, 1 << bit) for size in (0, 4, 15) for bit in range(size + 4)]
     cases += [(4, 1 << bit) for bit in range(32, 64)]

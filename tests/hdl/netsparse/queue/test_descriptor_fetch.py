@@ -23,7 +23,7 @@ def test_descriptor_fetch():
 
 
 def descriptor(**changes):
-    """A legal one, of random numbers, and what is to come of it."""
+    """Return a legal descriptor of random numbers, and what is to come of it."""
     fields = {
         "idx_address": random.getrandbits(64),
         "property_address": random.getrandbits(64),
@@ -74,7 +74,7 @@ class Bench:
         return self.address + 64 * (index % (1 << self.size))
 
     async def run(self, count, write, begin=0):
-        """A host that fills places as they become free; ``write`` makes descriptor k.
+        """Play a host that fills places as they become free; ``write`` makes descriptor k.
 
         So many have been asked for before, by a preset, of which ``consumer`` does not know.
         """
@@ -98,7 +98,7 @@ class Bench:
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS, size=[0, 1, 4, 7])
 async def descriptors_come_in_their_order(dut, stalls, size):
-    """Over several rounds of a ring that its host fills whenever there is room; again, at zero."""
+    """The host fills a ring whenever there is room, for several rounds; again at zero."""
     bench = await Bench().begin(dut, stalls, delay=lambda: random.randrange(1, 60))
     for address in (None, 0):
         bench.open(size, address=address)
@@ -112,7 +112,7 @@ async def descriptors_come_in_their_order(dut, stalls, size):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def what_is_wrong_is_said(dut):
-    """Numbers that are too large, reserved bits, and reads that fail, among good ones."""
+    """Numbers are too large, reserved bits are set, or reads fail, among good ones."""
     bench = await Bench().begin(dut)
     bench.open(5)
     kinds = {}

@@ -1,4 +1,4 @@
-"""The layouts of rings beside the bytes that a host's program sees."""
+"""Compares the layouts of rings with the bytes that a host's program sees."""
 
 import random
 

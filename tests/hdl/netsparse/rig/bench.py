@@ -1,4 +1,4 @@
-"""What the tests of a RIG unit's parts share."""
+"""Has what the tests of a RIG unit's parts share."""
 
 import random
 from collections import Counter
@@ -29,7 +29,7 @@ TINY = RigParams(
 
 
 def dense_beats(block: bytes) -> list[int]:
-    """The bytes of a property or an array in beats, garbage behind the end."""
+    """Return the bytes of a property or an array in beats, with garbage after the end."""
     block += random.randbytes(-len(block) % BEAT_BYTES)
     return [
         int.from_bytes(block[at : at + BEAT_BYTES], "little")
@@ -75,7 +75,7 @@ class AnswerSink(Sink):
 
 
 class Meant:
-    """A response without the data that an error has."""
+    """A response without the data of errors."""
 
     def __init__(self, handle):
         self.handle = handle
@@ -90,7 +90,7 @@ class Meant:
 
 
 class FilterModel:
-    """The idx filter: a request is taken every cycle, and each has its own ``latency(is_set)``.
+    """Models the idx filter: it takes a request per cycle, each with its ``latency(is_set)``.
 
     A bit rises, or is looked up, at any time between request and answer, so a lookup sees all
     sets that were answered before it was taken, and others perhaps. Answers overtake each other.
@@ -149,7 +149,7 @@ class FilterModel:
 
 
 class Totals(Counter):
-    """The sum of events since it was made."""
+    """Sums up events since it was made."""
 
     def __init__(self, dut, layout, name="events"):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What the Pending PR Table does with idxs that come one after another and all stay."""
+"""Says what the Pending PR Table does with idxs that come one after another and all stay."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""What is proven of the Pending PR Table: no entry lost, no idx twice, results that are true."""
+"""States what is proven of the Pending PR Table: no entry lost, no idx twice, true results."""
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
@@ -14,7 +14,7 @@ from tests.hdl.common.fifo_proof import follow_beats, keeps_waiting
 
 
 class PendingTableProof(Component):
-    """A :class:`PendingTable` with free lookups and releases.
+    """Has a :class:`PendingTable` with free lookups and releases.
 
     With ``coalesce`` no two valid entries have one idx, and every lookup is coalesced if and only
     if its idx was there. No entry is given twice, and one is given as soon as a row of the idx is
@@ -109,7 +109,7 @@ class PendingTableProof(Component):
         return m
 
     def surroundings(self, m: Module, dut: PendingTable, moves, owned, early) -> None:
-        """What the table asks for."""
+        """Assume what the table asks for."""
         result = dut.results.payload
         leaving = []
         for k in range(self.params.entries):
@@ -123,7 +123,7 @@ class PendingTableProof(Component):
             m.d.sync += early.eq(0)
 
     def places(self, m: Module, dut: PendingTable, owned, early) -> None:
-        """An entry is taken exactly while a result says so, and holds what that says."""
+        """Claim that an entry is taken exactly while a result says so, and holds what that says."""
         params = self.params
         check(m, "spare_result_behind_front", self.spare_free | dut.results.valid)
         check(m, "placed_for_a_miss", ~self.place | self.missed)
@@ -153,7 +153,7 @@ class PendingTableProof(Component):
         claim(m, "read_idx", ~read.valid | (read.idx == Array(self.idxs)[self.read_entry]))
 
     def rows(self, m: Module) -> None:
-        """An idx is in its row of a way, and takes one of those as soon as it is free."""
+        """Claim that an idx is in its row of a way, and takes one as soon as it is free."""
         ways, rows = self.params.used_ways, self.params.rows
         hashes = {"asked": hash_of(self.asked), "judged": hash_of(self.judged)}
         of = {name: rows_of(value, ways, self.params.row_bits) for name, value in hashes.items()}
@@ -188,7 +188,7 @@ class PendingTableProof(Component):
                 check(m, "each_in_its_row", ~(there & self.coalesce) | (its == row))
 
     def idxs_apart(self, m: Module) -> None:
-        """No two valid entries have one idx; what is being looked up knows where its idx is."""
+        """Claim that no two valid entries have one idx; a lookup knows where its idx is."""
         again = self.near & self.missed
         with m.If(self.judged_valid & self.near):
             check(m, "near_means_equal", self.judged == self.placed.idx)
@@ -210,7 +210,7 @@ class PendingTableProof(Component):
             check(m, "found_once", count_ones(self.found) + again <= 1)
 
     def results(self, m: Module, dut: PendingTable, moves) -> None:
-        """Results are in order, of their idxs, and true when they are given."""
+        """Claim that results are in order, of their idxs, and true when they are given."""
         inside = [
             (dut.results.valid, self.front.idx),
             (~self.spare_free, self.spare.idx),
@@ -234,7 +234,7 @@ class PendingTableProof(Component):
             claim(m, "a_miss_is_none_nearby", ~self.place | (self.placed.idx != self.judged))
 
     def hits(self, m: Module, dut: PendingTable) -> None:
-        """What is found is there, or was released behind the cycle in which the lookup came."""
+        """Claim that what is found is there, or was released after the cycle of the lookup."""
         released = Signal(self.params.entries)
         since_asked = Signal(self.params.entries)
         since_judged = Signal(self.params.entries)
@@ -257,7 +257,7 @@ class PendingTableProof(Component):
                 claim(m, "a_hit_was_there", there)
 
     def examples(self, m: Module, dut: PendingTable, moves) -> None:
-        """What is proven can happen."""
+        """Show that what is proven can happen."""
         result = dut.results.payload
         both = Value.cast(self.release[0].valid & self.release[1].valid)
         was_full = Signal()

@@ -25,7 +25,7 @@ HIGHEST = ((1 << 32) - 1, (1 << 16) - 1, -1, MOST_PROPERTY_BYTES)
 
 
 def test_client():
-    """More entries than the LSQ has slots for lookups, as in units that are built; any idx."""
+    """There are more entries than the LSQ has slots, as in units that are built; idxs are any."""
     sizes = {"pending_entries": 256, "lsq_entries": 64, "lsq_reserved": 8}
     params = replace(TINY, nodes=NODES, idx_bits=64, **sizes)
     simulate(Client(params), __name__)
@@ -36,7 +36,7 @@ def remote(idxs):
 
 
 def any_remote():
-    """Remote idxs without end, with bits that no other column has."""
+    """Yield remote idxs without end, with bits that no other column has."""
     while True:
         idx = random.randrange(COLUMNS) ^ random.choice((0, 1 << 48))
         if idx not in LOCAL:
@@ -54,7 +54,7 @@ ASKED = ("entry", "response_entry", "written_entry")
 
 
 class IdxSource(Source):
-    """Idxs of two commands, by turns of theirs; what is sent at once ends with their last."""
+    """Gives idxs of two commands, in turns; what is sent at once ends with their last."""
 
     async def send_all(self, beats):
         idxs = [*beats]
@@ -65,7 +65,7 @@ class IdxSource(Source):
 
 
 class Bench:
-    """Every PR is answered some cycles later: its entry goes back by ``sets``."""
+    """Answers every PR some cycles later: its entry goes back by ``sets``."""
 
     def __init__(self, dut, source=never, sink=never, filter_latency=lambda is_set: 3):
         self.dut, self.params = dut, params_in_simulator(RigParams)
@@ -86,7 +86,7 @@ class Bench:
         self.asks = False  # about the entries that a test names
 
     def name(self, node, unit, generation, size):
-        """What PRs have in common; the second slot has another generation than the first."""
+        """Return what PRs have in common; the second slot has another generation than the first."""
         dut, generations = self.dut, 1 << self.params.generation_bits
         self.generations = [generation % generations, ~generation % generations]
         for k, one in enumerate(self.generations):
@@ -108,7 +108,7 @@ class Bench:
         return self
 
     async def watch(self):
-        """``given`` comes with the last idx of a command alone, ``in_flight`` while idxs wait."""
+        """Check that ``given`` comes with a command's last idx, ``in_flight`` while idxs wait."""
         dut, edge = self.dut, RisingEdge(self.dut.clk)
         layout = self.params.fetched
         inside = 0
@@ -174,7 +174,7 @@ async def asks_for_each_idx_once(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(slot=[0, 1])
 async def each_end_of_an_idx_is_progress(dut, slot):
-    """Of a command that is the oldest, and of no other."""
+    """It is that of the oldest command, and of no other."""
     bench = await Bench(dut).begin()
     pool = random.sample(remote(IDXS), 200) + [LOCAL[k] for k in range(40)]
     few = [idx for idx in pool if idx % 2 == slot]
@@ -282,7 +282,7 @@ async def cancel(bench, sending):
 
 
 async def works_as_ever(bench, count):
-    """Idxs are asked for once each, as if there had been no cancel."""
+    """Check that idxs are asked for once each, as if there had been no cancel."""
     bench.filter.bits.clear()
     bench.answers = True
     idxs = random.choices(IDXS, k=count)
@@ -339,7 +339,7 @@ async def cancels_at_any_cycle(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def tells_of_idxs_beyond_and_of_a_failing_filter(dut):
-    """Of the command whose idx it was."""
+    """It tells of the command whose idx it was."""
     bench = await Bench(dut).begin()
 
     def failed():
@@ -378,7 +378,7 @@ async def tells_of_idxs_beyond_and_of_a_failing_filter(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def knows_the_command_of_every_entry(dut):
-    """Of the first that asked for its idx, whoever comes later."""
+    """It is the first that asked for its idx, whoever comes later."""
     bench = await Bench(dut).begin()
     bench.answers = False
     entries = bench.params.pending_entries
@@ -399,7 +399,7 @@ async def knows_the_command_of_every_entry(dut):
 
 
 async def check_commands(bench):
-    """Whoever asks for the command of an entry is told the same."""
+    """Check that whoever asks for the command of an entry is told the same."""
     dut, edge = bench.dut, RisingEdge(bench.dut.clk)
     prs = [pr["pr"] for pr in bench.prs.beats]
     commands = {pr["id"] % bench.params.pending_entries: pr["idx"] % 2 for pr in prs}

@@ -23,7 +23,7 @@ QUIET = ("given", "open", "failed", "cause_0", "cause_1", "moves", "drained")
 
 
 class Bench:
-    """Two slots. Whether their idxs are open or failed, and are given, the tests say."""
+    """Has two slots. Whether their idxs are open or failed, and are given, the tests say."""
 
     def __init__(self, dut, source=never, sink=never):
         self.dut, self.params = dut, params_in_simulator(RigParams)
@@ -93,7 +93,7 @@ class Bench:
         return int(getattr(self.dut, f"generations_{slot}").value)
 
     def ended(self, *causes):
-        """So the commands ended that came last."""
+        """Return how the commands ended that came last."""
         assert [beat["cause"] for beat in self.completions.beats[-len(causes) :]] == [*causes]
         assert not self.dut.busy.value
         assert not self.dut.cancel.value
@@ -108,7 +108,7 @@ async def pulse(dut, name, value=1):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def carries_out_commands(dut):
-    """Done when the last idx has been given and none is open, not before."""
+    """One is done when the last idx has been given and none is open, not before."""
     bench = await Bench(dut).begin()
     for k in range(bench.params.generation_bits):
         dut.generation.value = (2 << k) - 1  # the next one is more in each of its bits
@@ -158,7 +158,7 @@ async def ends_at_once_what_cannot_be_done(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(second=["same", "property_address", "property_bytes", "cause"])
 async def begins_with_the_one_before_under_way(dut, second):
-    """If it is for the same array, in every bit; completions keep their order."""
+    """It does if it is for the same array, in every bit; completions keep their order."""
     bench = await Bench(dut).begin()
     bench.gives = True
     widths = {"property_address": bench.params.address_bits, "property_bytes": LENGTH_BITS}
@@ -222,7 +222,7 @@ async def a_failure_ends_one_command(dut, bad):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def nothing_starts_while_a_failure_is_cleared_up(dut):
-    """Whenever the next command comes."""
+    """This holds whenever the next command comes."""
     bench = await Bench(dut).begin()
     bench.gives = True
     for wait in range(10):
@@ -275,7 +275,7 @@ async def watches_for_progress(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def commands_wait_for_the_host(dut):
-    """A completion stays until it is taken; as many commands as there are slots are kept."""
+    """A completion stays until taken; as many commands as there are slots are kept."""
     bench = await Bench(dut).begin()
     bench.gives = True
     bench.completions.stop()
@@ -295,7 +295,7 @@ async def commands_wait_for_the_host(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def commands_come_at_any_pace(dut, stalls):
-    """Those that are done at once, and those that cannot be done; the reader is ready or not."""
+    """Some are done at once, others cannot be done; the reader is ready or not."""
     bench = await Bench(dut, *stalls).begin()
     bench.gives = True
     cocotb.start_soon(bench.waver())
@@ -313,7 +313,7 @@ async def commands_come_at_any_pace(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def long_watchdogs_expire_in_time(dut):
-    """From a preset a little before the limit, and from one that differs in the top bit alone."""
+    """A preset is a little below the limit, or differs from that in the top bit."""
     bench = await Bench(dut).begin()
     limits = [(1 << bit, random.randrange(1 << bit, 2 << bit)) for bit in range(5, WATCHDOG_BITS)]
     for limit in itertools.chain(*limits):

@@ -52,7 +52,7 @@ def uneven_blocks(nodes, columns):
 
 
 def empty_blocks(nodes, columns):
-    """Few boundaries, so that most are equal; the first and the last blocks may be empty."""
+    """Draw few boundaries, most of them equal; the first and the last blocks may be empty."""
     places = [0, columns, *(random.randint(0, columns) for _ in range(max(1, nodes // 4)))]
     return [0, *sorted(random.choice(places) for _ in range(nodes - 1)), columns]
 
@@ -63,12 +63,12 @@ def one_block(nodes, columns):
 
 
 def owners(boundaries, idxs):
-    """NumPy's answer, on whole numbers of any size."""
+    """Return NumPy's answer, on whole numbers of any size."""
     return np.searchsorted(np.array(boundaries, object), np.array(idxs, object), "right") - 1
 
 
 def some_idxs(boundaries):
-    """Every boundary, its neighbours, and others."""
+    """Return every boundary, its neighbours, and others."""
     columns = boundaries[-1]
     near = {bound + step for bound in boundaries for step in (-1, 0, 1)}
     idxs = [idx for idx in near if 0 <= idx < columns]
@@ -78,7 +78,7 @@ def some_idxs(boundaries):
 
 
 async def load(dut, boundaries):
-    """Write the table in any order; that of node 0 counts for nothing."""
+    """Write the table in any order; node 0's entry counts for nothing."""
     params = params_in_simulator(DestinationParams)
     nodes = list(range(params.nodes))
     random.shuffle(nodes)

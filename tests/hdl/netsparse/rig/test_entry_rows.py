@@ -1,4 +1,4 @@
-"""Where idxs may be in the Pending PR Table: rows that are even, and seldom all the same."""
+"""Tests where idxs may be in the Pending PR Table: rows are even, and seldom all the same."""
 
 import random
 from itertools import combinations
@@ -11,7 +11,7 @@ DIGITS = range(16)
 
 
 def digits_of(idx):
-    """The two digits of the hash, as numbers."""
+    """Return the two digits of the hash, as numbers."""
     bits = [idx >> bit & 1 for bit in range(64)]
     return tuple(sum(int(bit) << k for k, bit in enumerate(digit)) for digit in hashed(bits))
 

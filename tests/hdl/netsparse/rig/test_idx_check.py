@@ -16,12 +16,12 @@ def test_idx_check():
 
 
 def tag_of(idx, bits):
-    """The tag that goes with ``idx``."""
+    """Return the tag that goes with ``idx``."""
     return (idx ^ idx >> 5) & ((1 << bits) - 1)
 
 
 async def count_events(dut, totals, tags):
-    """Events, and the tags of those of judged idxs."""
+    """Count events, and the tags of those of judged idxs."""
     while True:
         await RisingEdge(dut.clk)
         for name, value in unpack(CHECK_EVENTS, int(dut.events.value)).items():
@@ -31,7 +31,7 @@ async def count_events(dut, totals, tags):
 
 
 async def give_tags(dut):
-    """Beside each idx that is offered, its tag."""
+    """Give each idx that is offered its tag."""
     while True:  # the first one may be what the test before has left there
         dut.tag.value = tag_of(int(dut.i_payload.value), len(dut.tag))
         await dut.i_payload.value_change

@@ -23,7 +23,7 @@ def test_idx_fetch(idx_buffer_bytes):
 
 
 class Endless:
-    """Host memory that is the same again every ``SIZE`` bytes."""
+    """Host memory that repeats every ``SIZE`` bytes."""
 
     def __init__(self, block):
         self.block = block
@@ -74,7 +74,7 @@ def quiet(dut):
 
 
 def some_array(n):
-    """Every place in a beat, then anything."""
+    """Return array n: the first ones begin at every place in a beat, others anywhere."""
     wide = random.getrandbits(1)
     size = 8 if wide else 4
     count = random.choice([1, 2, 15, 16, 17, random.randrange(1, 300)])
@@ -87,7 +87,7 @@ def some_array(n):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def gives_every_idx(dut, stalls):
-    """One array after another, the next one while this one is given."""
+    """Arrays follow one another, the next one while this one is given."""
     quiet(dut)
     await start(dut)
     host_stall, sink_stall = stalls
@@ -117,7 +117,7 @@ async def gives_every_idx(dut, stalls):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(arrays=[[1600], [400, 800, 400]])
 async def one_a_cycle(dut, arrays):
-    """Over the borders of chunks, and of arrays that are whole chunks."""
+    """One comes per cycle over the borders of chunks, and of arrays that are whole chunks."""
     quiet(dut)
     await start(dut)
     bench = Bench(dut, never)
@@ -135,7 +135,7 @@ async def one_a_cycle(dut, arrays):
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def arrays_are_as_long_as_they_like(dut):
-    """No bit of a count is overlooked, nor of an address; a preset skips most idxs."""
+    """No bit of a count or of an address is overlooked; a preset skips most idxs."""
     quiet(dut)
     await start(dut)
     held = True
@@ -183,7 +183,7 @@ async def stops(dut):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS, chunks=[0, 1, 2])
 async def gives_nothing_of_a_bad_chunk(dut, stalls, chunks):
-    """What stands before it is given; what it holds and what follows are not, until a stop."""
+    """What is before it is given; what it holds and what follows are not, until a stop."""
     quiet(dut)
     await start(dut)
     chunk = IdxFetch(params_in_simulator(RigParams)).chunk_bytes

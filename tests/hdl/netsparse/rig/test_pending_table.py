@@ -40,24 +40,24 @@ def test_rejects(sizes, message):
 
 
 def any_idxs(params):
-    """Idxs without end."""
+    """Yield idxs without end."""
     return iter(lambda: random.getrandbits(params.idx_bits), None)
 
 
 def tag_of(idx, bits):
-    """The tag that goes with ``idx``."""
+    """Return the tag that goes with ``idx``."""
     return (idx ^ idx >> 3) & ((1 << bits) - 1)
 
 
 def counted_row(count, way, rows):
-    """The row of a lookup behind so many others, of which none is coalesced."""
+    """Return the row of a lookup after this many others, of which none is coalesced."""
     bits = [count >> bit & 1 for bit in range(2 * DIGIT)]
     row = row_of((bits[:DIGIT], bits[DIGIT:]), way)
     return sum(bit << place for place, bit in enumerate(row)) % rows
 
 
 class Table:
-    """The table as a dictionary, which follows the order of lookups and of releases."""
+    """Models the table as a dictionary, in the order of lookups and of releases."""
 
     def __init__(self, dut, stalls, coalesce=True):
         self.dut, self.coalesce = dut, coalesce
@@ -73,14 +73,14 @@ class Table:
         cocotb.start_soon(self.give_tags())
 
     async def give_tags(self):
-        """Beside each lookup, its tag."""
+        """Give each lookup its tag."""
         while True:
             await self.dut.lookups_payload.value_change
             idx = int(self.dut.lookups_payload.value)
             self.dut.tag.value = tag_of(idx, self.params.tag_bits)
 
     def judge(self, result):
-        """Hold a result to what may become of its lookup."""
+        """Compare a result with what may become of its lookup."""
         idx, entry = result["idx"], result["entry"]
         assert int(self.dut.result_tag.value) == tag_of(idx, self.params.tag_bits)
         taken = self.source.cycles[len(self.sink.beats) - 1]
@@ -141,7 +141,7 @@ class Table:
         self.release()
 
     async def finish(self, count):
-        """All ``count`` results have come and all entries go back."""
+        """Wait until all ``count`` results have come and all entries go back."""
         await self.sink.wait_for(count)
         assert [beat["idx"] for beat in self.sink.beats] == self.sent[:count]
         while self.owner:
@@ -167,7 +167,7 @@ class Table:
 
 
 def some_idxs(params, count, spread):
-    """Idxs from ``spread`` different ones, extremes and neighbours (in one bit) among them."""
+    """Draw idxs from ``spread`` ones, extremes and neighbours (in one bit) among them."""
     top = (1 << params.idx_bits) - 1
     pool = [0, top, 1, top >> 1, *(random.randint(0, top) for _ in range(spread))][:spread]
     return [random.choice(pool) for _ in range(count)]

@@ -13,7 +13,7 @@ from tests.hdl.netsparse.rig.bench import TINY
 
 
 def test_pr_generator():
-    """Of idxs that fill a PR's field."""
+    """Its idxs fill a PR's field."""
     simulate(PrGenerator(replace(TINY, idx_bits=64)), __name__)
 
 
@@ -43,7 +43,7 @@ class Bench:
         self.issued, self.rejected, self.stalls = [], 0, 0
 
     def set(self, **settings):
-        """What the coming PRs have in common."""
+        """Set what the coming PRs have in common."""
         self.settings = settings
         for name, value in settings.items():
             getattr(self.dut, name).value = value

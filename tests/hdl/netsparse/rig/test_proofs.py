@@ -1,4 +1,4 @@
-"""The Pending PR Table, proven at four entries for all time; broken RTL is found."""
+"""Proves the Pending PR Table at four entries for all time; broken RTL is found."""
 
 import pytest
 
@@ -12,13 +12,13 @@ TABLE, WAY = "hdl.netsparse.rig.pending_table", "hdl.netsparse.rig.pending_way"
 
 
 def table(old, new, claim, **options):
-    """A broken PendingTable."""
+    """Return a broken PendingTable."""
     places = ("tests.hdl.netsparse.rig.pending_table_proof.PendingTable",)
     return Mutant(TABLE, old, new, places, PendingTableProof, claim, **options)
 
 
 def way(old, new, claim):
-    """A PendingTable of broken ways."""
+    """Return a PendingTable of broken ways."""
     return Mutant(WAY, old, new, (f"{TABLE}.PendingWay",), PendingTableProof, claim)
 
 

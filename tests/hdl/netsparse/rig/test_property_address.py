@@ -14,7 +14,7 @@ def test_property_address():
 
 
 async def watch_busy(dut):
-    """It is so while anything is inside."""
+    """Check that it is busy while anything is inside."""
     inside = 0
     while True:
         await RisingEdge(dut.clk)
@@ -26,7 +26,7 @@ async def watch_busy(dut):
 @cocotb.test()
 @cocotb.parametrize(stalls=STALLS, size=[4, 480, 4096])
 async def finds_addresses(dut, stalls, size):
-    """From anywhere; from the lowest address with small properties."""
+    """It finds them from anywhere, and from the lowest address with small properties."""
     params = params_in_simulator(PropertyAddressParams)
     base = 0 if size == 4 else random.getrandbits(params.address_bits)
     dut.base.value, dut.bytes.value = base, size
@@ -52,7 +52,7 @@ async def finds_addresses(dut, stalls, size):
 
 @cocotb.test()
 async def holds_what_its_stages_hold(dut):
-    """While nothing is taken: as many as there are stages, and one on its way into the last."""
+    """While nothing is taken, each stage holds one, and one is on its way into the last."""
     params = params_in_simulator(PropertyAddressParams)
     dut.base.value, dut.bytes.value = 0, 4
     await start(dut)

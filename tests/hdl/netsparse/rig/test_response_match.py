@@ -18,7 +18,7 @@ def test_response_match():
 
 
 class Bench:
-    """The table is ``known``: idx by entry; ``waiting`` are those that have been issued."""
+    """Has the table ``known``, idx by entry; ``waiting`` are those that have been issued."""
 
     def __init__(self, dut, source=never, beats=never, heads=never):
         self.dut, self.params = dut, params_in_simulator(RigParams)
@@ -48,7 +48,7 @@ class Bench:
         self.dut.known_idx.value = self.known.get(entry, random.getrandbits(12))
 
     async def settle(self, counts):
-        """Until all of ``counts`` have been judged, and what is passed on has left."""
+        """Wait until all of ``counts`` have been judged, and what is passed on has left."""
         due = counts["response"] + counts["stale"]
         while self.totals["response"] + self.totals["stale"] < due or self.dut.busy.value:
             await RisingEdge(self.dut.clk)
@@ -73,7 +73,7 @@ class Bench:
         block=None,
         names=(1, 2, 3),
     ):
-        """The beats of a response; and what the two outputs should give for it, if it is good."""
+        """Return the beats of a response, and what the two outputs should give if it is good."""
         dest, src, tid = names
         idx = self.known.get(entry, 5) if idx is None else idx
         block = random.randbytes(size) if block is None else block
@@ -89,7 +89,7 @@ class Bench:
 
 
 def wrong_ones(bench, entry):
-    """Responses that nobody waits for although much in them is right."""
+    """Return responses that nobody waits for although much in them is right."""
     idx = bench.known[entry]
     return random.choice(
         (
@@ -105,7 +105,7 @@ def wrong_ones(bench, entry):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS, size=[4, 64, 68, 192], late=["beats", "heads"])
 async def passes_on_what_is_waited_for(dut, stalls, size, late):
-    """Only one of the two waits: neither is offered unless the other is taken."""
+    """If only one of the two waits, neither is offered unless the other is taken."""
     source, sink = stalls
     bench = await Bench(dut, source, **{late: sink}).begin()
     dut.bytes.value = size
@@ -151,7 +151,7 @@ async def passes_on_what_is_waited_for(dut, stalls, size, late):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def no_bit_of_a_response_is_overlooked(dut):
-    """Ids, idxs and lengths differ from the right one in one bit; names of nodes do not count."""
+    """Ids, idxs and lengths differ from the right one in one bit; node names do not count."""
     bench = await Bench(dut).begin()
     bits, heads, beats = bench.params.generation_bits, [], []
     counts = {"response": 0, "stale": 0, "remote": 0}

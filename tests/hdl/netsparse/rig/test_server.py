@@ -34,7 +34,7 @@ def beats_of(size):
 
 
 class Bench:
-    """Host memory and the property buffer, which must never hold more than it can."""
+    """Has host memory and the property buffer, which must never hold more than it can."""
 
     def __init__(self, dut, source=never, sink=never, size=4, *, node=NODE, first=FIRST, end=END):
         self.dut, self.params, self.size = dut, params_in_simulator(RigParams), size
@@ -62,7 +62,7 @@ class Bench:
         return self
 
     async def memory(self):
-        """One property after another, a beat a cycle at most; then its outcome."""
+        """Play one property after another, a beat per cycle at most; then its outcome."""
         dut, edge, done = self.dut, RisingEdge(self.dut.clk), 0
         moved = 0
         while True:
@@ -111,7 +111,7 @@ class Bench:
         return read["pr"]["idx"] in self.idxs and read["length"] == self.size
 
     def check(self, reads):
-        """Every read has its answer, in order; memory was read for the good ones only."""
+        """Check that every read has its answer, in order; memory was read for good ones only."""
         good = [read["pr"]["idx"] for read in reads if self.good(read)]
         assert self.asks.beats == good
         assert len(self.failed) == len(good)
@@ -160,7 +160,7 @@ async def answers_every_read(dut, stalls, size):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def keeps_room_for_what_it_reads(dut):
-    """Responses that hardly leave: as many reads are asked for as the buffer holds, no more."""
+    """Responses hardly leave: it asks for as many reads as the buffer holds, no more."""
     bench = await Bench(dut).begin()
     for size in SIZES:
         bench.size, dut.bytes.value = size, size
@@ -222,7 +222,7 @@ async def every_idx_may_be_of_this_node(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def zeros_and_ones(dut):
-    """Reads of the largest property, of node 0: every field is zero, then each bit of it is set."""
+    """In reads of the largest property, of node 0, every field is zero, then each bit is set."""
     most = params_in_simulator(RigParams).most_property_bytes
     end = 1 << TINY.idx_bits
     bench = await Bench(dut, size=most, node=0, first=0, end=end).begin()
@@ -236,7 +236,9 @@ async def zeros_and_ones(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_bad_read_disturbs_no_other(dut):
-    """Errors only, also where nothing legal is registered, then failing reads, then good ones."""
+    """Errors come alone, also where nothing legal is registered, then failing reads, then good
+    ones.
+    """
     bench = await Bench(dut, size=192).begin()
     wrong = bench.some_reads(100, [0, FIRST - 1, END, 999])
     await bench.reads.send_all(wrong)

@@ -45,12 +45,12 @@ BORDER = 4  #: cycles between two commands' idxs
 
 @pytest.mark.parametrize("params", [TINY, LARGE], ids=["4", "256"])
 def test_unit(params):
-    """As small as can be, and with every width at its largest."""
+    """One unit is as small as can be, the other has every width at its largest."""
     simulate(RigUnit(params), __name__, registers=["generation"])
 
 
 def some_idxs(count, spread=COLUMNS):
-    """Often the same ones, near each other and far apart."""
+    """Draw idxs that are often the same, near each other and far apart."""
     few = random.sample(range(COLUMNS), min(spread, COLUMNS))
     return [random.choice(few[: random.choice((3, 20, spread))]) for _ in range(count)]
 
@@ -113,7 +113,7 @@ async def mechanisms_can_be_off(dut, coalesce, filters):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def one_idx_a_cycle(dut):
-    """Filtered and local ones, and a mix. A lookup is in the LSQ and the table for some cycles."""
+    """Idxs are filtered, local or mixed. A lookup is in the LSQ and the table for some cycles."""
     if params_in_simulator(RigParams).pending_entries < 16:
         return
     bench = await UnitBench(dut, filter_latency=lambda is_set: 3, trip=lambda: 2).begin()
@@ -167,7 +167,7 @@ def break_range(bench, idxs):
 
 
 def break_idx_read(bench, idxs):
-    """The last read."""
+    """Break the last read."""
     chunk = IdxFetch(bench.params).chunk_bytes
     bench.read_fails = lambda address: address + chunk >= bench.idxs_end
 
@@ -234,7 +234,7 @@ async def tells_what_failed(dut, fault):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def drops_late_responses(dut):
-    """They come while the next command asks for the same idxs, whose properties have changed."""
+    """They come while the next command asks for the same idxs with changed properties."""
     bench = await UnitBench(dut, trip=lambda: 400).begin()
     entries = bench.params.pending_entries
     bench.submit(remote(range(COLUMNS))[: entries // 2], watchdog=100)
@@ -252,7 +252,7 @@ async def drops_late_responses(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def drops_what_nobody_waits_for(dut):
-    """Responses that come twice, or with another idx, entry or generation."""
+    """Responses come twice, or with another idx, entry or generation."""
     bench = await UnitBench(dut, trip=slowly).begin()
     idxs = some_idxs(150)
 
@@ -280,7 +280,7 @@ async def drops_what_nobody_waits_for(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def commands_come_at_any_pace(dut, stalls):
-    """Empty and illegal ones, which are over at once."""
+    """Some are empty or illegal, and are over at once."""
     source, sink = stalls
     bench = await UnitBench(dut, source=source, sink=sink).begin()
     bench.commands.stall = source
@@ -319,7 +319,7 @@ async def commands_wait_their_turn(dut):
 
 
 async def cycles_of(bench, batches):
-    """From the first command to the last completion; the properties must be there by then."""
+    """Return the cycles to the last completion; the properties must be there by then."""
     bench.forget()
     seen = len(bench.completions.beats)
     for batch in batches:
@@ -355,7 +355,7 @@ async def batches_cost_what_one_does(dut, parts):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def properties_are_there_before_a_completion(dut):
-    """Of each command, also those that it left to the PRs of one before it."""
+    """This holds for each command, also for those left to PRs of one before it."""
     bench = await UnitBench(dut, source=often, sink=often, filter_latency=slowly).begin()
     done, given = [], []
 
@@ -380,7 +380,7 @@ async def properties_are_there_before_a_completion(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(bad=[0, 1, 2], fault=["owner", "range", "read", "write", "network"])
 async def a_failure_takes_no_other_command_with_it(dut, bad, fault):
-    """One of several commands fails, all of which are under way; the others succeed."""
+    """One of several commands under way fails; the others succeed."""
     bench = await UnitBench(dut, trip=slowly).begin()
     few = random.sample(remote(range(COLUMNS)), 60)
     batches = [[*few[20 * k : 20 * k + 20], *few[:10]] for k in range(3)]
@@ -432,7 +432,7 @@ def stuck_transmit(bench):
 
 
 def stuck_response(bench):
-    """Behind the first beat of three."""
+    """Stop behind the first beat of three."""
     bench.responses.stall = lambda: len(bench.responses.cycles) % 3 == 1
     return "responses", True, lambda: setattr(bench.responses, "stall", never)
 
@@ -481,7 +481,7 @@ STUCK = [
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stuck=STUCK)
 async def gives_up(dut, stuck):
-    """With the watchdog; not before accesses to memory have ended, nor amid a response."""
+    """It does by its watchdog, not before accesses to memory end, nor amid a response."""
     bench = await UnitBench(dut).begin()
     event, held, release = stuck(bench)
     idxs = random.sample(remote(range(COLUMNS)), 280)
@@ -500,7 +500,7 @@ async def gives_up(dut, stuck):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def lacks_no_idx_while_idxs_wait(dut):
-    """Once they have come, and PRs cannot leave, no cycle is one that lacks an idx."""
+    """Once they have come, and PRs cannot leave, no cycle counts as one without an idx."""
     bench = await UnitBench(dut).begin()
     bench.pr_stall = always
     bench.submit(random.sample(remote(range(COLUMNS)), 280), 64)
@@ -518,7 +518,7 @@ PACE, PATIENCE = 60, 100  #: cycles from one movement to the next, and those of 
 
 
 def paced():
-    """A latency with which things come one after another, so many cycles apart."""
+    """Return a latency with which things come this many cycles apart."""
     last = [0]
 
     def latency(*_):
@@ -529,7 +529,7 @@ def paced():
 
 
 def only_idxs(bench, hold):
-    """They come a beat at a time, and all are local."""
+    """Idxs come a beat at a time, and all are local."""
     open_at = [0]
 
     def stall():
@@ -543,14 +543,14 @@ def only_idxs(bench, hold):
 
 
 def only_writes(bench, hold):
-    """Bits are set when all are done."""
+    """Properties are written; bits are set when all are done."""
     bench.write_latency = paced()
     bench.filter.latency = lambda is_set: max(1, hold - cycle()) if is_set else 1
     return random.sample(remote(range(COLUMNS)), 4)
 
 
 def only_sets(bench, hold):
-    """Everything else was quick."""
+    """Bits are set; everything else was quick."""
     latency = paced()
     bench.filter.latency = lambda is_set: latency() if is_set else 1
     return random.sample(remote(range(COLUMNS)), 4)
@@ -572,7 +572,7 @@ async def is_patient_while_anything_moves(dut, moving):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def turns_server_and_back(dut):
-    """With idxs, addresses, sizes and names at both ends of what their fields hold."""
+    """Idxs, addresses, sizes and names are at both ends of what their fields hold."""
     bench = await UnitBench(dut, source=often, sink=often, whole=True).begin()
     params = bench.params
     addresses, most = 1 << params.address_bits, params.most_property_bytes

@@ -16,13 +16,13 @@ from tests.hdl.netsparse.rig.bench import TINY, dense_beats
 
 
 def test_write_back():
-    """Of properties as large as can be."""
+    """Properties are as large as can be."""
     most = {"most_property_bytes": MOST_PROPERTY_BYTES, "property_buffer_bytes": 4096}
     simulate(WriteBack(replace(TINY, **most)), __name__)
 
 
 class Bench:
-    """Never more properties under way than there are entries, as in the unit."""
+    """Never has more properties under way than there are entries, as in the unit."""
 
     def __init__(self, dut, source=never, sink=never):
         self.dut, self.params = dut, params_in_simulator(RigParams)
@@ -57,7 +57,7 @@ class Bench:
             self.written.append(cycle() + self.latency())
 
     async def write(self, count, size):
-        """Give it properties; what it was given, and what should be written."""
+        """Give it properties; return what it was given, and what should be written."""
         params = self.params
         self.dut.bytes.value = size
         given, expected = [], []

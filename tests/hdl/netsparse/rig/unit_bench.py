@@ -1,4 +1,4 @@
-"""Host memory, network and idx filter around a RIG unit, as models that agree on one matrix."""
+"""Models host memory, network and idx filter around a RIG unit, with one matrix in common."""
 
 import random
 from collections import deque
@@ -32,12 +32,12 @@ PORTS = ("serve", "beat_valid", "beat", "done", "write_failed", "boundary", "ser
 
 
 def quickly(*_):
-    """An access that takes a few cycles."""
+    """Return an access that takes a few cycles."""
     return random.randint(1, 6)
 
 
 def slowly(*_):
-    """An access that now and then takes very long."""
+    """Return an access that now and then takes very long."""
     return random.choice((2, 20, 60, 150))
 
 
@@ -50,7 +50,7 @@ def remote(idxs):
 
 
 class WholeMemory:
-    """All addresses of host memory, of which few are written; equal if the same ones were."""
+    """Has all addresses of host memory, few of which are written; equal if the same were."""
 
     def __init__(self, address_bits):
         self.size, self.written = 1 << address_bits, {}
@@ -69,7 +69,7 @@ class WholeMemory:
 
 
 class UnitBench:
-    """A unit in client mode among its models, whose habits can be changed while it runs.
+    """Runs a unit in client mode among its models, whose habits can be changed meanwhile.
 
     With ``whole`` the matrix has as many columns as idxs can name, and its memory every address.
     """
@@ -112,14 +112,14 @@ class UnitBench:
         self.totals = Totals(dut, UNIT_EVENTS)
 
     def name(self, node, unit):
-        """What PRs call the unit."""
+        """Return what PRs call the unit."""
         self.node, self.unit = node, unit
         columns = {"first": LOCAL.start, "end": LOCAL.stop, "columns": self.columns}
         self.dut.partition.value = pack(self.params.partition, {"node": node} | columns)
         self.dut.unit.value = unit
 
     async def begin(self):
-        """Out of reset, with the boundaries in their table."""
+        """Come out of reset, with the boundaries in their table."""
         await start(self.dut)
         cocotb.start_soon(self.read())
         cocotb.start_soon(self.finish_writes())
@@ -135,7 +135,7 @@ class UnitBench:
         return self
 
     async def watch(self):
-        """It is busy from a read on, and no PR comes when reads that wait for others may leave."""
+        """Check that it is busy from a read on; no PR comes when waiting reads may leave."""
         dut, calm, asked = self.dut, 0, 0
         while True:
             await RisingEdge(dut.clk)
@@ -158,7 +158,7 @@ class UnitBench:
         return slice(at, at + self.property_bytes)
 
     def write(self, beat):
-        """Into memory; the outcome is told later, in order."""
+        """Write into memory; the outcome is told later, in order."""
         self.write_beats.append(beat)
         place = beat["address"], beat["bytes"]
         assert place == (self.write_beats[0]["address"], self.write_beats[0]["bytes"])
@@ -186,7 +186,7 @@ class UnitBench:
         assert self.memory[self.slot(idx)] == self.owned[idx], "its property is not there yet"
 
     def pass_on(self, pr):
-        """To its owner and back."""
+        """Pass a PR on to its owner and back."""
         idx = pr["pr"]["idx"]
         assert idx < self.columns
         assert idx not in LOCAL
@@ -242,7 +242,7 @@ class UnitBench:
         self.owned.clear()
 
     async def completion(self):
-        """How the command ended that was submitted last."""
+        """Return how the command ended that was submitted last."""
         await self.completions.wait_for(len(self.completions.beats) + 1)
         completion = self.completions.beats[-1]
         assert completion["tag"] == self.tag
@@ -250,7 +250,7 @@ class UnitBench:
         return completion["cause"]
 
     async def gather(self, idxs, property_bytes=4, **fields):
-        """A command that succeeds: the PRs of it, after a look at what it has written."""
+        """Run a command that succeeds; return its PRs, after a look at what it has written."""
         seen = len(self.prs.beats)
         self.submit(idxs, property_bytes, **fields)
         assert await self.completion() is Cause.DONE
@@ -258,19 +258,19 @@ class UnitBench:
         return [pr["pr"]["idx"] for pr in self.prs.beats[seen:]]
 
     def check_memory(self, idxs):
-        """The properties of ``idxs`` have come, and not a byte else has changed."""
+        """Check that the properties of ``idxs`` have come, and no other byte has changed."""
         for idx in remote(idxs):
             self.expected[self.slot(idx)] = self.owned[idx]
         assert self.memory == self.expected
 
     async def rest(self):
-        """Until the unit has nothing to do."""
+        """Wait until the unit has nothing to do."""
         await ClockCycles(self.dut.clk, 3)
         while self.dut.busy.value:
             await RisingEdge(self.dut.clk)
 
     async def end(self):
-        """Nothing is left over anywhere."""
+        """Check that nothing is left over anywhere."""
         await self.rest()
         await ClockCycles(self.dut.clk, 20)
         assert not self.dut.busy.value
@@ -282,7 +282,7 @@ class UnitBench:
         assert conserved(self.totals), self.totals
 
     def accept_memory(self):
-        """After a failure: each property has come whole or not at all, and not a byte else."""
+        """After a failure, check that each property came whole or not at all, and nothing else."""
         for idx in self.owned:
             if self.memory[self.slot(idx)] == self.owned[idx]:
                 self.expected[self.slot(idx)] = self.owned[idx]
@@ -290,7 +290,7 @@ class UnitBench:
         assert all(self.memory[self.slot(idx)] == self.owned[idx] for idx in self.filter.bits)
 
     async def fails(self, cause, *, cycles=20_000):
-        """The command ends with ``cause``, and the unit comes to rest."""
+        """Check that the command ends with ``cause``, and the unit comes to rest."""
         done = cocotb.start_soon(self.completion())
         for _ in range(cycles):
             await RisingEdge(self.dut.clk)

@@ -1,4 +1,4 @@
-"""Links of a switch, driven and watched: packets go in, and what comes out is held to account."""
+"""Drives and watches the links of a switch: packets go in, and what comes out is checked."""
 
 import random
 
@@ -16,7 +16,7 @@ ADDRESSES = Addresses(mac_base=0x0200_0000_0000, ip_base=0x0A00_0000)
 
 
 class Links:
-    """All links of a switch, and a ledger of what went over them."""
+    """Has all links of a switch, and a ledger of what went over them."""
 
     def __init__(self, dut, ledger, stalls=(never, never)):
         self.dut, self.ledger = dut, ledger
@@ -42,7 +42,7 @@ class Links:
         self.next_id = 0
 
     def take(self, port, beats):
-        """A packet has left by ``port``."""
+        """Note that a packet has left by ``port``."""
         self.last_packet = 0
         if self.deaf:
             self.cuts += beats[-1][3]
@@ -94,12 +94,12 @@ class Links:
 
 
 def content(idx, size):
-    """The property of ``idx``."""
+    """Return the property of ``idx``."""
     return random.Random(idx * 8192 + size).randbytes(size)
 
 
 def requests_of(links, kind, dest, src, length, idxs):
-    """A packet's PRs, each with an id of its own."""
+    """Return a packet's PRs, each with an id of its own."""
     return [
         Request(
             kind=kind,

@@ -1,4 +1,4 @@
-"""The end of packets that a reset has cut: each gets one, and whole ones pass as they are."""
+"""Ends packets that a reset has cut: each gets an end, and whole ones pass as they are."""
 
 import random
 
@@ -17,7 +17,7 @@ def test_cut_end():
 
 
 class Bench:
-    """A source that is reset now and then, as a switch is, and a sink that may wait."""
+    """Has a source that is reset now and then, as a switch is, and a sink that may wait."""
 
     def __init__(self, dut, stalls):
         self.dut, (self.source, self.sink) = dut, stalls

@@ -1,4 +1,4 @@
-"""The gate of packets: each waits at its first beat for room, and none is held up inside."""
+"""Tests the gate of packets: each waits for room at its first beat, and none is held up inside."""
 
 import random
 
@@ -65,7 +65,7 @@ class Bench:
                 inside = not beat["beat"]["tlast"]
 
     async def send(self, lengths):
-        """Packets of so many beats for any ports; wait until they have left."""
+        """Send packets of this many beats for any ports; wait until they have left."""
         layout = self.params.routed
         for length in lengths:
             port = random.randrange(self.params.ports)
@@ -82,7 +82,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def lets_packets_in_once_there_is_room(dut, stalls):
-    """Each once, in order; ports open and close in any cycle, also on one that is offered."""
+    """Each enters once, in order; ports open and close at any time, even on one that is offered."""
     bench = await Bench(dut, stalls).start()
     await bench.send(random.choice((1, 1, 2, 5)) for _ in range(400))
     assert bench.waited > 50
@@ -91,7 +91,7 @@ async def lets_packets_in_once_there_is_room(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def holds_none_up_inside(dut):
-    """Without room there is a beat a cycle, at the latency, from a packet's first beat on."""
+    """Without room for others, a packet moves a beat per cycle from its first on."""
     bench = await Bench(dut, opens=0.1).start()
     await bench.send([5] * 40)
     firsts = [k for k in range(0, 200, 5)]

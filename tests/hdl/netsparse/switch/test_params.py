@@ -53,13 +53,13 @@ def test_what_has_no_middle_pipes_needs_no_room():
 
 
 def beats_of(bytes_):
-    """The beats of a packet."""
+    """Return the beats of a packet."""
     return -(-bytes_ // 64)
 
 
 @pytest.mark.parametrize("params", [TOR, NetSparseSwitchParams(), LARGEST], ids=lambda p: p.suffix)
 def test_room_of_a_packet_is_that_of_its_prs_alone(params):
-    """By trying all packets that there may be."""
+    """All packets that there may be are tried."""
     reads = [count * beats_of(64 + 18) for count in range((params.mtu - 64) // 18 + 1)]
     assert params.room_of_packet(False) == max(reads)
     responses = [
@@ -71,7 +71,7 @@ def test_room_of_a_packet_is_that_of_its_prs_alone(params):
 
 
 def test_room_is_counted_where_packets_go():
-    """Reads to the ports of a pipe, responses and errors to all; a hit may be of any length."""
+    """Reads go to a pipe's ports, responses and errors to all; a hit may have any length."""
     reads, responses = (TOR.output_room(payload) for payload in (False, True))
     assert (reads.ports, responses.ports) == (2, 4)
     assert (reads.packet, responses.packet) == (TOR.room_of_packet(False), TOR.room_of_packet(True))

@@ -26,7 +26,7 @@ def test_memories_differ():
 
 
 class Bench:
-    """A table, and what it should say."""
+    """Has a table, and what it should say."""
 
     def __init__(self, dut):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -40,7 +40,7 @@ class Bench:
         return self
 
     def may_be(self, node):
-        """The port that leads there, None without a route."""
+        """Return the port that leads there, or None without a route."""
         return self.routes.get(node) if node < self.params.nodes else None
 
     async def cycle(self, dest=None, node=None, port=None):
@@ -69,7 +69,7 @@ class Bench:
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def knows_what_was_entered(dut):
-    """Nothing at first; then each node's last route, whatever is written for numbers of none."""
+    """It knows nothing at first, then each node's last route, whatever is written for no node."""
     bench = await Bench(dut).start()
     nodes, ports = bench.params.nodes, range(bench.params.ports)
     await bench.look_up(range(nodes))
@@ -90,7 +90,7 @@ async def knows_what_was_entered(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def numbers_of_no_node_have_no_route(dut):
-    """Though their low bits are those of a node that has one."""
+    """They have none though their low bits are those of a node that has one."""
     bench = await Bench(dut).start()
     nodes = bench.params.nodes
     for node in range(nodes):

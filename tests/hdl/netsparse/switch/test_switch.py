@@ -87,11 +87,11 @@ class Bench(Links):
                 assert found[f"{name}_out_bytes"] == receiver.octets
 
     def ports_of(self, port):
-        """Nodes behind ``port``."""
+        """Return the nodes at ``port``."""
         return [node for node, way in self.rules.routes.items() if way == port]
 
     def packet(self, port, idxs=range(24), length=None):
-        """A packet that may come by ``port``: src is behind it; a few idxs are of any bits."""
+        """Draw a packet that may come by ``port``, which leads to src; few idxs have any bits."""
         kind = random.choice([Kind.READ, Kind.READ, Kind.RESPONSE, Kind.RESPONSE, Kind.ERROR])
         length = length or random.choice([LENGTH] * 3 + [4, 20, 64])
         src = random.choice(self.ports_of(port))
@@ -106,7 +106,7 @@ class Bench(Links):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def every_pr_leaves_once(dut, stalls):
-    """By the port of its dest, in order; reads of what other racks have brought are answered."""
+    """It leaves by its dest's port, in order; reads of what racks have brought are answered."""
     bench = Bench(dut, stalls)
     await bench.start()
     come = Counter()
@@ -134,7 +134,7 @@ async def every_pr_leaves_once(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def enters_no_route_that_is_none(dut):
-    """For a node, or by a port, that is not there: the routes stay as they are."""
+    """For a node, or by a port, that does not exist, the routes stay as they are."""
     bench = Bench(dut)
     await bench.start()
     params = bench.params
@@ -151,7 +151,7 @@ async def enters_no_route_that_is_none(dut):
 
 
 def broken_ones(bench, port):
-    """Packets that are to be dropped: octets, and who counts them as what."""
+    """Return packets that are to be dropped: octets, and who counts them as what."""
 
     def good(kind=Kind.READ, dest=None):
         src = random.choice(bench.ports_of(port))
@@ -185,7 +185,7 @@ DROPS = ("short", "no_route", "cut")  #: causes that ports count
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def drops_and_counts_what_is_broken(dut):
-    """Packets without a way, and in middle pipes malformed ones; those around them are not hurt."""
+    """Packets have no way, or are malformed in middle pipes; those around them are unhurt."""
     params = params_in_simulator(NetSparseSwitchParams)
     routes = {node: node if node < 2 else 2 + node % (params.ports - 2) for node in range(HOLE)}
     bench = Bench(dut, routes=routes)
@@ -275,7 +275,7 @@ async def a_port_that_stops_holds_up_only_its_own(dut, name):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def reads_of_every_port_wait_for_room(dut):
-    """More of them than all queues hold, while no link takes any; then they leave."""
+    """There are more than all queues hold, while no link takes any; then they leave."""
     bench = Bench(dut)
     await bench.start()
     ports, idxs = range(bench.params.ports), iter(range(1 << 14))  # no idx twice: no answers
@@ -295,7 +295,7 @@ async def reads_of_every_port_wait_for_room(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def each_port_is_stalled_alone(dut):
-    """While its link takes no response; a read from there passes by the caches of all pipes."""
+    """While its link takes no response, a read from there passes by the caches of all pipes."""
     bench = Bench(dut)
     limit = random.randrange(200, 400)
     await bench.start()
@@ -393,7 +393,7 @@ async def hear_from_reset(bench):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def drops_the_rest_of_what_a_reset_cuts(dut):
-    """It is no packet, neither one that leaves nor one that is counted; all behind it leave."""
+    """The rest is no packet, neither leaves nor is counted; all behind it leave."""
     bench = Bench(dut, (rarely, never), concatenate=False)
     await bench.start(cache=0, concatenate=0)
     cut = Counter()
@@ -447,7 +447,7 @@ async def does_without_what_is_switched_off(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def takes_its_latencies(dut):
-    """Of a PR alone, in two beats: of the last to the first in middle pipes, else of each."""
+    """A PR of two beats is alone: middle pipes take theirs from its last beat, ports of each."""
     bench = Bench(dut)
     await bench.start(concatenate=0)
     await bench.driver.write(read_delay=0, response_delay=0)
@@ -473,7 +473,7 @@ async def takes_its_latencies(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def each_class_waits_as_long_as_is_set_for_it(dut):
-    """For others that could share its packet; without middle pipes nothing waits."""
+    """It waits for others that could share its packet; without middle pipes nothing waits."""
     bench = Bench(dut)
     await bench.start()
     far, most = bench.params.ports - 1, 255
@@ -499,7 +499,7 @@ async def registers_keep_up(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def its_registers_say_what_it_is(dut):
-    """On a bus that waits now and then, both ways at once; what is not there is refused."""
+    """The bus waits now and then, both ways at once; what does not exist is refused."""
     bench = Bench(dut)
     await bench.start()
     driver, known = bench.driver, constants(bench.params)

@@ -1,4 +1,4 @@
-"""What a switch counts at its ports and in its middle pipes, held to what went over its links."""
+"""Compares what a switch counts at its ports and in middle pipes with what went over its links."""
 
 from collections import Counter
 from dataclasses import replace
@@ -50,7 +50,7 @@ class CountingBench(Bench):
                 self.ports[port, f"{name}_blocked"] += bool(valid.value and not ready.value)
 
     def leave(self, egress, requests):
-        """A packet has left."""
+        """Note that a packet has left."""
         self.ledger_leave(egress, requests)
         name = CLASSES[requests[0].kind is not Kind.READ]
         prs = len(requests)
@@ -61,7 +61,7 @@ class CountingBench(Bench):
         self.pipes.update({f"{name}_{counter}": value for counter, value in found.items()})
 
     def come(self, port, requests):
-        """A good packet comes."""
+        """Let a good packet come."""
         name, wire = self.name_and_wire(requests)
         self.send(port, requests)
         self.count(name, port, len(wire))
@@ -77,7 +77,7 @@ class CountingBench(Bench):
             self.ports[port, f"{name}_{fault}"] += 1
 
     def come_wrong(self, port, requests, fault):
-        """A packet with that ``fault`` comes."""
+        """Let a packet with that ``fault`` come."""
         if fault == "no_route":
             requests = [replace(request, dest=self.params.nodes) for request in requests]
         name, wire = self.name_and_wire(requests)
@@ -92,7 +92,7 @@ class CountingBench(Bench):
         self.count(name, port, sum(keep.bit_count() for _, keep, *_ in beats), fault)
 
     async def compare(self):
-        """All counters of the ports; of the pipes all that the links tell of."""
+        """Compare all counters of the ports, and of the pipes all that the links tell of."""
         waits = {}
         for port in range(self.params.ports):
             for name, value in (await self.driver.port_counters(port)).items():
@@ -115,7 +115,7 @@ class CountingBench(Bench):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def counts_what_goes_over_its_links(dut, stalls):
-    """Packets, bytes, PRs, what is dropped or cut, and cycles in which a link takes nothing."""
+    """It counts packets, bytes, PRs, drops, cuts, and cycles in which a link takes nothing."""
     bench = CountingBench(dut, stalls.value)
     await bench.start()
     faults = ("no_route", "short", *(("cut",) if bench.params.pipes else ()))
@@ -147,7 +147,7 @@ async def counts_what_goes_over_its_links(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def counts_cycles_in_which_a_packet_waits_for_room(dut):
-    """At the port by which it came, of its class."""
+    """They count at the port by which it came, and for its class."""
     bench = CountingBench(dut)
     await bench.start()
     bench.receivers["responses", 0].stopped = True

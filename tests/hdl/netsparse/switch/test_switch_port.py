@@ -1,4 +1,4 @@
-"""Where packets come into a switch: which pass, by which port, and how long they may be."""
+"""Tests where packets come into a switch: which pass, by which port, and how long they may be."""
 
 import random
 from collections import Counter
@@ -24,7 +24,7 @@ def test_switch_port():
 
 
 def packet(dest, beats, *, keep=FULL, broken=False):
-    """Beats for ``dest`` that hold anything else; the last has ``keep``."""
+    """Return beats for ``dest`` that hold anything else; the last has ``keep``."""
     wire = [bytearray(random.randbytes(64)) for _ in range(beats)]
     wire[0][52:56] = dest.to_bytes(4, "big")
     return [
@@ -39,7 +39,7 @@ def packet(dest, beats, *, keep=FULL, broken=False):
 
 
 class Bench:
-    """A port; what leaves it and what it tells is as it should be."""
+    """Has a port; what leaves it and what it tells is as it should be."""
 
     def __init__(self, dut, stalls=(never, never)):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -76,7 +76,7 @@ class Bench:
         self.sender.queue.extend(beats)
 
     def judge(self, beats):
-        """What leaves of a packet, and the event of each of its beats that is not only bytes."""
+        """Return what leaves of a packet, and the event of each beat that is not only bytes."""
         most, dest = self.params.packet_beats, beats[0][0].to_bytes(64, "little")[52:56]
         node = int.from_bytes(dest, "big")
         if beats[0][1] != FULL or len(beats) == 1:
@@ -93,7 +93,7 @@ class Bench:
         return left, {most - 1: "cut"}
 
     async def finish(self):
-        """Wait for the end and compare all; what happened, counted."""
+        """Wait for the end and compare all; return what happened, counted."""
         while self.sender.queue or self.sender.busy:
             await self.edge
         quiet = 0
@@ -118,7 +118,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def passes_what_has_a_route(dut, stalls):
-    """Of any length, those of the MTU and a beat more too, in any order; broken ones stay so."""
+    """Packets have any length up to a beat above the MTU, in any order; broken ones stay so."""
     bench = await Bench(dut, stalls).start()
     most = bench.params.packet_beats
     for _ in range(300):
@@ -137,7 +137,7 @@ async def passes_what_has_a_route(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def an_endless_packet_ends(dut):
-    """What comes behind it is the next packet, whether it passed, had no route or was short."""
+    """What follows it is the next packet, whether it passed, had no route or was short."""
     bench = await Bench(dut).start()
     for dest in (0, 3):
         for keep in (FULL, 1):
@@ -165,7 +165,7 @@ async def waits_while_nobody_takes(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def drops_the_rest_of_what_a_reset_cuts(dut):
-    """It falls on each beat once, last ones too, and between packets; all behind it pass."""
+    """A reset comes at each beat, the last too, and between packets; all behind it pass."""
     bench = await Bench(dut).start()
     lengths = (2, 3, bench.params.packet_beats, 2)
     falls = set()  # in the cycle of this beat, or behind all

@@ -59,7 +59,7 @@ def places(params):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(stalls=streams.STALLS)
 async def weights_of_all_engines(dut, stalls):
-    """Loads and peeks to any engine in any order; a load that was taken is seen at once."""
+    """Engines are loaded and peeked at in any order; a load counts as soon as it was taken."""
     params = params_in_simulator(WorkerParams)
     rng, (source, sink) = generator(), stalls
     await streams.start(dut)
@@ -97,7 +97,7 @@ async def weights_of_all_engines(dut, stalls):
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def peeks_wait_for_answers_to_go(dut):
-    """More peeks to one engine than all of the way holds, while nobody takes what it answers."""
+    """More peeks go to one engine than the way holds, while nobody takes its answers."""
     params = params_in_simulator(WorkerParams)
     rng = generator()
     await streams.start(dut)
@@ -126,7 +126,7 @@ async def peeks_wait_for_answers_to_go(dut):
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
 async def every_die_has_all_settings(dut):
-    """Bit by bit: a run that is short enough to simulate needs few of them."""
+    """They are looked at bit by bit, as a run short enough to simulate needs few of them."""
     params = params_in_simulator(WorkerParams)
     await streams.start(dut)
     groups = [getattr(dut, f"group_{k}") for k in range(params.slrs)]
@@ -138,7 +138,7 @@ async def every_die_has_all_settings(dut):
 
 
 class Watcher:
-    """What was sent to each engine, what it took, and that the chain tells no lies of it."""
+    """Keeps what each engine was sent and took, and checks what the chain tells of it."""
 
     def __init__(self, dut, engines):
         self.dut = dut
@@ -160,7 +160,7 @@ class Watcher:
 
 
 async def after_a_gap(dut, source, words):
-    """The rest of the words, when every engine has told that it lacks them."""
+    """Send the rest of the words, when every engine has told that it lacks them."""
     while int(dut.waiting.value) != (1 << PARAMS.engines) - 1:
         await RisingEdge(dut.clk)
     for word in words:
@@ -170,7 +170,7 @@ async def after_a_gap(dut, source, words):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(stalls=streams.STALLS)
 async def runs_in_a_row(dut, stalls):
-    """Exact sums of all engines; the words of the second run come before it begins, and a gap.
+    """Sums of all engines are exact; the second run's words come before it, with a gap.
 
     Deltas are held back until the word FIFOs are full, or a few micro-batches wait for theirs.
     """
@@ -225,7 +225,7 @@ async def runs_in_a_row(dut, stalls):
 
 
 async def count_updates(dut, told):
-    """How often each engine has told of a mini-batch's last update."""
+    """Count how often each engine has told of a mini-batch's last update."""
     while True:
         await RisingEdge(dut.clk)
         for e in range(PARAMS.engines):
@@ -234,7 +234,7 @@ async def count_updates(dut, told):
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def models_are_exchanged_in_a_run(dut):
-    """Data parallelism: after each mini-batch the weights are read, replaced, and trained with."""
+    """By data parallelism, weights are read, replaced and used after each mini-batch."""
     params = params_in_simulator(WorkerParams)
     rng, engines = generator(), range(params.engines)
     await streams.start(dut)

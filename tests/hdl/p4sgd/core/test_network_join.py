@@ -17,7 +17,7 @@ def test_network_join():
 
 
 def expected(join, sums_valid, partial_ready, full_valid, activations_ready):
-    """Every handshake output: the two sides meet, or each goes its own way."""
+    """Return every handshake output: the two sides meet, or each goes its own way."""
     return {
         "sums_ready": activations_ready if join else partial_ready,
         "partial_valid": sums_valid and not join,

@@ -22,7 +22,7 @@ def test_partial_sum(engines):
 
 
 def sums(rng, params, shift):
-    """Exact sums [micro-batches, engines, banks]: extremes, ties, edges of the range, anything."""
+    """Draw exact sums [micro-batches, engines, banks]: extremes, ties, edges of the range, any."""
     engine = params.engine
     size = (params.engines, engine.banks)
     low, top = -(1 << engine.bank.partial_bits - 1), (1 << engine.bank.partial_bits - 1) - 1
@@ -38,7 +38,7 @@ def sums(rng, params, shift):
 
 
 def rounded(beat, shift):
-    """Each sample's sum over the engines, rounded and clamped; how many of them clamped."""
+    """Return each sample's sum over the engines, rounded and clamped, and how many clamped."""
     exact = [sum(map(int, column)) for column in beat.T]
     whole = [(2 * value + (1 << shift)) >> shift + 1 for value in exact]
     clamped = [min(max(value, LOW), TOP) for value in whole]

@@ -30,7 +30,7 @@ def test_full_size_fits_the_wires(index, wires):
 
 
 async def quiet(dut):
-    """Nothing comes from anywhere."""
+    """Let nothing come from anywhere."""
     component = component_in_simulator()
     for path, member, _ in component.signature.flatten(component):
         if member.flow is In:

@@ -29,7 +29,7 @@ def test_rejects(terms, bits, message):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=streams.STALLS)
 async def adds_exactly(dut, stalls):
-    """What fits the sum, the extremes of every term among it; terms come apart."""
+    """Terms that fit the sum come apart, the extremes of every term among them."""
     params = params_in_simulator(SumStageParams)
     rng = generator()
     columns = [wild(rng, bits, (150, params.values)).tolist() for bits in params.terms]

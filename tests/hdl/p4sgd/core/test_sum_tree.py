@@ -16,6 +16,6 @@ from hdl.p4sgd.worker_params import WorkerParams
     ],
 )
 def test_levels_of_adders(engines, slrs, levels):
-    """From an engine, and from the die behind; the training core's turnaround has them."""
+    """Levels count from an engine and from the die behind; the core's turnaround has them."""
     worker = WorkerParams(engines=engines, slrs=slrs)
     assert [sum_levels(GroupParams(worker=worker, index=k)) for k in range(slrs)] == levels

@@ -59,7 +59,7 @@ def test_training_core(size):
 
 @pytest.mark.long
 def test_three_dies_in_short():
-    """Their cycles and signs, and of the trainings those in which everything is late and full."""
+    """It tests cycles and signs, and trains with everything late and full."""
     params = SIZES["three dies"]
     blocks = [module_name(Engine(params.engine))]
     tests = "mark_|tells_|keeps_|trains_.*/wild=True/delay=50/stalls=BUSY"
@@ -67,7 +67,7 @@ def test_three_dies_in_short():
 
 
 class Job:
-    """A small data set, weights, and what the golden model makes of them."""
+    """Has a small data set, weights, and what the golden model makes of them."""
 
     def __init__(self, params, rng, loss, wild):
         engine = params.engine
@@ -119,7 +119,7 @@ class Job:
         return [*padded.reshape(-1, banks)] * EPOCHS
 
     def trained(self):
-        """Weights and saturations after the run."""
+        """Return weights and saturations after the run."""
         features = len(self.weights)
         parts = golden.Parts(np.zeros(features, int), self.geometry.group_of(features))
         weights, total = self.weights, golden.Saturations()
@@ -129,12 +129,12 @@ class Job:
         return weights, total
 
     def shares(self, weights):
-        """Weights [engines, chunks, lanes]."""
+        """Return weights [engines, chunks, lanes]."""
         return weights.reshape(self.params.engines, self.chunks, -1)
 
 
 async def network(dut, count, sink, delay):
-    """Full activations of a lone worker, those of ``delay`` cycles together; all partial ones."""
+    """Answer a lone worker's partial activations, those of ``delay`` cycles together."""
     full = streams.Source(dut, "full", stall=sink)
     held = deque()
     partial = streams.Sink(dut, "partial", stall=lingers(sink), callback=held.append)
@@ -148,7 +148,7 @@ async def network(dut, count, sink, delay):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(loss=list(Loss), wild=[False, True], delay=[None, 50], stalls=streams.STALLS)
 async def trains_like_the_golden_model(dut, loss, wild, delay, stalls):
-    """Joined (no delay at all) or through a network; engines get their words apart."""
+    """It is joined (without delay) or has a network; engines get their words apart."""
     params = params_in_simulator(WorkerParams)
     job = Job(params, generator(), loss, wild)
     source, sink = stalls
@@ -229,7 +229,7 @@ async def mark_turnaround(dut, loss):
 
 
 def check_partials(job, beats):
-    """Those of the first mini-batch, which the weights at the start give."""
+    """Check those of the first mini-batch, which the weights at the start give."""
     codes = job.codes[: job.training.batch]
     expected, _ = golden.partial_activation(codes, job.weights, job.training.shift)
     assert np.ravel(beats)[: len(expected)].tolist() == expected.tolist()
@@ -287,7 +287,7 @@ async def tells_what_it_lacks(dut):
 @cocotb.test(timeout_time=40, timeout_unit="us")
 @cocotb.parametrize(stalls=streams.STALLS)
 async def exchanges_models(dut, stalls):
-    """Mini-batches of micro-batches of a word, on the weights that came before each of them."""
+    """Mini-batches have micro-batches of a word, on the weights before each of them."""
     params = params_in_simulator(WorkerParams)
     engine, engines, count = params.engine, range(params.engines), 4
     rng, (source, sink) = generator(), stalls
@@ -332,7 +332,7 @@ async def exchanges_models(dut, stalls):
 
 @cocotb.test(timeout_time=40, timeout_unit="us")
 async def keeps_answers_until_they_are_taken(dut):
-    """Of more questions than an engine has room for."""
+    """There are more questions than an engine has room for."""
     params = params_in_simulator(WorkerParams)
     engine = params.engine
     await streams.start(dut)
@@ -351,7 +351,7 @@ async def keeps_answers_until_they_are_taken(dut):
 
 
 def check_events(job, trace, saturations, total):
-    """What the counters would add up."""
+    """Check what the counters would add up."""
     events = trace["events"]
     assert sum(event["micro_batches"] for event in events) == total
     for name in ("activation", "derivative", "delta"):

@@ -1,4 +1,4 @@
-"""What is proven of DSP slices: their sums are those of the adder trees, bit for bit."""
+"""States what is proven of DSP slices: their sums are those of the adder trees, bit for bit."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ from tests.formal.claims import claim, reach
 
 
 class PlaneSumProof(Component):
-    """The :class:`PlaneSum` of a bank and its tree: any plane, any weights, either sign."""
+    """Has a bank's :class:`PlaneSum` and its tree: any plane, any weights, either sign."""
 
     def __init__(self, params: EngineParams) -> None:
         super().__init__(
@@ -49,7 +49,7 @@ class PlaneSumProof(Component):
 
 
 class GradientProof(Component):
-    """A :class:`GradientLane` of slices and one of a tree: any bits and deltas, any gaps.
+    """Has a :class:`GradientLane` of slices and one of a tree: any bits, deltas and gaps.
 
     The sums are compared at all times from the first chunk after a reset on, with their fractions.
     """

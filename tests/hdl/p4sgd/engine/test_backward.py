@@ -38,7 +38,7 @@ def test_backward(params):
 
 
 async def go_through(dut, run, stalls=streams.Stalls.NONE, from_zero=False):
-    """A run; the words' cycles, the deltas' and a trace."""
+    """Run; return the words' cycles, the deltas' and a trace."""
     stage = BackwardStage(run.params)
     trace = watch(dut, *STATE)
     await start_run(dut, run)
@@ -62,7 +62,7 @@ async def go_through(dut, run, stalls=streams.Stalls.NONE, from_zero=False):
 
 
 def check_control(run, words, trace, from_zero):
-    """What the lanes are told, against where each word stands."""
+    """Check what the lanes are told, against where each word is."""
     stage = BackwardStage(run.params)
     marks = run.marks
     ends, granted, updated = [], [], []

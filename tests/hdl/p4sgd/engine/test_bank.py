@@ -39,7 +39,7 @@ def row_of_plane(index, bits, chunks, signed, plane, weights):
 
 
 def gap(rng, params):
-    """A cycle without a plane, full of garbage."""
+    """Return a cycle without a plane, full of garbage."""
     return {
         "valid": 0,
         "tag": int(rng.integers(16)),
@@ -49,7 +49,7 @@ def gap(rng, params):
 
 
 def skewed(params, rows):
-    """``rows`` with each lane's weight as many cycles later as the bank wants it."""
+    """Return ``rows`` with each lane's weight as many cycles later as the bank wants it."""
     skews = np.array([params.bank.weight_skew(lane) for lane in range(params.lanes)])
     weights = np.array([row["weights"] for row in rows])
     when = np.maximum(np.arange(len(rows))[:, None] - skews, 0)

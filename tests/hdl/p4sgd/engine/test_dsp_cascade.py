@@ -20,7 +20,7 @@ def test_dsp_cascade(params):
 
 
 def skewed(params, rows):
-    """``rows`` with each value as many cycles later as the cascade wants it."""
+    """Return ``rows`` with each value as many cycles later as the cascade wants it."""
     late = max(params.skew(k) for k in range(params.inputs))
     none = [0] * params.inputs
     shown = [row | {"values": list(none)} for row in rows]

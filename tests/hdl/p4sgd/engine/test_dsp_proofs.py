@@ -1,4 +1,4 @@
-"""DSP slices add what adder trees add: proven at small sizes; broken slices are found."""
+"""Proves at small sizes that DSP slices add what adder trees add; broken slices are found."""
 
 import pytest
 
@@ -18,12 +18,12 @@ PLANES, GRADIENT = "slices_sum_what_the_tree_sums", "slices_add_up_the_same"
 
 
 def plane_slice(old, new):
-    """A broken slice, found by sums of planes."""
+    """Return a broken slice, found by sums of planes."""
     return broken_slice(old, new, PlaneSumProof, PLANES)
 
 
 def gradient_slice(old, new, claim=GRADIENT):
-    """A broken slice, found by gradients."""
+    """Return a broken slice, found by gradients."""
     return broken_slice(old, new, GradientProof, claim)
 
 
@@ -32,7 +32,7 @@ def broken_slice(old, new, kind, claim):
 
 
 def cascade(old, new, kind, claim):
-    """A broken DspCascade."""
+    """Return a broken DspCascade."""
     return Mutant(CASCADE, old, new, USERS, kind, claim)
 
 
@@ -79,7 +79,7 @@ def prove_gradient(params, mode="prove"):
     "params", short_and_long(LANES, [LANES[1]]), ids=lambda params: f"{params.lanes} lanes"
 )
 def test_plane_sums_are_equal(params):
-    """Feed-forward: more cycles than the pipeline is long show all that can happen."""
+    """All that can happen shows in more cycles than the pipeline, which only feeds forward."""
     assert prove_plane_sum(params).holds
 
 

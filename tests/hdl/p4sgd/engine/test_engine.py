@@ -54,7 +54,7 @@ def test_engine_exchanges():
 
 
 def test_engine_of_the_card():
-    """The u280 preset's engine with few chunks: golden model, and cycles."""
+    """The u280 preset's engine, with few chunks, equals the golden model, also in cycles."""
     params = EngineParams(chunks=16, fifo_words=256, dsp=True)
     largest = "matches_golden/bits=(3|8)/.*/extreme=True"
     simulate(Engine(params), __name__, test_filter=f"{largest}|mark_")
@@ -65,7 +65,7 @@ def random_deltas(rng, banks, extreme):
 
 
 async def train(dut, run, stalls, extreme):
-    """A run with random weights and deltas, everything compared with the golden model."""
+    """Run with random weights and deltas, and compare everything with the golden model."""
     source, sink = stalls
     params, marks = run.params, run.marks
     await streams.start(dut)
@@ -106,12 +106,12 @@ async def train(dut, run, stalls, extreme):
 
 
 def events_of(trace):
-    """The events of each cycle, without those of the last ones, which are still under way."""
+    """Return the events of each cycle, without those of the last ones, still under way."""
     return trace["events"][EngineEvents.latency :]
 
 
 def stalls_have_their_cause(run, trace):
-    """What the forward stage lacks is the network's fault while words wait for deltas only."""
+    """A stall is the network's only while words wait for nothing but deltas."""
     taken, given = [0] * FIFO_CYCLES, 0
     ports = trace["deltas_valid"], trace["deltas_ready"]
     for event, valid, ready in zip(events_of(trace), *ports, strict=False):
@@ -141,7 +141,7 @@ async def matches_golden(dut, bits, signed, stalls, extreme):
 
 
 async def share(dut, run, stalls, from_zero):
-    """A run that gives its model away after each mini-batch, and goes on with another one."""
+    """Run, give the model away after each mini-batch, and go on with another one."""
     source, sink = stalls
     params, rng = run.params, run.rng
     await streams.start(dut)
@@ -202,7 +202,7 @@ async def exchanges_models(dut, bits, stalls, from_zero):
 
 
 class Cycles:
-    """A run without stalls, whose deltas follow on the partial activations; when all moved."""
+    """A run without stalls, whose deltas follow partial activations, with when all moved."""
 
     def __init__(self, dut, run):
         self.dut, self.run = dut, run
@@ -233,7 +233,7 @@ class Cycles:
 
 
 def run_of(micro_batches, chunks, bits, batch):
-    """``batch`` in micro-batches."""
+    """Return a run with ``batch`` in micro-batches."""
     params = params_in_simulator(EngineParams)
     banks = params.banks
     return Run(params, generator(), micro_batches * banks, chunks, bits, False, batch * banks)
@@ -246,7 +246,7 @@ def steps(cycles):
 @cocotb.test(timeout_time=50, timeout_unit="us")
 @cocotb.parametrize(size=[(1, 1), (1, 4), (3, 1), (6, 1), (2, 3), (2, 8), (16, 4)])
 async def mark_micro_batch(dut, size):
-    """A word a cycle; C s cycles a micro-batch, or those of the update loop if that is longer."""
+    """A word is taken per cycle; a micro-batch takes C s cycles, or the update loop's if more."""
     chunks, bits = size
     count = 12
     seen = await Cycles(dut, run_of(count, chunks, bits, count)).go()
@@ -263,7 +263,7 @@ async def mark_micro_batch(dut, size):
 @cocotb.test(timeout_time=50, timeout_unit="us")
 @cocotb.parametrize(size=[(1, 1), (1, 4), (1, 8), (16, 4)])
 async def mark_partials(dut, size):
-    """Last word of a micro-batch -> partial activations: at most 12 cycles."""
+    """From a micro-batch's last word to its partial activations, at most 12 cycles pass."""
     seen = await Cycles(dut, run_of(8, *size, 8)).go()
     ends = seen.words.cycles[seen.size - 1 :: seen.size]
     delays = [shown - end for shown, end in zip(seen.partials.cycles, ends, strict=True)]
@@ -274,7 +274,7 @@ async def mark_partials(dut, size):
 @cocotb.test(timeout_time=50, timeout_unit="us")
 @cocotb.parametrize(bits=[1, 4, 8], chunks=[1, 4], batch=[1, 2])
 async def mark_turnaround(dut, bits, chunks, batch):
-    """Delta -> first word of the next mini-batch, words always offered: at most 12 + s cycles."""
+    """From delta to the next mini-batch's first word, 12 + s cycles pass at most."""
     count = 4 * batch
     seen = await Cycles(dut, run_of(count, chunks, bits, batch)).go()
     starts = seen.words.cycles[:: seen.size][batch::batch]

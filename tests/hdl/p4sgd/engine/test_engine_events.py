@@ -17,7 +17,7 @@ def test_engine_events():
 
 
 def cause(active, no_queue, no_credit, no_room, no_word, starved, saturated):
-    """What the cycle was spent on."""
+    """Return what the cycle was spent on."""
     if not active:
         return None
     if no_queue:

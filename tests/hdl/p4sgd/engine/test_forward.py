@@ -38,7 +38,7 @@ def test_forward(params):
 
 
 class Surroundings:
-    """Banks whose sums are others in every cycle, a word FIFO, and credits on request."""
+    """Has banks whose sums change in every cycle, a word FIFO, and credits on request."""
 
     def __init__(self, dut, params, pause=streams.never):
         self.dut, self.params = dut, params
@@ -66,12 +66,12 @@ class Surroundings:
             self.dut.sums.value = pack(shape, sums)
 
     def cycle_of(self, partials):
-        """When the banks' sums of a beat stood at the stage."""
+        """Return when the banks' sums of a beat were at the stage."""
         return self.sums[tuple(partials)]
 
 
 def check_words(params, run, trace, words, stored):
-    """Every word goes to the word FIFO at once, and to the banks beside its weights."""
+    """Check that every word goes to the word FIFO at once, and to the banks by its weights."""
     assert words.beats == stored.beats == run_words(params, run)
     assert words.cycles == stored.cycles
     for index, (when, word) in enumerate(zip(words.cycles, words.beats, strict=True)):
@@ -91,7 +91,7 @@ def run_words(params, run):
 
 
 def earliest(run, marks, grants):
-    """The first cycle at which each word has its credit, and whether it is the first to need it."""
+    """Return the first cycle with each word's credit, and whether it is the first to need it."""
     mini_batch = -1
     for mark in marks:
         mini_batch += mark["first"]
@@ -168,7 +168,7 @@ async def offers_partials_in_time(dut):
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
 async def keeps_room_for_partials(dut):
-    """Without anybody to take them, as many micro-batches start as their queue has room for."""
+    """While nobody takes them, as many micro-batches start as their queue has room for."""
     params = params_in_simulator(EngineParams)
     total = 3 * PARTIALS_DEPTH
     run = Run(params, generator(), total * params.banks, 1, 1, False, total * params.banks)
@@ -192,7 +192,7 @@ async def keeps_room_for_partials(dut):
 @cocotb.test(timeout_time=20, timeout_unit="us")
 @cocotb.parametrize(chunks=[1, 3, 5])
 async def waits_for_every_credit(dut, chunks):
-    """A chunk of the next mini-batch starts behind its own credit, not before, not much later."""
+    """A chunk of the next mini-batch starts after its own credit, not much later."""
     params = params_in_simulator(EngineParams)
     bits = 3
     run = Run(params, generator(), 2 * params.banks, chunks, bits, False, params.banks)
@@ -218,7 +218,7 @@ async def waits_for_every_credit(dut, chunks):
 
 
 def lane_of(probe, bank, params):
-    """The one bit that a probe sets in a bank's plane; none where there is no such lane."""
+    """Return the bit that a probe sets in a bank's plane, if there is such a lane."""
     place = probe["step"] * params.banks + bank
     lane = probe["group"] * GROUP_LANES + place
     return 1 << lane if place < GROUP_LANES and lane < params.lanes else 0
@@ -272,7 +272,7 @@ async def no_probe_during_a_run(dut):
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
 async def probes_are_as_many_as_the_queue_holds(dut):
-    """A probe a cycle, until nobody takes the sums."""
+    """A probe goes per cycle, until nobody takes the sums."""
     params = params_in_simulator(EngineParams)
     await streams.start(dut)
     put(dut, settings={"bits": 4, "chunks": 2}, exchanging=0, refill=0)
@@ -294,7 +294,7 @@ async def probes_are_as_many_as_the_queue_holds(dut):
 
 
 async def exchange(dut, around, probe, partials):
-    """Read back a few weights, a probe a cycle; then the next mini-batch may start."""
+    """Read back a few weights, a probe per cycle; then the next mini-batch may start."""
     params, rng = around.params, generator()
     before, asked, count = len(partials.beats), len(probe.cycles), 10
     put(dut, exchanging=1)
@@ -322,7 +322,7 @@ async def exchange(dut, around, probe, partials):
 @cocotb.test(timeout_time=50, timeout_unit="us")
 @cocotb.parametrize(chunks=[1, 3, 5], batch=[1, 3])
 async def exchanges_between_mini_batches(dut, chunks, batch):
-    """Without grants a mini-batch waits for ``refill``, which is good for all of its chunks."""
+    """Ungranted, a mini-batch waits for ``refill``, which is good for all of its chunks."""
     params = params_in_simulator(EngineParams)
     bits = 3
     mini_batch = batch * params.banks

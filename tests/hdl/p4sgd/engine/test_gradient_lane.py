@@ -33,7 +33,7 @@ def test_gradient_lane(params):
 
 
 def cases(rng, params, bits, signed):
-    """Codes and deltas of a lane's samples: the largest sums, ties, and anything."""
+    """Return codes and deltas of a lane's samples: the largest sums, ties, and any."""
     low, top = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
     for code in (low, top):
         for delta in (LOW, TOP):
@@ -47,7 +47,7 @@ def cases(rng, params, bits, signed):
 
 
 def skewed(params, rows):
-    """``rows`` with each bank's scaled delta as many cycles later as the lane wants it."""
+    """Return ``rows`` with each bank's scaled delta as many cycles later as the lane wants it."""
     skews = [params.gradient.delta_skew(k) for k in range(params.banks)]
     rows = rows + [rows[-1] | {"valid": 0}] * max(skews)
     scaled = [row["scaled"] for row in rows]
@@ -80,7 +80,7 @@ async def sums_up_and_rounds(dut, bits, signed, gaps):
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
 async def a_reset_ends_what_is_under_way(dut):
-    """Planes that have entered are not added behind it."""
+    """Planes that have entered before a reset are not added after it."""
     params = params_in_simulator(EngineParams)
     one = [1 << params.max_bits] * params.banks
     plane = {"valid": 1, "planes": (1 << params.banks) - 1, "scaled": one}

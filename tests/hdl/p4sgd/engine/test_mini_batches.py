@@ -26,7 +26,7 @@ def test_mini_batches(params):
 
 
 def golden(lengths, epochs):
-    """The marks of every micro-batch of ``epochs`` epochs, each gone through as a run of one."""
+    """Return the marks of all micro-batches of ``epochs`` epochs, each as a run of one."""
     run = lengths | {"tail_samples": 1, "epochs": 1}
     marks = [(mark["first"], mark["last"], mark["final"]) for mark in micro_batches(run, 1)]
     return marks * epochs
@@ -73,7 +73,7 @@ async def every_bit_of_the_lengths_counts(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def ends_of_long_ones(dut):
-    """From presets a few micro-batches before the end of a mini-batch, and of an epoch."""
+    """Presets are a few micro-batches before the end of a mini-batch, and of an epoch."""
     rng = generator()
     await streams.start(dut)
     for bit in [*range(3, 32)] * 3:

@@ -18,7 +18,7 @@ def test_plane_sum(params):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def sums_every_plane(dut):
-    """A plane a cycle, of either sign; all ones on the most negative weights, and any."""
+    """It takes one per cycle, of either sign: all ones on the most negative weights, and any."""
     params = params_in_simulator(EngineParams)
     rng = generator()
     count, lanes = 300, params.lanes

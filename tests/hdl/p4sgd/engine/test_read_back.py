@@ -50,7 +50,7 @@ async def gathers_groups(dut, stalls):
 
 
 class Banks:
-    """Banks that answer probes with weights of their own, in order, when they are told to."""
+    """Answer probes with weights of their own, in order, when they are told to."""
 
     def __init__(self, dut, params, delay, stall=streams.never):
         self.params, self.delay = params, delay
@@ -77,7 +77,7 @@ class Banks:
 
 
 async def ask_all(dut, banks, groups, stall=streams.never):
-    """Peek at random groups; the cycles of the answers."""
+    """Peek at random groups; return the cycles of the answers."""
     params = banks.params
     chunks = banks.rng.integers(params.chunks, size=groups)
     asked = [{"chunk": int(c), "group": int(g)} for c, g in zip(chunks, chunks % 2, strict=True)]
@@ -95,7 +95,7 @@ async def ask_all(dut, banks, groups, stall=streams.never):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(delay=[2, 9, OUTSTANDING - 1, 40])
 async def probes_every_cycle(dut, delay):
-    """Until so many are on their way; a group every ``probe_steps`` cycles if answers are fast."""
+    """It does up to the most under way; fast answers give a group per ``probe_steps`` cycles."""
     params = params_in_simulator(EngineParams)
     await streams.start(dut)
     banks = Banks(dut, params, lambda: delay)
@@ -123,7 +123,7 @@ async def probes_every_cycle(dut, delay):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(stalls=streams.STALLS)
 async def keeps_groups_apart(dut, stalls):
-    """Answers of any delay, several groups at once: every group whole and in order."""
+    """Answers have any delay, with several groups at once: each is whole and in order."""
     params = params_in_simulator(EngineParams)
     source, sink = stalls
     await streams.start(dut)
@@ -137,7 +137,7 @@ async def keeps_groups_apart(dut, stalls):
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
 async def asks_no_more_than_there_is_room_for(dut):
-    """Without answers: so many probes, and no more."""
+    """Without answers it sends so many probes, and no more."""
     params = params_in_simulator(EngineParams)
     await streams.start(dut)
     banks = Banks(dut, params, lambda: 100)

@@ -73,7 +73,7 @@ async def every_bit_of_the_epochs_counts(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def ends_of_long_runs(dut):
-    """From presets two epochs before the end."""
+    """The preset is two epochs before the end."""
     params = params_in_simulator(EngineParams)
     rng = generator()
     await streams.start(dut)
@@ -100,7 +100,7 @@ async def ends_of_long_runs(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(counter=["in_batch", "in_epoch"])
 async def every_bit_of_the_lengths_counts(dut, counter):
-    """From a preset at the last micro-batch of a mini-batch, and of an epoch."""
+    """Presets are at the last micro-batch of a mini-batch, and of an epoch."""
     rng = generator()
     await streams.start(dut)
     for _ in range(100):

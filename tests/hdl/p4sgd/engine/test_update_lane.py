@@ -22,7 +22,7 @@ def test_update_lane(params):
 
 
 def cases(rng, params, decaying):
-    """Weights, gradients and what becomes of them: an update, kept, or replaced by the host."""
+    """Return weights, gradients and what becomes of them: updated, kept, or the host's."""
     bits, gradient_bits = params.weight_bits, params.gradient.bits - params.max_bits
     low, top = -(1 << bits - 1), (1 << bits - 1) - 1
     ends = [(weight, gradient) for weight in (low, top) for gradient in (-1, 0, 1, low, top)]
@@ -42,7 +42,7 @@ def cases(rng, params, decaying):
 
 
 def expected(case, params, l2_shift):
-    """Weight and saturation after the update."""
+    """Return weight and saturation after the update."""
     if case["replace"]:
         return case["host_weight"], False
     if case["keep"]:

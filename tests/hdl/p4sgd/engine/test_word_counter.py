@@ -27,7 +27,7 @@ def test_word_counter(params):
 
 
 def go_to(dut, taken, bits, chunks):
-    """Let the counter stand where it does after so many words."""
+    """Let the counter be where it is after this many words."""
     position = position_of(taken, bits, chunks)
     values = position | {"plane": taken % bits}
     for name in REGISTERS:

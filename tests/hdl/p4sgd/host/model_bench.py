@@ -1,4 +1,4 @@
-"""A worker's model port on engines that only remember weights."""
+"""Puts a worker's model port on engines that only remember weights."""
 
 from dataclasses import dataclass
 
@@ -27,7 +27,7 @@ class ModelBenchParams:
 
 
 class RememberingEngine(Component):
-    """Weights by group; does nothing while ``pause`` is high.
+    """Holds weights by group; does nothing while ``pause`` is high.
 
     With ``together`` it takes a question in the cycle of its answer, without at once.
     """
@@ -96,7 +96,7 @@ class RememberingEngine(Component):
 
 
 class ModelBench(Component):
-    """The port and its engines; what is left is what the host sees."""
+    """Connects the port and its engines; what is left is what the host sees."""
 
     def __init__(self, params):
         port = ModelPort(params.worker)

@@ -57,17 +57,17 @@ def test_control(engine):
 
 
 def shown(dut):
-    """The outputs that are high."""
+    """Return the outputs that are high."""
     return {name for name in OUTPUTS if getattr(dut, name).value}
 
 
 def bits_of(name):
-    """Of a field of the settings."""
+    """Return the bits of a field of the settings."""
     return port_shapes()["settings"][name].width
 
 
 def powers_below(*ends):
-    """Powers of two that are at most each of ``ends``, in all combinations."""
+    """Return powers of two that are at most each of ``ends``, in all combinations."""
     return product(*([1 << bit for bit in range(end.bit_length())] for end in ends))
 
 
@@ -76,7 +76,7 @@ def cause(dut):
 
 
 async def begin(dut, settings=None, loss=None, before=None):
-    """Legal settings but for those given, as late as can be; the trace from ``start`` on.
+    """Set legal settings except for those given, as late as can be; trace from ``start`` on.
 
     ``before`` stands until the cycle in which ``start`` and the settings come together.
     """
@@ -87,14 +87,14 @@ async def begin(dut, settings=None, loss=None, before=None):
 
 
 def begins(trace):
-    """Whether the run begins, and that it does so when it should."""
+    """Return whether the run begins, and check that it does so when it should."""
     assert sum(trace["begin"]) == trace["begin"][LATENCY]
     assert trace["failed"] == [0] * (LATENCY + 1) + [not trace["begin"][LATENCY]] * (9 - LATENCY)
     return bool(trace["begin"][LATENCY])
 
 
 async def reset(dut):
-    """A reset that leaves nothing of the test before."""
+    """Reset, so that nothing of the test before is left."""
     zero = dict.fromkeys(INPUTS, 0)
     put(dut, finished=0, join=1, vanilla=0, network_idle=0, model_busy=0, **zero)
     put(dut, word_address=0, label_address=0)
@@ -104,7 +104,7 @@ async def reset(dut):
 
 
 async def recover(dut):
-    """A soft reset with idle readers."""
+    """Do a soft reset with idle readers."""
     await pulse(dut, "soft_reset")
     await clock(dut, RESET_CYCLES + 1)
     assert shown(dut) == IDLE
@@ -129,7 +129,7 @@ async def runs_to_the_end(dut):
 
 @cocotb.test(timeout_time=40, timeout_unit="us")
 async def accepts_every_legal_setting(dut):
-    """The edges of what is legal."""
+    """Settings are at the edges of what is legal."""
     engine = params_in_simulator(WorkerParams).engine
     legal = [
         {"bits": engine.max_bits},
@@ -188,7 +188,7 @@ async def refuses_every_illegal_setting(dut):
 @cocotb.test(timeout_time=40, timeout_unit="us")
 @cocotb.parametrize(name=["word_address", "label_address"])
 async def refuses_what_is_no_address_of_a_beat(dut, name):
-    """Whichever bit it is that memory, or a beat, has not."""
+    """It does whichever bit it is that memory, or a beat, has not."""
     legal = range(5, params_in_simulator(WorkerParams).address_bits)
     await reset(dut)
     for bit in range(Shape.cast(port_shapes()[name]).width):
@@ -208,7 +208,7 @@ async def refuses_what_is_no_address_of_a_beat(dut, name):
     finished=[0, 1],
 )
 async def fails_with_its_cause(dut, fault, finished):
-    """Also in the cycle in which the run ends, but then nobody can be starved."""
+    """It does in the cycle in which the run ends, too, but then nobody can be starved."""
     name, expected = fault
     await reset(dut)
     await begin(dut)
@@ -264,7 +264,7 @@ async def finds_what_is_left_over(dut):
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
 async def settles_before_it_listens_to_the_core(dut):
-    """What the run before left in ``finished`` and ``starved`` ends nothing; errors count."""
+    """An old ``finished`` or ``starved`` ends nothing; errors count."""
     await reset(dut)
     put(dut, settings=LEGAL, loss=LOSS, finished=1, starved=1)
     judged = [{"start": 1}, {"start": 0}, *[{}] * (LATENCY - 1)]
@@ -278,7 +278,7 @@ async def settles_before_it_listens_to_the_core(dut):
 
 
 async def go_to(dut, state):
-    """Bring the worker into a state; it stands there in the next cycle."""
+    """Bring the worker into a state; it is there in the next cycle."""
     if state in ("FAILED", "RUN"):
         await begin(dut, {"bits": 0} if state == "FAILED" else {})
     if state in ("BEGIN", "SETTLE"):
@@ -316,7 +316,7 @@ async def soft_reset_recovers(dut, state, outstanding):
 @cocotb.test(timeout_time=20, timeout_unit="us")
 @cocotb.parametrize(ticks=[1, 3, 4, 5, 9])
 async def a_reset_waits_for_the_memory_for_four_ticks(dut, ticks):
-    """And for as long as they have something outstanding for the readers, which give up then."""
+    """It also waits while they owe the readers something, which give up then."""
     await reset(dut)
     await go_to(dut, "RUN")
     put(dut, memory_owes=1, readers_busy=1)
@@ -352,7 +352,7 @@ async def start_is_ignored_when_busy(dut, state):
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
 async def waits_for_an_access_to_the_model(dut):
-    """A run and a reset begin behind it."""
+    """A run and a reset begin after it."""
     await reset(dut)
     put(dut, model_busy=1)
     trace = await begin(dut)
@@ -382,7 +382,7 @@ async def open_job(dut, **network):
     network=[{}, {"slot_base": (1 << 16) - 8}, {"timeout": 1 << 22}, {"retries": 0}]
 )
 async def runs_over_the_network(dut, network):
-    """Until the core is finished and nothing is under way."""
+    """It runs until the core is finished and nothing is under way."""
     await open_job(dut, **network)
     put(dut, gave_up=0)
     assert begins(await begin(dut))
@@ -396,7 +396,7 @@ async def runs_over_the_network(dut, network):
 
 @cocotb.test(timeout_time=40, timeout_unit="us")
 async def accepts_every_legal_job(dut):
-    """Every bit of a time-out, of a number of slots and of the first slot, alone."""
+    """Every bit of a time-out, of a number of slots and of the first slot comes alone."""
     slots = params_in_simulator(WorkerParams).slots
     legal = [
         *({"timeout": 1 << bit} for bit in range(NETWORK_SETTINGS["timeout"].width)),
@@ -412,7 +412,7 @@ async def accepts_every_legal_job(dut):
 @cocotb.test(timeout_time=20, timeout_unit="us")
 @cocotb.parametrize(slots=[1, 0])
 async def waits_for_a_job_that_begins(dut, slots):
-    """As the table of slots does it: busy from the cycle behind the pulse, then at once open."""
+    """It is busy from the cycle after the pulse, then open at once, as the slots' table is."""
     clearing = 8
     for start in range(clearing + 3):  # this many cycles behind the pulse
         await open_job(dut, slot_count=slots)
@@ -436,7 +436,7 @@ async def waits_for_a_job_that_begins(dut, slots):
 @cocotb.test(timeout_time=20, timeout_unit="us")
 @cocotb.parametrize(finished=[0, 1], join=[0, 1], missing=[0, 1])
 async def fails_when_the_network_gives_up(dut, finished, join, missing):
-    """Also when only confirmations are left; with ``join`` nobody cares."""
+    """It does when only confirmations are left, too; with ``join`` nobody cares."""
     await open_job(dut)
     put(dut, join=join)
     assert begins(await begin(dut))
@@ -489,7 +489,7 @@ async def is_one_of_the_job_s_workers(dut):
 
 @cocotb.test(timeout_time=40, timeout_unit="us")
 async def models_are_exchanged_over_the_network(dut):
-    """Where that is built, and in the order of the pipeline."""
+    """They are where that is built, and in the order of the pipeline."""
     built = params_in_simulator(WorkerParams).engine.data_parallel
     for join, vanilla, legal in ((0, 0, built), (0, 1, False), (1, 0, False)):
         await open_job(dut)
@@ -519,7 +519,7 @@ async def refuses_a_vanilla_order_that_would_hang(dut):
 
 @cocotb.test(timeout_time=80, timeout_unit="us")
 async def no_bit_of_a_mini_batch_s_words_is_overlooked(dut):
-    """In vanilla order, with all slots: words and micro-batches that are powers of two."""
+    """In vanilla order, with all slots, words and micro-batches are powers of two."""
     params = params_in_simulator(WorkerParams)
     engine = params.engine
     for bits, chunks, batch in powers_below(engine.max_bits, engine.chunks, params.slots):

@@ -31,7 +31,7 @@ def test_counters(engines):
 
 
 def test_events_are_as_wide_as_what_a_cycle_adds():
-    """Of eight engines with two ports of memory each."""
+    """There are eight engines with two ports of memory each."""
     params = WorkerParams(engines=8)
     widths = dict(Counters(params).elaborate(None).submodules.counters.params.counters)
     most = dict.fromkeys(OF_ENGINES, 8) | {"read_errors": 9, "dropped_beats": 8 * params.ports + 1}
@@ -39,7 +39,7 @@ def test_events_are_as_wide_as_what_a_cycle_adds():
 
 
 def random_row(rng, engines, density):
-    """Events of a cycle."""
+    """Draw events of a cycle."""
     banks, ports = EngineParams().banks, WorkerParams(engines=engines).ports * engines + 1
     row = {
         "running": int(rng.random() < density),
@@ -66,7 +66,7 @@ def random_row(rng, engines, density):
 
 
 def steps_of(row, engines):
-    """By how much each counter rises."""
+    """Return by how much each counter rises."""
     steps = {
         "cycles": row["running"],
         "read_errors": row["read_errors"].bit_count(),
@@ -101,7 +101,7 @@ async def adds_up_every_event(dut, density):
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
 async def counts_over_every_bit(dut):
-    """From a preset below each power of two, the last of which is one bit too large."""
+    """It counts from below each power of two, the last of which is one bit too large."""
     engines = params_in_simulator(WorkerParams).engines
     row = random_row(generator(), engines, 1.0) | {"clear": 0, "outstanding": 1}
     row["events"] = dict.fromkeys(EVENTS.members, 1)

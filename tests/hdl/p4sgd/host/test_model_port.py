@@ -49,7 +49,7 @@ def test_model_port(worker, together):
 
 
 class Host:
-    """What the host may see: every weight's byte address, and what it holds."""
+    """Knows what the host may see: every weight's byte address, and what it holds."""
 
     def __init__(self, dut, *, pause=never, raw=False):
         self.dut, self.worker = dut, params_in_simulator(ModelBenchParams).worker
@@ -98,12 +98,12 @@ class Host:
 
     @property
     def spans(self):
-        """First address and size of each engine's weights."""
+        """Return first address and size of each engine's weights."""
         size = self.chunk_bytes * self.worker.engine.chunks
         return [(self.address(engine), size) for engine in range(self.worker.engines)]
 
     async def fill(self):
-        """Random weights everywhere, as the port must show them."""
+        """Put random weights everywhere, as the port must show them."""
         content = {}
         for first, size in self.spans:
             content[first] = random.randbytes(size)
@@ -117,7 +117,7 @@ class Host:
             assert answer.data == data
 
     async def ask_write(self, address, beats, *, identifier=0, size=FULL, burst=INCR):
-        """A raw burst: ``beats`` are data and strobes."""
+        """Ask for a raw burst; ``beats`` are data and strobes."""
         await self.aw.send(
             AxiAWTransaction(
                 awid=identifier,
@@ -144,7 +144,7 @@ class Host:
         return int(answer.bid), Response(int(answer.bresp))
 
     async def was_read(self, beats):
-        """Identifier, data and response of each beat; the last one is marked, and only that."""
+        """Check identifier, data and response of each beat; only the last one is marked."""
         answers = [await self.r.recv() for _ in range(beats)]
         assert [bool(int(beat.rlast)) for beat in answers] == [False] * (beats - 1) + [True]
         return [(int(beat.rid), int(beat.rdata), Response(int(beat.rresp))) for beat in answers]
@@ -252,7 +252,7 @@ async def refuses_other_bursts(dut, kind, pause):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(pause=[never, often])
 async def knows_what_does_not_exist(dut, pause):
-    """DECERR beyond the engines and chunks, also for the rest of a burst that runs out."""
+    """It answers DECERR beyond engines and chunks, also when a burst runs over the end."""
     host = Host(dut, pause=pause, raw=True)
     await host.begin()
     engine = host.worker.engine
@@ -271,7 +271,7 @@ async def knows_what_does_not_exist(dut, pause):
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def bursts_are_as_long_as_axi_lets_them(dut):
-    """From one engine into the next and past the last, into a host that waits before it reads."""
+    """They go from one engine into the next and past the last; the host reads late."""
     host = Host(dut, raw=True)
     await host.begin()
     real = {at for first, size in host.spans for at in range(first, first + size, BEAT)}
@@ -342,7 +342,7 @@ async def allow_may_change_within_a_burst(dut):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(pause=[never, often])
 async def answers_in_order_with_identifiers(dut, pause):
-    """Many bursts under way, to all engines, good and bad ones mixed."""
+    """Many bursts are under way, to all engines, good and bad ones mixed."""
     host = Host(dut, pause=pause, raw=True)
     await host.begin()
     bursts = []
@@ -378,7 +378,7 @@ async def answers_in_order_with_identifiers(dut, pause):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(beats=[1, 3])
 async def waits_for_the_engines(dut, beats):
-    """No answer before the engine has done its part, and busy until then."""
+    """It does not answer before the engine has done its part, and is busy until then."""
     host = Host(dut, raw=True)
     await host.begin()
     await RisingEdge(dut.clk)
@@ -406,7 +406,7 @@ async def waits_for_the_engines(dut, beats):
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def moves_a_beat_every_cycle(dut):
-    """Within a burst; engines that answer together with the question take their own time."""
+    """It does within a burst; engines that answer with the question take their own time."""
     host = Host(dut, raw=True)
     await host.begin()
     beats = random_beats(host.chunk_bytes * 2 // BEAT)

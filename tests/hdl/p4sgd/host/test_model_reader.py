@@ -28,7 +28,7 @@ def test_model_reader(worker):
 
 
 class Model:
-    """Random weights behind every index of a beat, and engines that answer with them."""
+    """Has random weights at every index of a beat, and engines that answer with them."""
 
     def __init__(self, worker):
         self.worker = worker
@@ -37,13 +37,13 @@ class Model:
         self.weights = wild(generator(), worker.engine.weight_bits, shape)
 
     def place(self, index):
-        """Engine, chunk and group of a beat."""
+        """Return engine, chunk and group of a beat."""
         rest, group = divmod(index, self.groups)
         engine, chunk = divmod(rest, 1 << self.worker.engine.model.chunk_bits)
         return engine, chunk, group
 
     def answer(self, beat, allow):
-        """What the host gets for one beat of a burst: zeros where there is nothing to see."""
+        """Return what the host gets for one beat of a burst; what nobody may see is zeros."""
         engine, chunk, group = self.place(beat["index"])
         response, weights = Response.OKAY, 0
         if not (allow and beat["plain"]):
@@ -62,7 +62,7 @@ class Model:
         }
 
     async def serve(self, engine, asked, answers):
-        """Be an engine: answer its questions in order."""
+        """Act as an engine: answer its questions in order."""
         count = 0
         while True:
             await asked.wait_for(count + 1)
@@ -72,7 +72,7 @@ class Model:
 
 
 def first_beat(bus):
-    """A burst of one beat, of weights that every worker has."""
+    """Ask a burst of one beat, of weights that every worker has."""
     return {"id": 5, "addr": 0, "len": 0, "size": bus.offset_bits, "burst": Burst.INCR}
 
 

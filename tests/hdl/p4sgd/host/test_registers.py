@@ -1,4 +1,4 @@
-"""What the registers' documentation says is what the specification does."""
+"""Checks that what the registers' documentation says is what the specification does."""
 
 import re
 from fractions import Fraction
@@ -17,7 +17,7 @@ WEIGHT = r"plane (0|k)(?: > 0)? weighs (-1|2\^-k|2\^-\(k\+1\))"
 
 
 def documented(signed):
-    """The weight of plane k by the documentation of ``signed_features``, as a function."""
+    """Return plane k's weight by the documentation of ``signed_features``, as a function."""
     (doc,) = (
         field["doc"]
         for register in MAP.describe()["registers"]
@@ -40,7 +40,7 @@ def documented(signed):
 @pytest.mark.parametrize("signed", [0, 1])
 @pytest.mark.parametrize("bits", range(1, 9))
 def test_planes_weigh_what_the_documentation_says(bits, signed):
-    """Of each plane alone: what memory holds, and the value that the quantiser gave it."""
+    """Each plane is alone: memory has it, and the quantiser gave it that value."""
     weight, quantiser = documented(signed), Quantiser(bits, bool(signed), np.ones(1))
     low = -(1 << bits - 1) if signed else 0
     geometry = Geometry(engines=1, banks=8, lanes=32)

@@ -26,7 +26,7 @@ def latency_of(loss):
 
 
 def expected(loss, activations, labels, step, fraction_bits):
-    """Deltas and what saturated, from the golden model."""
+    """Return deltas and what saturated, from the golden model."""
     name = golden.Loss[loss.name]
     derivative, derivative_mask = golden.derivative(name, activations, labels, fraction_bits)
     delta, delta_mask = golden.delta(derivative, step)
@@ -34,7 +34,7 @@ def expected(loss, activations, labels, step, fraction_bits):
 
 
 def pairs(rng, fraction_bits, count):
-    """Activations and labels: extremes against each other, the hinge's edges, and anything."""
+    """Return activations and labels: extremes against each other, the hinge's edges, and any."""
     one = 1 << fraction_bits
     special = [LOW, LOW + 1, -one - 1, -one, 1 - one, -1, 0, 1, one - 1, one, one + 1, TOP]
     grid = np.array([(x, y) for x in special for y in special]).T
@@ -63,7 +63,7 @@ async def equals_the_golden_loss(dut, loss):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def takes_negative_steps(dut):
-    """Outside what the host sets, but within the width of the mantissa."""
+    """The host cannot set them, but the mantissa is wide enough."""
     rng = generator()
     await streams.start(dut)
     for mantissa in (-LARGEST - 1, -3):

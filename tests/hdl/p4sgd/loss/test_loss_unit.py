@@ -35,7 +35,7 @@ def settings_of(loss, step):
 
 
 def expected(loss, activations, labels, marks, step):
-    """Deltas, and the counts of saturated samples of each micro-batch."""
+    """Return deltas, and the counts of saturated samples of each micro-batch."""
     banks = activations.shape[1]
     here = np.array([[mark["present"] >> k & 1 for k in range(banks)] for mark in marks], bool)
     slope, slope_mask = golden.derivative(golden.Loss[loss.name], activations, labels)
@@ -96,7 +96,7 @@ async def marks_and_masks(dut, loss, stalls, step):
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def every_bit_of_the_lengths_counts(dut):
-    """From presets at the last micro-batch of a mini-batch, of an epoch and of a run.
+    """Presets are at the last micro-batch of a mini-batch, of an epoch and of a run.
 
     What the settings say of the engines changes nothing.
     """
@@ -124,7 +124,7 @@ async def every_bit_of_the_lengths_counts(dut):
 @cocotb.test(timeout_time=20, timeout_unit="us")
 @cocotb.parametrize(loss=list(Loss))
 async def keeps_room_for_deltas(dut, loss):
-    """Without anybody to take them, as many micro-batches enter as the queue has room for."""
+    """While nobody takes them, as many micro-batches enter as the queue has room for."""
     params = params_in_simulator(WorkerParams)
     total, banks = 3 * DELTAS_DEPTH, params.engine.banks
     settings = {"batch_micro_batches": 3, "epoch_micro_batches": total, "epochs": 1}
@@ -147,7 +147,7 @@ async def keeps_room_for_deltas(dut, loss):
 @cocotb.test(timeout_time=20, timeout_unit="us")
 @cocotb.parametrize(loss=list(Loss))
 async def keeps_its_mark(dut, loss):
-    """From the sum of a lone engine to the deltas: at most 8 cycles, 12 with the sigmoid."""
+    """A lone engine's sum becomes deltas within 8 cycles, or 12 with the sigmoid."""
     params = params_in_simulator(WorkerParams)
     await streams.start(dut)
     put(dut, settings={"epochs": 1}, loss=settings_of(loss, STEP))

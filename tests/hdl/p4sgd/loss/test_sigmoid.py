@@ -18,7 +18,7 @@ def test_sigmoid(fraction_bits):
 
 
 def inputs(rng, fraction_bits):
-    """Segment ends, their neighbours, midpoints, extremes and random ones, of both signs."""
+    """Return segment ends, their neighbours, midpoints, extremes and random ones, of both signs."""
     segment = 1 << fraction_bits - SEGMENT_BITS
     ends = np.arange(SEGMENTS + 2) * segment
     inside = rng.integers(0, SEGMENTS * segment, 1000)

@@ -1,4 +1,4 @@
-"""Readers of a worker on simulated memories, one for each of their ports."""
+"""Puts readers of a worker on simulated memories, one for each of their ports."""
 
 import random
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class ReaderOnMemoriesParams:
 
 
 class ReaderOnMemories(Component):
-    """A reader, its AXI ports connected; all its other ports are the component's."""
+    """A reader with its AXI ports connected; all its other ports are the component's."""
 
     def __init__(self, params):
         self.reader = params.reader(params.worker)
@@ -80,7 +80,7 @@ def run_on_memories(reader, worker, test_module, folder: Path, rng, beats: int):
 
 
 class Bench:
-    """The component in the simulator: its memories' content and settings, its streams."""
+    """Has the simulated component, its memories' content and settings, and its streams."""
 
     def __init__(self, dut, output, *, sink_stall=never, **settings):
         self.dut, self.output, self.sink_stall = dut, output, sink_stall
@@ -95,7 +95,7 @@ class Bench:
             self.set(index, **settings)
 
     def set(self, index, **settings):
-        """The settings of memory ``index``; with stalls, memories stall apart."""
+        """Set memory ``index`` up; with stalls, memories stall apart."""
         layout = self.params.memory.settings
         zero = {name: 0 for name, _ in layout} | {"seed": random.getrandbits(31)}
         signal = getattr(self.dut, f"settings_{index}")
@@ -121,7 +121,7 @@ class Bench:
             assert bool(self.dut.plan_ready.value) == idle
 
     async def finish(self, expected):
-        """Exactly ``expected``, and then nothing."""
+        """Wait for exactly ``expected``, and then nothing."""
         await self.sink.wait_for(len(expected))
         for _ in range(30):
             await RisingEdge(self.dut.clk)

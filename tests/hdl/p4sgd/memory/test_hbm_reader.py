@@ -39,7 +39,7 @@ def random_plan():
 
 
 def words_of(bench, *plans):
-    """Port p's beat at bits [256 p, 256 p + 256)."""
+    """Return words with port p's beat at bits [256 p, 256 p + 256)."""
     words = []
     for plan in plans:
         for index in beats_of(plan, BEAT_BYTES):

@@ -22,13 +22,13 @@ def test_label_reader(banks, tmp_path, rng):
 
 
 def plan_of(bench, first, micro_batches, epochs, *, runs=1, stride=0):
-    """Beats for so many micro-batches, every epoch the same ones, the beats in ``runs`` of them."""
+    """Return a plan of this many micro-batches' beats in ``runs``, the same in every epoch."""
     beats = -(-micro_batches * bench.params.worker.engine.banks // 8)
     return make_plan(BEAT_BYTES, first, beats // runs, stride, runs, epochs)
 
 
 def labels_of(bench, plan, micro_batches):
-    """The first labels of every epoch of ``plan``, in rows of K."""
+    """Return the first labels of every epoch of ``plan``, in rows of K."""
     banks = bench.params.worker.engine.banks
     memory = (1 << bench.params.worker.address_bits) // BEAT_BYTES
     places = [beat % memory for beat in beats_of(plan, BEAT_BYTES)]
@@ -38,7 +38,7 @@ def labels_of(bench, plan, micro_batches):
 
 
 def some_plan(bench, micro_batches):
-    """Anywhere in memory, in runs with gaps or one over the other, also one before the other."""
+    """Draw one anywhere in memory, whose runs have gaps, overlap, or go backward."""
     beats = len(list(beats_of(plan_of(bench, 0, micro_batches, 1), BEAT_BYTES)))
     runs = random.choice([count for count in range(1, beats + 1) if beats % count == 0])
     stride = random.getrandbits(24) if runs == 1 else random.randint(0, (BEATS - 60) // runs)
@@ -105,7 +105,7 @@ async def epochs_are_as_long_as_they_like(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def halt_starts_anew(dut):
-    """Also when it comes in the middle of a beat."""
+    """It does even in the middle of a beat."""
     bench = Bench(dut, "labels", r_stall=50, latency=10, sink_stall=often)
     await bench.begin()
     for attempt in range(20):

@@ -21,7 +21,7 @@ def test_batch_gate(params):
 
 
 def some_run(rng, **sizes):
-    """Lengths, often with an incomplete last mini-batch; whether each micro-batch is a last one."""
+    """Draw lengths, often with an incomplete last mini-batch, and which micro-batches are last."""
     lengths = {
         "batch_micro_batches": int(rng.integers(1, 6)),
         "epoch_micro_batches": int(rng.integers(1, 14)),
@@ -31,12 +31,12 @@ def some_run(rng, **sizes):
 
 
 def allowed_after(lasts, seen):
-    """How many may be delivered: all of the mini-batches that were seen to their ends."""
+    """Return how many may be delivered: all of mini-batches that were seen to their ends."""
     return max((j + 1 for j in range(seen) if lasts[j]), default=0)
 
 
 async def go(dut, lengths, lasts, vanilla, see, take):
-    """A run with random arrivals, watched in every cycle."""
+    """Run with random arrivals, watched in every cycle."""
     edge = RisingEdge(dut.clk)
     put(dut, lengths=lengths, vanilla=vanilla)
     await pulse(dut, "start")
@@ -61,7 +61,7 @@ RATES = [(1, 1), (1, 0.2), (0.3, 1), (0.5, 0.5)]
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(rates=RATES, vanilla=[True, False])
 async def holds_until_the_last_is_seen(dut, rates, vanilla):
-    """Run after run, with any sizes."""
+    """Runs of any size follow each other."""
     rng = generator()
     put(dut, **QUIET)
     await start(dut)
@@ -73,7 +73,7 @@ async def holds_until_the_last_is_seen(dut, rates, vanilla):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(epoch=[1, 3, 4, 7, 8, 9])
 async def the_end_of_an_epoch_ends_a_mini_batch(dut, epoch):
-    """With four micro-batches a mini-batch; the next epoch begins with a whole one."""
+    """There are four micro-batches a mini-batch; the next epoch begins with a whole one."""
     rng = generator()
     lengths, lasts = some_run(rng, batch_micro_batches=4, epoch_micro_batches=epoch)
     put(dut, **QUIET)
@@ -101,7 +101,7 @@ async def runs_with_and_without_take_turns(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def counts_over_every_bit(dut):
-    """From presets, of what is gathered of a mini-batch and of what may be delivered."""
+    """Presets are of what a mini-batch has gathered and of what may be delivered."""
     rng = generator()
     put(dut, **QUIET, lengths={"batch_micro_batches": 1, "epoch_micro_batches": (1 << 32) - 1})
     await start(dut)
@@ -131,7 +131,7 @@ async def counts_over_every_bit(dut):
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def counts_a_mini_batch_of_many(dut):
-    """The whole of the largest that a job of 4096 slots can hold."""
+    """It counts all of the largest that a job of 4096 slots can hold."""
     lengths, lasts = some_run(generator(), batch_micro_batches=4096, epoch_micro_batches=5000)
     put(dut, **QUIET, lengths=lengths)
     await start(dut)
@@ -155,7 +155,7 @@ async def counts_a_mini_batch_of_many(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(counter=["in_batch", "in_epoch"])
 async def a_mini_batch_of_any_size_is_complete(dut, counter):
-    """From a preset before its end, by either length."""
+    """The preset is before its end, by either length."""
     rng = generator()
     put(dut, **QUIET)
     await start(dut)
@@ -176,7 +176,7 @@ async def a_mini_batch_of_any_size_is_complete(dut, counter):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def waits_for_a_mini_batch_of_any_size(dut):
-    """One that ends far behind what is simulated, and whose limits have any bits set."""
+    """One ends far beyond what is simulated, with any bits set in its limits."""
     rng = generator()
     put(dut, **QUIET)
     await start(dut)

@@ -29,7 +29,7 @@ WIDTHS = {
 
 
 def fields_of(frame):
-    """The RTL's fields, whose first byte of an address and of the ethertype is the lowest."""
+    """Return the RTL's fields, with an address's or ethertype's first byte as the lowest."""
     return vars(frame) | {
         "destination": int.from_bytes(frame.destination, "little"),
         "source": int.from_bytes(frame.source, "little"),
@@ -76,6 +76,6 @@ def test_extremes():
 
 
 def alone(name, width):
-    """All ones in one field, nothing in the others."""
+    """Return a frame with all ones in one field, and nothing in the others."""
     ones = True if width == 1 else (1 << width) - 1
     return WireFrame(**({"ethertype": 0, "version": 0} | {name: ones}))

@@ -40,7 +40,7 @@ def test_exchanges(size):
 
 
 def inputs(dut, params, bits):
-    """Every handshake and payload that comes in: ``bits()`` a bit, any payload."""
+    """Draw every handshake and payload that comes in: ``bits()`` a bit, any payload."""
     shapes = {
         "partial": params.engine.activations,
         "network_full": params.transport.activations,
@@ -61,7 +61,7 @@ def inputs(dut, params, bits):
 
 
 def pairs(params):
-    """Each stream that comes in and where it goes on."""
+    """Return each stream that comes in and where it goes on."""
     yield "partial", "network_partial"
     yield "network_full", "full"
     for e in range(params.engines):
@@ -77,7 +77,7 @@ def quiet(dut, params):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def passes_everything(dut):
-    """Without data parallelism: activations in the first lanes, the host, and the end of a run."""
+    """Without data parallelism, activations, the host and the end of a run pass."""
     params = params_in_simulator(WorkerParams)
     activations = (1 << params.engine.activations.size) - 1
     quiet(dut, params)
@@ -106,7 +106,7 @@ async def passes_everything(dut):
 
 
 class Job:
-    """Engines that hold a model, and a network that adds to what they send."""
+    """Has engines that hold a model, and a network that adds to what they send."""
 
     def __init__(self, dut, chunks, stalls, answers=True):
         self.dut, self.chunks = dut, chunks
@@ -130,7 +130,7 @@ class Job:
         dut.partial_valid.value, dut.full_ready.value = 1, 1
 
     def connect(self, e, pause, stall):
-        """An engine, and the host's accesses to it."""
+        """Connect an engine, and the host's accesses to it."""
         dut = self.dut
         answer = streams.Source(dut, f"peeked_{e}", stall=pause)
 
@@ -154,7 +154,7 @@ class Job:
         return [*sources, streams.Sink(dut, f"host_peeked_{e}", stall=stall)]
 
     def host_asks(self):
-        """The host wants to write to each engine and to read what it has."""
+        """Let the host want to write to each engine and to read what it has."""
         asked = []
         for e, (load, peek, _) in enumerate(self.host):
             place = e, 0, random.randrange(self.models.shape[2])
@@ -166,7 +166,7 @@ class Job:
         return asked
 
     async def host_gets(self, asked):
-        """Now that it may."""
+        """Check that the host's accesses are done, now that they may be."""
         for _, _, peeked in self.host:
             await peeked.wait_for(1)
         while len(self.host_loads) < len(asked):
@@ -184,21 +184,21 @@ class Job:
         return not any(int(getattr(self.dut, name).value) for name in names)
 
     def add(self, beat):
-        """Any sum will do; it must come back into the place that its part came from."""
+        """Add anything: a sum must come back into the place that its part came from."""
         assert beat == self.models[self.places[len(self.sums)]].tolist()
         self.sums.append(wild(self.rng, 32, GROUP_LANES).tolist())
         if self.answers:
             self.full.append(self.sums[-1])
 
     async def start(self):
-        """Out of reset, with a run begun."""
+        """Come out of reset, with a run begun."""
         put(self.dut, begin=0, updated=0, engines_finished=0, settings={})
         await streams.start(self.dut)
         put(self.dut, settings={"data_parallel": 1, "chunks": self.chunks})
         await pulse(self.dut, "begin")
 
     async def update(self):
-        """The engines end the mini-batch one by one or together; then it begins."""
+        """Let the engines end the mini-batch one by one or together; then it begins."""
         engines = list(range(self.params.engines))
         self.rng.shuffle(engines)
         while engines:
@@ -216,7 +216,7 @@ class Job:
         assert self.dut.exchanging.value
 
     async def exchange(self, finished=False):
-        """Until ``refill``; what was asked and loaded is checked and returned."""
+        """Run until ``refill``; check and return what was asked and loaded."""
         dut = self.dut
         while dut.exchanging.value:
             assert self.locked_out()
@@ -244,7 +244,7 @@ class Job:
 @cocotb.test(timeout_time=500, timeout_unit="us")
 @cocotb.parametrize(stalls=streams.STALLS, chunks=[1, 3])
 async def exchanges_models(dut, stalls, chunks):
-    """Mini-batch after mini-batch, run after run, each weight once and into its place."""
+    """Each weight goes once and into its place, after each mini-batch of each run."""
     job = Job(dut, chunks, stalls)
     await job.start()
     for _ in range(2):
@@ -265,7 +265,7 @@ async def exchanges_models(dut, stalls, chunks):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def exchanges_at_full_speed(dut):
-    """A packet a cycle out and a load a cycle in, where engines and network can."""
+    """A packet goes out and a load comes in per cycle, if engines and network can."""
     job = Job(dut, 4, streams.Stalls.NONE)
     await job.start()
     await job.update()
@@ -280,7 +280,7 @@ async def exchanges_at_full_speed(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(chunks=[4096, 0xAAA, 0x555])
 async def exchanges_any_number_of_chunks(dut, chunks):
-    """From presets at the last chunk; the next exchange begins with the first one."""
+    """Presets are at the last chunk; the next exchange begins with the first one."""
     job = Job(dut, chunks, streams.Stalls.NONE)
     job.places = [place for place in job.places if place[1] == chunks - 1]
     await job.start()

@@ -1,4 +1,4 @@
-"""Frames of 60 and 64 bytes, as the golden model reads them."""
+"""Compares how frames of 60 and 64 bytes are read with the golden model."""
 
 import random
 from dataclasses import replace
@@ -19,7 +19,7 @@ def test_tree_reader():
 
 
 def some_frame():
-    """Of any kind; what was saturated is mostly nothing."""
+    """Draw a frame of any kind; what was saturated is mostly nothing."""
     lanes = [random.choice((0, 1, 1 << 31, 1 << 32, random.getrandbits(37))) for _ in range(8)]
     sums = tuple(value - (value >> 36 << 37) for value in lanes)
     frame = WireFrame(

@@ -1,4 +1,4 @@
-"""Answers that go up and down, as bytes of the golden model's frames."""
+"""Compares answers that go up and down, as bytes, with the golden model's frames."""
 
 import random
 
@@ -19,7 +19,7 @@ def test_tree_writer():
 
 
 def some_answer():
-    """Of a kind that there is: a sum or acked; pending beside what goes up, or nothing."""
+    """Draw one of a kind there is: a sum or acked; pending beside what goes up, or nothing."""
     answer = unpack(TREE_ANSWER, random.getrandbits(TREE_ANSWER.size))
     if not answer["up"] and not answer["acked"]:
         answer["is_agg"] = 1
@@ -33,7 +33,7 @@ def some_answer():
 
 
 def golden(answer, source, destination, above, place):
-    """The frame of an answer."""
+    """Return the frame of an answer."""
     up, down = answer["up"], not answer["up"]
     fields = {name: answer[name] for name in ("job", "epoch", "seq", "use", "saturated")}
     payload = tuple(answer["payload"])

@@ -1,4 +1,4 @@
-"""What is proven of the aggregator: it is the rule, and the rule is what an AllReduce needs."""
+"""States what is proven of the aggregator: it is the rule, and AllReduce needs that rule."""
 
 from functools import reduce
 from operator import and_
@@ -19,7 +19,7 @@ from tests.hdl.p4sgd.switch.worker_record import WorkerRecord
 
 
 class AggregatorProof(Component):
-    """An :class:`Aggregator` with free inputs that keep :class:`RequestPromises`, and two models.
+    """Has an :class:`Aggregator` with free inputs by :class:`RequestPromises`, and two models.
 
     The first is the specification, a packet a step (:meth:`follow_rule`): verdict, sender and
     answer are its, and the memory holds its slots, in every cycle; so a packet changes no slot
@@ -71,7 +71,7 @@ class AggregatorProof(Component):
         return m
 
     def follow_rule(self, m: Module, dut: Aggregator, asked: RequestPromises) -> list:
-        """The specification's slots, each before ``asked``; outputs and memory are held to them."""
+        """Model the specification's slots before ``asked``; check outputs and memory by them."""
         params = self.params
         m.submodules.reference = reference = SlotReference(params)
         slots = [Signal(slot_layout(params), name=f"slot_{k}") for k in range(params.slots)]
@@ -125,7 +125,7 @@ class AggregatorProof(Component):
             reach(m, f"same_slot_after_{cycles}", again)
 
     def follow_workers(self, m: Module, dut, asked: RequestPromises, watched, slot) -> None:
-        """Sums and acknowledgements of the ``watched`` slot as its workers see them."""
+        """Keep sums and acknowledgements of the ``watched`` slot as its workers see them."""
         params = self.params
         mine = asked.valid & (asked.slot == watched)
         start = asked.clear & (asked.slot == watched)
@@ -191,7 +191,7 @@ class AggregatorProof(Component):
             reach(m, "acknowledgement_repeated", ~is_agg & ~acknowledged)
 
     def tie(self, m: Module, members: list, everyone, latest, slot) -> None:
-        """How the workers' view hangs together with the specification's slot: for induction."""
+        """Relate the workers' view to the specification's slot, for induction."""
         check(m, "slot_has_latest_use", latest == slot.use)
         check(m, "someone_gave", slot.agg_bm != 0)
         check(m, "only_members_gave", (slot.agg_bm & ~everyone) == 0)
@@ -215,5 +215,5 @@ def every(members: list, holds):
 
 
 def total_of(members: list, value):
-    """The exact sum over those who take part."""
+    """Return the exact sum over those who take part."""
     return sum((Mux(member, value(record), 0) for member, record in members), start=Const(0))

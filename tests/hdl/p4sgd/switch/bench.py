@@ -1,4 +1,4 @@
-"""A switch in the simulator, its golden model, and frames at exact cycles."""
+"""Runs a switch in the simulator, its golden model, and frames at exact cycles."""
 
 import random
 from collections import defaultdict
@@ -29,7 +29,7 @@ class Arrival:
     corrupt: bool = False
 
     def beats(self):
-        """(tdata, tkeep, tlast, tuser) of each; what must not be looked at is random."""
+        """Return each beat (tdata, tkeep, tlast, tuser); what must not be looked at is random."""
         chunks = [self.data[k : k + BEAT_BYTES] for k in range(0, len(self.data), BEAT_BYTES)]
         for chunk in chunks[:-1]:
             tuser = random.getrandbits(1)
@@ -41,7 +41,7 @@ class Arrival:
 
 
 class Schedule:
-    """Beats by cycle."""
+    """Holds beats by cycle."""
 
     def __init__(self):
         self.cycles = defaultdict(list)
@@ -52,7 +52,7 @@ class Schedule:
         return max(self.free.values(), default=0)
 
     def add(self, arrival, not_before):
-        """The frame's last beat in the first cycle that is possible; which one that is."""
+        """Add a frame, its last beat in the first cycle that is possible; return that cycle."""
         beats = list(arrival.beats())
         end = max(not_before, self.free[arrival.port] + len(beats) - 1)
         for k, beat in enumerate(beats, end - len(beats) + 1):
@@ -98,12 +98,12 @@ class Bench:
         return self
 
     async def change_addresses(self):
-        """To any others, in the switch and in the model."""
+        """Change addresses to any others, in the switch and in the model."""
         self.model.address, self.model.group = random.randbytes(6), random.randbytes(6)
         await self.host.set_addresses(self.model.address, self.model.group)
 
     async def start_job(self, job, *, ports, epoch, base, slots):
-        """In the switch and in the model."""
+        """Start a job in the switch and in the model."""
         refused = self.model.start_job(job, ports=ports, epoch=epoch, base=base, count=slots)
         assert refused is None
         await self.host.start_job(job, ports=ports, epoch=epoch, base=base, slots=slots)
@@ -157,7 +157,7 @@ class Bench:
                 self.seen[port].append((k, word.to_bytes(BEAT_BYTES, "little")[:length]))
 
     def answers(self, arrivals):
-        """A schedule of one frame a cycle; the model's answers by port, each with its cycle."""
+        """Schedule one frame per cycle; return the model's answers by port, with cycles."""
         schedule, expected, at = Schedule(), defaultdict(list), 0
         for arrival in arrivals:
             at = schedule.add(arrival, at) + 1
@@ -167,7 +167,7 @@ class Bench:
         return schedule, expected
 
     def answers_in_turns(self, rounds):
-        """The same with all ports at once, every cycle a round, served port after port."""
+        """Do so with all ports at once, every cycle a round, served port after port."""
         schedule, expected, served = Schedule(), defaultdict(list), 0
         for k, arrivals in enumerate(rounds):
             for arrival in arrivals:
@@ -178,20 +178,20 @@ class Bench:
         return schedule, expected, served
 
     def compare(self, expected):
-        """What left is what was expected, in the same cycles."""
+        """Check that what left is what was expected, in the same cycles."""
         for port in range(self.params.ports):
             for found, golden in zip(self.seen[port], expected[port], strict=False):
                 assert found == golden, f"port {port}"
             assert len(self.seen[port]) == len(expected[port]), f"port {port}"
 
     async def exchange(self, arrivals):
-        """One frame a cycle, all in order; the answers are the model's, each in its cycle."""
+        """Send one frame per cycle, in order; the answers are the model's, each in its cycle."""
         schedule, expected = self.answers(arrivals)
         await self.play(schedule)
         self.compare(expected)
 
     async def check_verdicts(self):
-        """Every counter of the switch is the model's."""
+        """Check that every counter of the switch is the model's."""
         found = await self.host.verdicts()
         golden = {port: dict.fromkeys(counts, 0) for port, counts in found.items()}
         for (port, verdict), count in self.model.counters.items():
@@ -207,7 +207,7 @@ class Bench:
         assert await self.host.read("saturations") == self.model.saturations
 
     def frame(self, port, job, seq, use, payload=(0,) * 8, *, is_agg=True, **changes):
-        """A legal frame of the worker at ``port``, apart from ``changes``."""
+        """Return a legal frame of the worker at ``port``, apart from ``changes``."""
         fields = {
             "destination": self.model.address,
             "source": bytes([2, 0, 0, 0, 0, port]),
@@ -223,12 +223,12 @@ class Bench:
 
 
 async def begin(dut):
-    """A bench of the switch under test, out of reset."""
+    """Return a bench of the switch under test, out of reset."""
     return await Bench(dut, params_in_simulator(SwitchParams)).begin()
 
 
 async def refusal(bench, job, ports, epoch, base, slots):
-    """Why the switch refuses a job; None if it starts it."""
+    """Return why the switch refuses a job; None if it starts it."""
     try:
         await bench.host.start_job(job, ports=ports, epoch=epoch, base=base, slots=slots)
     except CommandRefused as refused:

@@ -1,4 +1,4 @@
-"""Switches of few slots that are read like 64 K of them, so that they are soon cleared."""
+"""Has switches of few slots that are read like 64 K of them, but soon cleared."""
 
 from hdl.p4sgd.switch.params import MORE_CYCLES, SwitchParams
 from hdl.p4sgd.switch.tree_params import TreeSwitchParams
@@ -14,7 +14,7 @@ class DeepSwitchParams(SwitchParams):
 
 
 class DeepTreeSwitchParams(TreeSwitchParams):
-    """The same of a tree."""
+    """The same for a switch of a tree."""
 
     @property
     def more_cycles(self) -> int:

@@ -1,4 +1,4 @@
-"""What is proven of isolation: whatever others send, a job's slots and answers are the same."""
+"""States what is proven of isolation: a job's slots and answers depend on no other's packets."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class Copy(TenantTableProof):
     """A job table with free packets, commands and progress; what leaves it for the slots."""
 
     def more_inputs(self, params: TenantSwitchParams) -> dict[str, Any]:
-        """What else is free, what is shown of the inside, and what comes out."""
+        """Return what else is free, what is shown of the inside, and what comes out."""
         return super().more_inputs(params) | {"valid": Out(1), "request": Out(params.request)}
 
     def happenings(self, m: Module, dut: JobTable, asked: RequestPromises) -> None:
@@ -32,7 +32,7 @@ class Copy(TenantTableProof):
 
 
 class IsolationProof(Component):
-    """Two copies of the job table; job ``mine``, any of them, finds no difference.
+    """Has two copies of the job table; job ``mine``, any of them, finds no difference.
 
     The same in both are its rightful packets, its commands, and what its requests do to its slots
     (``progress``), of which there is nothing before it is granted in both. All else is free in each
@@ -83,7 +83,7 @@ class IsolationProof(Component):
         return m
 
     def send(self, m: Module, sides: list["Side"]) -> None:
-        """The job's rightful packets come to both copies alike, or to none."""
+        """Let the job's rightful packets come to both copies alike, or to none."""
         one, other = sides
         assume(m, one.rightful == other.rightful)
         with m.If(one.rightful):
@@ -91,7 +91,7 @@ class IsolationProof(Component):
             assume(m, one.copy.packet == other.copy.packet)
 
     def command(self, m: Module, sides: list["Side"]) -> None:
-        """The job's commands are taken by both copies alike, and acquire ends alike."""
+        """Let both copies take the job's commands alike; acquire ends alike."""
         one, other = sides
         assume(m, one.copy.sharing == other.copy.sharing)
         assume(m, one.commanded == other.commanded)
@@ -109,7 +109,7 @@ class IsolationProof(Component):
             assume(m, one.clearing == other.clearing)
 
     def compare_tables(self, m: Module, sides: list["Side"], both: Value) -> None:
-        """The job has the same entry in both copies, from its grant to the end of it."""
+        """Claim that the job has the same entry in both copies, from a grant to its end."""
         one, other = sides
         for name in ("registered", "ports", "parent", "base", "end"):
             claim(m, "entry_the_same", one.entry[name] == other.entry[name])
@@ -136,7 +136,7 @@ class IsolationProof(Component):
             check(m, "same_epoch_to_come", one.copy.command.epoch == other.copy.command.epoch)
 
     def compare_requests(self, m: Module, sides: list["Side"]) -> None:
-        """The job's requests are the same in both copies."""
+        """Claim that the job's requests are the same in both copies."""
         one, other = sides
         assume(m, one.progress == other.progress)
         assume(m, (one.entry.active & other.entry.active) | (one.progress == 0))
@@ -154,7 +154,7 @@ class IsolationProof(Component):
 
 
 class Side:
-    """What is seen of a copy from outside, for job ``mine``."""
+    """Shows a copy from outside, for job ``mine``."""
 
     def __init__(self, proof: IsolationProof, name: str, copy: Copy, mine: Value) -> None:
         self.name, self.copy = name, copy

@@ -1,4 +1,4 @@
-"""What is proven of the job table: what it promises the aggregator, and that jobs are apart."""
+"""States what is proven of the job table: what it promises the aggregator, and apart jobs."""
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
@@ -18,7 +18,7 @@ CLEARING = 3  #: cycles from the table to a slot that is cleared, seen from the 
 
 
 class JobTableProof(Component):
-    """A :class:`JobTable` with free packets and commands: its requests are as promised.
+    """Has a :class:`JobTable` with free packets and commands: requests are as promised.
 
     Every request is of a slot that was last cleared for the packet's own job and ports: jobs never
     touch each other's slots. Assumed is what the table asks for: one port sends a packet, none
@@ -46,7 +46,7 @@ class JobTableProof(Component):
         )
 
     def more_inputs(self, params) -> dict:
-        """None but those of every job table."""
+        """Return none but those of every job table."""
         return {}
 
     def give(self, m: Module, dut: JobTable) -> None:
@@ -90,7 +90,7 @@ class JobTableProof(Component):
         return m
 
     def happenings(self, m: Module, dut: JobTable, asked: RequestPromises) -> None:
-        """The first and the last slot, a start under load and one of a job that runs."""
+        """Reach the first and last slot, a start under load, and one of a job that runs."""
         slots, clearing = self.params.slots, self.state == State.PREPARE
         first = Signal()  # a packet of slot 0 has gone on
         runs = Signal()  # the job that is being started was active
@@ -105,7 +105,7 @@ class JobTableProof(Component):
         reach(m, "all_slots_of_one_job", clearing & (self.command.count == slots))
 
     def tables(self, m: Module) -> None:
-        """The table at any time: jobs are apart, and so is one that is being started."""
+        """Claim of the table at any time that jobs are apart, even one that is being started."""
         params, command = self.params, self.command
         index = command.job[: params.job_bits]
         end = command.base + command.count
@@ -132,13 +132,13 @@ class JobTableProof(Component):
         self.clears_in_time(m, clearing)
 
     def clears_in_time(self, m: Module, clearing: Value) -> None:
-        """A start ends under any load, and induction need not look back further."""
+        """Claim that a start ends under any load; induction need not look back further."""
         cycles = Signal(range(TURNS * self.params.slots + 1))
         m.d.sync += cycles.eq(Mux(clearing, cycles + 1, 0))
         claim(m, "cleared_in_time", ~clearing | (cycles < TURNS * self.params.slots))
 
     def slots(self, m: Module, asked: RequestPromises, owners) -> None:
-        """The slots of a job, as they have arrived at the aggregator."""
+        """Claim what slots of a job are, as they have arrived at the aggregator."""
         params = self.params
         table = delay(m, self.table, CLEARING, "table", reset_less=False)
         for slot in range(params.slots):

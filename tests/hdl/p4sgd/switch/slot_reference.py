@@ -1,4 +1,4 @@
-"""Algorithm 2 once more, as logic that follows the specification line by line."""
+"""Has Algorithm 2 once more, as logic that follows the specification line by line."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data
@@ -10,14 +10,14 @@ from hdl.p4sgd.switch.params import USES, SwitchParams, Verdict
 
 
 def slot_layout(params: SwitchParams) -> data.StructLayout:
-    """What the specification keeps of a slot: no flags."""
+    """Return what the specification keeps of a slot: no flags."""
     return data.StructLayout(
         {"use": 8, "agg_bm": params.ports, "ack_bm": params.ports, "agg": params.agg}
     )
 
 
 class SlotReference(Component):
-    """``sim.p4sgd.golden.allreduce.switch_rule`` in one step: nothing prepared, nothing kept twice.
+    """Computes ``sim.p4sgd.golden.allreduce.switch_rule`` in one step, with nothing prepared.
 
     ``before`` is the slot, ``after`` what ``request`` makes of it, or what a start does with
     ``clear``. ``verdict`` is the packet's; if it is ``answered``, the answer goes to ``bm``, a sum
@@ -84,7 +84,7 @@ class SlotReference(Component):
         return m
 
     def partial(self, m: Module, behind: Signal) -> None:
-        """The part for partial activations."""
+        """Add the part for partial activations."""
         request, before, after = self.request, self.before, self.after
         worker, everyone = request.sender, request.everyone
         added = Signal()

@@ -1,4 +1,4 @@
-"""What is proven of two copies of the slots: requests for other slots change nothing of a job's."""
+"""States what is proven of two copies of slots: other slots' requests change nothing of a job's."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ COPIES = ("first", "second")
 
 
 class SlotsProof(Component):
-    """Two copies of an :class:`Aggregator`; a slot, any, is asked the same in both.
+    """Has two copies of an :class:`Aggregator`; one slot, any, is asked alike in both.
 
     Requests for it, and clearings, come to both copies in the same cycle; requests for the other
     slots are free in each. Once it has been cleared, its entry is the same in both copies, and so
@@ -76,7 +76,7 @@ class SlotsProof(Component):
 
 
 class Slots:
-    """What is seen of a copy, of the ``watched`` slot."""
+    """Shows a copy's ``watched`` slot from outside."""
 
     def __init__(
         self, m: Module, proof: SlotsProof, name: str, dut: Aggregator, watched: Value

@@ -1,4 +1,4 @@
-"""What is proven of tenants: those that hold the switch are apart, and their slots are cleared."""
+"""States what is proven of tenants: those in the switch are apart, and their slots cleared."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from tests.hdl.p4sgd.switch.job_table_proof import JobTableProof
 
 
 class TenantTableProof(JobTableProof):
-    """A :class:`JobTable` of tenants with free packets, commands and progress.
+    """Has a :class:`JobTable` of tenants with free packets, commands and progress.
 
     Its requests are as promised, and each is of a slot that was cleared for its job's own grant:
     what a job sends changes no slot of another. Every command is answered in time.
@@ -34,7 +34,7 @@ class TenantTableProof(JobTableProof):
     command_layout = TENANT_COMMAND
 
     def more_inputs(self, params) -> dict:
-        """What else a host, or a frame, may give the tenants."""
+        """Return what else a host, or a frame, may give the tenants."""
         steps = max(params.jobs + TenantJudge.latency, TenantControl(params).ending)
         return {
             "offered": In(TENANT_COMMAND),
@@ -56,7 +56,7 @@ class TenantTableProof(JobTableProof):
         ]
 
     def tables(self, m: Module) -> None:
-        """The table at any time: jobs that hold the switch are apart, and so is one to come."""
+        """Claim of the table at any time that jobs in the switch are apart, even one to come."""
         command, table, params = self.command, self.table, self.params
         index = command.job[: params.job_bits]
         entry: Any = Array(table)[index]
@@ -89,7 +89,7 @@ class TenantTableProof(JobTableProof):
         self.clears_in_time(m, clearing)
 
     def grants(self, m: Module, clearing: Value) -> None:
-        """No number of a grant is one that was over: shown of the first job, as all are alike."""
+        """Claim that no grant has an old number, for the first job, as all are alike."""
         job, closed = self.table[0], self.closed_0
         had, begun = Signal(self.params.job), Signal()
         over = delay(m, closed, 1, "over")
@@ -108,7 +108,7 @@ class TenantTableProof(JobTableProof):
                 claim(m, "a_grant_keeps_its_number", job.epoch == had.epoch)
 
     def happenings(self, m: Module, dut: JobTable, asked: RequestPromises) -> None:
-        """The first and the last slot, a grant under load, and one that drains to its end."""
+        """Reach the first and last slot, a grant under load, and one that drains to its end."""
         slots, first = self.params.slots, Signal()
         with m.If(dut.valid & (asked.slot == 0)):
             m.d.sync += first.eq(1)

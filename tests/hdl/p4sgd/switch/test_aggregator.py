@@ -1,4 +1,4 @@
-"""Every request against the specification, one every cycle, mostly at the same slot."""
+"""Compares each request with the specification: one every cycle, mostly for the same slot."""
 
 import random
 
@@ -35,7 +35,7 @@ def test_latency():
 
 
 class Golden:
-    """The slots by the specification, and what is driven and seen cycle by cycle."""
+    """Keeps the slots by the specification, and what is driven and seen each cycle."""
 
     def __init__(self, params):
         self.params = params
@@ -45,7 +45,7 @@ class Golden:
         self.golden = []  # verdict, sender, answer
 
     def clear(self, slot, everyone=None):
-        """For the workers in ``everyone``, or for any."""
+        """Clear for the workers in ``everyone``, or for any."""
         everyone = everyone or random.randrange(1, 1 << self.params.ports)
         self.everyone[slot] = everyone
         self.slots[slot] = SwitchSlot.at_start(everyone, self.params.lanes)
@@ -89,7 +89,7 @@ class Golden:
         self.golden.append((outcome.verdict.name, 1 << worker, answer))
 
     def changed(self, values):
-        """A bit for each value that is clamped."""
+        """Return a bit for each value that is clamped."""
         pairs = zip(values, self.clamped(values), strict=True)
         return sum((exact != value) << k for k, (exact, value) in enumerate(pairs))
 
@@ -99,7 +99,7 @@ class Golden:
 
 
 async def play(dut, golden):
-    """Drive all rows, one a cycle, and compare what comes out in exactly the right cycle."""
+    """Drive all rows, one per cycle, and compare what comes out in exactly the right cycle."""
     params = golden.params
     latency = Aggregator(params).latency
     behind = [(0, 0, 0, 0)] * (Aggregator.lead + latency)

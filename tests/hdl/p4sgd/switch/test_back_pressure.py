@@ -1,4 +1,4 @@
-"""Ports that do not take their answers, or send more than the switch can serve."""
+"""Tests ports that do not take their answers, or send more than the switch can serve."""
 
 import random
 
@@ -27,7 +27,7 @@ async def begin_with_two_jobs(dut):
 
 
 def two_jobs(bench, uses):
-    """Whole AllReduces of both jobs, packet by packet in turn."""
+    """Return whole AllReduces of both jobs, packet by packet in turn."""
     for use in uses:
         frames = [list(reduction(bench, job, base, use)) for job, base in ((0, 5), (1, 40))]
         for pair in zip(*frames, strict=True):

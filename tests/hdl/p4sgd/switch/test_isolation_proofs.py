@@ -1,4 +1,4 @@
-"""A job finds no difference whatever others send, proven of the RTL at two of everything."""
+"""Proves from RTL of two of everything that a job finds no difference whatever others send."""
 
 import pytest
 
@@ -18,32 +18,32 @@ ANY_EPOCH = ("header.epoch != low_bits(job.epoch, len(header.epoch))", "0")
 
 
 def table(old, new, claim, **options):
-    """A broken JobTable."""
+    """Return a broken JobTable."""
     places = ("tests.hdl.p4sgd.switch.job_table_proof.JobTable",)
     return Mutant(f"{PARTS}.job_table", old, new, places, IsolationProof, claim, **options)
 
 
 def control(old, new, claim, **options):
-    """A broken TenantControl."""
+    """Return a broken TenantControl."""
     places = (f"{PARTS}.job_table.TenantControl",)
     return Mutant(f"{PARTS}.tenant_control", old, new, places, IsolationProof, claim, **options)
 
 
 def judge(old, new, claim, **options):
-    """A broken TenantJudge."""
+    """Return a broken TenantJudge."""
     places = (f"{PARTS}.tenant_control.TenantJudge",)
     return Mutant(f"{PARTS}.tenant_judge", old, new, places, IsolationProof, claim, **options)
 
 
 def memory(claim):
-    """An UpdateMemory that takes the newest change of any slot for one of each."""
+    """Return an UpdateMemory that takes any slot's newest change for one of each."""
     places = ("hdl.p4sgd.switch.aggregator.UpdateMemory",)
     old, new = "(read == address) & valid", "valid"
     return Mutant(f"{PARTS}.update_memory", old, new, places, SlotsProof, claim)
 
 
 def waits(module, place, old, new, claim, **options):
-    """What lets a port or a command wait longer."""
+    """Return what lets a port or a command wait longer."""
     return Mutant(module, old, new, (place,), WaitingProof, claim, **options)
 
 
@@ -118,7 +118,7 @@ def test_what_is_proven_can_happen(kind):
 
 
 def test_every_claim_finds_broken_rtl():
-    """Those of each copy by itself are tested with the proof of the table."""
+    """Claims of each copy by itself are tested with the proof of the table."""
     inherited = claims_of(TenantTableProof(PARAMS))
     every_claim_has_one(MUTANTS, [kind(PARAMS) for kind in PROOFS], but=inherited)
 

@@ -1,4 +1,4 @@
-"""Jobs come and go: refusals, restarts, and slots that are cleared while others work."""
+"""Tests jobs that come and go: refusals, restarts, and slots cleared while others work."""
 
 import random
 
@@ -121,7 +121,7 @@ async def refuses_commands_while_it_clears(dut):
 
 
 def reduction(bench, job, seq, use):
-    """One whole AllReduce."""
+    """Return one whole AllReduce."""
     for is_agg in (True, False):
         for port in bits_of(bench.model.active[job].ports):
             payload = (random.randint(-99, 99),) * 8
@@ -131,7 +131,7 @@ def reduction(bench, job, seq, use):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_port_that_is_not_there_has_no_counters(dut):
-    """Not those of the port with the same lower bits; and the host is told."""
+    """It has not those of the port with the same lower bits, and the host is told."""
     bench = await begin(dut)
     ports = (1 << bench.params.ports) - 1
     await bench.start_job(0, ports=ports, epoch=5, base=0, slots=8)

@@ -1,4 +1,4 @@
-"""The rule of the switch, proven of its RTL at two slots and two ports; broken RTL is found."""
+"""Proves the switch's rule from its RTL at two slots and two ports; broken RTL is found."""
 
 import pytest
 
@@ -15,37 +15,37 @@ PARTS = "hdl.switch"
 
 
 def rule(old, new, claim):
-    """A broken SlotRule."""
+    """Return a broken SlotRule."""
     places = (f"{FOLDER}.aggregator.SlotRule",)
     return Mutant(f"{FOLDER}.slot_rule", old, new, places, AggregatorProof, claim)
 
 
 def memory(old, new, claim):
-    """A broken UpdateMemory."""
+    """Return a broken UpdateMemory."""
     places = (f"{FOLDER}.aggregator.UpdateMemory",)
     return Mutant(f"{PARTS}.update_memory", old, new, places, AggregatorProof, claim)
 
 
 def aggregator(old, new, claim):
-    """A broken Aggregator."""
+    """Return a broken Aggregator."""
     places = ("tests.hdl.p4sgd.switch.aggregator_proof.Aggregator",)
     return Mutant(f"{FOLDER}.aggregator", old, new, places, AggregatorProof, claim)
 
 
 def control(old, new, claim, **options):
-    """A broken JobControl."""
+    """Return a broken JobControl."""
     places = (f"{PARTS}.job_table.JobControl",)
     return Mutant(f"{PARTS}.job_control", old, new, places, JobTableProof, claim, **options)
 
 
 def clearing(old, new, claim, **options):
-    """A broken way to clear slots."""
+    """Return a broken way to clear slots."""
     places = (f"{PARTS}.job_control.clear_slots",)
     return Mutant(f"{PARTS}.slot_clearing", old, new, places, JobTableProof, claim, **options)
 
 
 def table(old, new, claim, **options):
-    """A broken JobTable."""
+    """Return a broken JobTable."""
     places = ("tests.hdl.p4sgd.switch.job_table_proof.JobTable",)
     return Mutant(f"{PARTS}.job_table", old, new, places, JobTableProof, claim, **options)
 

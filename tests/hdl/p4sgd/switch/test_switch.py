@@ -1,4 +1,4 @@
-"""The whole switch against its golden model: a hundred thousand frames, most of them legal."""
+"""Compares the whole switch with its golden model on a hundred thousand frames, most legal."""
 
 import random
 from dataclasses import replace
@@ -82,7 +82,7 @@ FIELDS = {
 
 
 def mutated(bench, port, frame: WireFrame):
-    """Something else than ``frame``: a field, the port, a bit, the length, the checksum."""
+    """Return ``frame`` with a change: a field, the port, a bit, the length, the checksum."""
     kind = random.randrange(8)
     if kind < 3:
         name = random.choice(list(FIELDS))
@@ -104,7 +104,7 @@ def mutated(bench, port, frame: WireFrame):
 
 
 def traffic(bench, count):
-    """Frames of all jobs side by side, every fourth of them spoilt."""
+    """Draw frames of all jobs side by side, every fourth of them spoilt."""
     model = bench.model
     jobs = list(model.active.items())
     hot = {number: random.randrange(job.base, job.base + job.count) for number, job in jobs}
@@ -125,7 +125,7 @@ def traffic(bench, count):
 
 
 def probes(bench):
-    """Frames after which every field of every slot has been seen: the used, and 64 unused."""
+    """Return frames after which each field of each slot was seen: the used, and 64 unused."""
     for number, job in list(bench.model.active.items()):
         unused = set(range(job.base, job.base + job.count)) - set(job.slots)
         for seq in [*job.slots, *random.sample(sorted(unused), min(64, len(unused)))]:
@@ -137,7 +137,7 @@ def probes(bench):
 
 
 def layout(params):
-    """Jobs that share the ports and slots out at random: (job, ports, base, slots)."""
+    """Draw jobs that share out ports and slots: (job, ports, base, slots)."""
     count = min(params.jobs, params.ports, params.slots, 5)
     numbers = random.sample(range(params.jobs), count)
     if params.jobs > 5:
@@ -156,7 +156,7 @@ def layout(params):
 
 
 async def disturb(bench):
-    """What the host writes without a command changes nothing; behind the registers is none."""
+    """Write what changes nothing without a command; there are no registers after these."""
     for name, bits in OPERANDS.items():
         value = random.getrandbits(bits)
         await bench.host.write(**{name: value})
@@ -207,7 +207,7 @@ async def equals_the_golden_model(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def tells_of_commands_and_ports(dut):
-    """Each job alone and all of them, why a command was refused, and which counters there are."""
+    """It tells each job and all, why a command was refused, and which counters exist."""
     bench = await begin(dut)
     params, host = bench.params, bench.host
     jobs = range(min(params.jobs, params.ports, params.slots))
@@ -253,7 +253,7 @@ async def shows_every_bit_of_a_counter(dut):
 
 
 def whole_sums(bench, job, slot, uses):
-    """A packet of every port for a sum, and another for its acknowledgement."""
+    """Send a packet of every port for a sum, and another for its acknowledgement."""
     for use in range(uses):
         for is_agg in (True, False):
             for port in bits_of(bench.model.active[job].ports):
@@ -293,7 +293,7 @@ async def counts_what_it_sends_and_loses(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_start_takes_the_cycles_that_others_leave(dut):
-    """With a packet of another job in every second cycle none of them is delayed."""
+    """Another job's packets in every second cycle are not delayed."""
     bench = await begin(dut)
     params = bench.params
     if params.jobs < 2:

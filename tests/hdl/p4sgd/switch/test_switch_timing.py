@@ -1,4 +1,4 @@
-"""Latency and throughput of the switch, by the cycle and by its own counters."""
+"""Measures the switch's latency and throughput, by the cycle and by its own counters."""
 
 import random
 
@@ -37,7 +37,7 @@ async def begin_with_a_job(dut, slots=2):
 
 
 def everybody(bench, seq, use, is_agg):
-    """A frame of each port, the last of which completes something."""
+    """Return a frame of each port, the last of which completes something."""
     return [
         Arrival(port, bench.frame(port, 0, seq, use, choose_payload(8), is_agg=is_agg).to_bytes())
         for port in range(bench.params.ports)
@@ -85,7 +85,7 @@ async def all_ports_at_once_take_turns(dut):
 
 
 async def measure(bench, rounds):
-    """All ports send in every cycle; the answers to the cycle, and nothing lost."""
+    """Let all ports send in every cycle; answers come to the cycle, and none is lost."""
     await bench.host.clear_counters()
     schedule, expected, served = bench.answers_in_turns(rounds)
     await bench.play(schedule, after=served + 50)

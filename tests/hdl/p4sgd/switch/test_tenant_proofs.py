@@ -1,4 +1,4 @@
-"""Tenants are apart, proven of the RTL at two slots, ports and jobs; broken RTL is found."""
+"""Proves from RTL of two slots, ports and jobs that tenants are apart; broken RTL is found."""
 
 import pytest
 

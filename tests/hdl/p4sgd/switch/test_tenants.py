@@ -1,4 +1,4 @@
-"""A switch that jobs hold in turn: frames of all of them at any time, against the golden model."""
+"""Compares a switch that jobs hold in turn with its golden model: frames of all at any time."""
 
 import random
 from dataclasses import replace
@@ -56,14 +56,14 @@ class TenantBench(Bench):
         await self.host.share(most=most, apart=apart)
 
     async def order(self, verb, job, epoch, **fields):
-        """A command, by a frame or by registers; the answer is the model's."""
+        """Give a command, by a frame or by registers; the answer is the model's."""
         command = Command(verb=verb, switch=0, job=job, epoch=epoch, **fields)
         if random.random() < 0.5:
             return await self.order_by_frame(replace(command, switch=random.getrandbits(32)))
         return await self.order_by_registers(command)
 
     async def order_by_frame(self, command, port=None):
-        """A command that comes by a port; what leaves then is the model's answer, by that port."""
+        """Give a command by a port; the model's answer leaves then, by that port."""
         port = random.choice((1, 2)) if port is None else port
         source = random.randbytes(6)
         wire = tenancy_frames.to_bytes(command, destination=self.model.address, source=source)
@@ -74,7 +74,7 @@ class TenantBench(Bench):
         return tenancy_frames.from_bytes(expected[port][0][1]) if expected else None
 
     async def order_by_registers(self, command):
-        """A command by the host's registers, whose answer they show."""
+        """Give a command by the host's registers, which show its answer."""
         answer, host = self.model.command(command), self.host
         job, epoch, refused = command.job, command.epoch, None
         try:
@@ -93,7 +93,7 @@ class TenantBench(Bench):
         return answer
 
     async def acquire(self, job):
-        """Granted, or refused for the same reason with the same owner; the answer."""
+        """Acquire: granted, or refused for the same reason and owner; return the answer."""
         self.last[job] += random.choice((1, 1, 5))
         answer = await self.order(Verb.ACQUIRE, job, self.last[job])
         if answer.verb is Verb.GRANTED:
@@ -107,7 +107,7 @@ class TenantBench(Bench):
         return answer
 
     async def settle(self):
-        """Jobs that drain are given up if nothing of them is under way, and not before."""
+        """Check that jobs that drain are given up once nothing of them is under way."""
         await ClockCycles(self.dut.clk, SETTLED)
         self.model.settle()
         await self.state_agrees()
@@ -124,7 +124,7 @@ class TenantBench(Bench):
         assert {name: await self.host.read(name) for name in expected} == expected
 
     def some_frame(self):
-        """Of any job, by any port, mostly one that carries on what the job has begun."""
+        """Draw a frame of any job, by any port, mostly one that carries on what the job began."""
         model, jobs = self.model, set(REGISTERED)
         holders = model.holders.items()
         drain = {k for k, one in holders if one.state is State.DRAINING}
@@ -149,7 +149,7 @@ class TenantBench(Bench):
         return Arrival(port, frame.to_bytes(), random.random() < 0.02)
 
     async def counters_agree(self):
-        """Whatever is counted by port is counted by job, of those that name one."""
+        """Check that what counts by port counts by job, of those that name one."""
         await self.check_verdicts()
         model = self.model
         for number in range(self.params.jobs):
@@ -239,7 +239,7 @@ async def a_refusal_names_the_owner(dut):
 
 @cocotb.test(timeout_time=5, timeout_unit="ms")
 async def ports_that_are_closed_take_no_commands(dut):
-    """Nor is anything a command that is not one to the last bit: it is counted as a packet."""
+    """A command with one wrong bit is none, either: it is counted as a packet."""
     bench = await begin(dut)
     acquire = Command(verb=Verb.ACQUIRE, switch=0, job=0, epoch=1 << 31)
     for port in range(bench.params.ports):
@@ -312,7 +312,7 @@ async def a_host_has_one_command_at_a_time(dut):
 
 @cocotb.test(timeout_time=5, timeout_unit="ms")
 async def cycles_of_a_grant_are_counted(dut):
-    """Those that it is held, and those in which a use is under way."""
+    """Cycles in which it is held count, and those in which a use is under way."""
     bench = await begin(dut)
     await bench.share(1, False)
     await bench.acquire(0)

@@ -1,4 +1,4 @@
-"""Counters of the switch, with events in any cycle, also while they are cleared."""
+"""Counts events of the switch in any cycle, also while the counters are cleared."""
 
 import random
 

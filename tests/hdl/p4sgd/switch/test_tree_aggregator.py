@@ -1,4 +1,4 @@
-"""Every request of children and parents against the specification, mostly at the same slot."""
+"""Compares requests of children and parents with the specification, mostly at one slot."""
 
 import random
 from dataclasses import replace
@@ -42,7 +42,7 @@ def test_tree_aggregator(params):
 
 
 def choose_sum(lanes, bits):
-    """Of a subtree: of any size up to what may go up."""
+    """Draw a subtree's sum, of any size up to what may go up."""
     return choose_payload(lanes, random.choice((bits, bits + 1, bits + LEVEL_BITS)))
 
 
@@ -51,7 +51,7 @@ def own_part(slot):
 
 
 class Golden:
-    """The slots by the specification, and what is driven and expected cycle by cycle."""
+    """Keeps the slots by the specification, and what is driven and expected each cycle."""
 
     def __init__(self, params):
         self.params = params
@@ -61,7 +61,7 @@ class Golden:
         self.golden = []  # verdict, sender, answer, parent's bit, began, ended
 
     def clear(self, slot):
-        """For any children, and any parent or none."""
+        """Clear for any children, and any parent or none."""
         params = self.params
         ports = list(range(params.ports))
         random.shuffle(ports)
@@ -81,7 +81,7 @@ class Golden:
         self.golden.append(("NONE", None, None, None, 0, 0))
 
     def some_request(self, slot):
-        """Of a child, or of the parent: mostly what it would say next."""
+        """Draw one of a child, or of the parent, mostly what it would say next."""
         everyone, parent = self.jobs[slot]
         state = self.slots[slot]
         if parent and random.random() < 0.4:
@@ -176,7 +176,7 @@ def finished(slot, everyone):
 
 
 async def play(dut, golden):
-    """Drive all rows, one a cycle, and compare what comes out in exactly the right cycle."""
+    """Drive all rows, one per cycle, and compare what comes out in exactly the right cycle."""
     params = golden.params
     lead, latency = Aggregator.lead, Aggregator(params).latency
     rows = golden.rows + [(0, 0, 0, 0)] * (lead + latency)

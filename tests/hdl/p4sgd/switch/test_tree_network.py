@@ -1,4 +1,4 @@
-"""Switches of three levels in one simulation, with P4SGD's workers below them, on bad links.
+"""Runs switches of three levels in one simulation, with P4SGD's workers, on bad links.
 
 Two jobs share the switches: one has all of them, and of the other one's tree the middle one is the
 root, which has two leaves of two workers.
@@ -45,7 +45,7 @@ def test_tree_network():
 
 
 class WorkerPort:
-    """Where a worker is: what it sends waits until the link takes it."""
+    """Shows where a worker is: what it sends waits until the link takes it."""
 
     def __init__(self, dut, number):
         names = ("tvalid", "tready", "tdata", "tkeep", "tlast", "tuser")
@@ -57,7 +57,7 @@ class WorkerPort:
         self.takes[1].value = 1
 
     def step(self):
-        """The end of a cycle: what has come, as bytes and whether they are corrupt, or None."""
+        """End a cycle: return what came, as bytes and whether corrupt, or None."""
         valid, ready, tdata, tkeep, tlast, tuser = self.sends
         if self.showing and ready.value:
             self.showing = False
@@ -74,7 +74,7 @@ class WorkerPort:
 
 
 class Bench:
-    """The tree, its hosts' drivers, and golden workers of both jobs behind the same ports."""
+    """Has the tree, its hosts' drivers, and golden workers of both jobs at the same ports."""
 
     def __init__(self, dut):
         self.dut, self.params = dut, params_in_simulator(TreeSystemParams)
@@ -104,13 +104,13 @@ class Bench:
         return self
 
     async def enter(self, host, job, ports, parent):
-        """A switch is a job's."""
+        """Give a switch to a job."""
         fields = {"ports": ports, "parent": parent, "base": job["base"], "slots": SLOTS}
         await host.register(job["job"], epoch=job["epoch"] - 1, **fields)
         await host.acquire(job["job"], job["epoch"])
 
     def employ(self, job, partials):
-        """Workers of a job, which sum up so many partials."""
+        """Give a job workers, which sum up this many partials."""
         below = [number for number in PLAN.workers if PLAN.members[number].parent != 0]
         numbers = below if job is PART else list(PLAN.workers)
         self.workers[job["job"]] = make_workers(PLAN, partials, SLOTS, numbers=numbers, **job)
@@ -119,7 +119,7 @@ class Bench:
         self.ports[number - PLAN.workers.start].queue.extend(frames)
 
     async def step(self):
-        """A cycle: each worker sees what has come."""
+        """Play a cycle: each worker sees what has come."""
         await self.edge
         for number in PLAN.workers:
             port = self.ports[number - PLAN.workers.start]
@@ -131,7 +131,7 @@ class Bench:
                         self.send(number, workers[number].take(data, corrupt=corrupt))
 
     async def run(self, most=60_000):
-        """Until all workers are done; what is missing is asked for again."""
+        """Run until all workers are done; what is missing is asked for again."""
         everyone = [pair for workers in self.workers.values() for pair in workers.items()]
         for number, worker in everyone:
             self.send(number, worker.begin())
@@ -182,7 +182,7 @@ async def sums_are_exact(dut, faults):
 
 @cocotb.test(timeout_time=5, timeout_unit="ms")
 async def three_levels_take_five_hops(dut):
-    """From the last partial activation to its sum: at most 40 cycles, and those of the links."""
+    """A sum follows the last partial activation within 40 cycles, and those of links."""
     bench = await Bench(dut).begin()
     partials = some_partials(PLAN, 1)
     bench.employ(ALL, partials)

@@ -1,4 +1,4 @@
-"""A switch of a tree: frames of children, of parents and of nobody, against the golden model."""
+"""Compares a tree's switch with its golden model, for frames of children, parents or nobody."""
 
 import random
 from dataclasses import replace
@@ -37,7 +37,7 @@ def test_tree_switch():
 
 
 def test_latency_of_a_hop():
-    """That of a switch without a parent: three levels are five hops."""
+    """It is that of a switch without a parent: three levels are five hops."""
     assert 5 * Switch(TreeSwitchParams(slots=1 << 15)).latency == 40
     assert 5 * Switch(TreeSwitchParams()).latency == 50
 
@@ -61,12 +61,12 @@ class TreeBench(TenantBench):
         return self
 
     async def change_parents(self):
-        """Anywhere else, in the switch and in the model."""
+        """Move parents anywhere else, in the switch and in the model."""
         self.model.above, self.model.place = random.randbytes(6), random.randrange(32)
         await self.host.set_parents(self.model.above, self.model.place)
 
     def some_frame(self):
-        """Mostly one that carries on what a job has begun, in both directions."""
+        """Draw one that mostly carries on what a job has begun, in both directions."""
         holders = self.model.holders.items()
         drain = {k for k, one in holders if one.state is State.DRAINING}
         ended = {k for k in drain if not self.model.unfinished(k)}
@@ -87,7 +87,7 @@ class TreeBench(TenantBench):
         return self.spoilt(port, data)
 
     def of_parent(self, frame, slot, everyone):
-        """What the slot waits for, or anything that a parent may say."""
+        """Return what the slot waits for, or anything that a parent may say."""
         own = own_part(slot)
         is_agg, acked = ACKED if own.ack_bm == everyone else FULL
         use = own.use
@@ -107,7 +107,7 @@ class TreeBench(TenantBench):
         ).to_bytes()
 
     def of_child(self, frame, slot, everyone):
-        """Of a worker, or of a switch, whose sums have more bits."""
+        """Return a frame of a worker, or of a switch, whose sums have more bits."""
         is_agg, port, use = choose_packet(own_part(slot), everyone)
         frame = replace(frame, bm=1 << port, is_agg=is_agg, use=use)
         if is_agg and random.random() < 0.5:
@@ -116,7 +116,7 @@ class TreeBench(TenantBench):
         return port, replace(frame, payload=choose_payload(LANES)).to_bytes()
 
     def spoilt(self, port, data):
-        """Mostly not."""
+        """Return the frame, now and then spoilt."""
         drains = any(one.state is State.DRAINING for one in self.model.holders.values())
         kind = random.random()
         if kind < 0.04:
@@ -132,7 +132,7 @@ class TreeBench(TenantBench):
         return Arrival(port, data, corrupt=random.random() < 0.02)
 
     async def counters_agree(self):
-        """Whatever is counted by port is counted by job, of those that name one."""
+        """Check that what counts by port counts by job, of those that name one."""
         await self.check_verdicts()
         for number in range(self.params.jobs):
             golden = dict.fromkeys(await self.host.tenant_verdicts(number), 0)
@@ -147,7 +147,7 @@ class TreeBench(TenantBench):
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def equals_the_golden_model(dut):
-    """Every answer in its cycle, with jobs that come and go and parents that move."""
+    """Answers come in their cycles, while jobs come and go and parents move."""
     bench = await TreeBench(dut, params_in_simulator(TreeSwitchParams)).begin()
     await bench.register()
     for k in range(60):

@@ -1,4 +1,4 @@
-"""Packets that a switch may meet: those that carry the protocol on, and all others."""
+"""Draws packets that a switch may meet: those that carry the protocol on, and all others."""
 
 import random
 
@@ -10,7 +10,7 @@ def bits_of(bitmap):
 
 
 def choose_packet(slot: SwitchSlot, everyone):
-    """Whether a partial activation, by whom, of which use; every third is out of order."""
+    """Draw the kind, by whom, of which use; every third is out of order."""
     worker = random.choice(bits_of(everyone))
     if random.random() < 0.33:
         use = slot.use + random.choice((-2, -1, -1, 0, 0, 0, 1, 1, 2, random.randrange(USES)))
@@ -23,7 +23,7 @@ def choose_packet(slot: SwitchSlot, everyone):
 
 
 def choose_payload(lanes, bits=32):
-    """Extremes in every second one, so that sums leave the range on both sides."""
+    """Draw a payload: half of them extremes, so that sums leave the range on both sides."""
     low, high = -(1 << bits - 1), (1 << bits - 1) - 1
     kind = random.random()
     if kind < 0.5:

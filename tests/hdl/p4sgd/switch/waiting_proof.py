@@ -1,4 +1,4 @@
-"""What is proven of waiting: a job's packets and commands wait no longer than so many cycles."""
+"""States what is proven of waiting: a bound on the cycles of a job's packets and commands."""
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib.wiring import In
@@ -14,7 +14,7 @@ from tests.formal.claims import assume, claim, reach
 
 
 class WaitingProof(Component):
-    """The turns of the ports and the job table, wired as in the switch; whatever else is free.
+    """Has the ports' turns and the job table, wired as in the switch; whatever else is free.
 
     A port that asks goes on asking until its packet is taken, as a queue does. Packets of any job
     and commands of any job come at any time.
@@ -69,7 +69,7 @@ class WaitingProof(Component):
         return m
 
     def count(self, m: Module, goes_on: Value, most: int, name: str) -> Signal:
-        """For how many cycles something has gone on before this one, up to more than ``most``."""
+        """Count the cycles for which something has gone on before this one, past ``most``."""
         cycles = Signal(range(most + 2), name=name)
         with m.If(~goes_on):
             m.d.sync += cycles.eq(0)

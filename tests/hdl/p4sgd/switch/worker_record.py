@@ -1,4 +1,4 @@
-"""What a worker has had accepted in a slot, as the verdicts on its packets tell."""
+"""Keeps what a worker has had accepted in a slot, as the verdicts on its packets tell."""
 
 from amaranth.hdl import Module
 from amaranth.lib import data
@@ -9,12 +9,12 @@ from hdl.p4sgd.switch.params import USES, SwitchParams
 
 
 def record_layout(params: SwitchParams) -> data.StructLayout:
-    """The last partial activation, its use, and the use acknowledged last."""
+    """Return the last partial activation, its use, and the use acknowledged last."""
     return data.StructLayout({"values": params.payload, "given": 8, "acked": 8})
 
 
 class WorkerRecord(Component):
-    """The last partial activation of a worker that was ``added``, and its last acknowledgement.
+    """Keeps a worker's last partial activation that was ``added``, and acknowledgement.
 
     ``after`` includes the packet of this cycle, ``before`` does not. A ``start`` counts as if
     the worker had given 0 to use -1 and had acknowledged the sum.

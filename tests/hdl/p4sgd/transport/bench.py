@@ -1,4 +1,4 @@
-"""The rest of a job for a transport under test: the golden switch, golden workers, bad links."""
+"""Surrounds a transport under test: the golden switch, golden workers, bad links."""
 
 import heapq
 import random
@@ -43,7 +43,7 @@ def settings(slots, workers, **others):
 
 
 def frame(packet, slot, **others):
-    """An answer of the switch as the fields of a frame."""
+    """Return an answer of the switch as the fields of a frame."""
     return {
         "destination": GROUP_ADDRESS,
         "source": SWITCH_ADDRESS,
@@ -62,7 +62,7 @@ def frame(packet, slot, **others):
 
 
 class FramePort:
-    """Drives s_axis and watches m_axis, a frame a beat."""
+    """Drives s_axis and watches m_axis, a frame per beat."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -78,7 +78,7 @@ class FramePort:
             dut.s_axis_tuser.value = user
 
     def taken(self):
-        """The frame that moved out at the last edge."""
+        """Return the frame that moved out at the last edge."""
         dut = self.dut
         if not (dut.m_axis_tvalid.value and dut.m_axis_tready.value):
             return None
@@ -90,7 +90,7 @@ class FramePort:
 
 @dataclass
 class Network:
-    """Links with a delay, that lose, double and reorder what is on them."""
+    """Models links with a delay that lose, double and reorder what is on them."""
 
     delay: int = 20
     drop: float = 0.0
@@ -117,7 +117,7 @@ class Network:
 
 
 class Others:
-    """The switch and the other workers, which ask again every ``patience`` cycles."""
+    """Plays the switch and the other workers, which ask again every ``patience`` cycles."""
 
     def __init__(self, dut, slots, workers, network, partials, patience=300):
         self.port = FramePort(dut)
@@ -158,7 +158,7 @@ class Others:
             self.dut.m_axis_tready.value = not self.stall()
 
     def check(self, fields):
-        """All that does not differ from packet to packet."""
+        """Check all that does not differ from packet to packet."""
         assert fields["destination"] == SWITCH_ADDRESS
         assert fields["source"] == ADDRESS
         assert fields["ethertype"] == ETHERTYPE_ON_WIRE

@@ -1,4 +1,4 @@
-"""What is proven of a worker's slots: each follows algorithm 3, and sums are handed on in order."""
+"""States what is proven of a worker's slots: each follows algorithm 3, sums go on in order."""
 
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
@@ -17,7 +17,7 @@ SLOT = data.StructLayout({"use": USE_BITS, "phase": Phase})
 
 
 class SlotTableProof(Component):
-    """A :class:`SlotTable` with free inputs beside the specification, slot by slot.
+    """Has a :class:`SlotTable` with free inputs beside the specification, slot by slot.
 
     The specification (:meth:`follow_rule`) is ``worker_rule`` and ``worker_starts`` of
     ``sim/p4sgd/golden/allreduce.py`` line by line, with whole uses; beside it stands which slots'
@@ -107,7 +107,7 @@ class SlotTableProof(Component):
         return m
 
     def follow_rule(self, m: Module, dut: SlotTable, slots, late, unseen) -> None:
-        """The specification's slots, and the verdict that it gives."""
+        """Model the specification's slots; return the verdict that it gives."""
         arrival = self.arrival
         for k, slot in enumerate(slots):
             verdict = Signal(Verdict, name=f"verdict_{k}")
@@ -147,7 +147,7 @@ class SlotTableProof(Component):
             claim(m, "nothing_is_taken_without_a_job", dut.verdict == Verdict.WRONG_JOB)
 
     def clearing(self, m: Module, dut: SlotTable) -> None:
-        """A job opens so many cycles after its ``clear`` as there are slots, and stays open."""
+        """Claim that a job opens as many cycles after ``clear`` as it has slots, and stays so."""
         cycles = Signal(range(self.params.slots + 1))
         begun = Signal()
         with m.If(self.clear):
@@ -159,7 +159,7 @@ class SlotTableProof(Component):
         check(m, "clears_a_slot_a_cycle", ~dut.clearing | (self.cleared == cycles))
 
     def compare(self, m: Module, dut: SlotTable, count, slots, late, unseen, waited) -> None:
-        """The outputs, by what the specification keeps."""
+        """Claim the outputs, by what the specification keeps."""
         at_next, at_deliver, at_see, asked = (
             Array(slot.as_value() for slot in slots)[index]
             for index in (dut.next_slot, dut.deliver_slot, self.see_slot, self.question)
@@ -180,7 +180,7 @@ class SlotTableProof(Component):
             claim(m, "answers_use", dut.answers[0].use == SLOT(asked).use)
 
     def tie(self, m: Module, dut: SlotTable, count, slots, late, unseen, waited) -> None:
-        """How what the table keeps hangs together with the specification: for induction."""
+        """Relate what the table keeps to the specification, for induction."""
         check(m, "uses_are_neighbours", dut.next_use == (self.previous_use + 1)[:USE_BITS])
         waiting = (self.waiting + self.started - self.freed)[: self.params.count_bits]
         check(m, "waiting_counts", self.waiting == count_ones(waited))
@@ -216,7 +216,7 @@ class SlotTableProof(Component):
         check(m, "outstanding_is_ahead", dut.outstanding == self.deliver_ahead)
 
     def rest(self, m: Module, dut: SlotTable, slots, late, unseen, waited) -> None:
-        """Nothing is under way while no job is open; clearing goes slot by slot."""
+        """Claim that nothing is under way while no job is open; clearing goes slot by slot."""
         for name, value in (
             ("next_slot", dut.next_slot),
             ("next_use", dut.next_use),
@@ -241,13 +241,13 @@ class SlotTableProof(Component):
                 check(m, "as_at_start", at_start & ~late[k] & ~unseen[k] & ~waited[k])
 
     def behind(self, slot, pointer: Value, count: Value) -> Value:
-        """How many slots ``slot`` comes behind ``pointer``, going round."""
+        """Return how many slots ``slot`` comes after ``pointer``, cyclically."""
         wide = Signal.like(Value.cast(count + count))
         difference = slot + count - pointer
         return Mux(difference >= count, difference - count, difference)[: len(wide)]
 
     def happenings(self, m: Module, dut: SlotTable, count: Signal, slots) -> None:
-        """Every phase, the wrap of slots and uses, a full table, and all at once are reached."""
+        """Reach every phase, the wrap of slots and uses, a full table, and all at once."""
         most = count == self.params.slots
         at_once = self.start & self.delivered & dut.seen
         with m.If(dut.open & most):

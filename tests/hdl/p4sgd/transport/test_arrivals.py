@@ -74,7 +74,7 @@ class Job:
         }
 
     def good(self):
-        """A packet that the table of slots has to judge."""
+        """Return a packet that the table of slots has to judge."""
         is_agg, acked = random.choice([(True, False), (False, True), (True, True)])
         return WireFrame(
             destination=self.group,
@@ -93,7 +93,7 @@ class Job:
         )
 
     def verdict(self, wire, corrupt, is_open):
-        """The last in the rule's list that applies; None for a packet of this job."""
+        """Return the last in the rule's list that applies; None for a packet of this job."""
         quality = judge(wire, corrupt, self.group)
         if quality is not Quality.GOOD:
             return QUALITIES[quality]
@@ -111,7 +111,7 @@ class Job:
 
 
 def wrong_fields(job, frame):
-    """Each field that matters, wrong by itself; what the golden verdict then is."""
+    """Return each field that matters, wrong by itself, and the golden verdict then."""
     other = 1 << (job.worker + 1) % 32
     below, above = (job.base - 1) % (1 << 16), (job.base + job.count) % (1 << 16)
     return {
@@ -140,7 +140,7 @@ def wrong_fields(job, frame):
 
 
 class Bench:
-    """Drives packets and compares every report, cycle for cycle, with the golden judgement."""
+    """Drives packets and compares every report with the golden judgement, each cycle."""
 
     def __init__(self, dut):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
@@ -191,7 +191,7 @@ class Bench:
             await self.step()
 
     async def lack(self, wire, byte):
-        """A frame of one beat, of which a byte in the middle is not kept."""
+        """Return a frame of one beat, of which a byte in the middle is not kept."""
         dut = self.dut
         dut.s_axis_tvalid.value = dut.s_axis_tlast.value = 1
         dut.s_axis_tuser.value = 0
@@ -234,7 +234,7 @@ async def a_frame_with_a_hole_is_malformed(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def judges_every_wrong_field(dut):
-    """Each alone, and with every other one that it goes before, a packet a cycle."""
+    """Each comes alone, and with every other that it goes before, a packet per cycle."""
     bench = await started(dut)
     for _ in range(20):
         await bench.begin(job := Job.any(params_in_simulator(TransportParams)))
@@ -259,7 +259,7 @@ async def judges_every_wrong_field(dut):
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 @cocotb.parametrize(stall=[never, often])
 async def judges_a_flood(dut, stall):
-    """Good packets and such with any number of wrong fields, cut or longer, open or not."""
+    """Packets are good, or have wrong fields, are cut or longer, with a job open or not."""
     bench = await started(dut)
     for _ in range(60):
         job = Job.any(params_in_simulator(TransportParams))
@@ -283,7 +283,7 @@ async def judges_a_flood(dut, stall):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_report_follows_its_packet(dut):
-    """For one cycle, the stated number of cycles later; nothing is ours while no job is open."""
+    """It lasts a cycle, as late as stated; nothing is ours while no job is open."""
     bench = await started(dut)
     job = Job.any(params_in_simulator(TransportParams))
     for is_open in (0, 1):

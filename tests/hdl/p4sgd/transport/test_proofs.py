@@ -1,4 +1,4 @@
-"""The rule of a worker's slots, proven of its RTL at three slots; broken RTL is found."""
+"""Proves the rule of a worker's slots from its RTL at three slots; broken RTL is found."""
 
 import pytest
 
@@ -12,7 +12,7 @@ PARAMS = TransportParams(slots=3, lanes=1)
 
 
 def table(old, new, claim):
-    """A broken SlotTable."""
+    """Return a broken SlotTable."""
     places = ("tests.hdl.p4sgd.transport.slot_table_proof.SlotTable",)
     return Mutant("hdl.p4sgd.transport.slot_table", old, new, places, SlotTableProof, claim)
 
