@@ -55,7 +55,7 @@ STATE = {
     "registers_silent": "reads 1 if the engine's registers once did not answer the link: program"
     " the card anew",
     "device_broken": "reads 1 if accesses to device memory fail at once",
-    "device_silent": "reads 1 if that is since it did not answer in time",
+    "device_silent": "reads 1 if `device_broken` is 1 as device memory did not answer in time",
     "device_owes": "reads 1 while device memory has still to take or answer something",
 }
 COUNTS = {
@@ -76,7 +76,7 @@ COMPLETION_USES = {
 OUTCOMES = {
     Outcome.ILLEGAL: (
         "a field breaks a rule of this guide; nothing was read or written",
-        "mend the request",
+        "correct the request",
     ),
     Outcome.STOPPED: (
         "the host has stopped it; some of the first bytes of its rows were written",
