@@ -111,7 +111,7 @@ COMMANDS = {
 }
 
 
-NOTHING = "nothing was written"  #: by a command that was interrupted before it knew better
+NOTHING = "nothing was written"  #: unless a command says what it has written
 
 
 class Stopped(Exception):
@@ -259,7 +259,7 @@ def called(arguments: list[str], interruption: Interruption) -> int:
 
 
 def silence() -> None:
-    """Let nobody speak of what an interrupt cut short: what counts was said in a line."""
+    """Silence warnings and logs about work that an interrupt cut short: one line has said it."""
     warnings.simplefilter("ignore")
     logging.disable()
 

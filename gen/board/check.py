@@ -70,7 +70,7 @@ def is_clock(port: Port) -> bool:
 
 
 def check_files(folder: Path, manifest: Any) -> Iterator[str]:
-    """Report files that are listed and missing, or there and not listed."""
+    """Report files that the folder has and its lists do not, and the other way round."""
     there = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
     yield from compare(there - {MANIFEST}, set(manifest["files"]), "the manifest")
     listed = (folder / "filelist.f").read_text().split()

@@ -13,12 +13,12 @@ from hdl.common.registers import RegisterMap
 from hdl.netsparse.protocol import PRIORITIES
 from hdl.u280.mac_signals import CLASSES
 
-EARLY = ("pins.xdc", "clocks.xdc", "configuration.xdc")  #: hold for synthesis too
-LATE = ("crossings.xdc", "floorplan.xdc")  #: name cells and clocks that synthesis makes
+EARLY = ("pins.xdc", "clocks.xdc", "configuration.xdc")  #: constraints that hold for synthesis, too
+LATE = ("crossings.xdc", "floorplan.xdc")  #: constraints on cells and clocks that synthesis makes
 #: the oldest and the newest that have the part and these versions of the IP
 VIVADO = ("2020.2", "2023.2")
 
-MASTERS = ("m_axi_host", "rq_")  #: how ports begin by which a design reaches host memory
+MASTERS = ("m_axi_host", "rq_")  #: prefixes of the ports by which a design reaches host memory
 
 
 def values_of(
@@ -118,7 +118,7 @@ def core_of(emission: Emission, core: type) -> str:
 
 
 def register_maps(emission: Emission, core: str) -> dict[str, RegisterMap]:
-    """The register maps below the top, by the folder of the files that describe them.
+    """Return the register maps below the top, by the folder of the files that describe them.
 
     Those of the design lie where they lie without a card, others in a folder each.
     """
