@@ -102,5 +102,5 @@ def spaced(octets: bytes) -> str:
 
 
 def lines(octets: bytes, each: int = 16) -> list[str]:
-    """Return bytes in hexadecimal, so many to a line, each line with the number of its first."""
+    """Return bytes in hexadecimal, this many to a line, each line with the number of its first."""
     return [f"{k:4}: {spaced(octets[k : k + each])}" for k in range(0, len(octets), each)]

@@ -67,7 +67,10 @@ def meaning(name: str) -> str:
         if rest == name:
             continue
         for start, text in (
-            ("sent_prs_", "packets sent with so many PRs, and fewer than the next counter's"),
+            (
+                "sent_prs_",
+                "packets sent with at least this many PRs, and fewer than the next counter's",
+            ),
             ("dropped_", "packets dropped with this verdict"),
         ):
             if rest.startswith(start):

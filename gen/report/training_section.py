@@ -95,7 +95,7 @@ def points(epochs: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
 
 
 def axes(title: str, epochs: int) -> dict[str, Any]:
-    """Return the axes of a plot by so many epochs, with at most about ten ticks."""
+    """Return the axes of a plot over this many epochs, with at most about ten ticks."""
     whole = {"tickmode": "linear", "dtick": max(1, epochs // 10)}
     return {"xaxis": {"title": {"text": "epoch"}, **whole}, "yaxis": {"title": {"text": title}}}
 

@@ -1,6 +1,6 @@
 """Tutorial: write a component, its golden model and its test, and see the test fail.
 
-The component is in ``largest.py`` beside this script: of every so many numbers of a stream it
+The component is in ``largest.py`` beside this script: of each group of numbers of a stream it
 passes on the largest. Read that file first; it is as long as a screen.
 """
 

@@ -12,7 +12,7 @@ PAUSES = ("0", "1..3", "4+")  #: cycles
 
 
 def pause(cycles: int) -> str:
-    """Name the bin of a pause of so many cycles."""
+    """Name the bin of a pause of this many cycles."""
     return PAUSES[(cycles > 0) + (cycles > 3)]
 
 

@@ -44,7 +44,7 @@ J = TypeVar("J", bound=JobRange)
 
 @dataclass
 class JobTable(Generic[J]):
-    """Holds the active jobs of a switch with so many ports and slots, and its limit of jobs."""
+    """Holds the active jobs of a switch with this many ports and slots, and its limit of jobs."""
 
     ports: int
     slots: int

@@ -39,7 +39,7 @@ BEST_CASE = Fraction(MOST_PAYLOAD, completion_bytes(MOST_PAYLOAD))
 
 
 def bytes_of_share(share: int, cycles: int, beat_bytes: int) -> Fraction:
-    """Return the data that a share allows in so many cycles: ``share`` / 256 of a beat in each."""
+    """Return the data that a share allows in ``cycles``: ``share`` / 256 of a beat in each."""
     return Fraction(share * cycles * beat_bytes, 256)
 
 

@@ -46,7 +46,7 @@ class JobList:
 
 @cache
 def histogram(trace: int) -> tuple[tuple[int, int], ...]:
-    """Return numbers of hosts, and how many jobs of the trace have so many."""
+    """Return numbers of hosts, each with the number of the trace's jobs that have that many."""
     traces = json.loads((DATA / "hosts_per_job.json").read_text())
     return tuple((hosts, weight) for hosts, weight in traces[trace - 1])
 

@@ -15,7 +15,7 @@ from sim.mina.workload import ScheduleWorkload
 def group_score(
     asked: ScheduleWorkload, members: Sequence[tuple[str, int]], steps: int
 ) -> float | None:
-    """Return the score of models with so many hosts each, for so many longest steps, or None.
+    """Return the score of models with these numbers of hosts over ``steps`` longest steps, or None.
 
     None stands for undefined. The order of the members is that of events at one time.
     """

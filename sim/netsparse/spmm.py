@@ -165,7 +165,7 @@ class SpmmRun:
 
 
 def host_settings(latency: int, params: SnicParams) -> dict[str, int]:
-    """Return the settings of a host that answers a read so many cycles later."""
+    """Return the settings of a host that answers a read this many cycles later."""
     return {"latency": latency} if params.over_pcie else memory_settings(latency)
 
 

@@ -244,5 +244,5 @@ def check_nodes(params: SnicParams, nodes: int) -> None:
     if nodes > params.rig.nodes:
         raise ValueError(
             f"nodes must be from 2 to the {params.rig.nodes} of the build: {nodes};"
-            f" --set nodes={nodes} builds for so many"
+            f" --set nodes={nodes} builds for that many"
         )

@@ -32,7 +32,7 @@ class Measurement:
         self.features = min(MOST_FEATURES, params.ingress_depth // params.raw_beats, params.window)
 
     async def start(self, rows: Sequence[Row], expected: int) -> None:
-        """Start aggregators that expect so many contributions each, spread over the ports."""
+        """Start aggregators that expect this many contributions each, spread over the ports."""
         params, host = self.params, self.bench.host
         block = {k: Descriptor(expected, self.port_of(k)) for k in range(params.banks * self.depth)}
         setup = JobSetup(

@@ -89,7 +89,7 @@ def acquires(setup: GroupSetup, group: Group, job: int, tree: int) -> Group:
 def wish(group: Group, length: int, withdraw: bool = False) -> Wish:
     """Return what the next round is to bring.
 
-    It is the grant of the tree that is held, for so many operations, and the end of the one in use.
+    It is the grant of the tree that is held, for ``length`` operations, and the end of that in use.
     """
     hold = group.hold
     if hold is None or hold.step is not Step.HELD:

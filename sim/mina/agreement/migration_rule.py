@@ -3,8 +3,8 @@
 The design's "no deadlock in migration". First all jobs that move give back what they have. Then
 each tries the switches of its new tree in ascending order; at a refusal it gives all back and goes
 on without INA until its next try, so that nobody holds anything while it waits. Ageing is a
-setting: once so many others got their trees while a job waited for a switch of these, they may not
-try any more before it has got its own. So its turn comes, if every grant ends some time.
+setting: once a set number of others got their trees while a job waited for a switch of these, they
+may not try any more before it has got its own. So its turn comes, if every grant ends some time.
 """
 
 from collections.abc import Iterable, Mapping

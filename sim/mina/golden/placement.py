@@ -39,7 +39,7 @@ def allocate(
     alpha: float,
     penalty: Callable[[int], float] = lambda leaf: 0,
 ) -> tuple[float, list[int]]:
-    """Return the least score of so many hosts of a pod, and these; infinite if there are too few.
+    """Return the least score of this many hosts of a pod, and these; infinite if there are too few.
 
     Of equal scores it takes the one with the fewest hosts of the later pods. ``penalty`` is for the
     pods of the first layer, by their number, if any host is taken there.

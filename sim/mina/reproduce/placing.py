@@ -22,7 +22,7 @@ CONFLICT_JOBS, WINDOW = 5000, 250  #: numbers of jobs of figure 2, and of its ru
 
 
 def candidate_runs(candidates: Sequence[int]) -> list[ScheduleWorkload]:
-    """Return runs of MINA with so many candidates."""
+    """Return runs of MINA with this many candidates."""
     return [replace(MINA, candidates=k) for k in candidates]
 
 
@@ -95,7 +95,7 @@ def link_runs() -> list[ScheduleWorkload]:
 
 
 def with_links(links: int, placement: Placement) -> ScheduleWorkload:
-    """Return a run in which ToR and pod switches have so many links upwards."""
+    """Return a run in which ToR and pod switches have this many links upwards."""
     return replace(BASELINE, placement=placement, topology=f"8,8,16:1,{links},{links}")
 
 

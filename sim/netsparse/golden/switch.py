@@ -54,7 +54,7 @@ class Wholeness:
         return sum(len(packets) - self.needed(packets) for packets in self.left.values())
 
     def needed(self, packets: Sequence[Sequence[Request]]) -> int:
-        """Return the packets that so many PRs need."""
+        """Return the packets that this many PRs need."""
         prs, most = sum(map(len, packets)), (self.mtu - HEADER_BYTES) // packets[0][0].wire_bytes
         return -(-prs // most)
 

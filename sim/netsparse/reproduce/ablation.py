@@ -104,7 +104,7 @@ def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
 def headers(family: str) -> list[float]:
     """Return the bytes beside a property that the paper's RIG rows imply, from each K to the next.
 
-    A node that receives n properties, each with so many bytes beside it, has the same n for each K;
+    A node that receives n properties, each with some bytes beside it, has the same n for each K;
     SUOpt brings nothing but properties.
     """
     rows = {

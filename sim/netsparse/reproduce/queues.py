@@ -81,7 +81,7 @@ class Design:
 
     @property
     def params(self) -> SnicParams | NetSparseSwitchParams:
-        """Return the paper's sizes; raise ValueError if there cannot be so many nodes."""
+        """Return the paper's sizes; raise ValueError if there cannot be that many nodes."""
         pool = FORMS[self.form]
         if self.name == "SNIC":
             return SnicParams(rig=RigParams(nodes=self.nodes), pool=pool)

@@ -118,7 +118,7 @@ class Aggregation:
         self.waiting = np.zeros(0, np.int64)  #: sums that found no room and wait
 
     def run(self, turns: int, begin: int = 0) -> Outcome:
-        """Run so many turns, after ``begin`` slots of background alone.
+        """Run this many turns, after ``begin`` slots of background alone.
 
         Raises StuckError if they do not end.
         """

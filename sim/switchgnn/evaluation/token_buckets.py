@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-UNIT = 1 << 16  #: tokens of a beat; a rate is so many tokens a cycle
+UNIT = 1 << 16  #: tokens of a beat; a rate counts tokens per cycle
 
 
 @dataclass(frozen=True, kw_only=True)

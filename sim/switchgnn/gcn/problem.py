@@ -112,8 +112,7 @@ def drawn(name: str, labels: Integers, count: int, seed: int) -> NDArray[np.bool
         there = np.flatnonzero(labels == label)
         refuse(
             there.size < count,
-            f"{name}: class {label} has {there.size} vertices, labels must be at most so many:"
-            f" {count}",
+            f"{name}: class {label} has {there.size} vertices, but labels asks for {count}",
         )
         train[rng.permutation(there)[:count]] = True
     return train

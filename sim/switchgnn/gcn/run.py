@@ -111,7 +111,7 @@ class SharedTraining(Training):
 def partition_of(asked: GcnWorkload, problem: Problem) -> WorkerPartition | None:
     """Return the owner of each vertex; None if one worker owns all.
 
-    Raises UserError if there cannot be so many workers.
+    Raises UserError if there cannot be that many workers.
     """
     if asked.workers > problem.vertices:
         raise UserError(f"{asked.workers} workers cannot share {problem.vertices} vertices")

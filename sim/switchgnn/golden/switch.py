@@ -51,7 +51,7 @@ class Counts:
 
 @dataclass
 class SwitchModel:
-    """Models a switch of so many ports, and so many banks of so many aggregators each.
+    """Models a switch of this many ports, with banks of this many aggregators each.
 
     ``congested_in`` and ``congested_out`` are bitmaps of the ports whose queues are above their
     level: ACKs echo the first, RESULT and RAW are marked by the second.

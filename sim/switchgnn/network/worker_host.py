@@ -74,7 +74,7 @@ class WorkerHost:
         access.value = 0
 
     async def read(self, name: str, size: int, at: int = 0) -> bytes:
-        """Return so many bytes of a memory, from a beat's first on."""
+        """Return this many bytes of a memory, from a beat's first on."""
         last = at // BEAT_BYTES + -(-size // BEAT_BYTES)
         return b"".join(await self.read_beats(name, range(at // BEAT_BYTES, last)))[:size]
 

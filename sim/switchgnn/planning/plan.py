@@ -60,5 +60,5 @@ class Plan(Saved):
 
 
 def aggregators_in(memory: float, sums: int) -> int:
-    """Return K for a memory of so many bytes, whose aggregators have ``sums`` sums of 4 bytes."""
+    """Return K for a memory of this many bytes, whose aggregators have ``sums`` sums of 4 bytes."""
     return int(memory // (4 * sums))

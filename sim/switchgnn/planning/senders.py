@@ -75,7 +75,7 @@ class Senders(Saved):
 def senders_of(cut: CutGraph, plan: Plan, theta: int = 0) -> Senders:
     """Return senders and aggregators of a plan.
 
-    With ``theta`` of 2 or more a worker that has so many neighbours of a destination in a block
+    With ``theta`` of 2 or more a worker that has as many neighbours of a destination in a block
     adds them up itself, and sends one PARTIAL for that destination; 0 is none.
     """
     refuse(theta < 0 or theta == 1, f"theta is 0 or at least 2, not {theta}")

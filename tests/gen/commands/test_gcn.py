@@ -96,7 +96,7 @@ def bad_files(folder):
         (["--data", "short.npz"], "short.npz: labels must be integers [40], not int64 [39]"),
         (["--data", "nan.npz"], "nan.npz: features must be finite"),
         (["--data", "halves.npz"], "halves.npz: labels must be integers [40], not float64"),
-        (["--labels", "41"], "class 0 has 15 vertices, labels must be at most so many: 41"),
+        (["--labels", "41"], "class 0 has 15 vertices, but labels asks for 41"),
         (["--workers", "4"], "4 workers need 4 ports, the switch has 3"),
         (["--partition", "alike.npy"], "the partition cuts no edge"),
         (["--partition", "few.npy"], "few.npy: the partition must have a worker for each of 40"),

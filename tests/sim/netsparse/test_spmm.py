@@ -202,7 +202,7 @@ def test_families_are_made_for_the_nodes():
 @pytest.mark.parametrize(
     ("nodes", "changes", "says"),
     [
-        (3, {}, r"from 2 to the 2 of the build: 3; --set nodes=3 builds for so many$"),
+        (3, {}, r"from 2 to the 2 of the build: 3; --set nodes=3 builds for that many$"),
         (129, {}, r"nodes must be from 2 to 128: 129$"),
         (2, {"racks": 33}, r"racks must be from 1 to 32: 33$"),
         (3, {"racks": 2}, r"3 are not divisible by 2 racks$"),

@@ -82,7 +82,7 @@ class Worker:
         epochs: int = 1,
         l2_shift: int = 0,
     ) -> None:
-        """Train so many epochs on the data that are loaded, from the weights that are there.
+        """Train this many epochs on the data that are loaded, from the weights that are there.
 
         ``rate`` is the learning rate eta, for the mean gradient of a mini-batch of ``batch``
         samples. With ``l2_shift`` q each weight shrinks by 2^-q of itself in each mini-batch.

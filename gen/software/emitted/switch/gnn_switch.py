@@ -43,7 +43,7 @@ class GnnSwitch(StartedJobs):
     verdict_count = "verdict_count"
 
     def set_acks(self, every: int, delay: int) -> None:
-        """Acknowledge every so many new frames of a port, and after so many cycles at most."""
+        """Acknowledge after ``every`` new frames of a port, and after ``delay`` cycles at most."""
         if not 1 <= every < 1 << 8 or not 0 <= delay < 1 << 16:
             raise ValueError(f"every must be 1 to 255, delay 0 to 65535: {every}, {delay}")
         self.registers.write(ack_every=every, ack_delay=delay)
@@ -168,7 +168,7 @@ class GnnSwitch(StartedJobs):
         return rows, steps
 
     def _fill(self, table: int, first: int, rows: Sequence[int], bits: int) -> None:
-        """Write rows of so many bits of a table, where this build has its tables."""
+        """Write rows of this many bits of a table, where this build has its tables."""
         if self.build.memory[0]:
             self._write_memory(table, first, rows, bits // 8)
         else:

@@ -1,4 +1,4 @@
-"""Runs a tally: so many events go in, and its count is compared with what it must be.
+"""Runs a tally: a number of events goes in, and its count is compared with what it must be.
 
 A workload says what can be asked: its fields become options of ``ingather count`` and names that a
 sweep may use. A session builds the simulator, runs it, and returns figures, a verdict and curves.

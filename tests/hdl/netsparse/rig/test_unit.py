@@ -337,7 +337,7 @@ async def batches_cost_what_one_does(dut, parts):
     """Commands overlap: one more costs its read of idxs, which is hidden, and a chunk's border.
 
     The way of a PR and back is 400 cycles long. As many commands as the unit keeps are under way,
-    so a way is paid again only after so many commands.
+    so a way is paid again only after that many commands.
     """
     bench = await UnitBench(dut, trip=lambda: 400, filter_latency=lambda is_set: 3).begin()
     bench.write_latency = lambda: 6

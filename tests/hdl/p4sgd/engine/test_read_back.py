@@ -137,7 +137,7 @@ async def keeps_groups_apart(dut, stalls):
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
 async def asks_no_more_than_there_is_room_for(dut):
-    """Without answers it sends so many probes, and no more."""
+    """Without answers it sends as many probes as there is room for, and no more."""
     params = params_in_simulator(EngineParams)
     await streams.start(dut)
     banks = Banks(dut, params, lambda: 100)

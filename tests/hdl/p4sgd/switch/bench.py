@@ -111,7 +111,7 @@ class Bench:
     async def play(self, schedule, after=None, ready=None):
         """Drive ``schedule`` from now on, its first cycle being 0; keep what leaves meanwhile.
 
-        ``after`` it so many cycles; ``ready`` says whether a port takes what leaves.
+        ``after`` is how many cycles follow it; ``ready`` says whether a port takes what leaves.
         """
         shown = [dict.fromkeys(range(1, 5)) for _ in self.inputs]
         driven = ()

@@ -47,7 +47,7 @@ class RtlCluster(Cluster):
             await ClockCycles(self.dut.clk, TICK)
 
     async def train(self, operations, compute=200):
-        """Hosts that live do ``operations``, computing for so many cycles before each of them.
+        """Hosts that live do ``operations``, computing for this many cycles before each of them.
 
         They go on for longer while ``busy`` is set; all hosts of a job do equally many.
         """

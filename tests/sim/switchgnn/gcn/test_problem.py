@@ -58,7 +58,7 @@ def test_vertices_without_a_label_are_neither_trained_nor_tested_on():
         ({"labels": np.zeros(4, int)}, "labels must tell at least 2 classes apart"),
         ({"labels": np.full(4, -1)}, "labels must tell at least 2 classes apart"),
         ({"adjacency": csr_array(np.eye(4, dtype=np.int8))}, "has no edges between vertices"),
-        ({"count": 3}, "class 0 has 2 vertices, labels must be at most so many: 3"),
+        ({"count": 3}, "class 0 has 2 vertices, but labels asks for 3"),
         ({"count": 2}, "no vertex with a label is left to test on"),
         ({"train": np.zeros(4, bool)}, "there is no vertex to train on"),
         (
