@@ -180,7 +180,7 @@ class Simulation:
 
 
 def simulate_group(step_hosts: Sequence[tuple[Step, int]], steps: int) -> float:
-    """Return the score by R of jobs on one switch over ``steps`` longest steps; nan if undefined."""
+    """Return the score by R of jobs on one switch over ``steps`` longest steps; nan if none."""
     jobs = [Training(step, hosts, None, 0.0) for step, hosts in step_hosts]
     limit, now = steps * max(step.none for step, _ in step_hosts), 0.0
     while now <= limit:
