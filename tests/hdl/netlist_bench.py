@@ -137,8 +137,9 @@ class Table:
         return f"(({expression}) * (not {ago(clocks, f'{PINS}.rst')}))"
 
     def fields(self, path, layout):
-        """Expressions of all fields of a struct that is driven, each of which is drawn for itself:
-        extremes of a field that decides would hardly be met among random bits of the whole.
+        """Return expressions of all fields of a driven struct, each of which is drawn alone.
+
+        Extremes of a field that decides would hardly be met among random bits of the whole.
         """
         assert self.driven[path] == layout.size, path
         self.drawn[path] = [(field.offset, field.width) for _, field in layout]

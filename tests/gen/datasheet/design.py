@@ -1,4 +1,4 @@
-"""A small design with a stream of every kind: a pair of units between a bus and a MAC."""
+"""Has a small design with a stream of every kind: a pair of units between a bus and a MAC."""
 
 from dataclasses import dataclass
 

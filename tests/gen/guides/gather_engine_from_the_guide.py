@@ -1,4 +1,4 @@
-"""A gather engine and its host, in NumPy, written from the engine's programming guide alone."""
+"""Models a gather engine and its host in NumPy, from the engine's programming guide alone."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A SwitchGNN endpoint, its memory and its host, written from its programming guide alone."""
+"""Models a SwitchGNN endpoint, its memory and its host, from its programming guide alone."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""SwitchGNN's frames, written from the programming guides of switch and endpoint alone."""
+"""Reads and writes SwitchGNN's frames, from the guides of switch and endpoint alone."""
 
 from dataclasses import dataclass, field, replace
 

@@ -1,4 +1,4 @@
-"""A SwitchGNN switch, frame by frame, written from its programming guide alone."""
+"""Models a SwitchGNN switch, frame by frame, from its programming guide alone."""
 
 from collections import Counter
 from dataclasses import dataclass, field

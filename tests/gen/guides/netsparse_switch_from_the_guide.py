@@ -1,4 +1,4 @@
-"""A NetSparse switch, packet by packet, written from its programming guide alone.
+"""Models a NetSparse switch, packet by packet, from its programming guide alone.
 
 What a packet is, the guides of SNIC and switch tell alike: that part is the SNIC's reader.
 """

@@ -1,4 +1,4 @@
-"""A host of a NetSparse SNIC, and its packets, written from its programming guide alone."""
+"""Models a host of a NetSparse SNIC, and its packets, from its programming guide alone."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A switch of P4SGD or MINA, frame by frame, written from its programming guide alone."""
+"""Models a switch of P4SGD or MINA, frame by frame, from its programming guide alone."""
 
 from dataclasses import dataclass, field
 

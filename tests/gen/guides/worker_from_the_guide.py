@@ -1,4 +1,4 @@
-"""A host and a model of a P4SGD worker, written from its programming guide alone."""
+"""Models a P4SGD worker and its host, from its programming guide alone."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A stand-in for a card with a design: what its fields say, and were told, by their names."""
+"""Stands in for a card with a design: what its fields say, and were told, by their names."""
 
 from gen.registers.python_driver import class_name
 from gen.software.emitted.fake import Fake
@@ -29,7 +29,7 @@ class FakeCard(Fake):
                 self.commands.get(name, lambda: None)()
 
     def say(self, **fields):
-        """What fields read as."""
+        """Set what fields read as."""
         for name, value in fields.items():
             field = self.module.FIELDS[name]
             for k in range(field.words):
@@ -39,14 +39,14 @@ class FakeCard(Fake):
                 self.words[place] = (kept | value << field.offset >> 32 * k) & 0xFFFF_FFFF
 
     def heard(self, name):
-        """What a field was set to."""
+        """Return what a field was set to."""
         field = self.module.FIELDS[name]
         return self.words.get(field.address, 0) >> field.offset & (1 << field.bits) - 1
 
     def heard_wide(self, name):
-        """What a number of two registers was set to."""
+        """Return what a number of two registers was set to."""
         return self.heard(f"{name}_high") << 32 | self.heard(f"{name}_low")
 
     def registers(self):
-        """The generated driver's registers on this card."""
+        """Return the generated driver's registers on this card."""
         return getattr(self.module, class_name(self.software.map))(self)

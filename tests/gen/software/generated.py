@@ -1,4 +1,4 @@
-"""Generated folders, and programs that run in them without the project."""
+"""Writes generated folders, and runs programs in them without the project."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ def write(name, preset, folder, **changes):
 
 
 def poisoned(folder):
-    """A folder that hides the project from a Python that has it on its path."""
+    """Return a folder that hides the project from a Python that has it on its path."""
     for name in ("gen", "hdl", "sim", "ingather"):
         (folder / f"{name}.py").write_text(POISON)
     return folder

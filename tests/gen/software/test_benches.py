@@ -1,4 +1,4 @@
-"""The bench in a generated folder runs as it is on the emitted Verilog, without the project."""
+"""Runs the bench in a generated folder as it is, on the emitted Verilog, without the project."""
 
 import os
 import shutil
@@ -49,7 +49,7 @@ def environment(tmp_path_factory):
 
 
 def arguments(name, folder):
-    """Of a bench that takes data: some of scikit-learn's digits."""
+    """Return those of a bench that takes data: some of scikit-learn's digits."""
     if name != "p4sgd-worker":
         return []
     digits = load("digits", loss=Loss.LOGISTIC, order=1)

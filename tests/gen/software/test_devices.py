@@ -1,4 +1,4 @@
-"""What stands for a card or reaches one: registers, memory, and what can go wrong with them."""
+"""Tests what stands for a card or reaches one: registers, memory, and what can go wrong."""
 
 import mmap
 import os
@@ -27,7 +27,7 @@ def prefix(tmp_path):
 
 
 def some(*numbers):
-    """What a system call does, one number of bytes at a call."""
+    """Do what a system call does, with one number of bytes at a call."""
     return iter(numbers)
 
 
@@ -142,7 +142,7 @@ def test_calls_have_the_numbers_of_the_kernel(ours, theirs):
 
 
 class Kernel:
-    """What the calls of vfio answer, of a card whose registers are the file ``device``."""
+    """Answers the calls of vfio for a card whose registers are the file ``device``."""
 
     CONTAINER, GROUP = 100, 101
 
@@ -197,7 +197,7 @@ def kernel(tmp_path, monkeypatch):
 
 
 def mapped(file, offset, size):
-    """A window of registers of an open file, as a driver has it."""
+    """Return a window of registers of an open file, as a driver has it."""
     return driver_module(worker_registers(WorkerParams())).MappedBus(file, offset, size)
 
 

@@ -1,4 +1,4 @@
-"""The host software of a gather engine on a stand-in for a card: what it writes and refuses."""
+"""Runs a gather engine's host software on a stand-in for a card: what it writes and refuses."""
 
 from dataclasses import replace
 

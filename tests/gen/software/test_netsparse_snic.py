@@ -1,4 +1,4 @@
-"""The host software of a SNIC on a stand-in for a card: what it writes, and what it refuses."""
+"""Runs a SNIC's host software on a stand-in for a card: what it writes, and what it refuses."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The host software of a NetSparse switch on a stand-in for a card, and its check of routes."""
+"""Runs a NetSparse switch's host software on a stand-in for a card, and its check of routes."""
 
 import random
 
@@ -112,7 +112,7 @@ def test_what_cannot_be(driven, call, text):
 
 
 def cluster(topology):
-    """The routes of all switches of a cluster, and what is at the end of each link."""
+    """Return the routes of all switches of a cluster, and what is at the end of each link."""
     routes = [
         {node: int(port) for node, port in enumerate(row)} for row in topology.tables().tolist()
     ]
@@ -146,7 +146,7 @@ def test_routes_are_judged_as_topologies_are(sizes):
 
 
 def verdict(check, *arguments):
-    """Whether a check raises no ValueError."""
+    """Return whether a check raises no ValueError."""
     try:
         check(*arguments)
     except ValueError:

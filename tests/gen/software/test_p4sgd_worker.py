@@ -1,4 +1,4 @@
-"""The host software of a worker on a stand-in for a card: what it writes, and what it refuses."""
+"""Runs a worker's host software on a stand-in for a card: what it writes, and what it refuses."""
 
 import numpy as np
 import pytest

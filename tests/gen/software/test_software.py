@@ -1,4 +1,4 @@
-"""What every host package holds, and that it needs nothing of the project."""
+"""Checks what every host package holds, and that it needs nothing of the project."""
 
 import ast
 import json
@@ -27,7 +27,7 @@ def software_of(name):
 
 
 def needed(text):
-    """The packages beside Python's own library that a module imports."""
+    """Return the packages that a module imports, without those of Python itself."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -77,7 +77,7 @@ def test_it_is_clean(name, tmp_path):
 
 @pytest.fixture(scope="module", params=WITH_SOFTWARE)
 def generated(request, tmp_path_factory):
-    """A design's name, and its folder as its guide speaks of it."""
+    """Return a design's name, and its folder as its guide speaks of it."""
     folder = tmp_path_factory.mktemp(request.param)
     write(request.param, OF_THE_GUIDE.get(request.param, "tiny"), folder)
     return request.param, folder

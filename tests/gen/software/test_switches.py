@@ -1,4 +1,4 @@
-"""The host software of both switches on a stand-in for a card: what it writes, and refuses."""
+"""Runs both switches' host software on a stand-in for a card: what it writes, and refuses."""
 
 import pytest
 

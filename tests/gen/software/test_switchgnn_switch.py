@@ -1,4 +1,4 @@
-"""The host software of a SwitchGNN switch on a stand-in for a card: tables, jobs, errors."""
+"""Runs a SwitchGNN switch's host software on a stand-in for a card: tables, jobs, errors."""
 
 from dataclasses import replace
 
@@ -51,7 +51,7 @@ def driven():
 
 
 def golden():
-    """The same job as the project's own driver has it."""
+    """Return the same job as the project's own driver has it."""
     blocks = [{a: Descriptor(*told) for a, told in block.items()} for block in TABLES.blocks]
     program = [Step(*step) for step in TABLES.program]
     return JobSetup(

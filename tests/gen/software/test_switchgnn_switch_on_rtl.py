@@ -1,4 +1,4 @@
-"""The host software of a SwitchGNN switch, and the workers of its bench, on the RTL."""
+"""Runs a SwitchGNN switch's host software, and the workers of its bench, on the RTL."""
 
 import cocotb
 from cocotb.task import bridge
@@ -36,7 +36,7 @@ async def the_program_of_the_bench_runs(dut):
 
 
 def program(device, made, build):
-    """What the bench does."""
+    """Do what the bench does."""
     registers = getattr(driver_module(made.map), class_name(made.map))(device)
     switch = GnnSwitch(device, registers, build)
     switch.clear_counters()

@@ -137,7 +137,7 @@ def test_operation_modes(cascaded, accumulates):
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
 async def opmode_is_as_in_the_table(dut):
-    """By UG579, tables 2-4 to 2-8: W, Z, Y, X of OPMODE; ALUMODE 0011 is Z - (W + X + Y + CIN)."""
+    """UG579, tables 2-4 to 2-8, has OPMODE's W, Z, Y, X; ALUMODE 0011 is Z - (W + X + Y + CIN)."""
     cascaded, accumulates = params_in_simulator()
     await streams.start(dut)
     for ab_on, c_on, negate, first in product((0, 1), repeat=4):

@@ -226,7 +226,7 @@ def written(words, address, value, strobes):
 
 
 def some_enables(dwords):
-    """Byte enables that are allowed, holes included where they are."""
+    """Draw byte enables that are allowed, with holes where these are."""
     if dwords == 1:
         return random.choice([15, random.getrandbits(4)]), 0
     if dwords == 2:

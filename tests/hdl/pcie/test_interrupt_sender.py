@@ -88,9 +88,7 @@ async def each_is_sent_once(dut, failing):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def in_turn(dut):
-    """From any vector on, those asked for together are sent in the order of their numbers,
-    cyclically.
-    """
+    """From any vector on, those asked for together are sent in cyclic order of numbers."""
     block = Block(dut)
     await start(dut)
     for last, bits in product(range(VECTORS), range(1, 1 << VECTORS)):

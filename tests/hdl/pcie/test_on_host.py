@@ -62,7 +62,7 @@ MARKS = {  # of the link in steady state; cycles of the quickest 15 of 16 reads 
 
 
 def with_slow_ones():
-    """Settings of a host of which one read in 256 is answered late, and holds up no other."""
+    """Return settings of a host that answers one read in 256 late, and holds up no other."""
     return {"window": 8, "slow": 1, "late": LATE, "seed": SEED}
 
 

@@ -15,8 +15,9 @@ IN_CAGES = {"": "reset_to_cages.o", "apb_": "cages_apb_reset.reset"}
 
 
 def board_table(board, ways):
-    """What all boards have, and the ``ways`` of packets: of each cage, of each class, the core's
-    streams out and in.
+    """Return what all boards have, and the ``ways`` of packets.
+
+    There is a way for each cage and class; it names the core's streams out and in.
     """
     table = Table(board)
     memory = "memory.hot" in table.driven

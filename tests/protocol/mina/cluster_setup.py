@@ -1,4 +1,4 @@
-"""What clusters of hosts, controller and switches are set up with, and what their nodes hold.
+"""Says what clusters of hosts, controller and switches are set up with, and what nodes hold.
 
 Node 0 is the controller, then come the switches, then the hosts. Host m's part of operation i of a
 job is a power of BASE that no other host of the job has, times numbers that tell operations apart:

@@ -188,7 +188,7 @@ async def trains_like_the_golden_model(dut, loss, wild, delay, stalls):
 @cocotb.test(timeout_time=20, timeout_unit="us")
 @cocotb.parametrize(loss=list(Loss))
 async def mark_turnaround(dut, loss):
-    """Joined: last word -> first word of the next mini-batch, s = 4: the sum of its parts.
+    """When joined, last word to next mini-batch's first word, s = 4, takes its parts' sum.
 
     Within 40 cycles, and those that it takes to and from other dies.
     """
@@ -237,7 +237,7 @@ def check_partials(job, beats):
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
 async def tells_what_it_lacks(dut):
-    """Words, of every engine by itself, then labels; and when each engine has its last update."""
+    """It lacks words, of every engine by itself, then labels; it tells each last update."""
     params = params_in_simulator(WorkerParams)
     engines, count, bits = list(range(params.engines)), 3, 2
     lacking = (1 << params.engines) - 1

@@ -78,7 +78,7 @@ class Golden:
         return slot, verdict.name
 
     def outputs(self, inputs):
-        """What the table must show in this cycle."""
+        """Return what the table must show in this cycle."""
         verdict = self.judge(inputs["arrival"])[1] if inputs["valid"] else "NONE"
         shown = {
             "open": self.open,

@@ -207,7 +207,7 @@ async def all_complete_in_a_row(dut, rounds):
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def one_aggregator_over_all_tags(dut):
-    """Contributions of 600 turns at full rate; each sum leaves, or waits while it is added to.
+    """600 turns contribute at full rate; each sum leaves, or waits while it is added to.
 
     Two cycles behind its last contribution it is not in the memory yet, and waits once more.
     """

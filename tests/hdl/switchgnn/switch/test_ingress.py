@@ -105,7 +105,7 @@ class Bench:
             self.ends.append(cycle())
 
     async def send_all(self, packets, stall=never):
-        """The packets of each port, at once."""
+        """Send the packets of each port, at once."""
         tasks = [cocotb.start_soon(self.send(k, own, stall)) for k, own in enumerate(packets)]
         for task in tasks:
             await task

@@ -246,7 +246,7 @@ def layout_of(table, port):
 
 
 def add_status(table):
-    """What the host reads."""
+    """The host reads all that it may."""
     errors = table.fields("aggregation.errors", layout_of(table, "errors"))
     first = table.fields("aggregation.first_error", layout_of(table, "first_error"))
     memory = {}
@@ -274,7 +274,7 @@ def add_status(table):
 
 
 def add_counters(table):
-    """What is counted, and which counters are shown."""
+    """Events are counted, and the chosen counters are shown."""
     told, size = table.told, table.size
     events = {
         "overflows": "ingress.overflows",

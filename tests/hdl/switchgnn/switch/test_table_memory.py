@@ -126,7 +126,7 @@ class Bench:
         await ClockCycles(self.dut.clk, 4)
 
     def ask(self, most=4, descriptors=0.1, there=True):
-        """A request somewhere in a table."""
+        """Ask for rows somewhere in a table."""
         which = int(random.random() < descriptors)
         rows = self.tables[which].rows
         count = random.randint(1, most)
