@@ -98,7 +98,7 @@ def test_each_clause_is_needed(name):
     check(name, instance.system(RULES[name]), fault, steps)
 
 
-#: Traces of the design's page, whose controller answers no ACK of a round that it has given up.
+#: Traces of the design note, whose controller answers no ACK of a round that it has given up.
 @pytest.mark.parametrize(
     ("name", "steps"),
     [
