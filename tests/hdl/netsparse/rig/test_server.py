@@ -236,9 +236,7 @@ async def zeros_and_ones(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_bad_read_disturbs_no_other(dut):
-    """Errors come alone, also where nothing legal is registered, then failing reads, then good
-    ones.
-    """
+    """Reads first get errors, some with nothing legal registered; then some fail, others do not."""
     bench = await Bench(dut, size=192).begin()
     wrong = bench.some_reads(100, [0, FIRST - 1, END, 999])
     await bench.reads.send_all(wrong)
