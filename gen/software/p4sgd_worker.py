@@ -1,7 +1,7 @@
 """Says what the host software of a P4SGD worker is made of, and what it must know of the build."""
 
 from gen.guides.p4sgd_worker import CAUSES
-from gen.software.software import Software
+from gen.software.software import Software, board_fields
 from hdl.p4sgd.host.counters import COUNTERS
 from hdl.p4sgd.host.model_address import group_address, model_bus
 from hdl.p4sgd.host.registers import constants, worker_registers
@@ -19,7 +19,9 @@ def software(params: WorkerParams) -> Software:
         about="a P4SGD worker",
         map=worker_registers(params),
         main="Worker",
-        modules=("p4sgd.worker", "p4sgd.job", "p4sgd.simulated_worker"),
+        modules=tuple(
+            f"p4sgd.{name}" for name in ("worker", "job", "selftest", "simulated_worker")
+        ),
         exports={
             "job": ("Job",),
             "quantise": ("Quantiser",),
@@ -35,7 +37,9 @@ def software(params: WorkerParams) -> Software:
             "model": MODEL_BASE,
             "engine_stride": beat << layout["engine"].offset,
             "chunk_stride": beat << layout["chunk"].offset,
+            "board": board_fields(),
         },
         reach="xdma",
         bench="p4sgd_worker",
+        selftest=True,
     )

@@ -34,6 +34,7 @@ class Software:
     reach: str  #: module that reaches a card: xdma, vfio, or register_window
     board: bool = True  #: whether a card has registers of its own, which tell that memory is ready
     interrupts: bool = False  #: whether a program can wait for interrupt 0, of MSI-X
+    selftest: bool = False  #: whether the module ``selftest`` is the package's program
 
     @property
     def package(self) -> str:
@@ -43,7 +44,12 @@ class Software:
     def package_files(self) -> dict[str, str]:
         """Return the files of the package by path."""
         modules = [f"{EMITTED}.{name}" for name in (*COMMON, self.reach, *self.modules)]
-        return copied(modules, self.package) | {f"{self.package}/__init__.py": self.init()}
+        files = copied(modules, self.package) | {f"{self.package}/__init__.py": self.init()}
+        if self.selftest:
+            main = environment(HERE).get_template("main.py.j2")
+            text = main.render(about=self.about, package=self.package)
+            files[f"{self.package}/__main__.py"] = text
+        return files
 
     def bench_files(self, verilog: str) -> dict[str, str]:
         """Return the files of the bench by path, with models of primitives in ``verilog``.
@@ -103,13 +109,18 @@ def literal(value: Any, indent: int = 8) -> str:
     return repr(value)
 
 
+def board_fields(cages: int = 1) -> dict[str, tuple[int, int, int]]:
+    """Return address, first bit and bits of each field of a card with HBM, by name."""
+    return {
+        field.name: (BASE + address, offset, field.bits)
+        for address, register in board_registers(BoardRegistersParams(cages=cages, hbm=True)).placed
+        for offset, field in zip(register.offsets, register.fields, strict=True)
+    }
+
+
 def memory_ready() -> tuple[int, int]:
     """Return the address and the bit of a card that tell that its memory may be used."""
-    for address, register in board_registers(BoardRegistersParams(cages=1, hbm=True)).placed:
-        for offset, field in zip(register.offsets, register.fields, strict=True):
-            if field.name == "memory_ready":
-                return BASE + address, offset
-    raise KeyError("memory_ready")
+    return board_fields()["memory_ready"][:2]
 
 
 def primitives(verilog: str) -> dict[str, str]:

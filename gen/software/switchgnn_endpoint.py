@@ -3,7 +3,7 @@
 from amaranth.lib import data
 
 from gen.guides.switchgnn_endpoint_uses import CAUSES
-from gen.software.software import Software
+from gen.software.software import Software, board_fields
 from hdl.switchgnn.endpoint.counters import ENDPOINT_COUNTERS
 from hdl.switchgnn.endpoint.memory_layouts import (
     ALIGNMENT,
@@ -26,7 +26,8 @@ def software(params: EndpointParams) -> Software:
         map=endpoint_registers(params),
         main="Endpoint",
         modules=tuple(
-            f"endpoint.{name}" for name in ("endpoint", "simulated_endpoint", "golden_network")
+            f"endpoint.{name}"
+            for name in ("endpoint", "selftest", "simulated_endpoint", "golden_network")
         ),
         exports={"endpoint": ("Endpoint", "JobFailed"), "turns": ("Send", "Turn")},
         build={
@@ -41,9 +42,11 @@ def software(params: EndpointParams) -> Software:
             "regions": regions(params.address_bits),
             "causes": {cause.name: why.replace("`", "") for cause, why in CAUSES.items()},
             "counters": tuple(name for name, _ in ENDPOINT_COUNTERS.counters),
+            "board": board_fields(),
         },
         reach="xdma",
         bench="switchgnn_endpoint",
+        selftest=True,
     )
 
 

@@ -31,6 +31,7 @@ class Build:
     regions: Mapping[str, tuple[int, int, int]]  #: of tables, features, sums: as in Region
     causes: Mapping[str, str]  #: why a job failed, by the name of ``cause``
     counters: tuple[str, ...]  #: names of the counters, by their numbers
+    board: Mapping[str, tuple[int, int, int]]  #: address, first bit and bits of the card's fields
 
     def region(self, name: str) -> Region:
         """Return the memory behind the port of ``tables``, ``features`` or ``sums``."""

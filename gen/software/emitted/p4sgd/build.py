@@ -23,6 +23,7 @@ class Build:
     model: int  #: address of the weights
     engine_stride: int  #: bytes from an engine's weights to the next engine's
     chunk_stride: int  #: bytes from a chunk's weights to the next chunk's
+    board: Mapping[str, tuple[int, int, int]]  #: address, first bit and bits of the card's fields
 
     @property
     def geometry(self) -> Geometry:

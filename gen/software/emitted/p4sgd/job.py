@@ -84,7 +84,16 @@ class Job:
             self.number, ports=ports, epoch=self.epoch, base=self.base, slots=self.slots
         )
         for index, worker in enumerate(self.workers):
-            self._open(index, worker)
+            open_job(
+                worker,
+                index,
+                (1 << count) - 1,
+                job=self.number,
+                epoch=self.epoch,
+                base=self.base,
+                slots=self.slots,
+                timeout=self.timeout,
+            )
 
     def run(
         self, *, loss: str, batch: int, rate: float, epochs: int = 1, l2_shift: int = 0
@@ -122,18 +131,30 @@ class Job:
         """Return the weights that a run must leave, bit for bit, by a model in NumPy."""
         return self.workers[0].samples.golden(weights, **how)
 
-    def _open(self, index: int, worker: Worker) -> None:
-        """Open the job at a worker, which is idle."""
-        registers = worker.registers
-        address = WORKER[:-1] + bytes([index])
-        named = {"address": address, "switch_address": SWITCH, "group_address": GROUP}
-        write_wide(registers, **{name: int.from_bytes(o, "little") for name, o in named.items()})
-        registers.write(worker=index, workers=(1 << len(self.workers)) - 1)
-        registers.write(job=self.number, epoch=self.epoch)
-        registers.write(slot_base=self.base, slot_count=self.slots, timeout=self.timeout)
-        registers.write(start_job=1)
-        wait_until(
-            worker.device, lambda: registers.read("job_open"), "opening the job", worker.seconds
-        )
-        if registers.read("failed"):
-            raise DeviceError(f"worker {index} has failed")
+
+def open_job(
+    worker: Worker,
+    index: int,
+    everyone: int,
+    *,
+    job: int,
+    epoch: int,
+    base: int,
+    slots: int,
+    **waiting: int,
+) -> None:
+    """Open a job at a worker that is idle, as number ``index`` of the bitmap ``everyone``.
+
+    ``waiting`` are registers that say how long it waits for the switch and for others.
+    """
+    registers = worker.registers
+    address = WORKER[:-1] + bytes([index])
+    named = {"address": address, "switch_address": SWITCH, "group_address": GROUP}
+    write_wide(registers, **{name: int.from_bytes(o, "little") for name, o in named.items()})
+    registers.write(worker=index, workers=everyone)
+    registers.write(job=job, epoch=epoch)
+    registers.write(slot_base=base, slot_count=slots, **waiting)
+    registers.write(start_job=1)
+    wait_until(worker.device, lambda: registers.read("job_open"), "opening the job", worker.seconds)
+    if registers.read("failed"):
+        raise DeviceError(f"worker {index} has failed")

@@ -1,0 +1,89 @@
+"""Tests a card with an endpoint: its memory, its DMA, and its MAC."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+
+import numpy as np
+
+from gen.software.emitted.device import wait_until
+from gen.software.emitted.endpoint.endpoint import Endpoint
+from gen.software.emitted.endpoint.turns import Send, Turn
+from gen.software.emitted.selftest.board import Board
+from gen.software.emitted.selftest.checks import Check, CheckFailed, Tell
+from gen.software.emitted.selftest.memory_test import exercise_memory, rates
+from gen.software.emitted.selftest.program import run_program
+
+CAGE, RATE_BYTES = 0, 1 << 28
+FRAMES = 1000  #: that are sent at least
+TIMEOUT = 2000  #: clock cycles until frames without an ACK leave again
+LOOKS = 1000  #: for frames that come back
+OWN, SWITCH = bytes.fromhex("020000000001"), bytes.fromhex("02000000ff00")
+
+
+def main(
+    open_card: Callable[[str], AbstractContextManager[Endpoint]],
+    arguments: Sequence[str] | None = None,
+) -> int:
+    """Test the card that is asked for; return the exit status."""
+    about = (
+        "a SwitchGNN endpoint: write and read its memory by DMA, measure DMA, let frames come back"
+        " through the MAC"
+    )
+    return run_program(about, ("memory", "dma", "mac"), checks_of, open_card, arguments)
+
+
+def checks_of(endpoint: Endpoint, size: int, mode: int) -> Mapping[str, Check]:
+    """Return the checks of an endpoint's card by name; ``size`` bytes of its memory are tested."""
+    return {
+        "memory": partial(check_memory, endpoint, size),
+        "dma": lambda tell: rates(endpoint.device, 0, min(size, RATE_BYTES)),
+        "mac": partial(check_mac, endpoint, mode),
+    }
+
+
+def check_memory(endpoint: Endpoint, size: int, tell: Tell) -> str:
+    """Test the memory that the host reaches by DMA."""
+    exercise_memory(endpoint.device, 0, size, tell)
+    return f"{size:,} bytes are right"
+
+
+def check_mac(endpoint: Endpoint, mode: int, tell: Tell) -> str:
+    """Send features that nobody acknowledges, and see that each comes back by the loopback.
+
+    They are for a switch that is not there. What is not for an endpoint is counted by it as
+    foreign.
+    """
+    board = Board(endpoint.device, endpoint.build.board)
+    tell("the MAC hears itself")
+    with board.loopback(CAGE, mode, endpoint.seconds):
+        endpoint.stop()
+        endpoint.clear_counters()
+        send_frames(endpoint)
+        sent = endpoint.counters()["sent_feature"]
+        for _ in range(LOOKS):
+            endpoint.device.pause()
+            back = endpoint.counters()["taken_foreign"]
+            if back >= sent:
+                break
+    if back != sent:
+        raise CheckFailed(f"{back} of {sent} frames came back")
+    return f"all of {sent} frames came back"
+
+
+def send_frames(endpoint: Endpoint) -> None:
+    """Let the endpoint send a turn's features again and again, until it has sent enough."""
+    fixed = endpoint.build.fixed
+    turn = Turn(sends=[Send(list=0, rows=1, source=k) for k in range(fixed["window"])])
+    endpoint.set_addresses(OWN, SWITCH)
+    endpoint.set_timers(send=TIMEOUT, fetch=TIMEOUT, gap=64, done=TIMEOUT)
+    endpoint.load([turn])
+    endpoint.write_payloads(0, np.ones((len(turn.sends), fixed["lanes"]), int))
+    endpoint.start(0, epoch=0, port=0)
+    wait_until(
+        endpoint.device,
+        lambda: endpoint.counters()["sent_feature"] >= FRAMES,
+        f"sending {FRAMES} frames",
+        endpoint.seconds,
+    )
+    endpoint.stop()

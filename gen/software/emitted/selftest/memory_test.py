@@ -1,0 +1,98 @@
+"""Tests a card's memory by DMA: a march over a checkerboard, addresses as data, and its rate.
+
+The march is March C- (van de Goor, Testing Semiconductor Memories, 1991): w0; up r0 w1; up r1 w0;
+down r0 w1; down r1 w0; r0. Here 0 is a checkerboard and 1 its complement, and an operation is on a
+block of memory. A march finds bits that are stuck, that do not change, or that others change;
+addresses as data also find places within a block that are one place.
+"""
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from gen.software.emitted.device import Device
+from gen.software.emitted.selftest.checks import CheckFailed, Tell
+
+BLOCK = 1 << 22  #: bytes of an operation
+WORD = 8  #: bytes that have their own address as data
+EVEN, ODD = 0x5555_5555_5555_5555, 0xAAAA_AAAA_AAAA_AAAA  #: words of the checkerboard
+#: what is read, what is written then (None: nothing), and whether addresses rise
+MARCH = (
+    (None, 0, True),
+    (0, 1, True),
+    (1, 0, True),
+    (0, 1, False),
+    (1, 0, False),
+    (0, None, True),
+)
+
+
+def exercise_memory(device: Device, start: int, size: int, tell: Tell) -> None:
+    """Test ``size`` bytes from ``start`` on, both multiples of a word; their content is lost.
+
+    CheckFailed names the first bit that reads wrong.
+    """
+    for number, (read, write, rises) in enumerate(MARCH, start=1):
+        tell(f"march {number} of {len(MARCH)} over {size:,} bytes from {start:#x}")
+        for address, length in blocks(start, size, rises):
+            if read is not None:
+                compare(device, address, checkerboard(length, read))
+            if write is not None:
+                device.write_memory(address, checkerboard(length, write))
+    for inverted in (0, 1):
+        tell(f"addresses {inverted + 1} of 2")
+        for address, length in blocks(start, size):
+            device.write_memory(address, own_addresses(address, length, inverted))
+        for address, length in blocks(start, size):
+            compare(device, address, own_addresses(address, length, inverted))
+
+
+def rates(device: Device, start: int, size: int) -> str:
+    """Return the rates by which ``size`` bytes are written and read back, by this computer's clock.
+
+    CheckFailed if what comes back is something else.
+    """
+    data = own_addresses(start, size, 0)
+    began = time.perf_counter()
+    device.write_memory(start, data)
+    written = time.perf_counter()
+    found = device.read_memory(start, size)
+    ended = time.perf_counter()
+    if found != data:
+        compare(device, start, data)
+        raise CheckFailed(f"memory from {start:#x} on read wrong once, and right then")
+    rate = [size / 1e9 / seconds for seconds in (written - began, ended - written)]
+    return f"{size:,} bytes at {rate[0]:.3f} GB/s to the card, {rate[1]:.3f} GB/s from it"
+
+
+def blocks(start: int, size: int, rises: bool = True) -> Iterator[tuple[int, int]]:
+    """Yield address and bytes of each block, from the lowest or the highest on."""
+    places = range(start, start + size, BLOCK)
+    for address in places if rises else reversed(places):
+        yield address, min(BLOCK, start + size - address)
+
+
+def checkerboard(size: int, inverted: int) -> bytes:
+    """Return words of a checkerboard, or of its complement."""
+    pair = np.array([ODD, EVEN] if inverted else [EVEN, ODD], dtype="<u8")
+    return np.resize(pair, size // WORD).tobytes()
+
+
+def own_addresses(start: int, size: int, inverted: int) -> bytes:
+    """Return words that are their own addresses, or the complements of these."""
+    words = np.arange(start, start + size, WORD, dtype="<u8")
+    return (~words if inverted else words).tobytes()
+
+
+def compare(device: Device, address: int, wanted: bytes) -> None:
+    """Raise CheckFailed unless memory holds what is ``wanted``."""
+    found = device.read_memory(address, len(wanted))
+    if found == wanted:
+        return
+    wrong = np.frombuffer(found, np.uint8) ^ np.frombuffer(wanted, np.uint8)
+    first = int(np.flatnonzero(wrong)[0])
+    bits = int(wrong[first])
+    bit = (bits & -bits).bit_length() - 1
+    read = found[first] >> bit & 1
+    raise CheckFailed(f"bit {bit} of memory at {address + first:#x} reads {read}, not {1 - read}")

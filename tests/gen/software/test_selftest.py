@@ -1,0 +1,269 @@
+"""The self-test of a card finds what is wrong with memory, DMA, MAC and training."""
+
+import re
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from gen.designs.catalogue import find_design
+from gen.software.emitted.device import DeviceError
+from gen.software.emitted.p4sgd import selftest
+from gen.software.emitted.selftest import memory_test
+from gen.software.emitted.selftest.checks import CheckFailed, run_checks
+from gen.software.emitted.sparse_memory import SparseMemory
+from hdl.p4sgd.host.control import Cause
+from tests.gen.software.generated import poisoned, write
+from tests.gen.software.test_p4sgd_worker import Card as WorkerCard
+
+SIZE, START = 1 << 14, 1 << 13
+PACKETS = 21 * 8
+
+
+def no_tell(text):
+    pass
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(memory_test, "BLOCK", 1 << 10)
+
+
+class Memory:
+    """Memory with a fault: what it makes of an address, and of what is read."""
+
+    def __init__(self, place=lambda address: address, **fault):
+        self.bytes, self.place, self.fault = {}, place, fault
+        self.touched = set()
+
+    def write_memory(self, address, data):
+        self.touched.update((address, address + len(data) - 1))
+        for at in range(0, len(data), 8):
+            self.bytes[self.place(address + at)] = data[at : at + 8]
+        self.couple(address, data)
+
+    def couple(self, address, data):
+        """A byte that is written flips a bit of another one."""
+        aggressor, victim = self.fault.get("couples", (None, None))
+        if aggressor is not None and address <= aggressor < address + len(data):
+            word = bytearray(self.bytes.get(victim & ~7, bytes(8)))
+            word[victim & 7] ^= 1
+            self.bytes[victim & ~7] = bytes(word)
+
+    def read_memory(self, address, size):
+        data = bytearray()
+        for at in range(address, address + size, 8):
+            data += self.bytes.get(self.fault.get("reads", self.place)(at), bytes(8))
+        at, bit, level = self.fault.get("stuck", (0, 0, None))
+        if level is not None and address <= at < address + size:
+            data[at - address] = data[at - address] & ~(1 << bit) | level << bit
+        return bytes(data)
+
+
+def exercise(memory):
+    memory_test.exercise_memory(memory, START, SIZE, no_tell)
+
+
+def test_memory_that_is_right_passes_and_all_of_it_is_tested():
+    memory = Memory()
+    exercise(memory)
+    assert (min(memory.touched), max(memory.touched)) == (START, START + SIZE - 1)
+
+
+@pytest.mark.parametrize("level", [0, 1])
+@pytest.mark.parametrize("bit", [0, 7])
+@pytest.mark.parametrize("at", [START, START + 1029, START + SIZE - 1])
+def test_a_stuck_bit_is_named(at, bit, level):
+    with pytest.raises(CheckFailed) as failed:
+        exercise(Memory(stuck=(at, bit, level)))
+    assert str(failed.value) == f"bit {bit} of memory at {at:#x} reads {level}, not {1 - level}"
+
+
+LINES = [3, 5, 9, 10, 12]  # within a block of 1 KB, and above
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_an_address_line_without_effect_is_found(line):
+    with pytest.raises(CheckFailed, match="of memory at"):
+        exercise(Memory(lambda address: address & ~(1 << line)))
+
+
+def swapped(address, one, other):
+    low, high = address >> one & 1, address >> other & 1
+    return address & ~(1 << one | 1 << other) | low << other | high << one
+
+
+@pytest.mark.parametrize("line", LINES[:-1])
+def test_address_lines_that_only_writes_swap_are_found(line):
+    with pytest.raises(CheckFailed, match="of memory at"):
+        exercise(Memory(lambda a: swapped(a, line, 12), reads=lambda address: address))
+
+
+@pytest.mark.parametrize("way", [1, -1])
+def test_a_byte_that_changes_another_is_found(way):
+    """A write after its own block's of the victim is seen, on the way up or down."""
+    aggressor = START + SIZE // 2 + 3
+    with pytest.raises(CheckFailed, match="of memory at"):
+        exercise(Memory(couples=(aggressor, aggressor + way * 3000)))
+
+
+def test_rates_are_told_and_what_comes_back_is_compared():
+    told = memory_test.rates(Memory(), START, SIZE)
+    assert re.fullmatch(r"16,384 bytes at [\d.]+ GB/s to the card, [\d.]+ GB/s from it", told)
+    with pytest.raises(CheckFailed, match="bit 2 of memory at 0x2005 reads 1, not 0"):
+        memory_test.rates(Memory(stuck=(START + 5, 2, 1)), START, SIZE)
+    memory = Memory()
+    reads = []
+
+    def read(address, size):
+        reads.append(address)
+        return bytes(size) if len(reads) == 1 else Memory.read_memory(memory, address, size)
+
+    memory.read_memory = read
+    with pytest.raises(CheckFailed, match="read wrong once, and right then"):
+        memory_test.rates(memory, START, SIZE)
+
+
+class Card(WorkerCard):
+    """A worker's card whose MAC hears itself; ``lost`` packets do not come back.
+
+    A run in a job of two workers sends packets and gives the switch up; one of a worker alone
+    leaves what the golden model says, but for ``wrong`` weights.
+    """
+
+    def __init__(self, **faults):
+        self.faults = {"lost": 0, "linked": 1, "wrong": 0, "broken": 0} | faults
+        super().__init__(find_design("p4sgd-worker").params_of("tiny"))
+        self.commands |= {"start_job": lambda: self.say(job_open=1)}
+        self.commands |= {"soft_reset": lambda: self.say(failed=0, done=0, job_open=0)}
+        self.worker = self.attach()
+        self.worker.seconds = 0.05
+        self.loops = []
+        self.say(retries=100)
+
+    def hear(self, address, word):
+        super().hear(address, word)
+        place = self.build.board["loopback_0"]
+        if hasattr(self, "loops") and address == place[0]:
+            self.loops.append(word >> place[1] & 3)
+            self.board(linked_0=self.faults["linked"] if self.loops[-1] else 0)
+
+    def board(self, **fields):
+        for name, value in fields.items():
+            address, first, _ = self.build.board[name]
+            self.words[address] = value << first
+
+    def end_a_run(self):
+        if not self.heard("join"):
+            self.say(failed=1, cause=self.faults.get("cause", Cause.NETWORK.value), done=0)
+            self.say(sent_packets=PACKETS, foreign_packets=PACKETS - self.faults["lost"])
+            self.board(broken_0=self.faults["broken"])
+            return
+        self.say(done=1)
+        worker = self.worker
+        golden = worker.golden(np.zeros(worker.samples.features), **selftest.HOW)
+        golden[: self.faults["wrong"]] += 1
+        worker.set_weights(golden)
+
+
+def main(card, *arguments):
+    @contextmanager
+    def open_card(prefix):
+        if isinstance(card, Exception):
+            raise card
+        yield card.worker
+
+    return selftest.main(open_card, ["--bytes", "4096", *arguments])
+
+
+def test_a_card_that_is_right_passes(capsys):
+    card = Card()
+    assert main(card) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert lines[0] == "memory: 4,096 bytes and the weights are right"
+    assert lines[1].startswith("dma: 4,096 bytes at ")
+    assert lines[2:] == [
+        f"mac: all of {PACKETS} packets came back",
+        "epoch: all 35 weights are the golden model's",
+        "PASS: memory, dma, mac, epoch",
+    ]
+    assert "memory: march 6 of 6 over 4,096 bytes from 0x0" in err
+    assert card.loops == [2, 0]  # and the MAC is left as it was
+    assert card.heard("retries") == 100
+
+
+@pytest.mark.parametrize(
+    ("faults", "check", "told"),
+    [
+        ({"lost": 1}, "mac", f"{PACKETS - 1} of {PACKETS} packets came back"),
+        ({"linked": 0}, "mac", "the link of cage 0 to itself has not ended within 0.05 s"),
+        ({"broken": 2}, "mac", "the MAC of cage 0 counts 2 in broken_0"),
+        ({"cause": 9}, "mac", "the worker stopped: MEMORY_SILENT"),
+        ({"wrong": 3}, "epoch", "3 of 35 weights differ from the golden model's"),
+    ],
+)
+def test_what_is_wrong_is_told(faults, check, told, capsys):
+    card = Card(**faults)
+    assert main(card, "--only", check, "--loopback", "pcs") == 1
+    assert capsys.readouterr().out.splitlines()[-1].startswith(f"FAIL: {check}: {told}")
+    assert card.loops == ([1, 0] if check == "mac" else [])
+    assert card.heard("retries") == 100
+
+
+def test_a_stuck_bit_of_the_card_ends_the_test(capsys):
+    card = Card()
+    memory = SparseMemory()
+    card.memory = memory
+    right = memory.read
+    memory.read = lambda address, size: bytes(
+        byte | 16 if address + k == 77 else byte for k, byte in enumerate(right(address, size))
+    )
+    assert main(card) == 1
+    assert capsys.readouterr().out == "FAIL: memory: bit 4 of memory at 0x4d reads 1, not 0\n"
+
+
+def test_a_card_that_is_missing(capsys):
+    assert main(DeviceError("cannot open nowhere_user: No such file or directory")) == 1
+    assert capsys.readouterr().out.startswith("FAIL: cannot open nowhere_user")
+
+
+@pytest.mark.parametrize("text", ["0", "65", "8589934656", "many"])
+def test_amounts_that_cannot_be(text, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(Card(), "--bytes", text)
+    assert ended.value.code == 2
+    assert "--bytes" in capsys.readouterr().err
+
+
+def test_checks_after_one_that_fails_are_not_made(capsys):
+    made = []
+
+    def fail(tell):
+        made.append("one")
+        raise CheckFailed("it is broken")
+
+    assert run_checks({"one": fail, "two": made.append}) == 1
+    assert (made, capsys.readouterr().out) == (["one"], "FAIL: one: it is broken\n")
+
+
+def test_the_package_is_a_program(tmp_path):
+    write("p4sgd-worker", "tiny", tmp_path)
+    (tmp_path / "hidden").mkdir()
+    path = f"{tmp_path}:{poisoned(tmp_path / 'hidden')}"
+    for arguments, status, told in (
+        (["--help"], 0, "PASS or FAIL"),
+        (["--device", "nowhere"], 1, "FAIL: cannot open nowhere_user: No such file"),
+        (["--bytes", "3"], 2, "must be a multiple of 64"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "p4sgd_worker_host", *arguments],
+            env={"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == status, done.stderr
+        assert told in " ".join((done.stdout + done.stderr).split())
