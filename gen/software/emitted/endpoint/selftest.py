@@ -61,14 +61,19 @@ def check_mac(endpoint: Endpoint, mode: int, tell: Tell) -> str:
         endpoint.clear_counters()
         send_frames(endpoint)
         sent = endpoint.counters()["sent_feature"]
-        for _ in range(LOOKS):
-            endpoint.device.pause()
-            back = endpoint.counters()["taken_foreign"]
-            if back >= sent:
-                break
+        back = returned(endpoint, sent)
     if back != sent:
         raise CheckFailed(f"{back} of {sent} frames came back")
     return f"all of {sent} frames came back"
+
+
+def returned(endpoint: Endpoint, sent: int) -> int:
+    """Return how many frames have come back, when all have or no more seem to come."""
+    for _ in range(LOOKS):
+        endpoint.device.pause()
+        if endpoint.counters()["taken_foreign"] >= sent:
+            break
+    return endpoint.counters()["taken_foreign"]
 
 
 def send_frames(endpoint: Endpoint) -> None:

@@ -19,6 +19,7 @@ CAGE, RATE_BYTES = 0, 1 << 28
 SEED, SAMPLES, BITS = 1, 75, 4
 HOW: dict[str, Any] = {"loss": "logistic", "batch": 16, "rate": 0.5}
 LOOKS = 1000  #: for packets that come back
+MOST_SLOTS = 64  #: of the job that sends packets
 RETRIES, TIMEOUT = 20, 2000  #: times that each packet is sent again, and clock cycles between
 
 
@@ -90,9 +91,9 @@ def returned(worker: Worker, sent: int) -> int:
 def send_packets(worker: Worker) -> None:
     """Let a worker send packets until it gives the switch up."""
     fixed, before = worker.build.fixed, worker.registers.read("retries")
-    samples = np.ones((8 * fixed["banks"], 1), int)
+    slots = min(fixed["slots"], MOST_SLOTS)  # packets that are under way at a time
+    samples = np.ones((slots * fixed["banks"], 1), int)
     worker.load(samples, np.ones(len(samples)), bits=1)
-    slots = fixed["slots"]
     open_job(worker, 0, 0b11, job=0, epoch=0, base=0, slots=slots, timeout=TIMEOUT, retries=RETRIES)
     try:
         settings = worker.samples.settings(loss="linear", batch=len(samples), rate=1.0)

@@ -114,20 +114,12 @@ class Worker:
             raise DeviceError("the worker did not begin the run")
         return True
 
-    def golden(
-        self,
-        weights: ArrayLike,
-        *,
-        loss: str,
-        batch: int,
-        rate: float,
-        epochs: int = 1,
-        l2_shift: int = 0,
-    ) -> NDArray[np.int64]:
-        """Return the weights that such a run must leave, bit for bit, by a model in NumPy."""
-        return self.samples.golden(
-            weights, loss=loss, batch=batch, rate=rate, epochs=epochs, l2_shift=l2_shift
-        )
+    def golden(self, weights: ArrayLike, **how: Any) -> NDArray[np.int64]:
+        """Return the weights that :meth:`run` with the same keywords must leave, bit for bit.
+
+        They are those of a model in NumPy.
+        """
+        return self.samples.golden(weights, **how)
 
     def weights(self) -> NDArray[np.int64]:
         """Return the weights [features] as the integers that the hardware has."""

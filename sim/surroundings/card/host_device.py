@@ -1,0 +1,50 @@
+"""Lets the host software of a design run on a simulated card, in a thread."""
+
+from typing import Any
+
+from cocotb.task import resume
+from cocotb.triggers import Timer
+
+from hdl.common.registers import WORD_BYTES
+
+PAUSE_NS = 256
+
+
+class HostDevice:
+    """Reaches registers through ``bar``, a master of a card's, and its memory through ``dma``.
+
+    A program that ``cocotb.task.bridge`` runs sees it as it sees a card. Bit 0 of the byte at
+    ``stuck``, if that is an address, reads 1 whatever is there.
+    """
+
+    def __init__(self, bar: Any, dma: Any) -> None:
+        self.bar, self.dma = bar, dma
+        self.stuck: int | None = None
+
+    @resume
+    async def read(self, address: int) -> int:
+        """Return a register."""
+        return int.from_bytes((await self.bar.read(address, WORD_BYTES)).data, "little")
+
+    @resume
+    async def write(self, address: int, word: int) -> None:
+        """Write a register."""
+        await self.bar.write(address, word.to_bytes(WORD_BYTES, "little"))
+
+    @resume
+    async def pause(self) -> None:
+        """Let time pass."""
+        await Timer(PAUSE_NS, "ns")
+
+    @resume
+    async def write_memory(self, address: int, data: bytes) -> None:
+        """Write bytes of memory."""
+        await self.dma.write_memory(address, data)
+
+    @resume
+    async def read_memory(self, address: int, size: int) -> bytes:
+        """Return bytes of memory."""
+        data = bytearray(await self.dma.read_memory(address, size))
+        if self.stuck is not None and address <= self.stuck < address + size:
+            data[self.stuck - address] |= 1
+        return bytes(data)
