@@ -175,6 +175,9 @@ def test_what_a_job_tells_switch_and_workers(fakes):
             addresses |= {"address": bytes([2, 0, 0, 0, 0, index])}
             for name, octets in addresses.items():
                 assert card.heard_wide(name).to_bytes(6, "little") == octets
+    weights = np.arange(codes.shape[1])
+    job.set_weights(weights)
+    assert (job.weights() == weights).all()
     job.run(**HOW)
     assert [card.heard("join") for card in cards] == [0, 0]
     cards[1].end = {"failed": 1, "cause": 9}
