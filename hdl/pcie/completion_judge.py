@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import data_register
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.pcie.descriptors import ErrorCode
 from hdl.pcie.params import ReadRequesterParams
 
@@ -86,7 +87,18 @@ class CompletionJudge(Component):
         set_bit = Mux(self.given.valid, one << self.given.tag, 0)
         clear_bit = Mux(last, one << tag, 0)
         m.d.sync += self.expects.eq((self.expects | set_bit) & ~clear_bit)
+        expect(m, self, steps_follow_each_other=lambda: self.follow(m, goes))
         return m
+
+    def follow(self, m: Module, goes: Value) -> Value:
+        """Return whether a step goes on with a completion if one goes on, and ends it first."""
+        tail, head = self.steps.payload.tail, self.steps.payload.head
+        inside = Signal()  # a completion goes on
+        with m.If(goes):
+            m.d.sync += inside.eq(Mux(head.valid, ~head.ends, tail.valid & ~tail.ends))
+        parts = [part.valid | ~(part.ends | part.count.any()) for part in (tail, head)]
+        follows = (tail.valid == inside) & (tail.ends | ~(tail.valid & head.valid))
+        return ~self.steps.valid | (follows & parts[0] & parts[1])
 
     def look_up(self, m: Module, tag: Value, counts: Value) -> tuple[Value, tuple[Value, Value]]:
         """Return the dwords that have come of a read, and whether address and size are as expected.

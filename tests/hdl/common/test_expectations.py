@@ -29,6 +29,8 @@ PROVEN = {
     # A job of two tables sends and commands the same, and its slots tell the same (slots_proof.py).
     "isolation_proof.py": 9,
     "waiting_proof.py": 1,  # a port that asks goes on until its turn comes
+    # No tag is given of which a read is under way (tag_proof.py).
+    "end_proof.py": 1,
     # The queue of free tags gives what is in it; a place that is handed on is somebody's.
     "tag_proof.py": 2,
 }

@@ -1,9 +1,10 @@
-"""Proves the rule of tags at a small size, for all time, and shows that broken RTL is found."""
+"""Proves the rules of tags and of ends of reads at a small size, for all time; finds broken RTL."""
 
 import pytest
 
 from hdl.pcie.params import ReadRequesterParams
 from tests.formal.sby import prove
+from tests.hdl.pcie.end_proof import EndProof
 from tests.hdl.pcie.tag_proof import TagProof
 from tests.long import short_and_long
 from tests.mutants import Mutant, every_claim_has_one, find
@@ -23,6 +24,12 @@ def table(old, new, claim):
     """Return a broken TagTable."""
     places = ("tests.hdl.pcie.tag_proof.TagTable",)
     return Mutant("hdl.pcie.tag_table", old, new, places, TagProof, claim)
+
+
+def judge(old, new, claim):
+    """A broken CompletionJudge."""
+    places = ("tests.hdl.pcie.end_proof.CompletionJudge",)
+    return Mutant("hdl.pcie.completion_judge", old, new, places, EndProof, claim)
 
 
 MUTANTS = {
@@ -54,18 +61,25 @@ MUTANTS = {
     "enters nothing": sender(
         "self.order.valid.eq(goes)", "self.order.valid.eq(0)", "entered_as_given"
     ),
+    "knows what nobody has asked for": judge(
+        "                & Array(self.expects)[tag]\n", "", "ends_what_is_under_way"
+    ),
+    "expects more behind the last": judge(
+        "last = goes & known & found.completed", "last = Const(0, 1)", "ends_it_once"
+    ),
 }
-SAMPLES = ["rests up to a tick"]
+SAMPLES = ["rests up to a tick", "knows what nobody has asked for"]
 
 
 @pytest.mark.parametrize(("mode", "depth"), [("prove", INDUCTION), ("cover", REACHED)])
-def test_tags_for_all_time(mode, depth):
-    proof = prove(TagProof(PARAMS), mode=mode, depth=depth)
+@pytest.mark.parametrize("kind", [TagProof, EndProof])
+def test_for_all_time(kind, mode, depth):
+    proof = prove(kind(PARAMS), mode=mode, depth=depth)
     assert proof.holds, (proof.failed, proof.log)
 
 
 def test_every_claim_finds_broken_rtl():
-    every_claim_has_one(MUTANTS, [TagProof(PARAMS)])
+    every_claim_has_one(MUTANTS, [TagProof(PARAMS), EndProof(PARAMS)])
 
 
 @pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))
