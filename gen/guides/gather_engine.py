@@ -8,19 +8,24 @@ from gen.guides.gather_engine_uses import (
     COMPLETION_USES,
     COUNTED,
     COUNTS,
+    DESCRIPTOR_USES,
+    FAULTS,
     ORDERS,
     OUTCOMES,
     REQUEST,
+    RING,
     SETTINGS,
     STATE,
 )
 from gen.guides.guide import filled, little_rows, number_of, resets, rows, spaced
 from hdl.common.core_clock import CORE_MHZ
+from hdl.common.rings import DESCRIPTOR_BYTES, SIZE_BITS
 from hdl.gather.engine_counters import ENGINE_COUNTERS
 from hdl.gather.engine_params import (
     CHUNK,
     COMPLETION,
     COMPLETION_BYTES,
+    DESCRIPTOR,
     REGISTER_ADDRESS_BITS,
     GatherEngineParams,
     Outcome,
@@ -69,6 +74,11 @@ def values(params: GatherEngineParams) -> dict[str, Any]:
         "request": list(rows(registers, REQUEST)),
         "state": list(rows(registers, STATE)),
         "counters": list(rows(registers, COUNTS)),
+        "ring": list(rows(registers, RING)),
+        "faults": [(one.value, one.name, *told) for one, told in FAULTS.items()],
+        "descriptor": list(little_rows(DESCRIPTOR, DESCRIPTOR_USES)),
+        "descriptor_bytes": DESCRIPTOR_BYTES,
+        "most_places": 1 << (1 << SIZE_BITS) - 1,
         "resets": resets(registers),
         "bar": BAR_MEGABYTES,
         "device": BRIDGE_ID,

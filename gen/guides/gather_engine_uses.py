@@ -1,6 +1,7 @@
 """Holds what each register, field and number of a gather engine is for, for its guide."""
 
 from gen.guides.guide import halves
+from hdl.common.rings import Fault
 from hdl.gather.engine_params import Outcome
 from hdl.gather.params import ReadOrder
 from hdl.pcie.descriptors import Cause
@@ -28,6 +29,44 @@ REQUEST = {
     **halves("destination", "the address of the first row in device memory"),
     **halves("completion", "the address of the completion in host memory"),
 }
+#: of the ring of work requests
+RING = {
+    "request_ring": "1 while the engine may read the ring",
+    "request_ring_size": "log2 of its places",
+    **halves("request_ring_address", "the ring's address in host memory"),
+    "request_producer": "the doorbell: how many descriptors were written, modulo 2^16",
+    "request_consumer": "reads how many descriptors were read, modulo 2^16",
+    "request_ring_busy": "reads 1 while the ring is in use",
+    "request_ring_fault": "reads why the ring has stopped, by the table below",
+    "request_ring_cause": "reads why a descriptor could not be read, by the table of causes; 0 if"
+    " all could",
+}
+#: why a ring has stopped, and what the host then does
+FAULTS = {
+    Fault.NONE: ("it has not stopped", "nothing"),
+    Fault.ADDRESS: ("it begins at no multiple of its bytes", "mend `request_ring_address`"),
+    Fault.OVERRUN: (
+        "`request_producer` was more than the ring's places ahead of `request_consumer`",
+        "write no more descriptors than there is room for",
+    ),
+}
+DESCRIPTOR_USES = {
+    "idx_address": "the address of the first idx",
+    "base": "the address of row 0 in host memory",
+    "destination": "the address of the first row in device memory",
+    "completion": "the address of the completion in host memory",
+    "count": "the number of idxs",
+    "rows": "the number of rows of the table",
+    "stride": "bytes from the begin of a row to that of the next one",
+    "row_bytes": "bytes of a row",
+    "tag": "any number; the completion repeats it",
+    "order": "how rows are read",
+    "wide": "1 for idxs of 8 bytes, 0 for 4",
+    "on_card": "1 for idxs in device memory",
+    "streamed": "1 to put rows on the stream",
+    "coalesce": "1 to read rows of equal idxs once where that is possible",
+    "reserved": "zero",
+}
 #: what a host reads, and commands that it gives
 STATE = {
     "identity": "reads as above",
@@ -41,9 +80,10 @@ STATE = {
     "kept_parts": "reads how many parts of rows are kept for equal idxs; 0: `coalesce` does"
     " nothing",
     "card_idxs": "reads 1 if idxs can be in device memory",
+    "descriptors": "reads how many descriptors are read ahead; 0: there is no ring",
     "submit": "write 1 to put the work request of the registers into the queue",
     "clear_counters": "write 1 to set all counters to zero",
-    "stop": "write 1 to end all work requests that were submitted",
+    "stop": "write 1 to end all work requests that the engine has, and to close the ring",
     "revive_buses": "write 1 to use device memory again, if it owes nothing",
     "busy": "reads 1 while a work request is carried out",
     "queue_full": "reads 1 while the queue has no room",
@@ -147,4 +187,8 @@ COUNTED = {
     "accesses_unsupported": "accesses that were no read or write of 4 or 8 bytes",
     "accesses_malformed": "writes that came without their data",
     "accesses_refused": "accesses that a register has refused",
+    "descriptors": "descriptors of the ring that were read",
+    "descriptors_malformed": "of these, those with bits that have no meaning",
+    "descriptors_unread": "descriptors that could not be read; each has stopped the ring",
+    "ring_faults": "times that the ring was refused: a doorbell too far, or a wrong address",
 }

@@ -1,9 +1,9 @@
 """Says what the host software of a gather engine is made of, and what it knows of the build."""
 
-from gen.guides.gather_engine_uses import CAUSES, OUTCOMES
+from gen.guides.gather_engine_uses import CAUSES, FAULTS, OUTCOMES
 from gen.software.software import Software
 from hdl.gather.engine_counters import ENGINE_COUNTERS
-from hdl.gather.engine_params import COMPLETION, GatherEngineParams
+from hdl.gather.engine_params import COMPLETION, DESCRIPTOR, GatherEngineParams
 from hdl.gather.params import MOST_ROW, ReadOrder
 from hdl.gather.registers import constants, engine_registers
 
@@ -15,17 +15,20 @@ def software(params: GatherEngineParams) -> Software:
         about="a gather engine",
         map=engine_registers(params),
         main="Engine",
-        modules=("gather.gather_engine", "gather.simulated_engine"),
+        modules=("gather.gather_engine", "gather.ring", "gather.simulated_engine"),
         exports={
             "gather_engine": ("Engine", "GatherFailed"),
             "request": ("Completion", "Request", "Table"),
+            "ring": ("Ring", "RingStopped"),
         },
         build={
             "fixed": constants(params),
             "most_row_bytes": MOST_ROW,
             "completion": {name: (field.offset, field.width) for name, field in COMPLETION},
+            "descriptor": {name: (field.offset, field.width) for name, field in DESCRIPTOR},
             "outcomes": {one.value: one.name for one in OUTCOMES},
             "causes": {one.value: one.name for one in CAUSES},
+            "faults": {one.value: why.replace("`", "") for one, (why, _) in FAULTS.items()},
             "why": told,
             "orders": tuple(order.name for order in ReadOrder),
             "counters": tuple(name for name, _ in ENGINE_COUNTERS.counters),

@@ -45,9 +45,9 @@ class RingReader(Component):
     The host writes descriptors, then their number to ``ring.index`` (the doorbell). One that comes
     has ``arrived`` for a cycle, and ``left`` for a cycle when whoever keeps it has room for another
     one; at most ``params.ahead`` are between ``asks`` and ``left``. ``consumer`` is how many have
-    arrived: the host may write their places again. ``behind``: some that the host has written were
-    not asked for. With a ``fault``, which is the first one, nothing more is asked for; nor while
-    ``hold`` is high, apart from what ``asks`` has begun to say.
+    arrived: the host may write their places again. With a ``fault``, which is the first one,
+    nothing more is asked for; nor from the cycle behind ``hold`` on, but for what ``asks`` says
+    already.
 
     When ``ring.enable`` falls nothing more is asked for, and ``busy`` stays high until all that
     were have left; a cycle later indices are zero, and the ring may be enabled again.
@@ -68,7 +68,6 @@ class RingReader(Component):
                 "arrived": In(1),
                 "left": In(1),
                 "consumer": Out(INDEX_BITS),
-                "behind": Out(1),
                 "busy": Out(1),
                 "fault": Out(Fault),
             },
@@ -89,7 +88,6 @@ class RingReader(Component):
             far.eq(ahead.any() & ((ahead - 1)[:INDEX_BITS] & ~mask).any()),
             self.asks.valid.eq(phase == Phase.ASK),
             self.asks.payload.eq((ring.address | place)[:bits]),
-            self.behind.eq((phase != Phase.CLOSED) & (self.fault == Fault.NONE) & ahead.any()),
             self.busy.eq((phase != Phase.CLOSED) | held.any()),
         ]
         m.d.sync += [

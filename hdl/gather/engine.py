@@ -9,13 +9,16 @@ from hdl.common.bus_watch import BUS, BusTimer, BusTimerParams, any_of
 from hdl.common.component import Component
 from hdl.common.local_reset import add_with_reset
 from hdl.common.register_block import RegisterBlock
+from hdl.common.ring_registers import set_ring
 from hdl.gather.card_reader import CardReader
 from hdl.gather.engine_counters import EngineCounters
-from hdl.gather.engine_params import WORK, GatherEngineParams
+from hdl.gather.engine_params import DESCRIPTORS, WORK, GatherEngineParams
 from hdl.gather.registers import constants, engine_registers
 from hdl.gather.row_fetcher import RowFetcher
 from hdl.gather.row_output import RowOutput
 from hdl.gather.work_control import WorkControl
+from hdl.gather.work_fetch import WorkFetch
+from hdl.gather.work_sources import WorkSources
 from hdl.pcie.axis import PcieStreamSignature, cc_user, cq_user, rc_user, rq_user
 from hdl.pcie.completer import Completer
 from hdl.pcie.descriptors import Cause
@@ -46,9 +49,11 @@ class GatherEngine(Component):
     ``function`` is the block's handshake for a reset (:data:`hdl.pcie.function_reset.FUNCTION`). A
     reset of the function, or the loss of bus mastership, drops all work requests and abandons what
     they have under way; ``done`` says that nothing of them is left. Work requests that are
-    submitted before the host has made the function a bus master again are dropped, too.
+    submitted before the host has made the function a bus master again are dropped, too. A ring
+    stays closed until the host has disabled it and enables it again, as after a ``stop``.
 
-    Work requests are carried out one at a time. Throughput: an idx, a read and a beat of rows a
+    Work requests are carried out one at a time, those of registers and of the ring each in their
+    order, and in turn while both have some. Throughput: an idx, a read and a beat of rows a
     cycle. Latency: :attr:`request_latency` from an idx to its first read on ``rq``,
     :attr:`row_latency` from its last completion on ``rc`` to a burst of its last beat.
     """
@@ -95,6 +100,7 @@ class GatherEngine(Component):
         m.submodules.requester = Requester(params.requester)
         m.submodules.reset = FunctionReset()
         m.submodules.output = RowOutput(params)
+        m.submodules.sources = WorkSources(params)
         m.submodules.control = control = WorkControl(params)
         add_with_reset(m, "fetcher", RowFetcher(params), control.halt)
         m.submodules.counters = EngineCounters(params)
@@ -103,6 +109,7 @@ class GatherEngine(Component):
         connect(m, completer.axil, registers.axil)
         self.reach_host(m)
         self.obey_reset(m)
+        self.fetch_work(m, registers)
         self.move_rows(m)
         self.interrupt(m)
         self.settle(m, registers)
@@ -114,6 +121,8 @@ class GatherEngine(Component):
         parts = m.submodules
         requester, fetcher, control = parts.requester, parts.fetcher, parts.control
         beats = requester.beats
+        whose = beats.payload.user[self.params.reads.user_bits :]
+        of_work = whose != DESCRIPTORS if self.params.descriptors else Const(1)
         connect(m, requester.rq, flipped(self.rq))
         connect(m, flipped(self.rc), requester.rc)
         connect(m, fetcher.asked, requester.requests)
@@ -124,7 +133,9 @@ class GatherEngine(Component):
         connect(m, control.data, requester.data)
         m.d.comb += [
             control.visible.eq(requester.visible.valid),
-            control.failure.eq(Mux(beats.valid & beats.ready, beats.payload.cause, Cause.NONE)),
+            control.failure.eq(
+                Mux(beats.valid & beats.ready & of_work, beats.payload.cause, Cause.NONE)
+            ),
             control.idle.eq(requester.idle & ~self.read_card(m)),
             requester.stop.eq(control.halt | parts.reset.stop),
             requester.forget.eq(control.halt),
@@ -144,6 +155,31 @@ class GatherEngine(Component):
             requester.clear_writes.eq(reset.clear),
             reset.idle.eq(requester.idle),
             reset.owes.eq(requester.writes_owe | ~control.empty),
+        ]
+
+    def fetch_work(self, m: Module, registers: RegisterBlock) -> None:
+        """Let work requests come from registers, and from a ring if there is to be one."""
+        parts, given, status = m.submodules, registers.control, registers.status
+        sources, control = parts.sources, parts.control
+        connect(m, sources.work, control.work)
+        if not self.params.descriptors:
+            m.d.comb += control.more.eq(sources.waits)
+            return
+        m.submodules.fetch = fetch = WorkFetch(self.params)
+        set_ring(m, fetch.ring, given, "request_ring", given.request_producer)
+        connect(m, fetch.requests, parts.fetcher.descriptor_asked)
+        connect(m, parts.fetcher.descriptor_beats, fetch.beats)
+        connect(m, fetch.work, sources.fetched)
+        m.d.comb += [
+            control.more.eq(sources.waits | fetch.owes),
+            control.awaited.eq(fetch.awaited),
+            fetch.close.eq(control.stopping | parts.reset.stop),
+            fetch.flush.eq(control.halt),
+            parts.counters.ring.eq(fetch.events),
+            status.request_ring_busy.eq(fetch.busy),
+            status.request_ring_fault.eq(fetch.fault),
+            status.request_ring_cause.eq(fetch.cause),
+            status.request_consumer.eq(fetch.consumer),
         ]
 
     def read_card(self, m: Module) -> Value:
@@ -195,11 +231,12 @@ class GatherEngine(Component):
         ]
 
     def interrupt(self, m: Module) -> None:
-        """Request an interrupt for each completion."""
+        """Request an interrupt for each completion, and when a ring stops."""
         m.submodules.interrupts = sender = InterruptSender(InterruptSenderParams())
-        stop = m.submodules.reset.stop
+        parts, stop = m.submodules, m.submodules.reset.stop
+        ring = parts.counters.ring
         m.d.comb += [
-            sender.asks.eq(m.submodules.control.told),
+            sender.asks.eq(parts.control.told | ring.unread | ring.fault),
             sender.enable.eq(self.msix_enable & ~stop),
             sender.clear.eq(stop),
             self.msix_vector.eq(sender.vector),
@@ -211,7 +248,7 @@ class GatherEngine(Component):
     def settle(self, m: Module, registers: RegisterBlock) -> None:
         """Connect the registers' fields to the parts that they set or show."""
         parts, given, status = m.submodules, registers.control, registers.status
-        control = parts.control
+        control, submitted = parts.control, parts.sources.submitted
         timer, bus = self.watch(m, given)
 
         def set_by(name: str) -> Value:
@@ -219,8 +256,8 @@ class GatherEngine(Component):
             return Cat(given[f"{name}_low"], given[f"{name}_high"]) if whole else given[name]
 
         m.d.comb += [
-            *(control.work.payload[name].eq(set_by(name)) for name, _ in WORK),
-            control.work.valid.eq(given.submit),
+            *(submitted.payload[name].eq(set_by(name)) for name, _ in WORK if name != "malformed"),
+            submitted.valid.eq(given.submit),
             parts.fetcher.most.eq(given.most_reads),
             control.stop.eq(given.stop),
             timer.limit.eq(given.memory_timeout),
@@ -230,7 +267,7 @@ class GatherEngine(Component):
             parts.completer.tick.eq(timer.tick),
             status.stream_silent.eq(parts.output.silent),
             status.busy.eq(control.busy),
-            status.queue_full.eq(~control.work.ready),
+            status.queue_full.eq(~submitted.ready),
             status.stopping.eq(control.stopping),
             status.reads_owed.eq(parts.requester.owes),
             status.registers_silent.eq(parts.completer.broken),
@@ -240,7 +277,7 @@ class GatherEngine(Component):
         ]
         with m.If(given.submit):
             m.d.sync += [
-                status.refused.eq(~control.work.ready),
+                status.refused.eq(~submitted.ready),
                 status.was_reset.eq(status.was_reset & parts.reset.stop),
             ]
         with m.If(parts.reset.begins | control.forgotten):

@@ -10,6 +10,7 @@ from hdl.common.event_counters import CountersParams
 from hdl.gather.engine_params import GatherEngineParams
 from hdl.gather.params import ROW_READ
 from hdl.gather.row_output import EVENTS as OUTPUTS
+from hdl.gather.work_fetch import EVENTS as DESCRIPTORS
 from hdl.pcie.completer import EVENTS as ACCESSES
 from hdl.pcie.read_requester import EVENTS as READS
 from hdl.pcie.read_share import COUNT_BITS
@@ -40,6 +41,10 @@ ENGINE_COUNTERS = CountersParams(
         ("accesses_unsupported", 1),
         ("accesses_malformed", 1),
         ("accesses_refused", 1),
+        ("descriptors", 1),  # of a ring that were read
+        ("descriptors_malformed", 1),  # of these
+        ("descriptors_unread", 1),  # that could not be, each of which has stopped the ring
+        ("ring_faults", 1),
     ),
 )
 
@@ -68,6 +73,7 @@ class EngineCounters(Component):
                 "outputs": In(OUTPUTS),
                 "dropped": In(1),
                 "accesses": In(ACCESSES),
+                "ring": In(DESCRIPTORS),
                 "clear": In(1),
                 "select": In(ENGINE_COUNTERS.index_bits),
                 "value": Out(ENGINE_COUNTERS.bits),
@@ -106,5 +112,9 @@ class EngineCounters(Component):
                 events[f"accesses_{name}"].eq(self.accesses[name])
                 for name in ("unsupported", "malformed", "refused")
             ),
+            events.descriptors.eq(self.ring.read),
+            events.descriptors_malformed.eq(self.ring.malformed),
+            events.descriptors_unread.eq(self.ring.unread),
+            events.ring_faults.eq(self.ring.fault),
         ]
         return m

@@ -23,7 +23,7 @@ from hdl.pcie.requester import RequesterParams
 from hdl.pcie.write_params import WriteRequesterParams
 
 TAG_BITS, COUNT_BITS = 16, 32  #: widths of the host's tag of a request, and of a number of idxs
-READS = ROWS, IDXS = range(2)  #: users of the requester
+READS = ROWS, IDXS, DESCRIPTORS = range(3)  #: users of the requester; descriptors of a ring
 CHUNK = 512  #: most bytes of idxs in a read
 BURST_BEATS = 8  #: beats of the largest burst to device memory: HBM's 512 bytes, at 512 bits
 OUTSTANDING = 64  #: most bursts under way in device memory
@@ -46,7 +46,8 @@ class Outcome(enum.Enum, shape=4):
 #: idx has 8 bytes, else 4; ``on_card``: the idxs are in device memory, else in host memory;
 #: ``coalesce``: the row of an idx that comes again soon is read once; ``streamed``: rows go to the
 #: stream, else to device memory; ``destination``: address of the first row in device memory;
-#: ``completion``: address of the completion in host memory.
+#: ``completion``: address of the completion in host memory; ``malformed``: bits without a meaning
+#: are set.
 WORK = data.StructLayout(
     {
         "tag": TAG_BITS,
@@ -63,6 +64,29 @@ WORK = data.StructLayout(
         "stride": 17,
         "destination": 64,
         "completion": 64,
+        "malformed": 1,
+    }
+)
+
+#: Lays out a work request in a ring in host memory, little-endian, in 64 bytes, with the fields of
+#: :data:`WORK`. What is above their bits there, and what is reserved, must be zero.
+DESCRIPTOR = data.StructLayout(
+    {
+        "idx_address": 64,
+        "base": 64,
+        "destination": 64,
+        "completion": 64,
+        "count": COUNT_BITS,
+        "rows": 32,
+        "stride": 32,
+        "row_bytes": 16,
+        "tag": TAG_BITS,
+        "order": 8,
+        "wide": 8,
+        "on_card": 8,
+        "streamed": 8,
+        "coalesce": 8,
+        "reserved": 88,
     }
 )
 
@@ -97,6 +121,8 @@ class GatherEngineParams:
     outputs: str = "axi"  #: where rows can go: axi (device memory), stream, or both
     kept_parts: int = 0  #: parts of rows kept to be repeated, see GatherParams
     card_idxs: bool = False  #: whether idxs can be in device memory, too
+    #: descriptors of a ring in host memory that are read ahead, 2..15; 0: there is no ring
+    descriptors: int = 0
 
     def __post_init__(self) -> None:
         check_range("address_bits", self.address_bits, 16, 64)
@@ -104,6 +130,8 @@ class GatherEngineParams:
         check_range("idx_chunks", self.idx_chunks, 2, 32)
         if not is_power_of_two(self.idx_chunks):
             raise ValueError(f"idx_chunks must be a power of two: {self.idx_chunks}")
+        if self.descriptors:
+            check_range("descriptors", self.descriptors, 2, 15)
         if self.outputs not in OUTPUTS:
             raise ValueError(f"outputs must be one of {', '.join(OUTPUTS)}: {self.outputs!r}")
         _ = self.gather, self.requester  # raise ValueError for sizes that do not fit
@@ -116,6 +144,7 @@ class GatherEngineParams:
             f"_a{self.address_bits}_c{self.idx_chunks}_r{self.requests}"
             f"{'' if self.outputs == 'axi' else f'_{self.outputs}'}{'_card' * self.card_idxs}"
             f"{f'_k{self.kept_parts}' if self.kept_parts else ''}"
+            f"{f'_d{self.descriptors}' if self.descriptors else ''}"
         )
 
     @property
@@ -145,8 +174,9 @@ class GatherEngineParams:
 
     @property
     def share(self) -> ReadShareParams:
-        """Return the sizes of the arbiter through which rows and idxs share the requester."""
-        return ReadShareParams(user=self.reads, users=len(READS))
+        """Return the sizes of the arbiter through which all users share the requester."""
+        users = len(READS) if self.descriptors else len(READS) - 1
+        return ReadShareParams(user=self.reads, users=users)
 
     @property
     def requester(self) -> RequesterParams:

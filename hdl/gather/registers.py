@@ -1,5 +1,8 @@
 """Declares a gather engine's registers, once for the hardware, the driver and the documentation."""
 
+from amaranth.hdl import Shape
+
+from hdl.common import ring_registers
 from hdl.common.register_parts import (
     buses_register,
     choice,
@@ -18,6 +21,7 @@ from hdl.gather.engine_params import (
     GatherEngineParams,
 )
 from hdl.gather.params import ReadOrder
+from hdl.pcie.descriptors import Cause
 from hdl.pcie.read_pace import SHARE_FIELD
 from hdl.pcie.read_share import COUNT_BITS as UNDER_WAY_BITS
 
@@ -38,6 +42,7 @@ IDENTITY_REGISTERS = (
         ro("to_stream", 1, "tells that rows can go to the stream"),
         ro("kept_parts", 14, "tells how many parts of rows are kept for equal idxs"),
         ro("card_idxs", 1, "tells that idxs can be in device memory"),
+        ro("descriptors", 4, "tells how many descriptors are read ahead; 0: there is no ring"),
     ),
 )
 
@@ -47,8 +52,8 @@ CONTROL_REGISTERS = (
         pulse("clear_counters", "sets all counters to 0"),
         pulse(
             "stop",
-            "ends the work request that is carried out, and those that wait, each with the outcome"
-            " STOPPED",
+            "ends the work request that is carried out, and those that wait, also in the ring, each"
+            " with the outcome STOPPED",
         ),
         pulse("revive_buses", "takes a broken bus into use again, if it owes nothing"),
     ),
@@ -142,12 +147,51 @@ COUNTER_REGISTERS = (
     chosen(ENGINE_COUNTERS, "engine", "the engine"),
 )
 
+RING_REGISTERS = (
+    Register(
+        "ring",
+        "Sets up the request ring in host memory; its size and address hold still while it is"
+        " enabled or busy. A reset of the function closes the ring, until it is disabled and"
+        " enabled again.",
+        (ring_registers.ENABLE, ring_registers.SIZE),
+    ),
+    *ring_registers.ADDRESS,
+    Register(
+        "ring_state",
+        "Tells what the request ring does.",
+        (
+            ring_registers.BUSY,
+            ring_registers.FAULT,
+            ro(
+                "request_ring_cause",
+                Shape.cast(Cause).width,
+                "tells why a descriptor could not be read, which stops the ring until it is"
+                " disabled",
+                enum=names_of(Cause),
+            ),
+        ),
+    ),
+    single(
+        ring_registers.PRODUCER,
+        "Rings the doorbell: tells how far the host is since the ring was enabled.",
+    ),
+    single(
+        ring_registers.CONSUMER,
+        "Tells how far the engine is since the ring was enabled: descriptors below that become work"
+        " requests.",
+    ),
+)
+
 
 def engine_registers(params: GatherEngineParams) -> RegisterMap:
     """Return the register map of an engine; the same for all sizes, so that one driver fits all."""
     return RegisterMap(
         "gather_engine",
-        IDENTITY_REGISTERS + CONTROL_REGISTERS + REQUEST_REGISTERS + COUNTER_REGISTERS,
+        IDENTITY_REGISTERS
+        + CONTROL_REGISTERS
+        + REQUEST_REGISTERS
+        + COUNTER_REGISTERS
+        + RING_REGISTERS,
         address_bits=REGISTER_ADDRESS_BITS,
         constants=constants(params),
     )
@@ -166,4 +210,5 @@ def constants(params: GatherEngineParams) -> dict[str, int]:
         "to_stream": int(params.to_stream),
         "card_idxs": int(params.card_idxs),
         "kept_parts": params.kept_parts,
+        "descriptors": params.descriptors,
     }

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.component import Component
 from hdl.common.streams import cut_ready
 from hdl.gather.datapath import GatherDatapath
-from hdl.gather.engine_params import IDXS, ROWS, GatherEngineParams
+from hdl.gather.engine_params import DESCRIPTORS, IDXS, ROWS, GatherEngineParams
 from hdl.gather.idx_reader import IdxReader
 from hdl.gather.params import ROW_READ
 from hdl.pcie.read_share import COUNT_BITS, ReadShare
@@ -19,8 +19,10 @@ class RowFetcher(Component):
     ``arrays`` and ``idx_failed`` are those of an :class:`IdxReader`; ``table``, ``joined``,
     ``first``, ``limit``, ``read_limit``, ``rows`` and ``read`` those of a :class:`GatherDatapath`;
     ``asked``, ``answers``, ``most`` and ``under_way`` those of a :class:`ReadShare`. With
-    ``params.card_idxs``, ``card_asked`` and ``card_beats`` read idxs from device memory.
-    ``idx_waits``: a row could be requested, but no idx is there.
+    ``params.card_idxs``, ``card_asked`` and ``card_beats`` read idxs from device memory. With
+    ``params.descriptors``, ``descriptor_asked`` and ``descriptor_beats`` are the ports of a third
+    user of host memory, whose beats are always taken. ``idx_waits``: a row could be requested, but
+    no idx is there.
 
     Throughput: an idx, a read and a beat of rows a cycle. Latency: :attr:`request_latency` from an
     idx to ``asked``, :attr:`latency` from a row's last answer to its last beat.
@@ -49,6 +51,14 @@ class RowFetcher(Component):
                 "idx_waits": Out(1),
                 "card_asked": Out(stream.Signature(params.reads.cutter.request)),
                 "card_beats": In(stream.Signature(params.reads.beat)),
+                **(
+                    {
+                        "descriptor_asked": In(stream.Signature(params.reads.cutter.request)),
+                        "descriptor_beats": Out(stream.Signature(params.reads.beat)),
+                    }
+                    if params.descriptors
+                    else {}
+                ),
             },
         )
 
@@ -63,6 +73,9 @@ class RowFetcher(Component):
         connect(m, datapath.requests, share.requests[ROWS])
         cut_ready(m, "parts_skid", share.beats[ROWS], datapath.parts)
         self.choose(m, reader, share)
+        if params.descriptors:
+            connect(m, flipped(self.descriptor_asked), share.requests[DESCRIPTORS])
+            connect(m, share.beats[DESCRIPTORS], flipped(self.descriptor_beats))
         cut_ready(m, "asked_skid", share.asked, flipped(self.asked))
         connect(m, flipped(self.answers), share.answers)
         connect(m, datapath.rows, flipped(self.rows))

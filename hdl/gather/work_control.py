@@ -7,7 +7,6 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
 from hdl.gather.engine_params import (
     COMPLETION,
     COMPLETION_BYTES,
@@ -21,7 +20,7 @@ from hdl.pcie.descriptors import Cause
 
 
 class WorkControl(Component):
-    """Queues work requests (``work``, :data:`WORK`), and carries them out in order.
+    """Carries the requests of ``work`` out in order (:data:`WORK`).
 
     A legal request sets ``table``, ``destination`` and ``streamed``, which are stable until it has
     ended. It begins when ``arrays`` has taken its array of idxs; ``begin`` pulses in that cycle. It
@@ -32,12 +31,14 @@ class WorkControl(Component):
     read, ``failure`` the cause of a read that has failed.
 
     A pulse of ``stop`` ends all requests that were taken, and sends a completion for each;
-    ``stopping`` is high meanwhile. For the running request, ``halt`` is high until its reads are
-    abandoned (``idle``) and its writes have ended (``written``). ``reset`` of the function ends all
-    requests in the same way, but no completion is sent: ``forgotten`` pulses for each. If the
+    ``stopping`` is high until no ``more`` wait. For the running request, ``halt`` is high until its
+    reads are abandoned (``idle``) and its writes have ended (``written``). A request that is
+    ``awaited`` from a ring, which is then closed, ends in this way, too. ``reset`` of the function
+    ends all requests likewise, but no completion is sent: ``forgotten`` pulses for each. If the
     completion of a request is on its way then, ``forgotten`` pulses when the writes are
     ``cleared``. (``reset`` and ``cleared`` come from a
-    :class:`hdl.pcie.function_reset.FunctionReset`.) ``empty`` says that there is no request.
+    :class:`hdl.pcie.function_reset.FunctionReset`.) ``empty`` says that there is no request, and
+    that none waits.
     """
 
     def __init__(self, params: GatherEngineParams) -> None:
@@ -46,6 +47,7 @@ class WorkControl(Component):
             params,
             {
                 "work": In(stream.Signature(WORK)),
+                "more": In(1),
                 "busy": Out(1),
                 "table": Out(params.gather.table),
                 "destination": Out(params.address_bits),
@@ -63,6 +65,7 @@ class WorkControl(Component):
                 "told": Out(1),
                 "stop": In(1),
                 "stopping": Out(1),
+                "awaited": In(1),
                 "halt": Out(1),
                 "idle": In(1),
                 "reset": In(1),
@@ -74,24 +77,16 @@ class WorkControl(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.queue = queue = Fifo(
-            FifoParams(width=WORK.size, depth=self.params.requests, style="distributed")
-        )
         m.submodules.judge = judge = WorkJudge(self.params)
         work = Signal(WORK, reset_less=True)
         stopped = Signal()  # the running request was stopped
         forgets = Signal()  # requests end without a completion
-        m.d.comb += [
-            queue.i.payload.eq(self.work.payload),
-            queue.i.valid.eq(self.work.valid),
-            self.work.ready.eq(queue.i.ready),
-            judge.work.eq(work),
-        ]
+        m.d.comb += judge.work.eq(work)
         self.lay_out(m, work)
-        fsm = self.step(m, queue, work, judge, stopped, forgets)
+        fsm = self.step(m, work, judge, stopped, forgets)
         m.d.comb += [
             self.busy.eq(~fsm.ongoing("IDLE")),
-            self.empty.eq(fsm.ongoing("IDLE") & ~queue.o.valid),
+            self.empty.eq(fsm.ongoing("IDLE") & ~self.more),
         ]
         with m.If(self.stop | self.reset):
             m.d.sync += [self.stopping.eq(1), forgets.eq(forgets | self.reset)]
@@ -103,7 +98,6 @@ class WorkControl(Component):
     def step(
         self,
         m: Module,
-        queue: Fifo,
         work: Any,
         judge: WorkJudge,
         stopped: Signal,
@@ -115,10 +109,18 @@ class WorkControl(Component):
         m.d.sync += no_idxs.eq(~work.count.any())
         with m.FSM() as fsm:
             with m.State("IDLE"):
-                m.d.comb += queue.o.ready.eq(1)
-                m.d.sync += [work.eq(queue.o.payload), judged.eq(0), stopped.eq(0)]
-                with m.If(queue.o.valid):
+                m.d.comb += self.work.ready.eq(1)
+                m.d.sync += [work.eq(self.work.payload), judged.eq(0), stopped.eq(0)]
+                with m.If(self.work.valid):
                     m.next = "JUDGE"
+                with m.Elif(self.stopping & self.awaited):
+                    m.d.sync += self.halt.eq(1)
+                    m.next = "DROP"
+            with m.State("DROP"):  # as STOP
+                m.next = "DROPPED"
+            with m.State("DROPPED"), m.If(self.idle):
+                m.d.sync += self.halt.eq(0)
+                m.next = "IDLE"
             with m.State("JUDGE"):
                 m.d.sync += judged.eq(judged + 1)
                 with m.If(judged == WorkJudge.latency):

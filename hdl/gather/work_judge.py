@@ -52,6 +52,7 @@ class WorkJudge(Component):
                 (work.streamed & (not params.to_stream)) | (~work.streamed & (not params.to_memory))
             ),
             "idxs_outside": work.on_card & self.beyond(m),
+            "malformed": work.malformed,
         }
         found = Signal(len(faults))
         m.d.sync += [

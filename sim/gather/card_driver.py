@@ -93,10 +93,15 @@ class CardDriver:
         await self.describe(request)
         await self.registers.write(submit=1)
 
+    def clear(self, request: WorkRequest) -> None:
+        """Clear the place of a request's completion."""
+        place = request.completion_address
+        self.memory.mem[place : place + COMPLETION_BYTES] = bytes(COMPLETION_BYTES)
+
     async def describe(self, request: WorkRequest) -> None:
         """Write what a work request asks for, which is submitted next."""
         place, table = request.completion_address, request.table
-        self.memory.mem[place : place + COMPLETION_BYTES] = bytes(COMPLETION_BYTES)
+        self.clear(request)
         await self.registers.write_wide(
             idx_address=request.idx_address + (0 if request.on_card else self.base),
             base=self.base + table.base,

@@ -13,6 +13,7 @@ from sim.harness.verilate import class_path
 
 ENDS = ("hdl/gather/test_engine_ends.py",)
 ENGINE_TESTS = ("hdl/gather/test_engine.py", "hdl/gather/test_engine_faults.py")
+RING_TESTS = ("hdl/gather/test_engine_ring.py",)
 #: lists tests of components that no test file of their own simulates: those of what contains them;
 #: and of those whose tests are in several files
 ELSEWHERE = {
@@ -25,8 +26,9 @@ ELSEWHERE = {
     "hdl/gather/row_packer.py": ("hdl/gather/test_datapath.py",),
     "hdl/gather/row_stream.py": ENDS,
     "hdl/gather/row_writer.py": ENGINE_TESTS,
-    "hdl/gather/work_control.py": ENGINE_TESTS,
-    "hdl/gather/work_judge.py": ("hdl/gather/test_engine.py",),
+    "hdl/gather/work_control.py": (*ENGINE_TESTS, *RING_TESTS),
+    "hdl/gather/work_judge.py": ("hdl/gather/test_engine.py", *RING_TESTS),
+    "hdl/gather/work_sources.py": ("hdl/gather/test_engine.py", *RING_TESTS),
     "hdl/netsparse/request_check.py": ("hdl/netsparse/test_work_queue.py",),
     "hdl/netsparse/host/pcie_reader.py": ("hdl/netsparse/host/test_pcie_way.py",),
     "hdl/netsparse/host/pcie_writer.py": ("hdl/netsparse/host/test_pcie_way.py",),

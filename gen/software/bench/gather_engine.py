@@ -9,12 +9,12 @@ from typing import Any
 import cocotb
 import numpy as np
 from cocotb.task import bridge
-from gather_engine_host import BUILD, Device, GatherFailed, Request, Table, attach
+from gather_engine_host import BUILD, Device, GatherFailed, Request, Ring, Table, attach
 from gather_engine_host.simulated_engine import SimulatedEngine
 
 SEED = 1
 ROWS, ROW_BYTES, STRIDE, COUNT = 500, 68, 72, 60
-IDXS, COMPLETIONS = 0x1000, 0x3000
+RING, IDXS, COMPLETIONS = 0, 0x1000, 0x3000
 TABLE = Table(address=0x4000, rows=ROWS, row_bytes=ROW_BYTES, stride=STRIDE)
 MEMORY_BYTES = 1 << 16
 DESTINATIONS = (4, 0x4000)
@@ -50,8 +50,13 @@ def program(device: Device) -> None:
         )
         for k, place in enumerate(DESTINATIONS)
     ]
-    for request in requests:
-        engine.submit(request)
+    if BUILD.fixed["descriptors"]:
+        ring = Ring(engine, RING, len(requests))
+        ring.open()
+        ring.submit(*requests)
+    else:
+        for request in requests:
+            engine.submit(request)
     wanted = np.where((idxs < ROWS)[..., None], table[idxs % ROWS, :ROW_BYTES], 0)
     for request, which in zip(requests, idxs, strict=True):
         found = engine.wait(request, interrupt=request is requests[0])

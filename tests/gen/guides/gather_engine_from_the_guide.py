@@ -172,6 +172,40 @@ def completion(tag, outcome, cause=NONE, beyond=0, failed=0):
     )
 
 
+DESCRIPTOR_BYTES = 64
+FIELDS = {  # of a descriptor, by "A ring of work requests": the first byte and how many
+    "idx_address": (0, 8),
+    "base": (8, 8),
+    "destination": (16, 8),
+    "completion": (24, 8),
+    "count": (32, 4),
+    "rows": (36, 4),
+    "stride": (40, 4),
+    "row_bytes": (44, 2),
+    "tag": (46, 2),
+    "order": (48, 1),
+    "wide": (49, 1),
+    "on_card": (50, 1),
+    "streamed": (51, 1),
+    "coalesce": (52, 1),
+}
+
+
+def descriptor(request):
+    """The bytes of a request in a ring."""
+    octets = bytearray(DESCRIPTOR_BYTES)
+    for name, (first, size) in FIELDS.items():
+        octets[first : first + size] = getattr(request, name).to_bytes(size, "little")
+    return bytes(octets)
+
+
+def ring_writes(registers, address, places):
+    """The accesses that let the engine read a ring."""
+    accesses = registers.write(request_producer=0)
+    accesses += registers.halves(request_ring_address=address)
+    return accesses + registers.write(request_ring=1, request_ring_size=places.bit_length() - 1)
+
+
 def submit_writes(registers, request):
     """Return the accesses of step 5, (address, word), by the tables of registers."""
     wide = ("idx_address", "base", "destination", "completion")

@@ -12,12 +12,14 @@ import pytest
 from gen.designs.catalogue import find_design
 from gen.guides import gather_engine_uses as uses
 from gen.guides.gather_engine import guide, values
-from hdl.gather.engine_params import Outcome
+from hdl.common.rings import Fault
+from hdl.gather.engine_params import DESCRIPTOR, Outcome
 from hdl.gather.params import ReadOrder
 from hdl.gather.registers import constants, engine_registers
 from hdl.pcie.descriptors import Cause
 from sim.gather.golden.engine import WorkRequest, rows_of
 from sim.gather.golden.engine import carry_out as golden_carry_out
+from sim.gather.golden.ring import pack, unpack
 from sim.gather.golden.rows import Table
 from sim.gather.golden.rows import reads as golden_reads
 from sim.gather.rates import ORDERS
@@ -28,9 +30,9 @@ DESIGN = find_design("gather-engine")
 BUILDS = (
     *({"preset": preset} for preset in DESIGN.presets),
     {"preset": "tiny", "outputs": "both", "kept_parts": 512, "card_idxs": True},
-    {"preset": "tiny", "outputs": "stream"},
+    {"preset": "tiny", "outputs": "stream", "descriptors": 4},
 )
-USES = (uses.REQUEST, uses.SETTINGS, uses.STATE, uses.COUNTS)
+USES = (uses.REQUEST, uses.SETTINGS, uses.STATE, uses.COUNTS, uses.RING)
 HOST_BYTES, DEVICE_BYTES = 1 << 16, 1 << 12
 
 
@@ -52,13 +54,15 @@ def test_every_field_counter_and_code_is_told(params):
     assert {*uses.OUTCOMES} == {*Outcome}
     assert list(uses.CAUSES) == list(Cause)
     assert list(uses.ORDERS) == list(ReadOrder)
+    assert list(uses.FAULTS) == [fault for fault in Fault if fault is not Fault.WRITE]
+    assert list(uses.DESCRIPTOR_USES) == [name for name, _ in DESCRIPTOR]
     assert len(values(params)["counts"]) == len(uses.COUNTED)
 
 
 def test_the_text_is_whole(params):
     text = guide(params)
     assert not re.search(r"\{[{%]|None|\bTODO\b|\bMISSING\b", text)
-    assert text.count("\n## ") == 13 + params.to_stream
+    assert text.count("\n## ") == 13 + params.to_stream + bool(params.descriptors)
     assert ("`coalesce` does nothing, and" in text) == (not params.kept_parts)
     places = {
         field.name: (address, offset, field.bits)
@@ -143,6 +147,25 @@ def test_the_model_is_the_golden_model():
         asked = golden_reads(table, idxs, ORDERS[ReadOrder(request.order)], params.max_read)
         assert found.reads[len(found.reads) - len(asked) :] == asked
     assert ended == {Outcome.DONE.value, Outcome.ILLEGAL.value}
+
+
+def test_a_descriptor_is_the_golden_models():
+    rng = random.Random(2)
+    for _ in range(100):
+        request = some_request(rng)
+        found = unpack(independent.descriptor(request))
+        assert not found.malformed
+        assert pack(found.request) == independent.descriptor(request)
+        assert found.request.table.stride == request.stride
+        assert found.request.completion_address == request.completion
+        assert found.request.idx_bytes == request.idx_bytes
+
+
+def test_the_bytes_of_a_descriptor_are_told():
+    text = guide(DESIGN.params_of("tiny", descriptors=4))
+    for name, (first, size) in independent.FIELDS.items():
+        place = f"{first} to {first + size - 1}" if size > 1 else f"{first}"
+        assert f"| {place} | {name} |" in text, name
 
 
 def test_the_known_answer_is_the_models():

@@ -295,3 +295,47 @@ async def a_full_queue_a_stop_and_a_reset(dut):
     assert await host.completed(asked[0]) == host.carry_out(whole, asked[0]).completion
     assert np.array_equal(await host.device(), whole)
     assert not await host.read("was_reset")
+
+
+@cocotb.test(timeout_time=1000, timeout_unit="us")
+async def requests_by_a_ring(dut):
+    """As many as there are places twice, good and bad ones; then one of registers beside."""
+    host = Host(dut, np.frombuffer(random.randbytes(HOST_BYTES), np.uint8))
+    await host.begin()
+    places, ring = 4, 0xC00
+    await host.make(independent.ring_writes(host.registers, ring, places))
+    device, written = await host.device(), 0
+    for _ in range(3):
+        asked = []
+        for k in range(places):
+            idxs, request = some_request(written + k)
+            place = IDXS + 256 * k
+            request = replace(
+                request,
+                idx_address=place + request.idx_address % 8,
+                completion=COMPLETIONS + 16 * k,
+                streamed=0,
+            )
+            host.put(place, idx_array(request, idxs))
+            host.put(request.completion, bytes(16))
+            host.put(ring + 64 * k, independent.descriptor(request))
+            asked.append(request)
+        written += places
+        wanted = [host.carry_out(device, request).completion for request in asked]
+        await host.make(host.registers.write(request_producer=written))
+        for request, told in zip(asked, wanted, strict=True):
+            assert await host.completed(request) == told, request
+        assert np.array_equal(await host.device(), device)
+        assert await host.read("request_consumer") == written
+        await host.submit(asked[0])
+        told = host.carry_out(device, asked[0]).completion
+        assert await host.completed(asked[0]) == told
+    assert await host.counter("descriptors") == written
+    await host.make(host.registers.write(request_producer=written + places + 1))
+    while not await host.read("request_ring_fault"):
+        pass
+    await host.make(host.registers.write(request_ring=0))
+    while await host.read("request_ring_busy"):
+        pass
+    assert not await host.read("request_ring_fault")
+    assert await host.counter("ring_faults") == 1

@@ -6,7 +6,9 @@ import numpy as np
 
 from hdl.gather.engine_params import COMPLETION_BYTES, GatherEngineParams
 from sim.gather.card_driver import CardDriver
+from sim.gather.card_ring import CardRing
 from sim.gather.golden.engine import WorkRequest, carry_out
+from sim.gather.golden.ring import DESCRIPTOR_BYTES, Ring
 from sim.gather.golden.rows import Table
 from sim.gather.surroundings.card_system import CardParams, CardSystem
 from sim.harness.payloads import pack
@@ -26,12 +28,15 @@ SIZES = [
             outputs="both",
             kept_parts=512,
             card_idxs=True,
+            descriptors=2,
         )
     ),
-    CardParams(engine=GatherEngineParams(tags=64, address_bits=16)),
+    CardParams(engine=GatherEngineParams(tags=64, address_bits=16, descriptors=8)),
 ]
 HOST_BYTES, DEVICE_BYTES = 1 << 16, 1 << 16
 IDXS, TABLE, COMPLETIONS = 0, 1 << 13, HOST_BYTES - 256  #: what lies where, in the host's memory
+MOST_PLACES = 16  #: of a ring
+RING = TABLE - MOST_PLACES * DESCRIPTOR_BYTES
 
 
 def run_tests(params, tests, folder):
@@ -63,7 +68,7 @@ class Bench:
         """Put idxs into the host's memory, and return the request of them."""
         place = IDXS + idx_bytes * offset
         array = np.array(idxs, f"<u{idx_bytes}").tobytes()
-        assert place + len(array) <= TABLE
+        assert place + len(array) <= RING
         self.card.memory.mem[place : place + len(array)] = array
         return WorkRequest(
             idx_address=place,
@@ -74,13 +79,25 @@ class Bench:
             **{"destination": 0, **others},
         )
 
-    async def gather(self, *requests):
-        """Carry requests out, one behind the other; compare all that the host can see."""
+    async def ring(self, places):
+        """Open a ring with so many places."""
+        ring = CardRing(self.card, Ring(RING, places))
+        await ring.open()
+        return ring
+
+    async def gather(self, *requests, ring=None):
+        """Carry requests out, one behind the other; compare all that the host can see.
+
+        They are submitted by registers, or by a ``ring``.
+        """
         before = np.frombuffer(await self.card.device(0, DEVICE_BYTES), np.uint8)
         wanted = before.copy()
         asked = self.card.interrupts
-        for request in requests:
-            await self.card.submit(request)
+        if ring:
+            await ring.submit(requests)
+        else:
+            for request in requests:
+                await self.card.submit(request)
         for request in requests:
             found = await self.card.completed(request)
             told = carry_out(self.card.host(), wanted, request, self.params.engine.idx_bits)

@@ -1,0 +1,141 @@
+"""Reads work requests from a ring in host memory."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.ring_reader import RingReader, RingReaderParams
+from hdl.common.rings import DESCRIPTOR_BYTES, INDEX_BITS, RING, Fault
+from hdl.gather.engine_params import DESCRIPTOR, WORK, GatherEngineParams
+from hdl.pcie.descriptors import Cause
+
+#: What is told, for a cycle each, to be counted: a descriptor was ``read``, ``malformed`` or not;
+#: one could not be and has stopped the ring (``unread``); the ring has a fault.
+EVENTS = data.StructLayout({"read": 1, "malformed": 1, "unread": 1, "fault": 1})
+
+
+class WorkFetch(Component):
+    """``work`` are the descriptors (:data:`DESCRIPTOR`) of ``ring``, in their order.
+
+    ``ring``, ``busy`` and ``fault`` are those of a :class:`RingReader`. ``requests``, of 64 bytes,
+    and ``beats`` are those of a requester; at most ``params.descriptors`` are ahead of ``work``, so
+    each beat finds room. ``consumer`` is how many were read since the ring was enabled, and it
+    keeps that when the ring closes. A descriptor that cannot be read stops the ring: ``cause`` says
+    why until the ring has closed, it and those behind it are not counted in ``consumer``, and none
+    of them becomes work.
+
+    ``close`` closes the ring until the host has disabled it: no descriptor is asked for from the
+    next cycle on. ``awaited``: one was asked for and has not come; ``owes``: or has not left yet.
+    ``flush``, while it is high, gives up what is awaited, whose beats come meanwhile or not at all.
+
+    Throughput: a descriptor every 4 cycles while the reads cover the latency of host memory.
+    Latency: :attr:`latency` cycles from the doorbell to ``requests``, :attr:`beat_latency` from a
+    descriptor's last beat to ``work``. Stalls: while ``work`` is not taken, descriptors wait.
+    """
+
+    latency = RingReader.latency
+
+    def __init__(self, params: GatherEngineParams) -> None:
+        self.waiting = FifoParams(width=WORK.size + 1, depth=params.descriptors)
+        self.beat_latency = self.waiting.latency
+        super().__init__(
+            params,
+            {
+                "ring": In(RING),
+                "close": In(1),
+                "flush": In(1),
+                "requests": Out(stream.Signature(params.reads.cutter.request)),
+                "beats": In(stream.Signature(params.reads.beat)),
+                "work": Out(stream.Signature(WORK)),
+                "consumer": Out(INDEX_BITS),
+                "awaited": Out(1),
+                "owes": Out(1),
+                "busy": Out(1),
+                "fault": Out(Fault),
+                "cause": Out(Cause),
+                "events": Out(EVENTS),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.reader = reader = RingReader(
+            RingReaderParams(address_bits=64, ahead=self.params.descriptors)
+        )
+        m.submodules.waiting = waiting = Fifo(self.waiting)
+        coming = Signal(range(self.params.descriptors + 1))  # asked for, and have not come
+        comes, stopped = Signal(), Signal()
+        shut, was_shut = Signal(), Signal()  # by ``close``, until the host disables the ring
+        m.d.sync += was_shut.eq(self.ring.enable & shut)
+        m.d.comb += [
+            reader.ring.eq(self.ring),
+            shut.eq(self.close | was_shut),
+            reader.ring.enable.eq(self.ring.enable & ~shut),
+            reader.hold.eq(shut | stopped),
+            reader.left.eq(waiting.o.valid & waiting.o.ready),
+            self.requests.valid.eq(reader.asks.valid),
+            self.requests.payload.address.eq(reader.asks.payload),
+            self.requests.payload.bytes.eq(DESCRIPTOR_BYTES),
+            reader.asks.ready.eq(self.requests.ready),
+            stopped.eq(self.cause != Cause.NONE),
+            self.awaited.eq(reader.asks.valid | coming.any()),
+            self.owes.eq(self.awaited | waiting.o.valid),
+            self.busy.eq(reader.busy),
+            self.fault.eq(reader.fault),
+            comes.eq(Mux(self.flush, coming.any(), self.beats.valid & self.beats.payload.last)),
+        ]
+        m.d.sync += coming.eq(coming + (reader.asks.valid & reader.asks.ready) - comes)
+        unread = self.receive(m, waiting, comes, stopped)
+        self.tell(m, reader, comes, unread, shut)
+        return m
+
+    def receive(self, m: Module, waiting: Fifo, comes: Signal, stopped: Signal) -> Value:
+        """Let descriptors wait as they come; return whether the one that comes is none."""
+        given = self.beats.payload
+        data = given.data
+        if len(data) < DESCRIPTOR.size:  # it comes in two beats
+            first = Signal.like(data, reset_less=True)
+            with m.If(self.beats.valid):
+                m.d.sync += first.eq(data)
+            data = Cat(first, data)
+        descriptor, work = DESCRIPTOR(data), Signal(WORK)
+        fields = [(name, field.width) for name, field in WORK if name != "malformed"]
+        above = [descriptor[name][width:] for name, width in fields]
+        unread = self.flush | stopped | (given.cause != Cause.NONE)
+        out_work, none = waiting.o.payload[:-1], waiting.o.payload[-1]
+        m.d.comb += [
+            self.beats.ready.eq(1),
+            *(work[name].eq(descriptor[name][:width]) for name, width in fields),
+            work.malformed.eq(Cat(*above, descriptor.reserved).any()),
+            waiting.i.payload.eq(Cat(work, unread)),
+            waiting.i.valid.eq(comes),
+            self.work.payload.eq(out_work),
+            self.work.valid.eq(waiting.o.valid & ~none),
+            waiting.o.ready.eq(self.work.ready | none),
+            self.events.malformed.eq(comes & ~unread & work.malformed),
+        ]
+        return unread
+
+    def tell(
+        self, m: Module, reader: RingReader, comes: Signal, unread: Value, shut: Signal
+    ) -> None:
+        """Count what was read, and say why the ring has stopped."""
+        at_fault = Signal()  # a cycle ago
+        fails = comes & unread & ~self.flush & (self.cause == Cause.NONE)
+        m.d.comb += [
+            self.events.read.eq(comes & ~unread),
+            self.events.unread.eq(fails & ~shut),
+            self.events.fault.eq((reader.fault != Fault.NONE) & ~at_fault),
+        ]
+        m.d.sync += [
+            at_fault.eq(reader.fault != Fault.NONE),
+            self.consumer.eq(self.consumer + self.events.read),
+        ]
+        with m.If(fails):
+            m.d.sync += self.cause.eq(self.beats.payload.cause)
+        with m.If(~reader.busy):
+            m.d.sync += self.cause.eq(Cause.NONE)
+            with m.If(reader.ring.enable):
+                m.d.sync += self.consumer.eq(0)

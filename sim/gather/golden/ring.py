@@ -1,0 +1,102 @@
+"""Says what a ring of work requests in host memory holds, and what becomes of its descriptors.
+
+After "Large Graph Convolutional Network Training with GPU-Oriented Data Communication
+Architecture", 3.2, with the queue of requests and doorbell of NetSparse, section 5.4: the host
+writes descriptors into its own memory, then tells how many there are.
+"""
+
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim.gather.golden.engine import Completion, Outcome, WorkRequest, carry_out
+from sim.gather.golden.rows import Table
+
+DESCRIPTOR = struct.Struct("<QQQQIIIHHBBBBB11s")
+DESCRIPTOR_BYTES = DESCRIPTOR.size  #: 64
+INDICES = 1 << 16  #: numbers of descriptors are told modulo that
+FLAGS = ("on_card", "streamed", "coalesce")
+#: bits of a field that have a meaning, where that is fewer than the descriptor has for it
+BITS = {"stride": 17, "row_bytes": 13, "order": 2, "wide": 1, **dict.fromkeys(FLAGS, 1)}
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """Holds the work request of a descriptor; ``malformed``: bits without a meaning are set."""
+
+    request: WorkRequest
+    malformed: bool = False
+
+
+@dataclass(frozen=True)
+class Ring:
+    """Says where a ring is in host memory."""
+
+    address: int  #: a multiple of the ring's bytes
+    places: int  #: a power of two, 1..32768
+
+    def place(self, index: int) -> int:
+        """Return where descriptor number ``index`` is."""
+        return self.address + DESCRIPTOR_BYTES * (index % self.places)
+
+    def fetched(self, host: np.ndarray, taken: int, doorbell: int) -> list[Descriptor] | None:
+        """Return the descriptors of ``host``, uint8 from address 0 on, that a doorbell tells of.
+
+        ``taken`` were taken before, modulo 2^16 as the ``doorbell``. None: that is further than
+        the ring is long, so it is refused, and the ring stops.
+        """
+        count = (doorbell - taken) % INDICES
+        if count > self.places:
+            return None
+        places = [self.place(taken + k) for k in range(count)]
+        return [unpack(host[at : at + DESCRIPTOR_BYTES].tobytes()) for at in places]
+
+
+def pack(request: WorkRequest) -> bytes:
+    """Pack a work request into the 64 bytes of a descriptor."""
+    table = request.table
+    return DESCRIPTOR.pack(
+        request.idx_address,
+        table.base,
+        request.destination,
+        request.completion_address,
+        request.count,
+        table.rows,
+        table.stride,
+        table.row_bytes,
+        request.tag,
+        request.order,
+        int(request.idx_bytes == 8),
+        *(int(getattr(request, name)) for name in FLAGS),
+        bytes(11),
+    )
+
+
+def unpack(octets: bytes) -> Descriptor:
+    """Return what the 64 bytes of a descriptor ask for."""
+    names = ("idx_address", "base", "destination", "completion_address", "count", "rows", "stride")
+    names += ("row_bytes", "tag", "order", "wide", *FLAGS)
+    *fields, reserved = DESCRIPTOR.unpack(octets)
+    given = dict(zip(names, fields, strict=True))
+    malformed = any(reserved) or any(given[name] >> bits for name, bits in BITS.items())
+    told = {name: value & (1 << BITS.get(name, 64)) - 1 for name, value in given.items()}
+    table = Table(*(told.pop(name) for name in ("base", "rows", "row_bytes", "stride")))
+    idx_bytes = 8 if told.pop("wide") else 4
+    flags = {name: bool(told.pop(name)) for name in FLAGS}
+    return Descriptor(WorkRequest(table=table, idx_bytes=idx_bytes, **told, **flags), malformed)
+
+
+def carry_out_all(
+    host: np.ndarray, device: np.ndarray, descriptors: list[Descriptor], idx_bits: int = 32
+) -> list[Completion]:
+    """Carry out work requests of a ring, in their order, as those of registers.
+
+    What is told is as of :func:`sim.gather.golden.engine.carry_out`; what is malformed is illegal.
+    """
+    return [
+        Completion(one.request.tag, Outcome.ILLEGAL, 0)
+        if one.malformed
+        else carry_out(host, device, one.request, idx_bits)
+        for one in descriptors
+    ]

@@ -1,0 +1,355 @@
+"""Work requests by a ring in host memory: what registers do, in order, and what goes wrong."""
+
+import random
+from dataclasses import replace
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from hdl.common.rings import Fault
+from hdl.gather.engine_params import COMPLETION_BYTES, Outcome
+from sim.gather.golden.ring import pack
+from sim.golden.pcie_requester import Cause
+from tests.hdl.gather.engine_bench import (
+    DEVICE_BYTES,
+    RING,
+    SIZES,
+    Bench,
+    destination,
+    run_tests,
+    some_idxs,
+    some_table,
+)
+from tests.hdl.gather.test_engine_faults import (
+    TIMEOUT,
+    Completions,
+    aborted,
+    ended_early,
+    lost,
+    many_rows,
+    poisoned,
+    reset,
+    unsupported,
+)
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_engine_ring(params, tmp_path):
+    run_tests(params, __name__, tmp_path)
+
+
+def some_requests(bench, count):
+    """Short requests of any kind that rows of device memory allow, one behind the other."""
+    made = []
+    for k in range(count):
+        table = some_table(4 * random.randrange(1, 40))
+        idxs = some_idxs(table, random.randrange(1, 8))
+        made.append(
+            bench.request(
+                table,
+                idxs,
+                idx_bytes=random.choice([4, 8]),
+                offset=20 * k,
+                completion=k,
+                order=random.randrange(3),
+                coalesce=random.choice([False, True]),
+                destination=destination(table.row_bytes * len(idxs)),
+                tag=random.randrange(1 << 16),
+            )
+        )
+    return made
+
+
+async def submitted(card, request):
+    """Submit a request by registers, as soon as the queue takes it."""
+    await card.submit(request)
+    while await card.registers.read("refused"):
+        await card.registers.write(submit=1)
+
+
+@cocotb.test(timeout_time=1000, timeout_unit="us")
+@cocotb.parametrize(places=[1, 4, 16])
+async def every_byte_of_rows(dut, places):
+    """Over several rounds of the ring, with doorbells for one request or several."""
+    bench = Bench(dut)
+    await bench.begin()
+    ring = await bench.ring(places)
+    count = 0
+    for _ in range(3 if places < 16 else 2):
+        made = some_requests(bench, random.randrange(5, 12))
+        await bench.gather(*made, ring=ring)
+        count += len(made)
+    assert await ring.consumer() == count
+    found = await bench.card.counters()
+    assert (found["descriptors"], found["work_requests"]) == (count, count)
+    for name in ("descriptors_malformed", "descriptors_unread", "ring_faults"):
+        assert not found[name]
+    await ring.close()
+    await ring.open()
+    await bench.gather(*some_requests(bench, 3), ring=ring)
+
+
+@cocotb.test(timeout_time=1000, timeout_unit="us")
+async def both_ways_take_turns(dut):
+    """Each keeps its order, and neither waits for more than the other's next request."""
+    bench = Bench(dut)
+    card = bench.card
+    await bench.begin()
+    table = some_table(64)
+    made = [bench.request(table, [k % table.rows], completion=k, tag=k) for k in range(16)]
+    by_ring, by_registers = made[:12], made[12:14]
+    await card.registers.write(most_reads=1)
+    long = bench.request(some_table(4), [0] * 400, completion=15, tag=15, offset=50)
+    await card.submit(long)
+    ring = await bench.ring(16)
+    await ring.submit(by_ring)
+    for request in by_registers:
+        await submitted(card, request)
+    ended = []
+    while len(ended) < len(by_ring) + len(by_registers):
+        await RisingEdge(dut.clk)
+        for request in by_ring + by_registers:
+            place = request.completion_address
+            if card.memory.mem[place + 15] >> 7 and request.tag not in ended:
+                ended.append(request.tag)
+    turns = [ended.index(request.tag) for request in by_registers]
+    assert [tag for tag in ended if tag < 12] == list(range(12))
+    assert turns == sorted(turns)
+    assert turns[-1] <= 4, ended
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+async def what_is_malformed_is_told(dut):
+    """A bit that has no meaning, among good descriptors, and one that is illegal beside."""
+    bench = Bench(dut)
+    card = bench.card
+    await bench.begin()
+    ring = await bench.ring(8)
+    first, bad, wrong, last = some_requests(bench, 4)
+    wrong = replace(wrong, order=3)
+    before = await card.device(0, DEVICE_BYTES)
+    octets = bytearray(pack(ring.absolute(bad)))
+    octets[random.choice([43, 45, 48, 49, *range(50, 64)])] |= 0x80
+    for request in (bad, wrong):
+        card.clear(request)
+    ring.write(bytes(octets), pack(ring.absolute(wrong)))
+    await ring.ring_doorbell()
+    for request in (bad, wrong):
+        found = await card.completed(request)
+        assert (found["tag"], found["outcome"]) == (request.tag, Outcome.ILLEGAL)
+    assert await card.device(0, DEVICE_BYTES) == before
+    await bench.gather(first, last, ring=ring)
+    found = await card.counters()
+    assert (found["descriptors"], found["descriptors_malformed"]) == (4, 1)
+
+
+@cocotb.test(timeout_time=1000, timeout_unit="us")
+@cocotb.parametrize(
+    (
+        ("change", "cause"),
+        [
+            (poisoned, Cause.POISONED),
+            (unsupported, Cause.UNSUPPORTED),
+            (aborted, Cause.ABORTED),
+            (lost, Cause.TIMEOUT),
+        ],
+    )
+)
+async def a_descriptor_that_cannot_be_read(dut, change, cause):
+    """The ring stops with the cause, and registers go on; opened again, all is as before."""
+    bench = Bench(dut)
+    card, completions = bench.card, Completions(bench)
+    await bench.begin()
+    await card.registers.write(memory_timeout=TIMEOUT)
+    ring = await bench.ring(4)
+    await bench.gather(*some_requests(bench, 3), ring=ring)
+    interrupts = card.interrupts
+    completions.change = lambda tlp, count: change(tlp) if count == 1 else True
+    missed = some_requests(bench, 2)
+    await ring.submit(missed)
+    while not await card.registers.read("request_ring_cause"):
+        pass
+    completions.change = None
+    assert Cause(await card.registers.read("request_ring_cause")) is cause
+    assert await ring.consumer() == 3
+    assert card.interrupts - interrupts == 1
+    await bench.gather(*some_requests(bench, 2))
+    found = await card.counters()
+    assert (found["descriptors"], found["descriptors_unread"]) == (3, 1)
+    assert found["work_requests"] == 5
+    await ring.close()
+    assert not await card.registers.read("request_ring_cause")
+    await ring.open()
+    await bench.gather(*some_requests(bench, 5), ring=ring)
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+async def a_descriptor_fails_while_rows_come(dut):
+    """The request that is carried out has nothing of it."""
+    bench = Bench(dut)
+    card = bench.card
+    await bench.begin()
+    ring = await bench.ring(2)
+    await card.registers.write_wide(request_ring_address=1 << 50)
+    (request,) = many_rows(bench, 1)
+    await card.submit(request)
+    await ClockCycles(dut.clk, 100)
+    await card.registers.write(request_producer=1)
+    found = await card.completed(request)
+    assert found["outcome"] == Outcome.DONE
+    assert Cause(int(found["cause"].value)) is Cause.NONE
+    assert await card.registers.read("request_ring_cause") == Cause.UNSUPPORTED
+    await ring.close()
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+@cocotb.parametrize(fault=[Fault.OVERRUN, Fault.ADDRESS])
+async def a_ring_that_cannot_be(dut, fault):
+    """A doorbell beyond the ring, or a ring that begins anywhere, is refused, told and counted."""
+    bench = Bench(dut)
+    card = bench.card
+    await bench.begin()
+    ring = await bench.ring(4)
+    await bench.gather(*some_requests(bench, 3), ring=ring)
+    interrupts = card.interrupts
+    if fault is Fault.OVERRUN:
+        await card.registers.write(request_producer=3 + 5)
+    else:
+        await ring.close()
+        await card.registers.write_wide(request_ring_address=card.base + RING + 64)
+        await card.registers.write(request_ring=1, request_producer=0)
+    await ClockCycles(dut.clk, 50)
+    assert Fault(await card.registers.read("request_ring_fault")) is fault
+    assert card.interrupts - interrupts == 1
+    assert not await card.registers.read("busy")
+    await bench.gather(*some_requests(bench, 2))
+    assert (await card.counters())["ring_faults"] == 1
+    assert (await card.counters())["descriptors"] == 3
+    await ring.close()
+    assert not await card.registers.read("request_ring_fault")
+    await ring.open()
+    await bench.gather(*some_requests(bench, 5), ring=ring)
+
+
+def more_like(request, count):
+    """So many requests, whose completions lie behind those of the first eight places."""
+    place = request.completion_address + 8 * COMPLETION_BYTES
+    return [
+        replace(request, completion_address=place + COMPLETION_BYTES * k, tag=100 + k)
+        for k in range(count)
+    ]
+
+
+@cocotb.test(timeout_time=2000, timeout_unit="us")
+@cocotb.parametrize(first=[True, False])
+async def stop_with_a_ring_that_is_full(dut, first):
+    """Of each descriptor that was read the host is told, and of no other; the ring is closed.
+
+    So it is without a request of registers that comes first.
+    """
+    bench = Bench(dut)
+    card = bench.card
+    await bench.begin()
+    told = stopped = 0
+    for wait in [0, 10, 20, 30, 60, 130, random.randrange(300), random.randrange(1000)]:
+        ring = await bench.ring(8)
+        before = np.frombuffer(await card.device(0, DEVICE_BYTES), np.uint8)
+        asked = many_rows(bench, 1)
+        by_ring = more_like(asked[0], 6)
+        if first:
+            await submitted(card, asked[0])
+        await ring.submit(by_ring)
+        await ClockCycles(dut.clk, wait)
+        await card.registers.write(stop=1)
+        while await card.registers.read("stopping"):
+            pass
+        read = await ring.consumer()
+        outcomes = []
+        for request in [*asked[: int(first)], *by_ring[:read]]:
+            found = await card.completed(request)
+            assert found["tag"] == request.tag
+            outcomes.append(Outcome(int(found["outcome"].value)))
+        done = outcomes.count(Outcome.DONE)  # before the stop
+        assert outcomes == [Outcome.DONE] * done + [Outcome.STOPPED] * (len(outcomes) - done)
+        stopped += len(outcomes) - done
+        told += len(outcomes)
+        await ended_early(bench, before, [asked[0]])
+        await bench.gather(*many_rows(bench, 1))
+        told += 1
+        places = [request.completion_address for request in by_ring[read:]]
+        assert not any(card.memory.mem[place + 15] for place in places)
+        assert not await card.registers.read("request_ring_busy")
+        assert await ring.consumer() == read
+        await ring.close()
+    assert (await card.counters())["work_requests"] == told
+    assert stopped > 8
+
+
+@cocotb.test(timeout_time=1000, timeout_unit="us")
+@cocotb.parametrize(runs=[True, False])
+async def stop_where_no_descriptor_comes(dut, runs):
+    """It is given up at once, also where all tags are taken of rows that do not come either."""
+    bench = Bench(dut)
+    card, completions = bench.card, Completions(bench)
+    await bench.begin()
+    first, second = many_rows(bench, 2)
+    ring = await bench.ring(4)
+    kept = []
+    if runs:
+        await card.submit(first)
+        await ClockCycles(dut.clk, 200)
+    completions.change = lambda tlp, count: bool(kept.append(tlp))
+    await ring.submit([second])
+    await ClockCycles(dut.clk, 100)
+    await card.registers.write(stop=1)
+    if runs:
+        assert (await card.completed(first))["outcome"] == Outcome.STOPPED
+    while await card.registers.read("stopping"):
+        pass
+    assert not await ring.consumer()
+    assert not await card.registers.read("request_ring_cause")
+    completions.change = None
+    for tlp in kept:
+        await completions.device.upstream_recv(tlp)
+    await ring.close()
+    await ring.open()
+    await bench.gather(*many_rows(bench, 2), ring=ring)
+    assert not await card.registers.read("reads_owed")
+
+
+@cocotb.test(timeout_time=2000, timeout_unit="us")
+@cocotb.parametrize(resets=[True, False], answers=[True, False])
+async def the_function_ends_while_descriptors_are_read(dut, resets, answers):
+    """All is forgotten, and the ring is closed until the host opens it again."""
+    bench = Bench(dut)
+    card, completions = bench.card, Completions(bench)
+    await bench.begin()
+    for wait in [0, 10, 20, 40, 80, random.randrange(100), random.randrange(1500)]:
+        ring = await bench.ring(8)
+        await bench.gather(*some_requests(bench, 2), ring=ring)
+        asked = many_rows(bench, 3)
+        completions.change = lambda tlp, count: answers
+        await ring.submit(asked)
+        await ClockCycles(dut.clk, wait)
+        if resets:
+            await reset(dut)
+        else:
+            dut.function_master.value = 0
+            await ClockCycles(dut.clk, 1500)
+        completions.change = None
+        assert not await card.registers.read("busy")
+        assert not await card.registers.read("request_ring_busy")
+        assert not await card.registers.read("request_ring_cause")
+        assert await card.registers.read("was_reset")
+        before = await card.counters()
+        dut.function_master.value = 1
+        await ClockCycles(dut.clk, 300)
+        after = await card.counters()
+        assert after["reads"] == before["reads"], "nothing is read of a ring that is closed"
+        await bench.gather(*some_requests(bench, 2))
+        await ring.close()
+    assert not (await card.counters())["descriptors_unread"]
+    ring = await bench.ring(8)
+    await bench.gather(*some_requests(bench, 5), ring=ring)

@@ -1,0 +1,386 @@
+"""Descriptors of a ring, as a requester brings them."""
+
+import random
+from collections import deque
+
+import cocotb
+import pytest
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from hdl.common.rings import RING, Fault
+from hdl.gather.engine_params import DESCRIPTOR, WORK, GatherEngineParams
+from hdl.gather.work_fetch import EVENTS, WorkFetch
+from hdl.pcie.descriptors import Cause
+from sim.gather.golden.engine import WorkRequest
+from sim.gather.golden.ring import DESCRIPTOR_BYTES, Ring, pack, unpack
+from sim.gather.golden.rows import Table
+from sim.harness.payloads import pack as packed
+from sim.harness.payloads import unpack as unpacked
+from sim.harness.streams import STALLS, Sink, Source, cycle, never, start
+from sim.harness.verilator import params_in_simulator, simulate
+
+SIZES = [
+    GatherEngineParams(data_bits=256, tags=32, descriptors=2),
+    GatherEngineParams(descriptors=8),
+]
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_work_fetch(params):
+    simulate(WorkFetch(params), __name__)
+
+
+def test_a_descriptor_is_what_the_bytes_say():
+    for _ in range(50):
+        fields = {name: random.getrandbits(field.width) for name, field in DESCRIPTOR}
+        octets = packed(DESCRIPTOR, fields).to_bytes(DESCRIPTOR_BYTES, "little")
+        request, malformed = unpack(octets).request, unpack(octets).malformed
+        assert malformed
+        assert fields["idx_address"] == request.idx_address
+        for name, field in WORK:
+            if name in fields:
+                assert fields[name] & (1 << field.width) - 1 == work_of(request)[name]
+
+
+def work_of(request, malformed=False):
+    """The fields of a request inside the hardware."""
+    table = request.table
+    return {
+        "idx_address": request.idx_address,
+        "base": table.base,
+        "destination": request.destination,
+        "completion": request.completion_address,
+        "count": request.count,
+        "rows": table.rows,
+        "stride": table.stride,
+        "row_bytes": table.row_bytes,
+        "tag": request.tag,
+        "order": request.order,
+        "wide": int(request.idx_bytes == 8),
+        "on_card": int(request.on_card),
+        "streamed": int(request.streamed),
+        "coalesce": int(request.coalesce),
+        "malformed": int(malformed),
+    }
+
+
+def some_request(full=False):
+    """A request of random numbers, or of all ones."""
+
+    def bits(count):
+        return (1 << count) - 1 if full else random.getrandbits(count)
+
+    return WorkRequest(
+        idx_address=bits(64),
+        count=bits(32),
+        table=Table(base=bits(64), rows=bits(32), row_bytes=bits(13), stride=bits(17)),
+        destination=bits(64),
+        completion_address=bits(64),
+        idx_bytes=4 << bits(1),
+        order=bits(2),
+        tag=bits(16),
+        coalesce=bool(bits(1)),
+        on_card=bool(bits(1)),
+        streamed=bool(bits(1)),
+    )
+
+
+class Bench:
+    """A host whose reads come after a while; ``bad`` addresses fail with the cause that is said."""
+
+    async def begin(self, dut, stalls=(never, never), delay=lambda: 10):
+        self.dut, self.params, self.delay = dut, params_in_simulator(GatherEngineParams), delay
+        self.memory, self.bad, self.due = {}, {}, deque()
+        self.counts = dict.fromkeys((name for name, _ in EVENTS), 0)
+        source_stall, sink_stall = stalls
+        dut.ring.value = dut.close.value = dut.flush.value = 0
+        await start(dut)
+        self.asked = Sink(dut, "requests", stall=sink_stall, callback=self.ask)
+        self.beats = Source(dut, "beats", stall=source_stall)
+        self.work = Sink(dut, "work", stall=sink_stall)
+        cocotb.start_soon(self.answer())
+        cocotb.start_soon(self.count())
+        return self
+
+    def ask(self, request):
+        assert request["bytes"] == DESCRIPTOR_BYTES
+        self.due.append((cycle() + self.delay(), request["address"]))
+
+    async def answer(self):
+        size = self.params.beat_bytes
+        while True:
+            await RisingEdge(self.dut.clk)
+            while self.due and self.due[0][0] <= cycle():
+                _, address = self.due.popleft()
+                cause = self.bad.get(address, Cause.NONE)
+                octets = self.memory[address]
+                for at in range(0, DESCRIPTOR_BYTES, size):
+                    beat = {
+                        "data": int.from_bytes(octets[at : at + size], "little"),
+                        "bytes": size,
+                        "last": at + size == DESCRIPTOR_BYTES,
+                        "cause": cause,
+                        "user": 0,
+                    }
+                    self.beats.append({name: beat.get(name, 0) for name in self.beat_names})
+
+    @property
+    def beat_names(self):
+        return [name for name, _ in self.params.reads.beat]
+
+    async def count(self):
+        while True:
+            await RisingEdge(self.dut.clk)
+            for name, value in unpacked(EVENTS, int(self.dut.events.value)).items():
+                self.counts[name] += value
+
+    async def open(self, places=8, address=None):
+        ring_bytes = DESCRIPTOR_BYTES * places
+        if address is None:
+            address = random.randrange(1 << 64) // ring_bytes * ring_bytes
+        self.at, self.written = Ring(address, places), 0
+        self.tell(0)
+        await ClockCycles(self.dut.clk, 3)
+
+    def tell(self, index, enable=1):
+        size = self.at.places.bit_length() - 1
+        fields = {"enable": enable, "address": self.at.address, "size": size}
+        self.dut.ring.value = packed(RING, fields | {"index": index & 0xFFFF})
+
+    def put(self, octets):
+        self.memory[self.at.place(self.written)] = octets
+        self.written += 1
+
+    async def fill(self, descriptors):
+        """Write descriptors as there is room, and tell of them."""
+        left = list(descriptors)
+        while left:
+            await RisingEdge(self.dut.clk)
+            room = self.at.places - ((self.written - int(self.dut.consumer.value)) & 0xFFFF)
+            now = random.randint(0, min(room, len(left)))
+            for _ in range(now):
+                self.put(left.pop(0))
+            self.tell(self.written)
+
+    async def close(self):
+        self.tell(random.getrandbits(16), enable=0)
+        await ClockCycles(self.dut.clk, 4)
+        while self.dut.busy.value:
+            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 3)
+        assert not self.dut.owes.value
+        assert not self.dut.awaited.value
+        assert not self.dut.cause.value
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS, places=[1, 4])
+async def work_in_the_order_of_the_ring(dut, stalls, places):
+    """Of which some bits have no meaning; one of all ones among them."""
+    bench = await Bench().begin(dut, stalls, delay=lambda: random.randrange(1, 40))
+    for again in range(2):
+        made, wanted = [], []
+        for k in range(30):
+            octets = bytearray(pack(some_request(full=k == 7)))
+            if k % 4 == 3:
+                byte = random.choice([43, 45, 48, 49, 50, 51, 52, *range(53, 64)])
+                octets[byte] |= 1 << 7
+            made.append(bytes(octets))
+            found = unpack(made[-1])
+            wanted.append(work_of(found.request, found.malformed))
+        await bench.open(places)
+        await bench.fill(made)
+        await bench.work.wait_for(30 * (again + 1))
+        await ClockCycles(dut.clk, 5)
+        assert bench.work.beats[30 * again :] == wanted
+        assert int(dut.consumer.value) == 30
+        assert not dut.owes.value
+        await bench.close()
+        assert int(dut.consumer.value) == 30, "it can be read when the ring has closed"
+    malformed = 2 * sum(one["malformed"] for one in wanted)
+    assert bench.counts == {"read": 60, "malformed": malformed, "unread": 0, "fault": 0}
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def each_bit_without_a_meaning(dut):
+    bench = await Bench().begin(dut, delay=lambda: 1)
+    descriptors, wanted = [], []
+    for bit in range(8 * 42, 512):
+        octets = int.from_bytes(pack(some_request()), "little") ^ 1 << bit
+        descriptors.append(octets.to_bytes(DESCRIPTOR_BYTES, "little"))
+        found = unpack(descriptors[-1])
+        wanted.append(work_of(found.request, found.malformed))
+    await bench.open(16)
+    await bench.fill(descriptors)
+    await bench.work.wait_for(len(wanted))
+    assert bench.work.beats == wanted
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(cause=[Cause.POISONED, Cause.TIMEOUT], stalls=STALLS)
+async def one_that_cannot_be_read_stops_the_ring(dut, cause, stalls):
+    """Those before it become work, those behind do not, although some were asked for."""
+    bench = await Bench().begin(dut, stalls)
+    for bad in (0, 3):
+        bench.work.beats.clear()
+        await bench.open(8)
+        made = [pack(some_request()) for _ in range(8)]
+        for octets in made:
+            bench.put(octets)
+        bench.bad = {bench.at.place(bad): cause, bench.at.place(bad + 1): Cause.RESET}
+        bench.tell(8)
+        while not dut.cause.value:
+            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 60)
+        assert Cause(int(dut.cause.value)) is cause
+        assert Fault(int(dut.fault.value)) is Fault.NONE
+        assert int(dut.consumer.value) == bad == len(bench.work.beats)
+        assert not dut.owes.value
+        asked = len(bench.asked.beats)
+        await ClockCycles(dut.clk, 40)
+        assert len(bench.asked.beats) == asked
+        bench.bad = {}
+        await bench.close()
+    await bench.open(8)
+    await bench.fill(made)
+    await bench.work.wait_for(3 + 8)
+    assert bench.counts == {"read": 11, "malformed": 0, "unread": 2, "fault": 0}
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_doorbell_too_far_is_a_fault(dut):
+    bench = await Bench().begin(dut)
+    await bench.open(4)
+    bench.tell(5)
+    await ClockCycles(dut.clk, 30)
+    assert Fault(int(dut.fault.value)) is Fault.OVERRUN
+    assert not bench.asked.beats
+    assert not dut.owes.value
+    assert bench.counts["fault"] == 1
+    await bench.close()
+    await bench.open(4, address=64)
+    await ClockCycles(dut.clk, 30)
+    assert Fault(int(dut.fault.value)) is Fault.ADDRESS
+    assert bench.counts["fault"] == 2
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def what_is_awaited_is_told(dut):
+    """From the request to the cycle behind its last beat, and then it is owed."""
+    bench = await Bench().begin(dut)
+    await bench.open(4)
+    bench.put(pack(some_request()))
+    bench.work.stop()
+    assert not dut.owes.value
+    bench.tell(1)
+    while not bench.asked.beats:
+        await RisingEdge(dut.clk)
+    began = cycle()
+    while dut.awaited.value:
+        assert dut.owes.value
+        await RisingEdge(dut.clk)
+    assert cycle() - began >= 10
+    for _ in range(20):
+        assert dut.owes.value
+        assert dut.work_valid.value
+        await RisingEdge(dut.clk)
+    bench.work = Sink(dut, "work")
+    await bench.work.wait_for(1)
+    await ClockCycles(dut.clk, 3)
+    assert not dut.owes.value
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def a_ring_is_closed_in_any_cycle(dut):
+    """What was asked for comes and is work; what is not awaited then was never asked for."""
+    bench = await Bench().begin(dut)
+    for wait in range(40):
+        bench.work.beats.clear()
+        await bench.open(8)
+        for _ in range(8):
+            bench.put(pack(some_request()))
+        before = len(bench.asked.beats)
+        bench.tell(8)
+        await ClockCycles(dut.clk, wait)
+        dut.close.value = 1
+        await RisingEdge(dut.clk)
+        dut.close.value = 0
+        await RisingEdge(dut.clk)
+        while dut.owes.value:
+            await RisingEdge(dut.clk)
+        asked = len(bench.asked.beats) - before
+        assert len(bench.work.beats) == asked == int(dut.consumer.value)
+        await ClockCycles(dut.clk, 40)
+        assert len(bench.asked.beats) - before == asked
+        assert not dut.busy.value
+        await bench.close()
+    assert bench.counts["unread"] == 0
+    assert asked > 3
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_flush_gives_up_what_is_awaited(dut):
+    """Whatever comes of it; what came before is work; the ring stays closed till it is disabled."""
+    bench = await Bench().begin(dut, delay=lambda: 30)
+    bench.work.stop()
+    await bench.open(8)
+    for _ in range(8):
+        bench.put(pack(some_request()))
+    bench.tell(1)
+    while not dut.work_valid.value:
+        await RisingEdge(dut.clk)
+    bench.tell(8)
+    await ClockCycles(dut.clk, 20)
+    assert dut.awaited.value
+    dut.close.value = 1
+    await ClockCycles(dut.clk, 3)
+    dut.flush.value = 1
+    await ClockCycles(dut.clk, 12)
+    assert not dut.awaited.value
+    assert dut.owes.value, "of what came before"
+    bench.work = Sink(dut, "work")
+    await ClockCycles(dut.clk, 40)
+    assert len(bench.work.beats) == 1
+    assert not dut.owes.value
+    assert not dut.busy.value
+    dut.flush.value = dut.close.value = 0
+    asked = len(bench.asked.beats)
+    await ClockCycles(dut.clk, 40)
+    assert len(bench.asked.beats) == asked
+    assert bench.counts == {"read": 1, "malformed": 0, "unread": 0, "fault": 0}
+    await bench.close()
+    await bench.open(4)
+    await bench.fill([pack(some_request()) for _ in range(10)])
+    await bench.work.wait_for(11)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def what_fails_when_the_ring_is_closed_is_not_told(dut):
+    """But nothing behind it becomes work."""
+    bench = await Bench().begin(dut, delay=lambda: 30)
+    await bench.open(8)
+    for _ in range(8):
+        bench.put(pack(some_request()))
+    bench.bad = {bench.at.place(0): Cause.RESET}
+    bench.tell(8)
+    await ClockCycles(dut.clk, 20)
+    dut.close.value = 1
+    await ClockCycles(dut.clk, 60)
+    assert not bench.work.beats
+    assert not dut.busy.value
+    assert not dut.cause.value
+    assert bench.counts == {"read": 0, "malformed": 0, "unread": 0, "fault": 0}
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def latencies(dut):
+    bench = await Bench().begin(dut, delay=lambda: 1)
+    await bench.open(4)
+    bench.put(pack(some_request()))
+    await ClockCycles(dut.clk, 10)
+    bench.tell(1)
+    begun = cycle()
+    await bench.work.wait_for(1)
+    assert 0 <= bench.asked.cycles[0] - begun - WorkFetch.latency <= 1
+    fetch = WorkFetch(bench.params)
+    assert bench.work.cycles[0] - bench.beats.cycles[-1] == fetch.beat_latency
