@@ -8,197 +8,30 @@ disturbs nothing else, and is over when the next requests come.
 import random
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any
 
 import cocotb
 import pytest
-from amaranth.hdl import Module
-from amaranth.lib.wiring import Out, connect, flipped
-from cocotb.triggers import Lock, RisingEdge
-from cocotbext.axi import AxiLiteBus, AxiLiteRam
+from cocotb.triggers import RisingEdge
 from cocotbext.pcie.core.tlp import CplStatus, Tlp, TlpType
 from cocotbext.pcie.core.utils import PcieId
-from cocotbext.pcie.xilinx.us.tlp import Tlp_us
 
-from hdl.common.component import Component
-from hdl.pcie import completer, read_requester
-from hdl.pcie.completer import Completer
-from hdl.pcie.completer_params import CompleterParams
-from hdl.pcie.interrupt_sender import InterruptSender, InterruptSenderParams
 from hdl.pcie.params import ReadRequesterParams
-from hdl.pcie.requester import Requester, RequesterParams
+from hdl.pcie.requester import RequesterParams
 from hdl.pcie.write_fence import NUMBERS
 from sim.golden.pcie_requester import Cause
 from sim.harness.payloads import unpack
-from sim.harness.streams import cycle, never
+from sim.harness.streams import cycle
 from sim.harness.verilator import simulate
-from tests.hdl.pcie.test_interrupt_sender import VECTORS, Block
-from tests.hdl.pcie.test_requester_on_model import MEMORY, PLACE, Card
+from tests.hdl.pcie.parts_bench import ACCESSES, LONG, ODD, Bench, Parts
+from tests.hdl.pcie.test_requester_on_model import MEMORY
 
-BYTES = 4096  #: of the BAR
 READS, SIZE = 240, 512
 ANSWER = 1000  #: cycles that a register's answer takes at most, behind up to three writes
-PARTS = {"completer": Completer(CompleterParams())}
-PARTS["interrupts"] = InterruptSender(InterruptSenderParams(vectors=VECTORS))
-
-
-class Parts(Component):
-    """A requester, a completer and a sender of interrupts, as a card has them."""
-
-    def __init__(self, params):
-        super().__init__(
-            params,
-            {
-                **Requester(params).signature.members,
-                **{name: PARTS["completer"].signature.members[name] for name in ("cq", "cc")},
-                "axil": PARTS["completer"].signature.members["axil"],
-                "answered": Out(completer.EVENTS),
-                "interrupts": Out(PARTS["interrupts"].signature),
-            },
-        )
-
-    def elaborate(self, platform):
-        m = Module()
-        m.submodules.requester = requester = Requester(self.params)
-        m.submodules.completer = completer = Completer(CompleterParams())
-        m.submodules.interrupts = interrupts = InterruptSender(PARTS["interrupts"].params)
-        for name, member in requester.signature.members.items():
-            ours, inner = getattr(self, name), getattr(requester, name)
-            if not member.is_port:
-                pair = (inner, flipped(ours)) if name in OUT else (flipped(ours), inner)
-                connect(m, *pair)
-            elif member.flow.name == "In":
-                m.d.comb += inner.eq(ours)
-            else:
-                m.d.comb += ours.eq(inner)
-        connect(m, flipped(self.cq), completer.cq)
-        connect(m, completer.cc, flipped(self.cc))
-        connect(m, completer.axil, flipped(self.axil))
-        connect(m, interrupts, flipped(self.interrupts))
-        m.d.comb += [completer.tick.eq(self.tick), self.answered.eq(completer.events)]
-        return m
-
-
-OUT = ("beats", "rq")
 
 
 def test_faults():
     simulate(Parts(RequesterParams(reads=ReadRequesterParams(tags=64))), __name__)
-
-
-class Bench:
-    """A card among whose traffic something goes wrong: the read of ``odd``, or an access."""
-
-    def __init__(self, dut):
-        self.dut = dut
-        self.card = Card(dut, never, "cq", "cc", bars=[(0, BYTES)])
-        self.registers = AxiLiteRam(
-            AxiLiteBus.from_prefix(dut, "axil"), dut.clk, dut.rst, size=BYTES
-        )
-        names = ("asks", "enable", "clear", "vector", "send", "sent", "failed")
-        wires = {name: getattr(dut, f"interrupts_{name}") for name in names}
-        self.block = Block(SimpleNamespace(clk=dut.clk, rst=dut.rst, **wires))
-        self.content, self.causes, self.asked = bytearray(BYTES), [], []
-        self.events, self.place = Counter(), 8 * random.randrange(ODD // 8)
-        self.odd = self.card.base + MEMORY - 64
-        self.spoil, self.asks = None, Lock()
-        self.send, self.receive = self.card.root.send, self.card.model.device.upstream_recv
-        self.card.root.send = self.answer
-        self.card.model.device.upstream_port.rx_handler = self.accept
-        cocotb.start_soon(self.count())
-
-    async def begin(self):
-        found = await self.card.begin(2, 1)
-        self.function = found.pcie_id
-        self.window = found.bar_window[0]
-        self.registers.write(0, bytes(BYTES))
-
-    async def answer(self, tlp):
-        """Send a completion of the host, those of the odd read as they are spoilt."""
-        spoils = tlp.fmt_type == TlpType.CPL_DATA and tlp.length == 15 and self.spoil
-        self.spoil, spoil = None if spoils else self.spoil, self.spoil
-        for one in spoil(tlp) if spoils else [tlp]:
-            await self.send(one)
-
-    async def accept(self, tlp):
-        """Hand a request of the host on, or what has become of it."""
-        number, rest = divmod(tlp.address % BYTES - ODD, LONG)
-        if tlp.fmt_type in MEMORY_REQUESTS and number >= 0 and not rest:
-            changed = Tlp_us(tlp)
-            changed.bar_id, changed.bar_aperture, changed.completer_id = 0, 12, self.function
-            for name, value in ACCESSES[number].change.items():
-                setattr(changed, name, value)
-            at = tlp.address % BYTES
-            for place in ACCESSES[number].written:
-                self.content[at + place] = changed.data[place]
-            tlp.release_fc()
-            self.card.model.device.cq_queue.put_nowait(changed)
-        else:
-            await self.receive(tlp)
-
-    async def count(self):
-        shapes = {"events": read_requester.EVENTS, "answered": completer.EVENTS}
-        while True:
-            await RisingEdge(self.dut.clk)
-            for name, shape in shapes.items():
-                self.events.update(unpack(shape, int(getattr(self.dut, name).value)))
-
-    def read(self, address, size, cause=Cause.NONE):
-        self.card.ask(address, size)
-        self.causes.append(cause)
-
-    async def traffic(self, accesses=4):
-        """Good requests on all channels; wait until the host has what it asked for."""
-        card = self.card
-        for offset in (0, 512, 4096, 8000):
-            self.read(card.base + offset, 700)
-        for _ in range(2):
-            place = PLACE * random.randrange(2, MEMORY // PLACE - 1)
-            card.write(place + random.randrange(PLACE - 300), random.randbytes(300))
-        async with self.asks:
-            waits = Counter(self.asked) - Counter(self.block.sent)
-            vector = random.choice([vector for vector in range(VECTORS) if not waits[vector]])
-            self.asked.append(vector)
-            await self.block.ask(vector)
-        for _ in range(accesses):
-            size = random.choice([4, 8])
-            self.place = (self.place + 8) % ODD  # of nobody else at the same time
-            start, payload = self.place, random.randbytes(size)
-            self.content[start : start + size] = payload
-            await self.window.write(start, payload)
-            assert await self.window.read(start, size) == payload
-
-    async def finish(self):
-        """Everything that was asked is there, and nothing else."""
-        card, dut = self.card, self.dut
-        assert await card.finish() == self.causes
-        await self.window.read(0, 4)  # behind all writes of registers
-        for _ in range(3000):
-            if card.sent == card.written and not dut.writes_owe.value:
-                break
-            await RisingEdge(dut.clk)
-        assert card.sent == card.written
-        await self.block.until(len(self.asked))
-        assert sorted(self.block.sent) == sorted(self.asked)
-        await self.cycles(100)
-        found = self.registers.read(0, BYTES)
-        different = [at for at in range(BYTES) if found[at] != self.content[at]]
-        assert not different, f"registers differ: {different}"
-        assert bytes(card.memory.mem[:]) == bytes(card.bytes)
-
-    async def cycles(self, count):
-        for _ in range(count):
-            await RisingEdge(self.dut.clk)
-
-    async def ticks(self, count=3):
-        """Let as much time pass as a read may take."""
-        for _ in range(count):
-            await self.cycles(2000)
-            self.dut.tick.value = 1
-            await RisingEdge(self.dut.clk)
-            self.dut.tick.value = 0
 
 
 @cocotb.test(timeout_time=300, timeout_unit="us")
@@ -322,60 +155,6 @@ async def completions_of_every_kind(dut):
 
 # CQ: requests of the host.
 
-MEMORY_REQUESTS = (TlpType.MEM_READ, TlpType.MEM_READ_64, TlpType.MEM_WRITE, TlpType.MEM_WRITE_64)
-LONG = 64  #: bytes of a long access, and of the place of each of ACCESSES
-
-
-@dataclass(frozen=True, kw_only=True)
-class Access:
-    """Describes an access of registers, and what comes of it."""
-
-    name: str
-
-    writes: bool = False
-    size: int = 4  #: bytes
-    change: dict[str, Any] = field(default_factory=dict)  #: fields of the request on CQ
-    counted: str = ""  #: as what, or "" if it is good
-    written: tuple[int, ...] = ()  #: places of bytes that are written
-
-
-def of_kind(name, kind, size=0):
-    """A read of the host as a request of another kind, with so many bytes of data."""
-    change = {"fmt_type": kind, "data": bytearray(size)}
-    return Access(name=name, change=change, counted="unsupported")
-
-
-ACCESSES = [
-    of_kind("io read", TlpType.IO_READ),
-    of_kind("io write", TlpType.IO_WRITE, 4),
-    of_kind("fetch and add", TlpType.FETCH_ADD, 4),
-    of_kind("swap", TlpType.SWAP, 4),
-    of_kind("compare and swap", TlpType.CAS, 8),
-    of_kind("locked read", TlpType.MEM_READ_LOCKED),
-    Access(name="read of another BAR", change={"bar_id": 1}, counted="unsupported"),
-    Access(name="write of another BAR", writes=True, change={"bar_id": 1}, counted="unsupported"),
-    Access(name="long read", size=64, counted="unsupported"),
-    Access(name="long write", writes=True, size=64, counted="unsupported"),
-    Access(
-        name="write that the block lost",
-        writes=True,
-        change={"discontinue": True},
-        counted="malformed",
-    ),
-    Access(
-        name="write with half of its data",
-        writes=True,
-        size=8,
-        change={"data": bytearray(4)},
-        counted="malformed",
-    ),
-    Access(name="read with data", change={"data": bytearray(4)}, counted="malformed"),
-    Access(name="read with a hole", change={"first_be": 0b1001}),
-    Access(name="write with holes", writes=True, change={"first_be": 0b0101}, written=(0, 2)),
-    Access(name="write of no byte", writes=True, change={"first_be": 0}),
-]
-ODD = BYTES - LONG * len(ACCESSES)  #: where the places of these begin
-
 
 async def access(bench, asked):
     """Ask for a register as ``asked`` says; what comes of it is right."""
@@ -394,7 +173,7 @@ def check_accesses(bench, before, asked):
     """They are counted as they should be, and nothing of a requester is."""
     found, wanted = bench.events - before, Counter(one.counted for one in asked)
     for name in ("unsupported", "malformed", "refused"):
-        assert found[name] == wanted[name]
+        assert found[name] == wanted[name], asked
     assert not found["stranger"] + found["failed"] + found["abandoned"]
 
 

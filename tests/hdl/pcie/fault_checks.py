@@ -1,0 +1,226 @@
+"""Holds what a run under faults has logged to the golden models."""
+
+from bisect import bisect_right
+from collections import Counter
+from dataclasses import dataclass
+from itertools import chain
+
+from hdl.pcie.descriptors import COMPLETION
+from sim.golden.pcie_requester import Cause, Code, Completion, Outstanding, Read, Status, cut
+from sim.harness.payloads import unpack
+
+TICK = 1000  #: cycles
+SLACK = 400  #: cycles that a read may wait for its turn, and beats for who takes them
+RESET_CYCLES = 3 * TICK  #: from the beginning of a reset until it is done, at most
+
+
+@dataclass
+class Sent:
+    """Keeps a read that was sent, and when; what has come of it by the golden model, and when."""
+
+    outstanding: Outstanding
+    tag: int
+    cycle: int
+    ended: int | None = None  #: cycle
+
+    @property
+    def read(self):
+        return self.outstanding.read
+
+
+def sent_reads(logs, tags):
+    """What the block was asked for, with what it has handed on; no tag is given too early."""
+    found, under_way, free_from = [], {}, dict.fromkeys(range(tags), 0)
+    completions = zip(logs["completions"]["cycle"].tolist(), descriptors(logs), strict=True)
+    next_one = next(completions, None)
+    for at, tag, address, size in logs["reads"].tolist():
+        while next_one and next_one[0] < at:
+            take(*next_one, under_way, free_from)
+            next_one = next(completions, None)
+        assert tag not in under_way, "a tag was given twice"
+        assert at >= free_from[tag], "a tag was given though something may come for it"
+        found.append(Sent(Outstanding(Read(address, size)), tag, at))
+        under_way[tag] = found[-1]
+    while next_one:
+        take(*next_one, under_way, free_from)
+        next_one = next(completions, None)
+    assert not under_way
+    return found
+
+
+def take(at, told, under_way, free_from):
+    """Let the golden model take a completion of the read that has its tag."""
+    tag, completion = told
+    if completion.code == Code.INVALID_TAG:
+        return
+    sent = under_way[tag]
+    sent.outstanding.take(completion)
+    if sent.outstanding.ended:
+        sent.ended = at
+        del under_way[tag]
+        # Something may come late for a read that the block has given up: a whole time-out.
+        free_from[tag] = at + TICK * (completion.code == Code.TIMEOUT)
+
+
+def descriptors(logs):
+    """The tag of each completion, and the completion as the golden model knows it."""
+    for words, discontinued in zip(
+        logs["completions"]["descriptor"], logs["completions"]["discontinued"], strict=True
+    ):
+        found = unpack(COMPLETION, int.from_bytes(words.tobytes(), "little"))
+        yield (
+            found["tag"],
+            Completion(
+                address=found["address"],
+                remaining=found["remaining"],
+                dwords=found["dwords"],
+                completed=bool(found["completed"]),
+                code=Code(int(found["code"].value)),
+                status=Status(int(found["status"].value)),
+                poisoned=bool(found["poisoned"]),
+                discontinued=bool(discontinued),
+            ),
+        )
+
+
+class Handed:
+    """Holds what the user got to what was sent, and to what has come of it."""
+
+    def __init__(self, params, logs, reads, content):
+        self.params = params.on_host.requester.reads
+        self.logs, self.reads, self.content = logs, reads, content
+        self.requests = self.pieces()
+        self.stops = stops(logs["resets"])
+        self.causes, self.unsure = Counter(), 0  # reads of each, and those of unknown fate
+
+    def pieces(self):
+        """The reads of each request, which are those that were sent, in their order."""
+        sent, found = iter(self.reads), []
+        for k, (_, user, address, size) in enumerate(self.logs["requests"].tolist()):
+            assert user == k
+            found.append([])
+            for read in cut(address, size, 512):
+                found[-1].append(next(sent))
+                assert found[-1][-1].read == read
+        assert next(sent, None) is None
+        return found
+
+    def check_silence(self):
+        """Nothing is sent behind a reset before the host lets the function."""
+        assert silent(self.stops, [read.cycle for read in self.reads])
+        assert silent(self.stops, self.logs["sent"]["cycle"].tolist())
+
+    def check(self, counters):
+        """Every request has ended once, with its bytes or the right cause; count these."""
+        (self.in_order if self.params.in_order else self.as_they_complete)()
+        self.check_silence()
+        assert counters["sent"] == len(self.reads)
+        strangers = [told.code == Code.INVALID_TAG for _, told in descriptors(self.logs)]
+        assert counters["stranger"] == sum(strangers)
+        given_up = self.causes[Cause.STOPPED] + self.causes["late"]
+        assert given_up <= counters["abandoned"] <= given_up + self.unsure
+        failed = sum(one.outstanding.cause != Cause.NONE for one in self.reads)
+        matched = self.causes.total() - given_up - self.causes[Cause.NONE]
+        assert matched - self.unsure <= counters["failed"] <= failed
+        assert counters["longest"] <= RESET_CYCLES
+        self.causes[Cause.TIMEOUT] += self.causes.pop("late", 0)
+        self.all_tags_at_once(2 * self.params.tags)
+        return +self.causes
+
+    def all_tags_at_once(self, requests):
+        """Reads without faults at the end have as many tags as there are, before any answer."""
+        last = [read for reads in self.requests[-requests:] for read in reads]
+        assert all(read.outstanding.cause == Cause.NONE for read in last)
+        first = last[: self.params.tags]
+        assert {read.tag for read in first} == set(range(self.params.tags))
+        assert first[-1].cycle < first[0].cycle + 1500
+
+    def in_order(self):
+        beats = iter(self.logs["beats"])
+        for number, reads in enumerate(self.requests):
+            before = Cause.NONE
+            for sent in reads:
+                cause = self.take(beats, sent, number, last=sent is reads[-1], before=before)
+                if before:
+                    assert cause == before
+                    self.unsure += 1
+                before = cause
+        assert next(beats, None) is None
+
+    def as_they_complete(self):
+        beats, known = iter(self.logs["beats"]), {}
+        for number, reads in enumerate(self.requests):
+            for sent in reads:
+                known[number, sent.read.address - reads[0].read.address] = sent
+        for beat in beats:
+            sent = known.pop((int(beat["user"]), int(beat["place"])))
+            self.take(chain([beat], beats), sent, int(beat["user"]), last=True)
+        assert not known
+
+    def take(self, beats, sent, number, *, last, before=Cause.NONE):
+        """Take the beats of a read; return its cause."""
+        step, read, data = self.params.data_bits // 8, sent.read, []
+        for first in range(0, read.size, step):
+            beat = next(beats)
+            assert beat["user"] == number
+            assert beat["bytes"] == min(step, read.size - first)
+            assert bool(beat["last"]) == (last and first + step >= read.size)
+            data.append(beat["data"].tobytes())
+        cause, at = Cause(int(beat["cause"])), int(beat["cycle"])
+        if not before:
+            self.judge(sent, cause, at)
+        if cause == Cause.NONE:
+            wanted = self.content[read.address : read.end]
+            assert b"".join(data)[: read.size] == wanted
+        return cause
+
+    def judge(self, sent, cause, at):
+        """The cause is the golden model's, or nothing had come in time."""
+        in_time = sent.ended is not None and sent.ended <= at
+        recently = sent.ended is None or sent.ended > at - SLACK
+        if cause == sent.outstanding.cause and in_time:
+            self.causes[cause] += 1
+            self.unsure += cause == Cause.TIMEOUT
+        elif cause == Cause.TIMEOUT:
+            assert recently
+            assert at - sent.cycle > TICK
+            self.causes["late"] += 1
+        else:
+            assert cause == Cause.STOPPED, (sent, cause, at)
+            begun = self.stopped(sent, at)
+            assert sent.ended is None or sent.ended > begun - SLACK
+            self.causes[cause] += 1
+
+    def stopped(self, sent, at):
+        """The begin of the last stop before a cycle; it has ended behind the read's sending."""
+        begins, _, ends = self.stops
+        k = bisect_right(begins, at) - 1
+        assert k >= 0
+        assert ends[k] >= sent.cycle
+        return begins[k]
+
+
+def stops(events):
+    """The cycles in which resets have begun, were done, and in which the function was let go on."""
+    steps = events["step"].tolist()
+    assert steps == [0, 1, 2] * (len(steps) // 3)
+    return [events["cycle"][step::3].tolist() for step in range(3)]
+
+
+def silent(stops, cycles):
+    """Whether none of ``cycles`` is between the end of a reset and the host's leave."""
+    _, done, ends = stops
+    stopped = [bisect_right(done, at) - bisect_right(ends, at) for at in cycles]
+    return not any(stopped)
+
+
+def check_writes(logs, content, dump, counters):
+    """Host memory has the writes that are said to be sent, each said once, and no other."""
+    sent = logs["sent"]["user"].tolist()
+    assert sorted(set(sent)) == sent
+    assert len(sent) + counters["writes_lost"] == len(logs["writes"])
+    wanted, said = bytearray(content), set(sent)
+    for _, user, address, size, word in logs["writes"].tolist():
+        if user in said:
+            wanted[address : address + size] = (word.to_bytes(8, "little") * 4)[:size]
+    assert dump == bytes(wanted)
