@@ -6,12 +6,14 @@ little-endian, and the bits called ``nothing`` are zero.
 - The turn program has a :class:`TurnRecord` for every turn of the job, in the order of the turns.
 - A send list has a :class:`SendRecord` for every frame of a turn, in the order of sending.
 - Payloads have the format of their frames, in whole beats, at ``features`` plus a multiple of their
-own size. - ``wanted`` is an array of words of 32 bits: a bit for every aggregator of a turn, lowest
-first, and from the next whole word on a bit for every source. A bit is one if the worker gets the
-sum of the aggregator, or a copy of the source's feature. Bits after the last aggregator and the
-last source are zero. - ``sources`` is an array of a :class:`SourceRecord` for every source. - The
-sum of aggregator k is written at ``sums`` + k x lanes x 4 bytes, int32. - The copy of source s is
-written at ``copies`` + s x lanes x 2 bytes, int16.
+  own size.
+- ``wanted`` is an array of words of 32 bits: a bit for every aggregator of a turn, lowest first,
+  and from the next whole word on a bit for every source. A bit is one if the worker gets the sum of
+  the aggregator, or a copy of the source's feature. Bits after the last aggregator and the last
+  source are zero.
+- ``sources`` is an array of a :class:`SourceRecord` for every source.
+- The sum of aggregator k is written at ``sums`` + k x lanes x 4 bytes, int32.
+- The copy of source s is written at ``copies`` + s x lanes x 2 bytes, int16.
 """
 
 # The fields of a struct are annotated with shapes, which are no types.

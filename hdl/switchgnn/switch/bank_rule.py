@@ -16,18 +16,19 @@ class BankRule(Component):
     ``after``, and with ``added`` the payload is added to its sums, or replaces them if they are not
     of the ``same`` turn.
 
-    - ADD: the first contribution of a turn, known by its ``tag``, replaces the sums, all others
-      are added to them, modulo 2^32 (hosts keep to in-degrees that never wrap). The last one makes
-      the aggregator complete, and its sum must leave. Without ``added``, ``error`` says why not,
-      and the aggregator does not change.
+    - ADD: the first contribution of a turn, known by its ``tag``, replaces the sums, all others are
+      added to them, modulo 2^32 (hosts keep to in-degrees that never wrap). The last one makes the
+      aggregator complete, and its sum must leave. Without ``added``, ``error`` says why not, and
+      the aggregator does not change.
     - FETCH: a complete sum of the turn ``tag`` must leave again, unless it waits to leave, or
-    leaves by a link to another switch, which repeats it itself (:class:`PartialSender`). - READ:
-    the aggregator was taken from the list of ``port``. Its sum ``leaves`` if it is
-      complete and of that port. A complete sum of another port is put into that port's list; a sum
-      that is ``recent``, and cannot be read yet, goes back into its list.
+      leaves by a link to another switch, which repeats it itself (:class:`PartialSender`).
+    - READ: the aggregator was taken from the list of ``port``. Its sum ``leaves`` if it is complete
+      and of that port. A complete sum of another port is put into that port's list; a sum that is
+      ``recent``, and cannot be read yet, goes back into its list.
     - LOAD: the aggregator gets its ``descriptor`` and the ``tag``, and is no longer complete. If it
-    waits in a list, it stays there. If the switch does not have the descriptor's port, the
-    aggregator is not used. - ``clear``: the aggregator is not used and waits in no list.
+      waits in a list, it stays there. If the switch does not have the descriptor's port, the
+      aggregator is not used.
+    - ``clear``: the aggregator is not used and waits in no list.
 
     ``outside`` says that the aggregator is not in the command's region: ADD, FETCH and LOAD then
     have no effect, and ``error`` is OUTSIDE. ``push`` says that the aggregator enters the list of

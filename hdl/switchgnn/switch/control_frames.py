@@ -26,13 +26,14 @@ class ControlFrames(Component):
     """Arbitrates ACKs, ADVANCEs and RAWFETCHes, and emits them as control frames in ``o``.
 
     - ``acks``: while one is ``wanted``, an ACK for it must leave. Its bit of ``acked`` is high in
-    the cycle in which its content is taken; another ACK may be wanted in the next cycle. -
-    ``advance``, a pulse: an ADVANCE leaves, with the ``lo`` that the job has when the frame is
-    built; several pulses may give one frame. If the switch has links, and ``above`` says that the
-    port leads to the switch above, a DONE leaves instead, with the ``lo`` of the cycle of the last
-    ``advance``: that turn may end before the frame leaves, and the frame must not end the next
-    turn. - ``raw_request``, with ``raw_valid``: a RAWFETCH leaves. It is never stalled; while
-    :data:`RAW_REQUESTS` wait it is lost, and ``dropped`` is high in that cycle.
+      the cycle in which its content is taken; another ACK may be wanted in the next cycle.
+    - ``advance``, a pulse: an ADVANCE leaves, with the ``lo`` that the job has when the frame is
+      built; several pulses may give one frame. If the switch has links, and ``above`` says that the
+      port leads to the switch above, a DONE leaves instead, with the ``lo`` of the cycle of the
+      last ``advance``: that turn may end before the frame leaves, and the frame must not end the
+      next turn.
+    - ``raw_request``, with ``raw_valid``: a RAWFETCH leaves. It is never stalled; while
+      :data:`RAW_REQUESTS` wait it is lost, and ``dropped`` is high in that cycle.
 
     Frames belong to the ``job``. While it is not active, no request is taken, and waiting ones are
     dropped, RAWFETCHes one a cycle. Only a frame that ``o`` already offers stays, with the epoch in

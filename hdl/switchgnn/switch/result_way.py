@@ -27,9 +27,10 @@ class ResultWay(Component):
     later ``deliver`` has the bits of the ports that get the ``delivery``:
 
     - A sum is a RESULT if its ``tag`` is that of an open turn of the port's job, and its aggregator
-    is one of that turn; its list is the index x banks + bank. Any other sum is dropped: its turn
-    has ended, or the port has a new job. - A copy goes to those of its ports that have its job, and
-    to none unless the lowest one has it: a job has all of its ports or none.
+      is one of that turn; its list is the index x banks + bank. Any other sum is dropped: its turn
+      has ended, or the port has a new job.
+    - A copy goes to those of its ports that have its job, and to none unless the lowest one has it:
+      a job has all of its ports or none.
 
     ``jobs`` and ``regions`` are the state of each port's job in the cycle in which a sum or a copy
     comes. Throughput: a sum or a copy a cycle. Never stalls: the ports' room was claimed before.
