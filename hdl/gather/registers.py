@@ -150,9 +150,8 @@ COUNTER_REGISTERS = (
 RING_REGISTERS = (
     Register(
         "ring",
-        "Sets up the request ring in host memory; its size and address hold still while it is"
-        " enabled or busy. A reset of the function closes the ring, until it is disabled and"
-        " enabled again.",
+        "Sets up the request ring in host memory, which a stop and a reset close until it is"
+        " disabled; size and address hold still while it is enabled or busy.",
         (ring_registers.ENABLE, ring_registers.SIZE),
     ),
     *ring_registers.ADDRESS,
@@ -173,7 +172,7 @@ RING_REGISTERS = (
     ),
     single(
         ring_registers.PRODUCER,
-        "Rings the doorbell: tells how far the host is since the ring was enabled.",
+        "Tells how far the host is since the ring was enabled: the doorbell.",
     ),
     single(
         ring_registers.CONSUMER,

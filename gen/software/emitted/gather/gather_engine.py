@@ -142,7 +142,10 @@ class Engine:
         return np.frombuffer(octets, np.uint8).reshape(request.count, size)
 
     def stop(self) -> None:
-        """End all requests that were submitted; those that had not ended end as STOPPED."""
+        """End all requests that the engine has; those that had not ended end as STOPPED.
+
+        A ring is closed by this, and nothing is told of what was not read of it.
+        """
         self.registers.write(stop=1)
         self._wait(lambda: not self.registers.read("stopping"), "the stop")
 
