@@ -1,12 +1,11 @@
 """Takes work requests of registers and of a ring in turn."""
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from hdl.gather.engine_params import WORK, GatherEngineParams
 
 
@@ -17,8 +16,8 @@ class WorkSources(Component):
     Each source keeps its order; while both have some they take turns, so neither waits for more
     than one request of the other. ``waits``: there is one that was not taken.
 
-    Throughput: a request a cycle. Latency: a cycle from ``submitted`` to ``work``; with a ring two,
-    and one from ``fetched``.
+    Throughput: a request a cycle. Latency: a cycle from ``submitted`` to ``work``, none from
+    ``fetched``; a cycle more where the other source was the last to have one.
     """
 
     def __init__(self, params: GatherEngineParams) -> None:
@@ -40,24 +39,24 @@ class WorkSources(Component):
         )
         connect(m, flipped(self.submitted), queue.i)
         if self.params.descriptors:
-            m.d.comb += self.waits.eq(queue.o.valid | self.take_turns(m, queue))
+            self.take_turns(m, queue)
         else:
             connect(m, queue.o, flipped(self.work))
             m.d.comb += self.waits.eq(queue.o.valid)
         return m
 
-    def take_turns(self, m: Module, queue: Fifo) -> Value:
-        """Let both sources go in turn; return whether one waits behind the queue."""
-        m.submodules.arbiter = arbiter = StreamArbiter(
-            StreamArbiterParams(width=WORK.size, count=2)
-        )
-        connect(m, queue.o, arbiter.i[0])
+    def take_turns(self, m: Module, queue: Fifo) -> None:
+        """Let both sources go in turn, by a choice that is made a cycle ahead."""
+        by_ring = Signal()  # else the queue's is offered
+        offered, other = Signal(), Signal()
         m.d.comb += [
-            arbiter.i[1].payload.eq(self.fetched.payload),
-            arbiter.i[1].valid.eq(self.fetched.valid),
-            self.fetched.ready.eq(arbiter.i[1].ready),
-            self.work.payload.eq(arbiter.o.payload.payload),
-            self.work.valid.eq(arbiter.o.valid),
-            arbiter.o.ready.eq(self.work.ready),
+            offered.eq(Mux(by_ring, self.fetched.valid, queue.o.valid)),
+            other.eq(Mux(by_ring, queue.o.valid, self.fetched.valid)),
+            self.work.valid.eq(offered),
+            self.work.payload.eq(Mux(by_ring, self.fetched.payload, queue.o.payload)),
+            self.fetched.ready.eq(self.work.ready & by_ring),
+            queue.o.ready.eq(self.work.ready & ~by_ring),
+            self.waits.eq(offered | other),
         ]
-        return self.fetched.valid | arbiter.o.valid
+        with m.If(other & (self.work.ready | ~offered)):
+            m.d.sync += by_ring.eq(~by_ring)
