@@ -159,11 +159,12 @@ class Endpoint:
 
     def counters(self) -> dict[str, int]:
         """Return all counters by name; they count on from job to job until they are cleared."""
-        counts = {}
-        for number, name in enumerate(self.build.counters):
-            self.registers.write(counter=number)
-            counts[name] = int(self.registers.read("count"))
-        return counts
+        return {name: self.counter(name) for name in self.build.counters}
+
+    def counter(self, name: str) -> int:
+        """Return one counter; it counts while a job runs."""
+        self.registers.write(counter=self.build.counters.index(name))
+        return int(self.registers.read("count"))
 
     def clear_counters(self) -> None:
         """Set all counters to 0."""

@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 
-from gen.software.emitted.device import wait_until
 from gen.software.emitted.endpoint.endpoint import Endpoint
 from gen.software.emitted.endpoint.turns import Send, Turn
 from gen.software.emitted.selftest.board import Board
@@ -16,8 +15,9 @@ from gen.software.emitted.selftest.program import run_program
 
 CAGE, RATE_BYTES = 0, 1 << 28
 FRAMES = 1000  #: that are sent at least
-TIMEOUT = 2000  #: clock cycles until frames without an ACK leave again
-LOOKS = 1000  #: for frames that come back
+TIMEOUT = 25_000  #: clock cycles until frames without an ACK leave again
+LOOKS = 10_000  #: at the counters, at most
+SENT = ("sent_feature", "sent_done")  #: counters of what leaves
 OWN, SWITCH = bytes.fromhex("020000000001"), bytes.fromhex("02000000ff00")
 
 
@@ -59,25 +59,16 @@ def check_mac(endpoint: Endpoint, mode: int, tell: Tell) -> str:
     with board.loopback(CAGE, mode, endpoint.seconds):
         endpoint.stop()
         endpoint.clear_counters()
-        send_frames(endpoint)
-        sent = endpoint.counters()["sent_feature"]
-        back = returned(endpoint, sent)
+        start_sending(endpoint)
+        back, sent = settled(endpoint)
+        endpoint.stop()
     if back != sent:
         raise CheckFailed(f"{back} of {sent} frames came back")
     return f"all of {sent} frames came back"
 
 
-def returned(endpoint: Endpoint, sent: int) -> int:
-    """Return how many frames have come back, when all have or no more seem to come."""
-    for _ in range(LOOKS):
-        endpoint.device.pause()
-        if endpoint.counters()["taken_foreign"] >= sent:
-            break
-    return endpoint.counters()["taken_foreign"]
-
-
-def send_frames(endpoint: Endpoint) -> None:
-    """Let the endpoint send a turn's features again and again, until it has sent enough."""
+def start_sending(endpoint: Endpoint) -> None:
+    """Let the endpoint send a turn's features, and that it has all, again and again."""
     fixed = endpoint.build.fixed
     turn = Turn(sends=[Send(list=0, rows=1, source=k) for k in range(fixed["window"])])
     endpoint.set_addresses(OWN, SWITCH)
@@ -85,10 +76,18 @@ def send_frames(endpoint: Endpoint) -> None:
     endpoint.load([turn])
     endpoint.write_payloads(0, np.ones((len(turn.sends), fixed["lanes"]), int))
     endpoint.start(0, epoch=0, port=0)
-    wait_until(
-        endpoint.device,
-        lambda: endpoint.counters()["sent_feature"] >= FRAMES,
-        f"sending {FRAMES} frames",
-        endpoint.seconds,
-    )
-    endpoint.stop()
+
+
+def settled(endpoint: Endpoint) -> tuple[int, int]:
+    """Return how many frames came back and were sent, once these are FRAMES and as many.
+
+    After LOOKS looks they are returned as they are. Between two times of sending all can come back.
+    """
+    back = sent = 0
+    for _ in range(LOOKS):
+        endpoint.device.pause()
+        back = endpoint.counter("taken_foreign")  # before what is sent, which is never less
+        sent = sum(map(endpoint.counter, SENT))
+        if back == sent >= FRAMES:
+            break
+    return back, sent
