@@ -39,6 +39,7 @@ from sim.workloads.quantise import to_fixed
 WORKER = find_design("p4sgd-worker").params_of("tiny")
 WORKERS, BITS = 2, 3
 HOW = {"loss": "logistic", "batch": 16, "rate": 0.5}
+PATIENCE = 3600  #: seconds: simulated time is what bounds the simulation
 FOLDER, SEED = "INGATHER_TEST_JOB", "INGATHER_TEST_SEED"
 
 
@@ -123,6 +124,8 @@ async def a_job_is_loaded_run_and_read_back(dut):
     def program():
         workers = [attached(made, Worker, build, card) for card in cards]
         switch = attached(switch_made, Switch, SwitchBuild(**switch_made.build), switch_card)
+        for one in (*workers, switch):
+            one.seconds = PATIENCE
         job = Job(workers, switch, timeout=600)
         codes, labels = drawn(int(os.environ[SEED]))
         job.load(codes, labels, bits=BITS)
