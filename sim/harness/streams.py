@@ -37,6 +37,7 @@ __all__ = [
     "often",
     "rarely",
     "receive",
+    "sample",
     "send",
     "start",
 ]
@@ -100,11 +101,19 @@ async def start(dut: Any) -> Cycles:
     for _ in range(RESET_CYCLES):
         await RisingEdge(dut.clk)
     dut.rst.value = 0
+    sample(dut)
+    return Cycles()
+
+
+def sample(dut: Any) -> None:
+    """Sample functional coverage of ``dut`` until the test ends, if that is asked for.
+
+    A test whose clock and reset come from a vendor's model calls it; :func:`start` does.
+    """
     if samples():
         from sim.functional import watch  # with a library that only coverage needs
 
         watch.begin(dut)
-    return Cycles()
 
 
 @cache

@@ -12,6 +12,7 @@ from sim.gather.golden.ring import DESCRIPTOR_BYTES, Ring
 from sim.gather.golden.rows import Table
 from sim.gather.surroundings.card_system import CardParams, CardSystem
 from sim.harness.payloads import pack
+from sim.harness.streams import sample
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.axi_ram import RAM_ARRAY, ram_file
 
@@ -57,6 +58,7 @@ class Bench:
 
     async def begin(self, read_size=2, **settings):
         """Set device memory's ``settings``, and let the host find the card."""
+        sample(self.dut)
         self.set(**settings)
         await self.card.begin(read_size)
 

@@ -14,7 +14,7 @@ from sim.gather.rates import ORDERS
 from sim.gather.surroundings.row_reader import RowReader
 from sim.golden.pcie_requester import Cause
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Sink, Source, cycle, never, often
+from sim.harness.streams import Sink, Source, cycle, never, often, sample
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.pcie_host import HostModel
 from tests.hdl.pcie.rq_monitor import RqMonitor
@@ -51,6 +51,7 @@ class Card:
 
     async def begin(self):
         """Let the host set the device up: reads of 512 bytes, completions of 256."""
+        sample(self.dut)
         self.dut.limit.value = 2
         await self.model.begin()
 

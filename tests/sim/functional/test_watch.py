@@ -14,11 +14,17 @@ class Derived(Fifo):
     watched_as = Fifo
 
 
-def run(folder, monkeypatch, asked):
+class Around(Fifo):
+    """A component of a test that has one of ours inside, with the ports that its groups look at."""
+
+    groups_of = Fifo
+
+
+def run(folder, monkeypatch, asked, component=Derived):
     monkeypatch.setenv("INGATHER_BINS", asked)
     monkeypatch.setenv("INGATHER_COVERAGE", "")
     monkeypatch.setenv("INGATHER_COVERAGE_RUNS", str(folder))
-    simulate(Derived(PARAMS), __name__)
+    simulate(component(PARAMS), __name__)
 
 
 def test_a_simulation_leaves_its_bins(tmp_path, monkeypatch):
@@ -30,6 +36,14 @@ def test_a_simulation_leaves_its_bins(tmp_path, monkeypatch):
     assert hits["o", "pauses 0"] > 0
     assert hits["o", "waits 4+"] == 0
     assert hits["filling", "in and out at once"] > 0
+
+
+def test_what_stands_around_leaves_the_groups_alone(tmp_path, monkeypatch):
+    run(tmp_path, monkeypatch, "1", Around)
+    ((component, bins),) = merge(tmp_path).items()
+    assert component == "hdl.common.fifo.Fifo"
+    assert {found["group"].partition(" ")[2] for found in bins} == {"filling"}
+    assert any(found["hits"] for found in bins)
 
 
 def test_without_being_asked_it_leaves_nothing(tmp_path, monkeypatch):
