@@ -80,11 +80,10 @@ RESETS = UnitGroup(
     name="resets of the function",
     ports=("function_in_process", "function_master", "rq_tvalid", "rc_tvalid"),
     bins={
-        "while a read waits": lambda now, before: (
-            begins(now, before) and now["function_master"] and now["rq_tvalid"]
-        ),
-        "while a completion comes": lambda now, before: (
-            begins(now, before) and now["function_master"] and now["rc_tvalid"]
+        "in the middle of traffic": lambda now, before: (
+            begins(now, before)
+            and now["function_master"]
+            and (now["rq_tvalid"] or now["rc_tvalid"])
         ),
         "of what is no master": lambda now, before: (
             begins(now, before) and not now["function_master"]
