@@ -1,0 +1,96 @@
+"""Rows of every size at every dword of a line, as the reads of the golden model's orders."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.gather.params import MOST_ROW, SHARE, GatherParams, ReadOrder
+from hdl.gather.row_cutter import RowCutter
+from hdl.pcie.params import ReadRequesterParams
+from sim.gather.rates import ORDERS
+from sim.golden.pcie_link import LINE, cut_at
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import STALLS, Sink, Source, never, start
+from sim.harness.verilator import params_in_simulator, simulate
+
+SIZES = [GatherParams(reads=ReadRequesterParams(data_bits=256, tags=4, user_bits=SHARE.size))]
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_row_cutter(params):
+    simulate(RowCutter(params), __name__)
+
+
+class Bench:
+    """Rows that go in, and the requests that come of them."""
+
+    def __init__(self, dut, stalls=(never, never)):
+        self.dut, self.params = dut, params_in_simulator(GatherParams)
+        self.rows = Source(dut, "rows", stall=stalls[0])
+        self.requests = Sink(dut, "requests", stall=stalls[1])
+        dut.table.value = 0
+
+    async def cut(self, order, row_bytes, starts):
+        """Send rows that begin at ``starts``; their reads are those of the order."""
+        self.dut.table.value = pack(
+            self.params.table, {"row_bytes": row_bytes, "order": order.value}
+        )
+        before, rows = len(self.requests.beats), []
+        for begin in starts:
+            row = {
+                "address": begin // 4,
+                "beyond": random.getrandbits(1),
+                "final": random.getrandbits(1),
+            }
+            rows.append(row)
+            self.rows.append(row)
+        while self.rows.missing:
+            await RisingEdge(self.dut.clk)
+        for _ in range(300):
+            await RisingEdge(self.dut.clk)
+        found = iter(self.requests.beats[before:])
+        for row, begin in zip(rows, starts, strict=True):
+            spans = []
+            for request in found:
+                share = unpack(SHARE, request["user"])
+                spans.append((request["address"], request["address"] + request["bytes"]))
+                end = begin + row_bytes
+                assert share["skip"] == (begin - spans[0][0]) // 4 * (len(spans) == 1)
+                assert share["drop"] == (spans[-1][1] - end) // 4 * share["last"]
+                assert (share["beyond"], share["final"]) == (row["beyond"], row["final"])
+                if share["last"]:
+                    break
+            assert share["last"]
+            if order is ReadOrder.MERGED:
+                assert spans == [(begin, begin + row_bytes)]
+            else:  # the requester cuts at lines
+                cuts = [part for span in spans for part in cut_at(*span, LINE)]
+                assert cuts == list(ORDERS[order](begin, begin + row_bytes))
+                assert order is ReadOrder.NAIVE or cuts == spans
+        assert next(found, None) is None
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(order=list(ReadOrder), stalls=STALLS)
+async def every_size_at_every_dword(dut, order, stalls):
+    """Sizes around those of sectors, lines and two of them, and the largest one."""
+    bench = Bench(dut, stalls.value)
+    await start(dut)
+    for dwords in [*range(1, 10), 31, 32, 33, 64, 65, random.randrange(70, 200)]:
+        far = LINE * random.randrange(1 << 55)
+        places = range(32) if dwords < 10 else random.sample(range(32), 8)
+        await bench.cut(order, 4 * dwords, [far + 4 * place for place in places])
+    await bench.cut(order, MOST_ROW, [(1 << 64) - 2 * MOST_ROW - 4 * k for k in range(3)])
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(order=list(ReadOrder))
+async def a_request_a_cycle_and_no_longer_than_stated(dut, order):
+    bench = Bench(dut)
+    await start(dut)
+    await bench.cut(order, 2 * LINE, [LINE * k for k in range(20)])
+    cycles = bench.requests.cycles
+    assert cycles[0] - bench.rows.cycles[0] == RowCutter.latency
+    assert cycles[-1] - cycles[0] == len(cycles) - 1

@@ -1,0 +1,164 @@
+"""Parts of rows with dwords that are no row's, packed; what could not be read; rows joined."""
+
+import random
+from itertools import pairwise
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.gather.params import ROW_READ, SHARE, GatherParams
+from hdl.gather.row_packer import RowPacker
+from hdl.pcie.params import ReadRequesterParams
+from sim.golden.pcie_requester import Cause
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import STALLS, Sink, Source, never, start
+from sim.harness.verilator import params_in_simulator, simulate
+
+SIZES = [GatherParams(reads=ReadRequesterParams(data_bits=256, tags=4, user_bits=SHARE.size))]
+SECTOR = 8  #: dwords
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_row_packer(params):
+    simulate(RowPacker(params), __name__)
+
+
+class Bench:
+    """Rows as a requester brings them, and the beats that are to come of them."""
+
+    def __init__(self, dut, stalls=(never, never)):
+        self.dut, self.params = dut, params_in_simulator(GatherParams)
+        self.lanes = self.params.reads.lanes
+        self.parts = Source(dut, "parts", stall=stalls[0])
+        self.beats = Sink(dut, "beats", stall=stalls[1])
+        self.packed = []  # dwords since the last end: each with its row's bits, and its part
+        self.wanted, self.rows, self.read = [], [], []
+        self.joined = self.first = 0
+        dut.joined.value = dut.first.value = 0
+        cocotb.start_soon(self.hear())
+
+    async def join(self, joined, first=0):
+        """Let rows be joined from dword ``first`` on, or not; nothing is inside."""
+        self.joined, self.first = joined, first
+        self.dut.joined.value, self.dut.first.value = joined, first
+        for _ in range(4):
+            await RisingEdge(self.dut.clk)
+
+    def row(self, dwords, *, skip=0, sectors=False, final=False, causes=(Cause.NONE,)):
+        """Send a row, of some requests: in sectors, or as it is; ``skip`` dwords are before it."""
+        drop = -(skip + dwords) % SECTOR if sectors else 0
+        total, beyond = skip + dwords + drop, random.random() < 0.1
+        step = SECTOR if sectors else 1
+        places = range(step, total, step)
+        cuts = [0, *sorted(random.sample(places, min(len(places), random.randrange(3)))), total]
+        failed = False
+        if not self.packed:
+            self.packed = [(None, 0, 0, Cause.NONE)] * self.first
+        for begin, end in pairwise(cuts):
+            share = {
+                "skip": skip if begin == 0 else 0,
+                "drop": drop if end == total else 0,
+                "last": end == total,
+                "beyond": beyond,
+                "final": final,
+            }
+            for at in range(begin, end, self.lanes):
+                count = min(self.lanes, end - at)
+                cause = random.choice(causes)
+                failed |= cause != Cause.NONE
+                data = [random.getrandbits(32) for _ in range(self.lanes)]
+                self.parts.append(
+                    {
+                        "data": sum(dword << 32 * k for k, dword in enumerate(data)),
+                        "bytes": 4 * count,
+                        "last": at + count == end,
+                        "user": pack(SHARE, share),
+                        "cause": int(cause),
+                    }
+                )
+                kept = range(max(skip - at, 0), min(count, skip + dwords - at))
+                lost = beyond or cause != Cause.NONE
+                self.packed += [(0 if lost else data[k], beyond, final, cause) for k in kept]
+        self.rows.append((beyond, failed))
+        if final or not self.joined:
+            self.end()
+
+    def end(self):
+        """What has been packed ends: its beats are known."""
+        packed, cause = self.packed, Cause.NONE
+        for at in range(0, len(packed), self.lanes):
+            here = packed[at : at + self.lanes]
+            part = here[-1]
+            cause = next((one[3] for one in [(0, 0, 0, cause), *here] if one[3]), Cause.NONE)
+            last = at + self.lanes >= len(packed)
+            self.wanted.append(([one[0] for one in here], last, *part[1:3], cause))
+        self.packed = []
+
+    async def hear(self):
+        """Collect what is told of rows."""
+        while True:
+            await RisingEdge(self.dut.clk)
+            read = unpack(ROW_READ, int(self.dut.read.value))
+            if not self.dut.rst.value and read["valid"]:
+                self.read.append((bool(read["beyond"]), bool(read["failed"])))
+
+    async def finish(self):
+        await self.beats.wait_for(len(self.wanted))
+        for _ in range(8):
+            await RisingEdge(self.dut.clk)
+        for k, (beat, wanted) in enumerate(zip(self.beats.beats, self.wanted, strict=True)):
+            dwords, last, beyond, final, cause = wanted
+            assert beat["bytes"] == 4 * len(dwords), f"beat {k}"
+            for lane, dword in enumerate(dwords):
+                assert dword in (None, beat["data"] >> 32 * lane & 0xFFFFFFFF), f"beat {k}"
+            assert (beat["last"], beat["beyond"], beat["final"]) == (last, beyond, final)
+            assert Cause(int(beat["cause"].value)) == cause, f"beat {k}"
+        assert self.read == self.rows
+
+
+SOME = [Cause.NONE] * 20 + list(Cause)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS, joined=[False, True])
+async def every_dword_of_rows(dut, stalls, joined):
+    """Each number of dwords skipped and dropped; some parts have failed, for each cause."""
+    bench = Bench(dut, stalls.value)
+    await start(dut)
+    for first in range(bench.lanes if joined else 1):
+        await bench.join(joined, first)
+        for k in range(30 if joined else 200):
+            bench.row(
+                random.choice([1, 2, 7, 8, 9, random.randrange(1, 60)]),
+                skip=random.randrange(SECTOR),
+                sectors=True,
+                final=k % 10 == 9,
+                causes=random.choice([SOME, [Cause.NONE]]),
+            )
+            bench.row(random.randrange(1, 40), final=k == 29, causes=SOME)
+        await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def each_cause_of_a_row(dut):
+    """In its first part, or in its last one; the next row is right."""
+    bench = Bench(dut)
+    await start(dut)
+    for cause in Cause:
+        for skip in range(SECTOR):
+            bench.row(20, skip=skip, sectors=True, causes=[cause])
+            bench.row(random.randrange(1, 9))
+    await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_part_a_cycle_and_no_longer_than_stated(dut):
+    bench = Bench(dut)
+    await start(dut)
+    for _ in range(20):
+        bench.row(8, sectors=True)
+    await bench.finish()
+    cycles = bench.beats.cycles
+    assert cycles[0] - bench.parts.cycles[0] == RowPacker.latency
+    assert cycles[-1] - cycles[0] == 20 - 1
