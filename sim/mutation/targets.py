@@ -19,11 +19,9 @@ RING_TESTS = ("hdl/gather/test_engine_ring.py",)
 ELSEWHERE = {
     "hdl/gather/card_reader.py": ENDS,
     "hdl/gather/engine_counters.py": ("hdl/gather/test_engine.py",),
-    "hdl/gather/row_cutter.py": ("hdl/gather/test_datapath.py",),
     "hdl/gather/row_fetcher.py": ENGINE_TESTS,
     "hdl/gather/row_finder.py": ("hdl/gather/test_datapath.py",),
     "hdl/gather/row_output.py": (*ENGINE_TESTS, *ENDS),
-    "hdl/gather/row_packer.py": ("hdl/gather/test_datapath.py",),
     "hdl/gather/row_stream.py": ENDS,
     "hdl/gather/row_writer.py": ENGINE_TESTS,
     "hdl/gather/work_control.py": (*ENGINE_TESTS, *RING_TESTS),

@@ -7,6 +7,7 @@ writes descriptors into its own memory, then tells how many there are.
 
 import struct
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +79,7 @@ def unpack(octets: bytes) -> Descriptor:
     names = ("idx_address", "base", "destination", "completion_address", "count", "rows", "stride")
     names += ("row_bytes", "tag", "order", "wide", *FLAGS)
     *fields, reserved = DESCRIPTOR.unpack(octets)
-    given = dict(zip(names, fields, strict=True))
+    given: dict[str, Any] = dict(zip(names, fields, strict=True))
     malformed = any(reserved) or any(given[name] >> bits for name, bits in BITS.items())
     told = {name: value & (1 << BITS.get(name, 64)) - 1 for name, value in given.items()}
     table = Table(*(told.pop(name) for name in ("base", "rows", "row_bytes", "stride")))

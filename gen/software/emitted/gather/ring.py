@@ -1,5 +1,7 @@
 """Submits work requests to a gather engine by a ring in host memory."""
 
+from collections.abc import Callable
+
 from gen.software.emitted.device import DeviceError, wait_until, write_wide
 from gen.software.emitted.gather.build import Build
 from gen.software.emitted.gather.gather_engine import Engine
@@ -101,7 +103,7 @@ class Ring:
         device.write_memory(place, descriptor_of(request, self.engine.build))
         self.written += 1
 
-    def _wait(self, condition: object, what: str) -> None:
+    def _wait(self, condition: Callable[[], object], what: str) -> None:
         wait_until(self.engine.device, condition, what, self.engine.seconds)
 
 
