@@ -129,8 +129,8 @@ class ScheduleWorkload(Workload):
     )
     lock: Lock = setting(
         Lock.TREE,
-        "While a job uses INA, keep these from it: its sharing group (the paper's), or jobs whose"
-        " trees meet its own.",
+        "Keep these from INA while a job uses it: its sharing group (the paper's), or the jobs"
+        " whose trees meet its own.",
     )
     ties: int = setting(
         0,

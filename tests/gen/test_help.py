@@ -7,12 +7,13 @@ from gen.cli import make_app
 
 #: what options and arguments tell a command to do
 VERBS = {
-    *("Access", "Add", "Assign", "Begin", "Break", "Build", "Change", "Choose", "Compare"),
+    *("Access", "Add", "Ask", "Assign", "Begin", "Break", "Build", "Change", "Choose", "Compare"),
     *("Connect", "Count", "Delay", "Do", "Double", "Draw", "Drop", "End", "Estimate", "Examine"),
-    *("Exit", "Find", "Flip", "Generate", "Give", "Keep", "Learn", "Leave", "Let", "List", "Make"),
-    *("Map", "Measure", "Minimise", "Multiply", "Name", "Pause", "Put", "Read", "Remove", "Repeat"),
-    *("Reproduce", "Run", "Scale", "Search", "Send", "Set", "Share", "Show", "Shrink", "Stall"),
-    *("Store", "Subtract", "Take", "Tell", "Test", "Train", "Try", "Update", "Use", "Write"),
+    *("Exit", "Find", "Flip", "Generate", "Give", "Keep", "Learn", "Leave", "Let", "List"),
+    *("Make", "Map", "Measure", "Minimise", "Multiply", "Name", "Pause", "Put", "Read", "Remove"),
+    *("Repeat", "Reproduce", "Run", "Scale", "Search", "Send", "Set", "Share", "Show", "Shrink"),
+    *("Stall", "Start", "Store", "Subtract", "Take", "Tell", "Test", "Train", "Try", "Update"),
+    *("Use", "Weigh", "Write"),
 }
 
 
