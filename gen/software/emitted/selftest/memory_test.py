@@ -8,6 +8,7 @@ addresses as data also find places within a block that are one place.
 
 import time
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 
@@ -73,6 +74,7 @@ def blocks(start: int, size: int, rises: bool = True) -> Iterator[tuple[int, int
         yield address, min(BLOCK, start + size - address)
 
 
+@cache
 def checkerboard(size: int, inverted: int) -> bytes:
     """Return words of a checkerboard, or of its complement."""
     pair = np.array([ODD, EVEN] if inverted else [EVEN, ODD], dtype="<u8")
