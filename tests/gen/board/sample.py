@@ -95,7 +95,7 @@ MAC = VendorIp(
 
 
 class SampleBoard(Component):
-    """Has an address map with nothing at 0."""
+    """The address map: nothing at 0."""
 
     vendor_ips = (CLOCKING, MAC)
     primitives = ()

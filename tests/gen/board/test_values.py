@@ -28,6 +28,6 @@ def test_core_and_what_is_below_it(emission):
 
 def test_notes_are_markdown():
     class Top(SampleBoard):
-        """Refers to :func:`board_registers` and :class:`~a.B`."""
+        """See :func:`board_registers` and :class:`~a.B`."""
 
     assert notes_of(object.__new__(Top)) == "See `board_registers` and `~a.B`.".replace("~", "")
