@@ -1,13 +1,15 @@
 """Puts a gather engine in a slot of a host that others wrote, and compares device memory."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
+from cocotbext.axi import AxiStreamBus, AxiStreamSink
 
 from hdl.gather.engine_params import COMPLETION_BYTES, GatherEngineParams
 from sim.gather.card_driver import CardDriver
 from sim.gather.card_ring import CardRing
-from sim.gather.golden.engine import WorkRequest, carry_out
+from sim.gather.golden.engine import WorkRequest, carry_out, rows_of
 from sim.gather.golden.ring import DESCRIPTOR_BYTES, Ring
 from sim.gather.golden.rows import Table
 from sim.gather.surroundings.card_system import CardParams, CardSystem
@@ -38,6 +40,7 @@ HOST_BYTES, DEVICE_BYTES = 1 << 16, 1 << 16
 IDXS, TABLE, COMPLETIONS = 0, 1 << 13, HOST_BYTES - 256  #: what lies where, in the host's memory
 MOST_PLACES = 16  #: of a ring
 RING = TABLE - MOST_PLACES * DESCRIPTOR_BYTES
+CARD = 1 << 15  #: where idxs are in device memory
 
 
 def run_tests(params, tests, folder):
@@ -112,6 +115,52 @@ class Bench:
         assert not len(different), f"device memory differs from byte {different[0]:#x} on"
         assert not self.dut.lost.value
         assert 1 <= self.card.interrupts - asked <= len(requests)
+
+
+class Consumer:
+    """Takes rows, and compares them with what is to come."""
+
+    def __init__(self, bench, stall=0.0):
+        self.bench = bench
+        bus = AxiStreamBus.from_prefix(bench.dut, "m_axis")
+        self.sink = AxiStreamSink(bus, bench.dut.clk, bench.dut.rst)
+        self.sink.log.setLevel("ERROR")
+        self.sink.set_pause_generator(random.random() < stall for _ in iter(int, 1))
+
+    def rows(self):
+        """Return what has come: bytes, and whether they are of no row."""
+        found = []
+        while not self.sink.empty():
+            frame = self.sink.recv_nowait(compact=False)
+            keep = frame.tkeep or [1] * len(frame.tdata)
+            row = bytes(b for b, k in zip(frame.tdata, keep, strict=True) if k)
+            beat = self.bench.params.engine.beat_bytes
+            assert not any(frame.tuser[:-beat])  # the last beat alone says so
+            found.append((row, bool(frame.tuser[-1])))
+        return found
+
+    async def gather(self, *requests):
+        """Carry requests out; each row comes in its order."""
+        card = self.bench.card
+        device = np.frombuffer(await card.device(0, DEVICE_BYTES), np.uint8).copy()
+        for request in requests:
+            await card.submit(request)
+        for request in requests:
+            found = await card.completed(request)
+            told = carry_out(card.host(), device, request, self.bench.params.engine.idx_bits)
+            assert int(found["outcome"].value) == told.outcome == 0
+            assert found["beyond"] == told.beyond
+        wanted = [row for one in requests for row in rows_of(card.host(), device, one)]
+        assert self.rows() == wanted
+
+
+async def put(bench, idxs, place, idx_bytes):
+    """Bring idxs from the host into device memory, as a table's rows."""
+    array = np.array(idxs, f"<u{idx_bytes}").tobytes()
+    bench.card.memory.mem[TABLE : TABLE + len(array)] = array
+    table = some_table(idx_bytes)
+    table = replace(table, base=TABLE, rows=len(idxs), stride=idx_bytes)
+    await bench.gather(bench.request(table, list(range(len(idxs))), destination=place))
 
 
 def some_table(row_bytes):

@@ -4,68 +4,31 @@ import random
 from dataclasses import replace
 
 import cocotb
-import numpy as np
 import pytest
 from cocotb.triggers import ClockCycles
-from cocotbext.axi import AxiStreamBus, AxiStreamSink
 
 from hdl.gather.engine_params import Outcome
-from sim.gather.golden.engine import carry_out, rows_of
+from sim.gather.golden.engine import rows_of
 from sim.surroundings.axi_memory import Fault
 from tests.hdl.gather.engine_bench import (
+    CARD,
     DEVICE_BYTES,
     SIZES,
-    TABLE,
     Bench,
+    Consumer,
     destination,
+    put,
     run_tests,
     some_idxs,
     some_table,
 )
 
 TIMEOUT = 1000  #: cycles
-CARD = 1 << 15  #: where idxs are in device memory
 
 
 @pytest.mark.parametrize("params", SIZES[:1], ids=lambda params: params.suffix)
 def test_engine_ends(params, tmp_path):
     run_tests(params, __name__, tmp_path)
-
-
-class Consumer:
-    """Takes rows, and compares them with what is to come."""
-
-    def __init__(self, bench, stall=0.0):
-        self.bench = bench
-        bus = AxiStreamBus.from_prefix(bench.dut, "m_axis")
-        self.sink = AxiStreamSink(bus, bench.dut.clk, bench.dut.rst)
-        self.sink.log.setLevel("ERROR")
-        self.sink.set_pause_generator(random.random() < stall for _ in iter(int, 1))
-
-    def rows(self):
-        """Return what has come: bytes, and whether they are of no row."""
-        found = []
-        while not self.sink.empty():
-            frame = self.sink.recv_nowait(compact=False)
-            keep = frame.tkeep or [1] * len(frame.tdata)
-            row = bytes(b for b, k in zip(frame.tdata, keep, strict=True) if k)
-            beat = self.bench.params.engine.beat_bytes
-            assert not any(frame.tuser[:-beat])  # the last beat alone says so
-            found.append((row, bool(frame.tuser[-1])))
-        return found
-
-    async def gather(self, *requests):
-        """Carry requests out, of idxs of the host; each row comes in its order."""
-        card, device = self.bench.card, np.zeros(DEVICE_BYTES, np.uint8)
-        for request in requests:
-            await card.submit(request)
-        for request in requests:
-            found = await card.completed(request)
-            told = carry_out(card.host(), device, request, self.bench.params.engine.idx_bits)
-            assert int(found["outcome"].value) == told.outcome == 0
-            assert found["beyond"] == told.beyond
-        wanted = [row for one in requests for row in rows_of(card.host(), device, one)]
-        assert self.rows() == wanted
 
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
@@ -141,15 +104,6 @@ async def stop_within_a_row(dut):
         assert len(found) < 200
         await consumer.gather(bench.request(table, some_idxs(table, 3), streamed=True))
     assert cuts
-
-
-async def put(bench, idxs, place, idx_bytes):
-    """Bring idxs from the host into device memory, as a table's rows."""
-    array = np.array(idxs, f"<u{idx_bytes}").tobytes()
-    bench.card.memory.mem[TABLE : TABLE + len(array)] = array
-    table = some_table(idx_bytes)
-    table = replace(table, base=TABLE, rows=len(idxs), stride=idx_bytes)
-    await bench.gather(bench.request(table, list(range(len(idxs))), destination=place))
 
 
 @cocotb.test(timeout_time=500, timeout_unit="us")

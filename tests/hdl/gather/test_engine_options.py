@@ -1,0 +1,51 @@
+"""All that a build may have, in one work request, at the width of Gen3 x16."""
+
+import random
+from dataclasses import replace
+
+import cocotb
+
+from hdl.gather.engine_params import GatherEngineParams
+from hdl.gather.params import ReadOrder
+from sim.gather.golden.rows import reads
+from sim.gather.rates import ORDERS
+from sim.gather.surroundings.card_system import CardParams
+from tests.hdl.gather.engine_bench import CARD, Bench, Consumer, put, run_tests, some_table
+
+ALL = CardParams(
+    engine=GatherEngineParams(
+        tags=64, address_bits=16, outputs="both", kept_parts=512, card_idxs=True
+    )
+)
+
+
+def test_engine_options(tmp_path):
+    run_tests(ALL, __name__, tmp_path)
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+@cocotb.parametrize(stall=[0, 128])
+async def equal_idxs_on_the_card(dut, stall):
+    """Their rows are read once, nothing else is, and they come to the consumer and to memory."""
+    bench = Bench(dut)
+    consumer, card = Consumer(bench, stall / 256), bench.card
+    await bench.begin(ar_stall=stall, r_stall=stall, w_stall=stall)
+    for size in [4, 64, random.choice([60, 132, 260]), 1028]:
+        table, order = some_table(size), random.choice(list(ReadOrder))
+        some = random.sample(range(min(table.rows, 200)), 4)  # no two are of one hash
+        idxs = [*some * 5, table.rows]
+        idx_bytes = random.choice([4, 8])
+        place = CARD + idx_bytes * random.randrange(200)
+        await put(bench, idxs, place, idx_bytes)
+        request = replace(
+            bench.request(table, [0], order=order.value, coalesce=True),
+            idx_address=place,
+            idx_bytes=idx_bytes,
+            count=len(idxs),
+            on_card=True,
+        )
+        await card.registers.write(clear_counters=1)
+        await consumer.gather(replace(request, streamed=True))
+        await bench.gather(replace(request, destination=4 * random.randrange(1000)))
+        once = len(reads(table, [*some, table.rows], ORDERS[order]))
+        assert (await card.counters())["reads"] == 2 * once
