@@ -23,11 +23,16 @@ OF_TAGS = 0.95  #: least share of what tags allow, where that is less
 SHORT_TRIP = 300  #: cycles: a round trip for which 256 tags are enough, whatever the order
 OF_ARITHMETIC = 0.95  #: least share of what a limited number of reads under way can carry
 UNDER_WAY = (8, 16, 32, 64, 128, 256)  #: limits of reads under way
+#: cycles: a round trip for which tags are enough whatever the rows, at an idx a cycle
+SHORTEST_TRIP = 50
 HARDWARE = GatherOnHostParams()
+KEEPS = replace(HARDWARE, gather=replace(HARDWARE.gather, kept_parts=1024))
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
-    """Measure orders of reads, small rows, and limits of reads under way, on Gen3 x16."""
+    """Measure orders of reads, small rows, limits of reads under way, and a build that keeps rows,
+    on Gen3 x16.
+    """
     progress("simulator of a gather and a host")
     sized = [Asked(row_bytes=size, order=order, rows=400) for order in LEAST for size in SIZES]
     short = [
@@ -37,13 +42,18 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
     limited = [
         Asked(row_bytes=1028, order=ReadOrder.ALIGNED, rows=150, reads=most) for most in UNDER_WAY
     ]
-    asked = [*sized, *short, *small, *limited]
+    tiny = Asked(row_bytes=4, rows=2000, latency_cycles=SHORTEST_TRIP)
+    asked = [*sized, *short, *small, *limited, tiny]
     found = dict(zip(asked, measure(HARDWARE, asked), strict=True))
+    progress("simulator of a build that keeps rows")
+    both = [tiny, *small, sized[0]]
+    kept = measure(KEEPS, both)
     return [
         *(order_row([found[one] for one in sized if one.order is order]) for order in LEAST),
         short_row([found[one] for one in short]),
         *(small_row(found[one]) for one in small),
         *(limit_row(found[one]) for one in limited),
+        *(kept_row(found[one], other) for one, other in zip(both, kept, strict=True)),
     ]
 
 
@@ -117,4 +127,19 @@ def limit_row(found: Measured) -> Row:
         unit="GB/s",
         limit=Limit(OF_ARITHMETIC * most / 1e9, at_least=True),
         note=f"{most / 1e9:.2f} by arithmetic",
+    )
+
+
+def kept_row(without: Measured, keeps: Measured) -> Row:
+    """Return the cycles that rows need more where a build keeps rows, and is not to coalesce."""
+    asked = without.asked
+    octets = asked.row_bytes * (asked.rows - 1)
+    cycles = [round(octets / one.bytes_per_cycle) for one in (without, keeps)]
+    return Row(
+        what=f"rows of {asked.row_bytes:,} B, a build that keeps rows does not coalesce",
+        value=cycles[1] - cycles[0],
+        unit="cycles more",
+        limit=Limit(0),
+        note=f"{asked.rows:,} rows, {cycles[0]:,} cycles from the first one's end to the last one's"
+        f" without kept_parts, {cycles[1]:,} with {KEEPS.gather.kept_parts:,}",
     )
