@@ -105,7 +105,7 @@ async def an_idx_that_differs_in_a_bit(dut):
     for bit in range(IDX_BITS):
         idx = random.getrandbits(IDX_BITS)
         away = [idx ^ 1 << bit, idx]
-        others = [idx ^ 2 << 8 | 1 << 3, idx ^ 4 << 8 | 1 << 3, idx ^ 8 << 8 | 1 << 3]
+        others = [k for k in random.sample(range(1 << IDX_BITS), 5) if k not in away][:3]
         repeats = await bench.find([idx, *others, *away, *others, idx])
         assert not repeats[0]
         assert not repeats[4]
