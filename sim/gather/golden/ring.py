@@ -79,12 +79,15 @@ def unpack(octets: bytes) -> Descriptor:
     names = ("idx_address", "base", "destination", "completion_address", "count", "rows", "stride")
     names += ("row_bytes", "tag", "order", "wide", *FLAGS)
     *fields, reserved = DESCRIPTOR.unpack(octets)
-    given: dict[str, Any] = dict(zip(names, fields, strict=True))
+    given: dict[str, int] = dict(zip(names, fields, strict=True))
     malformed = any(reserved) or any(given[name] >> bits for name, bits in BITS.items())
-    told = {name: value & (1 << BITS.get(name, 64)) - 1 for name, value in given.items()}
-    table = Table(*(told.pop(name) for name in ("base", "rows", "row_bytes", "stride")))
+    told: dict[str, Any] = {
+        name: value & (1 << BITS.get(name, 64)) - 1 for name, value in given.items()
+    }
+    sizes = {name: told.pop(name) for name in ("rows", "row_bytes", "stride")}
+    table = Table(base=told.pop("base"), **sizes)
     idx_bytes = 8 if told.pop("wide") else 4
-    flags = {name: bool(told.pop(name)) for name in FLAGS}
+    flags: dict[str, Any] = {name: bool(told.pop(name)) for name in FLAGS}
     return Descriptor(WorkRequest(table=table, idx_bytes=idx_bytes, **told, **flags), malformed)
 
 
