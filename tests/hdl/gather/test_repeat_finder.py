@@ -1,6 +1,7 @@
 """Idxs with repeats at any distance, beside what slots have to hold."""
 
 import random
+from itertools import cycle
 
 import cocotb
 from cocotb.triggers import RisingEdge
@@ -116,14 +117,25 @@ async def a_slot_for_each_row(dut):
     """Of as many idxs as there are slots each repeats, in its own; of one more, none."""
     bench = Bench(dut)
     await start(dut)
-    for slots in (4, 16, SLOTS):
+    for slots in (8, 16, SLOTS):
         idxs = list(range(slots))  # each has a hash of its own
         repeats = await bench.find(idxs * 3, slots)
         assert repeats == [k >= slots for k in range(3 * slots)]
         more = [*idxs, slots] if slots < SLOTS else [*idxs, SLOTS + 1]
         assert not any(await bench.find(more * 2, slots))
-        await bench.find([0])
-        assert not any(await bench.find(idxs, slots))  # what was known is forgotten
+        few = idxs[: slots - 2]
+        assert await bench.find(few * 2, slots) == [k >= len(few) for k in range(2 * len(few))]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def what_was_known_is_forgotten(dut):
+    """Of the slot, too, that is given next, and had the same row before."""
+    pauses = cycle([False, *[True] * 4])
+    bench = Bench(dut, (lambda: next(pauses), never))
+    await start(dut)
+    for slots in (8, SLOTS):
+        for _ in range(2):
+            assert not any(await bench.find(list(range(slots)), slots))
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -15,7 +15,7 @@ from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, Sink, Source, never, start
 from sim.harness.verilator import params_in_simulator, simulate
 
-SIZES = [GatherParams(reads=ReadRequesterParams(data_bits=256, tags=4, user_bits=SHARE.size))]
+SIZES = [GatherParams(reads=ReadRequesterParams(tags=4, user_bits=SHARE.size))]
 SECTOR = 8  #: dwords
 
 
@@ -45,13 +45,13 @@ class Bench:
         for _ in range(4):
             await RisingEdge(self.dut.clk)
 
-    def row(self, dwords, *, skip=0, sectors=False, final=False, causes=(Cause.NONE,)):
-        """Send a row, of some requests: in sectors, or as it is; ``skip`` dwords are before it."""
+    def row(self, dwords, *, skip=0, sectors=False, final=False, causes=(Cause.NONE,), most=3):
+        """Send a row, of up to ``most`` requests, in sectors or as it is, ``skip`` before it."""
         drop = -(skip + dwords) % SECTOR if sectors else 0
         total, beyond = skip + dwords + drop, random.random() < 0.1
         step = SECTOR if sectors else 1
         places = range(step, total, step)
-        cuts = [0, *sorted(random.sample(places, min(len(places), random.randrange(3)))), total]
+        cuts = [0, *sorted(random.sample(places, min(len(places), random.randrange(most)))), total]
         failed = False
         if not self.packed:
             self.packed = [(None, 0, 0, Cause.NONE)] * self.first
@@ -141,6 +141,17 @@ async def every_dword_of_rows(dut, stalls, joined):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+async def dwords_before_and_behind_in_one_beat(dut):
+    """Each number of them with each other, in as few sectors as may be."""
+    bench = Bench(dut)
+    await start(dut)
+    for skip in range(SECTOR):
+        for drop in range(SECTOR):
+            bench.row(-(skip + drop + 1) % SECTOR + 1, skip=skip, sectors=True, most=1)
+    await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def each_cause_of_a_row(dut):
     """In its first part, or in its last one; the next row is right."""
     bench = Bench(dut)
@@ -157,7 +168,7 @@ async def a_part_a_cycle_and_no_longer_than_stated(dut):
     bench = Bench(dut)
     await start(dut)
     for _ in range(20):
-        bench.row(8, sectors=True)
+        bench.row(bench.lanes, most=1)
     await bench.finish()
     cycles = bench.beats.cycles
     assert cycles[0] - bench.parts.cycles[0] == RowPacker.latency
