@@ -90,19 +90,22 @@ class PcieReader(Component):
 
     def refuse(self, m: Module, arbiter: StreamArbiter, size: Value) -> None:
         """Emit failed beats for a property that is requested from a broken bus, in order."""
-        under_way = Signal(range(2 * self.params.requester.reads.tags))  # requested, and not ended
-        asked, ended = Signal(), Signal()
+        # Properties requested and not ended. Both events come a cycle late, because the sum would
+        # else follow the cutter's in one path.
+        under_way = Signal(range(2 * self.params.requester.reads.tags))
+        asked, ended = self.events.property, Signal()
         beat = Signal(range(MOST_BEATS))  # beat of the refused property
         refuses, final = Signal(), Signal()
         packed, lowest = m.submodules.packer.beats, exact_log2(BEAT_BYTES)
         m.d.comb += [
-            asked.eq(self.asks.valid & self.asks.ready),
-            ended.eq(packed.valid & packed.payload.last),
-            refuses.eq(self.bus.broken & arbiter.o.valid & (under_way == 0)),
+            refuses.eq(self.bus.broken & arbiter.o.valid & ~asked & ~under_way.any()),
             final.eq(beat == (size - 1)[lowest : lowest + len(beat)]),
             arbiter.o.ready.eq(Mux(self.bus.broken, refuses & final, self.asks.ready)),
         ]
-        m.d.sync += under_way.eq(under_way + asked - ended)
+        m.d.sync += [
+            ended.eq(packed.valid & packed.payload.last),
+            under_way.eq(under_way + asked - ended),
+        ]
         with m.If(refuses):
             m.d.sync += [
                 beat.eq(Mux(final, 0, beat + 1)),
