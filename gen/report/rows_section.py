@@ -1,4 +1,4 @@
-"""Makes the part of the page about rows gathered from host memory: what links carried for them."""
+"""Makes the page's part on rows gathered from host memory: the bytes that links carried."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,14 +11,14 @@ HERE = Path(__file__).parent
 
 
 def rows_section(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
-    """Make one part for all gathers, each with its label: bytes on links, settings, figures."""
+    """Make one part for all labelled gathers: their bytes on links, settings and figures."""
     template = environment(HERE).get_template("run.html.j2")
     rows = [(label, run, [link_bytes(run["figures"])]) for label, run in runs]
     return Section("Gathers from host memory", template.render(runs=rows))
 
 
 def link_bytes(figures: Mapping[str, float]) -> Any:
-    """Return a plot of one bar: rows, what is read beside them, and headers, in bytes on links."""
+    """Plot one bar of bytes on links: those of rows, of other data that was read, of headers."""
     rows, read, whole = (figures[name] for name in ("row_bytes", "read_bytes", "link_bytes"))
     parts = {
         "rows": rows,

@@ -1,4 +1,4 @@
-"""Says what the host software of SwitchGNN's endpoint is made of, and what it knows of it."""
+"""Says what the host software of SwitchGNN's endpoint is made of, and what it knows of a build."""
 
 from amaranth.lib import data
 
@@ -59,10 +59,10 @@ def record_of(shape: data.StructLayout) -> tuple[int, dict[str, tuple[int, int]]
 def regions(address_bits: int) -> dict[str, tuple[int, int, int]]:
     """Return where DMA finds the memory behind each port, its address there, and its bytes.
 
-    Each begins where its port of HBM is fastest and ends where the next one begins.
+    Each memory begins where its port of HBM is fastest, and ends where the next one begins.
     """
     starts = [port << CHANNEL_BITS for port in (TABLES, FEATURES, SUMS)] + [1 << ADDRESS_BITS]
-    whole = address_bits >= ADDRESS_BITS  # addresses are those of DMA, else those of the port
+    whole = address_bits >= ADDRESS_BITS  # then a port has DMA's addresses, else its own from 0 on
     return {
         name: (begin, begin if whole else 0, min(end - begin, 1 << address_bits))
         for name, begin, end in zip(

@@ -1,12 +1,12 @@
-"""What a command prints, for comparisons."""
+"""Prepares what a command prints for comparisons."""
 
 import re
 
 
 def without_progress(text: str) -> str:
-    """Return ``text`` but for the lines that tell that a command still works.
+    """Return ``text`` without the lines that report the progress of a command.
 
-    Without a terminal they begin .3 s after the start of what takes long, and so, for most
-    commands, on slow machines only.
+    Without a terminal a command prints them once a step takes longer than .3 s; most commands do
+    that on slow machines only.
     """
     return re.sub(r"^.* \.\.\. \d+ s\n", "", text, flags=re.MULTILINE)

@@ -24,19 +24,19 @@ VERTICES, SUMS, BANKS = 8, 4, 2  #: the sum of aggregator a goes to the worker a
 LANES, WINDOW = BUILD.fixed["lanes"], BUILD.fixed["window"]
 TIMERS = {"send": 2000, "fetch": 3000, "gap": 20, "done": 2000}
 FEATURES = np.random.default_rng(SEED).integers(-(1 << 15), 1 << 15, (TURNS, VERTICES, LANES))
-ADDED = (np.arange(VERTICES) + np.arange(SUMS)[:, None]) % 3 > 0  #: [sums, vertices]: who gets what
-ROWS = [(int(v), int(a)) for v, a in np.argwhere(ADDED.T)]  #: one of the switch's for each addition
+ADDED = (np.arange(VERTICES) + np.arange(SUMS)[:, None]) % 3 > 0  #: [sums, vertices]: what is added
+ROWS = [(int(v), int(a)) for v, a in np.argwhere(ADDED.T)]  #: of the switch: one per addition
 
 
 def send_of(vertex: int) -> Send:
-    """Return the frame of a vertex; vertices 0 and 1 are copied to the worker without them."""
+    """Return the frame of a vertex; 0 and 1 are also copied to the worker without them."""
     rows = [k for k, (v, _) in enumerate(ROWS) if v == vertex]
     copies = [1 - vertex] if vertex in (OTHER, OURS) else []
     return Send(list=rows[0], rows=len(rows), source=vertex, copy_to=copies)
 
 
 def the_network() -> GoldenNetwork:
-    """Return the switch, and the worker at port OTHER."""
+    """Return the network of the endpoint: the switch, and the worker at port OTHER."""
     rows = [[a // BANKS if bank == a % BANKS else None for bank in range(BANKS)] for _, a in ROWS]
     setup = JobSetup(
         ports=1 << OTHER | 1 << OURS,
@@ -91,7 +91,7 @@ def program(device: Device) -> None:
     endpoint.load([turn] * TURNS)
     endpoint.write_payloads(0, FEATURES[0, vertices])
     endpoint.start(JOB, epoch=EPOCH, port=OURS, ready=1)
-    endpoint.wait(1)  # what later turns send may be made of the sums that are there now
+    endpoint.wait(1)  # the next payloads may be computed from the sums of turn 0
     for number in range(1, TURNS):
         endpoint.write_payloads(number, FEATURES[number, vertices])
     endpoint.set_ready(TURNS)

@@ -1,4 +1,4 @@
-"""Turns SwitchGNN's frames into bytes of the wire and back, for what plays a part in simulation."""
+"""Converts SwitchGNN's frames to bytes on the wire and back, for models in a simulation."""
 
 import numpy as np
 
@@ -9,8 +9,9 @@ BEAT_BYTES, CONTROL_BYTES = 64, 60  #: bytes of a beat, and of a frame without a
 FIRST_KIND, KIND_AT, ECN_AT, BITMAP_AT, BITMAP_BYTES = 4, 15, 32, 34, 16
 #: first byte and size of each number in a head
 NUMBERS = {"bm": (16, 4), "job": (20, 2), "epoch": (22, 2), "turn": (24, 4), "seq": (28, 4)}
-TARGETS = {"list": (34, 4), "source": (38, 4), "raw": (42, 4), "rows": (46, 2)}  #: but in an ACK
-#: bytes of a lane, of kinds with a payload
+#: likewise, but an ACK has a bitmap in their place
+TARGETS = {"list": (34, 4), "source": (38, 4), "raw": (42, 4), "rows": (46, 2)}
+#: bytes of a lane, for each kind that has a payload
 LANE_BYTES = {Kind.FEATURE: 2, Kind.RAW: 2, Kind.PARTIAL: 4, Kind.RESULT: 4}
 KINDS = tuple(Kind)
 
@@ -34,7 +35,7 @@ def to_octets(frame: Frame, lanes: int, destination: bytes, source: bytes) -> by
 
 
 def from_octets(octets: bytes, lanes: int) -> Frame:
-    """Return what the bytes of a frame say; ValueError for a kind that there is none of."""
+    """Return the frame that these bytes are; ValueError if its number of a kind is unknown."""
     number = octets[KIND_AT] - FIRST_KIND
     if not 0 <= number < len(KINDS):
         raise ValueError(f"no kind of frame has the number {octets[KIND_AT]}")
@@ -50,5 +51,5 @@ def from_octets(octets: bytes, lanes: int) -> Frame:
 
 
 def places(kind: Kind) -> dict[str, tuple[int, int]]:
-    """Return first byte and size of each number in the head of a kind, by its name."""
+    """Return the first byte and size of each number in the head of this kind, by name."""
     return NUMBERS | ({"bitmap": (BITMAP_AT, BITMAP_BYTES)} if kind is Kind.ACK else TARGETS)

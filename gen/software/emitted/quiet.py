@@ -1,9 +1,9 @@
-"""Silences models of buses, which would show every access."""
+"""Silences models of buses, which log every access otherwise."""
 
 from logging import WARNING, getLogger
 from typing import Any
 
 
 def quiet(dut: Any, bus: str) -> None:
-    """Show of the log of ``bus`` only warnings and errors."""
+    """Let the log of ``bus`` show only warnings and errors."""
     getLogger(f"cocotb.{dut._name}.{bus}").setLevel(WARNING)

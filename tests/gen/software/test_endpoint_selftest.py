@@ -1,4 +1,4 @@
-"""The self-test of an endpoint's card, on a stand-in whose MAC hears itself."""
+"""Checks the self-test of an endpoint's card on a stand-in whose MAC receives what it sends."""
 
 from contextlib import contextmanager
 
@@ -16,7 +16,7 @@ SENT = 1004
 
 
 class Card(FakeCard):
-    """A card that sends at once, of which ``lost`` frames do not come back."""
+    """Stands in for a card that sends all frames at once; ``lost`` of them do not come back."""
 
     def __init__(self, lost=0, linked=1):
         self.lost, self.linked, self.counts = lost, linked, {}
@@ -69,7 +69,10 @@ def few_looks(monkeypatch):
     ("faults", "told"),
     [
         ({"lost": 3}, f"FAIL: mac: {SENT - 3} of {SENT} frames came back"),
-        ({"linked": 0}, "FAIL: mac: the link of cage 0 to itself has not ended within 0.05 s"),
+        (
+            {"linked": 0},
+            "FAIL: mac: the wait for the link of cage 0 to itself has not ended within 0.05 s",
+        ),
     ],
 )
 def test_what_is_wrong_is_told(faults, told, capsys):

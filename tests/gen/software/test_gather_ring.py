@@ -1,4 +1,4 @@
-"""The host software of a ring of work requests, on a stand-in for a card with a gather engine."""
+"""Checks the host software of a ring of work requests on a stand-in for a gather engine's card."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ PLACES, ADDRESS = 4, 0x8000
 
 
 class RingCard(Card):
-    """A card that reads a ring as far as ``reads`` allows: ``found`` are its descriptors."""
+    """Stands in for a card that reads a ring while ``reads``; ``found`` are its descriptors."""
 
     def __init__(self):
         super().__init__(WITH_RING)
@@ -32,7 +32,7 @@ class RingCard(Card):
         self.step()
 
     def step(self):
-        """Read what a doorbell has told of; an opened ring begins anew."""
+        """Read the descriptors that a doorbell has announced; a ring that is opened begins anew."""
         is_open = self.heard("request_ring")
         if is_open and not self.heard("request_ring_busy"):
             self.say(request_consumer=0)
@@ -62,7 +62,7 @@ def ring(card):
 
 
 def told(request):
-    """A request as the guide names its fields."""
+    """Return a request with its fields named as the guide names them."""
     return independent.Request(
         idx_address=request.idx_address,
         count=request.count,
@@ -118,7 +118,7 @@ def test_more_requests_than_places(card, ring):
 def test_a_ring_without_room_is_waited_for(card, ring):
     card.reads = False
     ring.submit(*[REQUEST] * PLACES)
-    with pytest.raises(DeviceError, match=r"the ring has not ended within 0\.05 s"):
+    with pytest.raises(DeviceError, match=r"for room in the ring has not ended within 0\.05 s"):
         ring.submit(REQUEST)
     assert not card.found
 

@@ -1,4 +1,4 @@
-"""Frames of SwitchGNN in host packages are those of the hardware, bit for bit."""
+"""Checks that frames of SwitchGNN in host packages are those of the hardware, bit for bit."""
 
 import random
 
@@ -9,7 +9,7 @@ from gen.software.emitted.gnn_frames import LANE_BYTES, from_octets, to_octets
 from sim.switchgnn import wire
 from sim.switchgnn.golden.frames import Frame, Kind
 
-LANES = 40  #: fill no whole beat
+LANES = 40  #: lanes of a payload whose last beat is not full
 TO, SOURCE = bytes(range(1, 7)), bytes(range(11, 17))
 
 

@@ -1,4 +1,4 @@
-"""The host software of a SNIC by rings, on a stand-in that reads descriptors as the guide says."""
+"""Checks a SNIC's host software by rings on a stand-in that reads them as the guide says."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ HOW = {"idx_address": IDX_ADDRESS, "watchdog": 77}
 
 
 class Card(FakeCard):
-    """A card that ends requests, the newest first, as ``ends`` says by tag, or else as DONE."""
+    """Stands in for a card that ends requests, the newest first, with causes ``ends``, or DONE."""
 
     def __init__(self):
         super().__init__(software(PARAMS))
@@ -92,7 +92,7 @@ def test_descriptors_are_those_of_the_guide(card, snic):
     assert len(card.taken) == 6
     assert not {"submit", "next_completion"} & {*card.log}
     assert card.heard("request_producer") == card.heard("completion_consumer") == 6
-    assert card.doorbells <= 6  # two and one for each batch of four
+    assert card.doorbells <= 6  # to open rings, and for each batch of requests or completions
 
 
 @pytest.mark.parametrize("places", [1, 2, 8])
@@ -106,7 +106,7 @@ def test_rings_go_round_and_round(card, snic, places):
 def test_indices_count_modulo_2_to_the_16(card, snic):
     snic.use_rings(RINGS, 8)
     rings = snic._way
-    far = (1 << 16) - 16  # at the begin of an even round
+    far = (1 << 16) - 16  # a multiple of 2 x 8 places
     rings._written = rings._free = rings._read = card.consumer = card.producer = far
     card.ends = {3: Cause.DESCRIPTOR}
     with pytest.raises(GatherFailed, match="ended as DESCRIPTOR"):

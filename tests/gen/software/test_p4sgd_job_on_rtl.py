@@ -1,7 +1,7 @@
-"""A job of two workers and their switch by the host software alone, on the RTL.
+"""Runs a job of two workers and their switch on the RTL, by the host software alone.
 
-The simulated memories are filled from files before the simulation, with what the project itself
-lays out; what the software writes there must be the same, byte for byte.
+The simulated memories are filled from files before the simulation begins, with data that the
+project lays out itself. The software must write the same data, byte for byte.
 """
 
 import os
@@ -39,12 +39,12 @@ from sim.workloads.quantise import to_fixed
 WORKER = find_design("p4sgd-worker").params_of("tiny")
 WORKERS, BITS = 2, 3
 HOW = {"loss": "logistic", "batch": 16, "rate": 0.5}
-PATIENCE = 3600  #: seconds: simulated time is what bounds the simulation
+PATIENCE = 3600  #: seconds: large, since the simulation has its own limit of simulated time
 FOLDER, SEED = "INGATHER_TEST_JOB", "INGATHER_TEST_SEED"
 
 
 def drawn(seed):
-    """Codes and labels that fill neither a mini-batch nor the second worker."""
+    """Draw codes and labels that do not fill the last mini-batch or the second worker."""
     rng = np.random.default_rng(seed)
     features = 3 * WORKER.engines * WORKER.engine.lanes - 5
     codes = rng.integers(0, 1 << BITS, (43, features))
@@ -76,7 +76,7 @@ def test_two_workers_train_as_the_golden_model_does(tmp_path, seed):
 
 
 class Card(SimulatedRegisters):
-    """A worker of the cluster, whose memories hold what they are filled with."""
+    """Stands in for a worker's card; its memories were filled before the simulation began."""
 
     def __init__(self, dut, number, build):
         super().__init__(dut, f"s_axil_{number}")
@@ -134,9 +134,9 @@ async def a_job_is_loaded_run_and_read_back(dut):
         job.run(**HOW)
         assert (job.weights() == once).all()
         assert once.any()
-        job.run(**HOW)  # goes on with the same job
+        job.run(**HOW)  # continues the same job
         assert (job.weights() == job.golden(once, **HOW)).all()
-        job.load(codes, labels, bits=BITS, weights=once)  # and begins another run of it
+        job.load(codes, labels, bits=BITS, weights=once)  # begins another run of the job
         job.run(**HOW)
         assert (job.weights() == job.golden(once, **HOW)).all()
         assert job.epoch == 2
@@ -146,7 +146,7 @@ async def a_job_is_loaded_run_and_read_back(dut):
 
 @pytest.fixture
 def fakes():
-    """Two workers on stand-ins for cards, and a switch that notes what it is told."""
+    """Return stand-ins for two workers' cards and a switch, and the list of the switch's calls."""
     from tests.gen.software.test_p4sgd_worker import Card as FakeWorker
 
     cards = [FakeWorker(WORKER) for _ in range(WORKERS)]

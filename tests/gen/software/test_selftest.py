@@ -1,4 +1,4 @@
-"""The self-test of a card finds what is wrong with memory, DMA, MAC and training."""
+"""Checks that the self-test of a card finds faults of memory, DMA, MAC and training."""
 
 import re
 import subprocess
@@ -32,7 +32,7 @@ def small_blocks(monkeypatch):
 
 
 class Memory:
-    """Memory with a fault: what it makes of an address, and of what is read."""
+    """Stands in for memory: ``place`` maps addresses, ``fault`` says what goes wrong."""
 
     def __init__(self, place=lambda address: address, **fault):
         self.bytes, self.place, self.fault = {}, place, fault
@@ -48,7 +48,7 @@ class Memory:
         before, self.bytes[place] = self.bytes.get(place, bytes(8)), data
         aggressor, victim, bit = self.fault.get("rises", (None, 0, 0))
         new, old = (int.from_bytes(octets, "little") >> bit & 1 for octets in (data, before))
-        if address == aggressor and new > old:  # it rises, and another one with it
+        if address == aggressor and new > old:  # a bit that rises sets the victim's, too
             word = int.from_bytes(self.bytes.get(victim, bytes(8)), "little") | 1 << bit
             self.bytes[victim] = word.to_bytes(8, "little")
 
@@ -81,7 +81,7 @@ def test_a_stuck_bit_is_named(at, bit, level):
     assert str(failed.value) == f"bit {bit} of memory at {at:#x} reads {level}, not {1 - level}"
 
 
-LINES = [3, 5, 9, 10, 12]  # within a block of 1 KB, and above
+LINES = [3, 5, 9, 10, 12]  # address bits within a block of 1 KB, and above it
 
 
 @pytest.mark.parametrize("line", LINES)
@@ -103,9 +103,10 @@ def test_address_lines_that_only_writes_swap_are_found(line):
 
 @pytest.mark.parametrize("places", [(0x2100, 0x3000), (0x3000, 0x2100)])
 def test_a_bit_that_sets_another_is_found(places):
-    """Where the other one is lower it is seen on the way down alone: it is 1 on the way up.
+    """A bit that rises sets the same bit of another word, and only the march can show this.
 
-    It is a bit that is 1 in both addresses, so that these do not show it.
+    If the other word is lower, only the march down finds it, as the bit is 1 already in the march
+    up. The bit is 1 in both addresses, so the test with addresses as data does not find it.
     """
     with pytest.raises(CheckFailed, match=f"bit 5 of memory at {places[1] + 1:#x} reads 1, not 0"):
         exercise(Memory(rises=(*places, 13)))
@@ -124,15 +125,15 @@ def test_rates_are_told_and_what_comes_back_is_compared():
         return bytes(size) if len(reads) == 1 else Memory.read_memory(memory, address, size)
 
     memory.read_memory = read
-    with pytest.raises(CheckFailed, match="read wrong once, and right then"):
+    with pytest.raises(CheckFailed, match="read wrong once, then right"):
         memory_test.rates(memory, START, SIZE)
 
 
 class Card(WorkerCard):
-    """A worker's card whose MAC hears itself; ``lost`` packets do not come back.
+    """Stands in for a worker's card whose MAC receives what it sends, except ``lost`` packets.
 
-    A run in a job of two workers sends packets and gives the switch up; one of a worker alone
-    leaves what the golden model says, but for ``wrong`` weights.
+    A run in a job of two workers sends packets, and ends when the worker gives the switch up. A run
+    of one worker ends with the weights of the golden model, of which ``wrong`` are made wrong.
     """
 
     def __init__(self, **faults):
@@ -193,7 +194,7 @@ def test_a_card_that_is_right_passes(capsys):
         "PASS: memory, dma, mac, epoch",
     ]
     assert "memory: march 6 of 6 over 4,096 bytes from 0x0" in err
-    assert card.loops == [2, 0]  # and the MAC is left as it was
+    assert card.loops == [2, 0]  # the loopback is off again
     assert card.heard("retries") == 100
 
 
@@ -201,7 +202,11 @@ def test_a_card_that_is_right_passes(capsys):
     ("faults", "check", "told"),
     [
         ({"lost": 1}, "mac", f"{PACKETS - 1} of {PACKETS} packets came back"),
-        ({"linked": 0}, "mac", "the link of cage 0 to itself has not ended within 0.05 s"),
+        (
+            {"linked": 0},
+            "mac",
+            "the wait for the link of cage 0 to itself has not ended within 0.05 s",
+        ),
         ({"broken": 2}, "mac", "the MAC of cage 0 counts 2 in broken_0"),
         ({"cause": 9}, "mac", "the worker stopped: MEMORY_SILENT"),
         ({"wrong": 3}, "epoch", "3 of 35 weights differ from the golden model's"),

@@ -1,4 +1,4 @@
-"""The host software of a SwitchGNN endpoint on a stand-in for a card: memory, registers, errors."""
+"""Checks the host software of a SwitchGNN endpoint on a stand-in for a card."""
 
 from dataclasses import replace
 
@@ -48,7 +48,7 @@ def any_size(request):
 
 
 class Behind:
-    """The memory behind a port, at the addresses of the hardware."""
+    """Reads the memory behind a port, at the addresses that the hardware uses."""
 
     def __init__(self, card, region):
         self.card, self.offset = card, region.dma - region.address
@@ -60,7 +60,7 @@ class Behind:
 
 
 def model_of(card, endpoint, turns):
-    """The endpoint as its guide tells, with what is in the card's memory."""
+    """Return a model of the endpoint, made from its guide, with the card's memory."""
     names = ("lanes", "aggregators", "window", "copies")
     sizes = (endpoint.build.fixed[name] for name in names)
     model = independent.Endpoint(*sizes, JOB["port"], turns, 0, b"", b"")
@@ -70,7 +70,7 @@ def model_of(card, endpoint, turns):
 
 
 def drawn(seed, endpoint, turn):
-    """Payloads of a turn, all within the narrowest lane."""
+    """Draw the payloads of a turn, of numbers that fit the narrowest lane."""
     half, lanes = 1 << 15, endpoint.build.fixed["lanes"]
     return np.random.default_rng(seed).integers(-half, half, (len(turn.sends), lanes))
 
@@ -125,7 +125,7 @@ def test_addresses_are_aligned_and_apart(any_size):
         ordered = sorted(places)
         ends = [address + size for address, size in ordered]
         assert all(e <= a for e, (a, _) in zip(ends, ordered[1:], strict=False))
-    assert len(tables) == 2 * 3 + 1  # turns that are one object share their tables
+    assert len(tables) == 2 * 3 + 1  # a turn that comes twice has its tables once
 
 
 def test_sums_and_copies_are_read_where_they_are(any_size, seed):
@@ -184,7 +184,7 @@ def test_broken_buses_are_revived_when_they_owe_nothing(driven):
     endpoint.seconds = 0.01
     for name in ("tables", "features", "sums"):
         card.say(**{f"{name}_owes": 1})
-        with pytest.raises(DeviceError, match="what memory owes has not ended"):
+        with pytest.raises(DeviceError, match="the wait for memory has not ended"):
             endpoint.revive()
         card.say(**{f"{name}_owes": 0})
 
@@ -207,9 +207,12 @@ def test_counters(driven):
         ([Turn(sends=[Send(list=-1)])], "list must be from 0 to 4294967295: -1"),
         ([Turn(sends=[Send(list=0, rows=1 << 16)])], "rows must be from 0 to 65535: 65536"),
         ([Turn(sends=[Send(list=0, copy_to=[32])])], "a port of copy_to must be from 0 to 31: 32"),
-        ([Turn(sends=[Send(list=0, source=64, copy_to=[1])])], "vertex 64 cannot be copied"),
+        (
+            [Turn(sends=[Send(list=0, source=64, copy_to=[1])])],
+            "copied vertices must be below 64: 64",
+        ),
         ([Turn(sends=[Send(list=0, rows=1, partial=True)])], "a partial sum has neither rows"),
-        ([replace(TURN, copies={7: 1})], "vertex 7 is both sent and got"),
+        ([replace(TURN, copies={7: 1})], "vertex 7 is both sent and received"),
         ([OTHER] * (1 << 14), "do not fit the 1048576 bytes of memory for tables"),
         ([replace(TURN, sums=[15])] * 2000, "do not fit the 1048576 bytes of memory for sums"),
     ],

@@ -8,7 +8,7 @@ Places = Mapping[str, tuple[int, int]]  #: first bit and bits of each field of a
 
 
 class Region(NamedTuple):
-    """Is the memory behind a port: where DMA finds it, its address at the port, and its bytes."""
+    """Describes the memory behind a port: address for DMA, address at the port, size in bytes."""
 
     dma: int
     address: int
@@ -19,18 +19,18 @@ class Region(NamedTuple):
 class Build:
     """Holds what an endpoint was built with, and where a host finds its memories.
 
-    Addresses are in bytes. They are the ones of the Alveo U280's top; for a top of your own, give
-    :func:`dataclasses.replace` your regions.
+    Addresses are in bytes, and are those of the top for the Alveo U280. For a top of your own,
+    replace ``regions`` by means of :func:`dataclasses.replace`.
     """
 
-    fixed: Mapping[str, int]  #: what the fields read that never change, such as ``identity``
-    alignment: int  #: bytes that every address in a record is a multiple of
+    fixed: Mapping[str, int]  #: values of fields that never change, such as ``identity``
+    alignment: int  #: every address in a record is a multiple of this many bytes
     records: Mapping[str, tuple[int, Places]]  #: bytes and fields of turn, send and source records
     kinds: Mapping[str, int]  #: numbers of FEATURE and PARTIAL in a send record
-    payload_bytes: Mapping[str, int]  #: of a payload in memory, by the name of its kind
-    regions: Mapping[str, tuple[int, int, int]]  #: of tables, features, sums: as in Region
+    payload_bytes: Mapping[str, int]  #: bytes of a payload in memory, by the name of its kind
+    regions: Mapping[str, tuple[int, int, int]]  #: fields of Region, by the name of the port
     causes: Mapping[str, str]  #: why a job failed, by the name of ``cause``
-    counters: tuple[str, ...]  #: names of the counters, by their numbers
+    counters: tuple[str, ...]  #: names of the counters, in the order of their numbers
     board: Mapping[str, tuple[int, int, int]]  #: address, first bit and bits of the card's fields
 
     def region(self, name: str) -> Region:

@@ -1,4 +1,4 @@
-"""Runs a worker's side of a SwitchGNN job: lays its turns out, starts it, reads sums and copies."""
+"""Runs a worker's side of a SwitchGNN job: loads its turns, starts it, reads sums and copies."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,13 +10,13 @@ from gen.software.emitted.device import Device, DeviceError, check_design, wait_
 from gen.software.emitted.endpoint.build import Build
 from gen.software.emitted.endpoint.turns import Layout, Turn, within
 
-SECONDS = 60.0  #: the longest wait for the hardware unless told otherwise
+SECONDS = 60.0  #: the longest wait for the hardware, if ``Endpoint.seconds`` is not set
 ADDRESS_BYTES = 6
 RUNNING = ("RUNNING", "STOPPING")  #: states of an endpoint that is at work
 
 
 class JobFailed(DeviceError):
-    """Reports a job that was given up or stopped; ``cause`` is the name of why."""
+    """Reports a job that was given up or stopped; ``cause`` is the name of the reason."""
 
     def __init__(self, cause: str, why: str) -> None:
         super().__init__(f"the job ended as {cause}" + (f", {why}" if why else ""))
@@ -47,7 +47,7 @@ class Endpoint:
     def set_addresses(self, own: bytes, switch: bytes) -> None:
         """Set the Ethernet addresses, six bytes each in the order of the wire.
 
-        ``own`` is where the switch sends to, its group address; ``switch`` its own.
+        ``own`` is the group address to which the switch sends; ``switch`` is the switch's own.
         """
         if len(own) != ADDRESS_BYTES or len(switch) != ADDRESS_BYTES:
             raise ValueError(f"an address must be {ADDRESS_BYTES} bytes: {own!r}, {switch!r}")
@@ -57,9 +57,10 @@ class Endpoint:
     def set_timers(self, *, send: int, fetch: int, gap: int, done: int, memory: int = 0) -> None:
         """Set the timers in clock cycles.
 
-        ``send``: until frames without an ACK leave again; ``fetch``: without news until what is
-        missing is asked for, ``gap`` cycles apart; ``done``: until DONE is said again; ``memory``:
-        until a memory that does not move is given up, 0 for never.
+        Frames without an ACK leave again after ``send`` cycles. After ``fetch`` cycles without news
+        the endpoint asks for missing sums and copies, one every ``gap`` cycles. DONE is sent again
+        after ``done`` cycles. A memory that does not answer for ``memory`` cycles is given up; 0
+        means never.
         """
         within("a timer", (send, fetch, done, memory), 1 << 32)
         within("gap", (gap,), 1 << 16)
@@ -69,10 +70,10 @@ class Endpoint:
         self.registers.write(memory_timeout=memory)
 
     def load(self, turns: Sequence[Turn]) -> None:
-        """Write the tables of a job's turns; payloads are written apart.
+        """Write the tables of a job's turns; :meth:`write_payloads` writes the payloads.
 
-        ValueError, before anything is written, for turns that the hardware does not know or has no
-        room for. DeviceError while a job runs.
+        Raises ValueError, before anything is written, for turns that the hardware does not support
+        or has no room for, and DeviceError while a job runs.
         """
         layout = Layout(self.build, turns)
         self._check_rest()
@@ -81,7 +82,7 @@ class Endpoint:
         self._layout = layout
 
     def write_payloads(self, turn: int, payloads: ArrayLike) -> None:
-        """Write what a turn sends [frames, lanes], integers of 16 bits, or 32 of a partial sum."""
+        """Write a turn's payloads [frames, lanes]: integers of 16 bits, or 32 for a partial sum."""
         within("turn", (turn,), len(self.layout.placed))
         octets = self.layout.payloads(turn, payloads)
         place = self._by_dma("features", self.layout.placed[turn].features)
@@ -92,9 +93,9 @@ class Endpoint:
     ) -> None:
         """Start the turns that are loaded, as the worker behind a port of the switch.
 
-        ``epoch`` numbers the job's runs, as at the switch. The payloads of turns below ``ready``
-        are in memory: of all unless told otherwise. With ``two``, two turns are open at a time, as
-        at the switch. DeviceError while another job runs.
+        ``epoch`` is the number of the job's run at the switch. The payloads of the turns below
+        ``ready``, by default of all, must be in memory. With ``two``, two turns are open at a time;
+        the switch must have the same setting. Raises DeviceError while another job runs.
         """
         turns = len(self.layout.placed)
         within("job and epoch", (job, epoch), 1 << 16)
@@ -108,14 +109,14 @@ class Endpoint:
         self.registers.write(start=1)
 
     def set_ready(self, turns: int) -> None:
-        """Tell that the payloads of so many turns, from the first on, are in memory."""
+        """Tell the endpoint that the payloads of the first ``turns`` turns are in memory."""
         within("ready", (turns,), len(self.layout.placed) + 1)
         self.registers.write(ready_turns=turns)
 
     def turns_over(self) -> int:
-        """Return how many turns are over: their sums and copies are in memory.
+        """Return how many turns are over; their sums and copies are in memory.
 
-        :class:`JobFailed` says why there will be no more.
+        Raises :class:`JobFailed`, with the reason, if no more turns will end.
         """
         over = int(self.registers.read("lo"))  # before the state, as it reads 0 after the end
         state = self._name("state")
@@ -127,42 +128,42 @@ class Endpoint:
         raise JobFailed(cause, self.build.causes.get(cause, ""))
 
     def wait(self, turns: int | None = None) -> None:
-        """Wait until so many turns are over, all unless told otherwise.
+        """Wait until ``turns`` turns are over, by default all.
 
-        :class:`JobFailed` says why they will not be, :class:`DeviceError` that they are not within
-        ``seconds``.
+        Raises :class:`JobFailed` if the job ends before that, and :class:`DeviceError` if the turns
+        are not over within ``seconds``.
         """
         wanted = len(self.layout.placed) if turns is None else turns
         within("turns", (wanted,), len(self.layout.placed) + 1)
         self._wait(lambda: self.turns_over() >= wanted, "the job")
 
     def sums(self, turn: int) -> dict[int, NDArray[np.int32]]:
-        """Return the sums [lanes] that a turn that is over has brought, by aggregator."""
+        """Return the sums [lanes] of a turn that is over, by aggregator."""
         placed = self.layout.placed[turn]
         return {a: self._row(placed.sums, a, np.dtype("<i4")) for a in placed.turn.sums}
 
     def copies(self, turn: int) -> dict[int, NDArray[np.int16]]:
-        """Return the features [lanes] that a turn that is over has brought, by vertex."""
+        """Return the copies of features [lanes] of a turn that is over, by vertex."""
         placed = self.layout.placed[turn]
         return {s: self._row(placed.copies, s, np.dtype("<i2")) for s in placed.turn.copies}
 
     def stop(self) -> None:
-        """Give the job up: no frame is cut, and nothing is left on a bus."""
+        """Stop the job; no frame is cut, and every access to memory is completed."""
         self.registers.write(stop=1)
         self._wait(lambda: self._name("state") not in RUNNING, "the stop")
 
     def revive(self) -> None:
-        """Use memories again that have failed, as soon as they owe nothing."""
+        """Wait until failed memories owe no answer; then let the endpoint use them again."""
         names = [f"{name}_owes" for name in self.build.regions]
-        self._wait(lambda: not any(map(self.registers.read, names)), "what memory owes")
+        self._wait(lambda: not any(map(self.registers.read, names)), "the wait for memory")
         self.registers.write(revive_buses=1)
 
     def counters(self) -> dict[str, int]:
-        """Return all counters by name; they count on from job to job until they are cleared."""
+        """Return all counters by name; they keep counting over jobs until they are cleared."""
         return {name: self.counter(name) for name in self.build.counters}
 
     def counter(self, name: str) -> int:
-        """Return one counter; it counts while a job runs."""
+        """Return the counter of this name; it counts while a job runs."""
         self.registers.write(counter=self.build.counters.index(name))
         return int(self.registers.read("count"))
 
@@ -171,13 +172,13 @@ class Endpoint:
         self.registers.write(clear_counters=1)
 
     def _row(self, base: int, item: int, lane: Any) -> NDArray[Any]:
-        """Return a row of numbers, of ``lane``, out of a table of them in memory."""
+        """Return row ``item`` of the table at ``base``: numbers of type ``lane``, one per lane."""
         size = self.build.fixed["lanes"] * lane.itemsize
         place = self._by_dma("sums", base + item * size)
         return np.frombuffer(self.device.read_memory(place, size), lane)
 
     def _by_dma(self, region: str, address: int) -> int:
-        """Return where DMA finds an address of the hardware."""
+        """Return the address for DMA of an address that the hardware uses in a region."""
         there = self.build.region(region)
         return there.dma + address - there.address
 

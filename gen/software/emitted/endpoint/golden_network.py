@@ -1,6 +1,6 @@
-"""Plays what an endpoint meets in a job of two workers: their switch, and the other worker.
+"""Models the network of an endpoint in a job of two workers: the switch and the other worker.
 
-Both are golden models. Nothing is lost between them, and time does not pass.
+Both are golden models. No frame is lost between them, and frames take no time.
 """
 
 from collections.abc import Iterable
@@ -14,15 +14,15 @@ from sim.switchgnn.golden.worker import WorkerModel
 
 @dataclass
 class GoldenNetwork:
-    """Holds the switch of a job, and ``other``, its worker that is not the endpoint."""
+    """Holds the switch of a job, and ``other``, the worker beside the endpoint."""
 
     switch: SwitchModel
-    port: int  #: of the endpoint
+    port: int  #: port of the switch at which the endpoint is
     other: WorkerModel
 
     @classmethod
     def of(cls, setup: JobSetup, port: int, other: WorkerModel) -> "GoldenNetwork":
-        """Return the network of a job that is started; ValueError if it is refused."""
+        """Start a job on a new switch; return its network; ValueError if the switch refuses it."""
         switch = SwitchModel(
             ports=setup.ports.bit_length(),
             banks=setup.banks,
@@ -34,7 +34,7 @@ class GoldenNetwork:
         return cls(switch, port, other)
 
     def __call__(self, frame: Frame) -> list[Frame]:
-        """Take a frame of the endpoint; return what comes to it, from both."""
+        """Take a frame that the endpoint sent; return the frames that go to the endpoint."""
         coming: list[Frame] = []
         going = [(self.port, frame), *self._of_other(self.other.send())]
         while going:

@@ -14,10 +14,10 @@ from gen.software.emitted.selftest.memory_test import exercise_memory, rates
 from gen.software.emitted.selftest.program import run_program
 
 CAGE, RATE_BYTES = 0, 1 << 28
-FRAMES = 1000  #: that are sent at least
+FRAMES = 1000  #: number of frames that are sent at least
 TIMEOUT = 25_000  #: clock cycles until frames without an ACK leave again
-LOOKS = 10_000  #: at the counters, at most
-SENT = ("sent_feature", "sent_done")  #: counters of what leaves
+LOOKS = 10_000  #: reads of the counters, at most
+SENT = ("sent_feature", "sent_done")  #: counters of frames that leave
 OWN, SWITCH = bytes.fromhex("020000000001"), bytes.fromhex("02000000ff00")
 
 
@@ -25,7 +25,7 @@ def main(
     open_card: Callable[[str], AbstractContextManager[Endpoint]],
     arguments: Sequence[str] | None = None,
 ) -> int:
-    """Test the card that is asked for; return the exit status."""
+    """Test the card that the command line names; return the exit status."""
     about = (
         "a SwitchGNN endpoint: write and read its memory by DMA, measure DMA, let frames come back"
         " through the MAC"
@@ -49,10 +49,10 @@ def check_memory(endpoint: Endpoint, size: int, tell: Tell) -> str:
 
 
 def check_mac(endpoint: Endpoint, mode: int, tell: Tell) -> str:
-    """Send features that nobody acknowledges, and see that each comes back by the loopback.
+    """Send features that nobody acknowledges; check that every frame comes back by the loopback.
 
-    They are for a switch that is not there. What is not for an endpoint is counted by it as
-    foreign.
+    The frames are addressed to a switch that is not there. The endpoint counts each one that comes
+    back as foreign, since it is not addressed to the endpoint.
     """
     board = Board(endpoint.device, endpoint.build.board)
     tell("the MAC hears itself")
@@ -68,7 +68,7 @@ def check_mac(endpoint: Endpoint, mode: int, tell: Tell) -> str:
 
 
 def start_sending(endpoint: Endpoint) -> None:
-    """Let the endpoint send a turn's features, and that it has all, again and again."""
+    """Start a job in which the endpoint sends a turn's features and DONE again and again."""
     fixed = endpoint.build.fixed
     turn = Turn(sends=[Send(list=0, rows=1, source=k) for k in range(fixed["window"])])
     endpoint.set_addresses(OWN, SWITCH)
@@ -79,14 +79,15 @@ def start_sending(endpoint: Endpoint) -> None:
 
 
 def settled(endpoint: Endpoint) -> tuple[int, int]:
-    """Return how many frames came back and were sent, once these are FRAMES and as many.
+    """Return how many frames came back, and how many were sent.
 
-    After LOOKS looks they are returned as they are. Between two times of sending all can come back.
+    Both are read until they are equal and at least FRAMES, but no more than LOOKS times. They
+    become equal in the time before frames are sent again.
     """
     back = sent = 0
     for _ in range(LOOKS):
         endpoint.device.pause()
-        back = endpoint.counter("taken_foreign")  # before what is sent, which is never less
+        back = endpoint.counter("taken_foreign")  # read first, so it is never more than was sent
         sent = sum(map(endpoint.counter, SENT))
         if back == sent >= FRAMES:
             break

@@ -1,4 +1,4 @@
-"""Stands in for a card with an endpoint: registers, memories, and a switch at its network."""
+"""Stands in for a card: a simulated endpoint with its registers, memories and network."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -12,7 +12,7 @@ from gen.software.emitted.packet_ports import answer_packets
 from gen.software.emitted.simulated import SimulatedRegisters
 from sim.switchgnn.golden.frames import Frame
 
-#: takes a frame of the endpoint, and returns what comes back
+#: takes a frame of the endpoint, and returns the frames that come back
 Network = Callable[[Frame], Iterable[Frame]]
 ADDRESS_BYTES = 6
 
@@ -26,14 +26,14 @@ class SimulatedEndpoint(SimulatedRegisters):
         self.memories = {name: memory_behind(dut, f"m_axi_{name}") for name in build.regions}
 
     async def start(self) -> None:
-        """Reset the endpoint, with the network at its stream."""
+        """Reset the endpoint, and connect the network to its streams."""
         dut = self.dut
         dut.s_axis_tvalid.value, dut.s_axis_tuser.value, dut.m_axis_tready.value = 0, 0, 1
         start_soon(answer_packets(dut, "m_axis", "s_axis", self._answer))
         await super().start()
 
     def _answer(self, octets: bytes) -> list[bytes]:
-        """Give a frame that has left to the network; return what comes back."""
+        """Hand the bytes of a frame to the network; return the frames that come back."""
         lanes = self.build.fixed["lanes"]
         to, sender = octets[:ADDRESS_BYTES], octets[ADDRESS_BYTES : 2 * ADDRESS_BYTES]
         answers = self.network(from_octets(octets, lanes))

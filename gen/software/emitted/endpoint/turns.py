@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from gen.software.emitted.endpoint.build import Build
 
-WORD_BITS = 32  #: of the bitmap of what the worker gets
+WORD_BITS = 32  #: width of a word of the bitmap of sums and copies
 FEATURE, PARTIAL = "FEATURE", "PARTIAL"
 LANE_BYTES = {FEATURE: 2, PARTIAL: 4}
 
@@ -17,9 +17,9 @@ LANE_BYTES = {FEATURE: 2, PARTIAL: 4}
 class Send:
     """Describes a frame that the worker sends.
 
-    It is the feature of vertex ``source``, which the switch adds up by ``rows`` rows of its lists
-    from row ``list`` on; the workers at the ports ``copy_to`` get a copy of it. If it is
-    ``partial``, it is a sum, and is added to the one aggregator ``list``.
+    The frame has the feature of vertex ``source``. The switch adds it to the aggregators that are
+    named in ``rows`` rows of its lists, from row ``list`` on; the workers at the ports ``copy_to``
+    get a copy. A ``partial`` frame has a sum instead, which is added to aggregator ``list`` alone.
     """
 
     list: int
@@ -36,9 +36,9 @@ class Send:
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """Describes a turn: frames in the order in which they leave, and what comes.
+    """Describes a turn: the frames in the order in which they leave, and the sums and copies due.
 
-    One object that stands for several turns has its tables in memory once.
+    If one object stands for several turns of a job, its tables are in memory only once.
     """
 
     sends: Sequence[Send] = ()
@@ -48,7 +48,7 @@ class Turn:
 
 @dataclass(frozen=True, kw_only=True)
 class Placed:
-    """Says where a turn's payloads, sums and copies are: addresses of the hardware."""
+    """Holds the addresses of a turn's payloads, sums and copies, as the hardware uses them."""
 
     turn: Turn
     features: int
@@ -58,14 +58,16 @@ class Placed:
 
 
 class Layout:
-    """Lays the turns of a job out: ``placed`` says where each is, ``tables`` what is written.
+    """Lays the turns of a job out in memory.
 
-    ValueError for turns that the hardware has no room for, or does not know.
+    ``placed`` says where the data of each turn are; ``tables`` has the bytes to write to memory, at
+    the addresses that the hardware uses. Raises ValueError for turns that the hardware does not
+    support or has no room for.
     """
 
     def __init__(self, build: Build, turns: Sequence[Turn]) -> None:
         self.build, self.lanes = build, build.fixed["lanes"]
-        self.tables: list[tuple[int, bytes]] = []  #: addresses of the hardware, and bytes there
+        self.tables: list[tuple[int, bytes]] = []  #: address and bytes of each
         self.placed: list[Placed] = []
         self._ends = {name: build.region(name).address for name in build.regions}
         self._named: dict[int, dict[str, int]] = {}  # addresses of tables, by their turn
@@ -78,7 +80,7 @@ class Layout:
         self.tables.append((self.program, records))
 
     def payloads(self, turn: int, values: ArrayLike) -> bytes:
-        """Return a turn's payloads as memory has them, of numbers [frames, lanes]."""
+        """Return the bytes in memory of a turn's payloads ``values`` [frames, lanes]."""
         placed, given = self.placed[turn], np.asarray(values)
         sends = placed.turn.sends
         if given.shape != (len(sends), self.lanes) or given.dtype.kind not in "iu":
@@ -92,7 +94,7 @@ class Layout:
         return content
 
     def _record(self, turn: Turn) -> bytes:
-        """Return a turn's record, and find room for what it names."""
+        """Reserve memory for all that a turn's record names; return the record."""
         if id(turn) not in self._named:
             self._named[id(turn)] = self._tables_of(turn)
         kinds = {send.kind for send in turn.sends} or {FEATURE}
@@ -110,7 +112,7 @@ class Layout:
         return self.build.record("turn", **named, **places, sends=len(turn.sends))
 
     def _tables_of(self, turn: Turn) -> dict[str, int]:
-        """Write a turn's list, bitmap and sources; return their addresses."""
+        """Note a turn's list, bitmap and sources in ``tables``; return their addresses."""
         sizes = self.build.payload_bytes
         stride = max((sizes[send.kind] for send in turn.sends), default=0)
         sends, sources = b"", {}
@@ -140,7 +142,7 @@ class Layout:
         }
 
     def _wanted(self, turn: Turn) -> bytes:
-        """Return the bitmap of what the worker gets: of sums, then of copies, in whole words."""
+        """Return the bitmap of the sums, then of the copies, to get; each has whole words."""
         parts = (
             (turn.sums, self.build.fixed["aggregators"]),
             (turn.copies, self.build.fixed["copies"]),
@@ -151,13 +153,13 @@ class Layout:
         )
 
     def _write(self, octets: bytes) -> int:
-        """Find room for a table and write it there; return its address."""
+        """Reserve memory for a table and note it in ``tables``; return its address."""
         address = self._room("tables", len(octets))
         self.tables.append((address, octets))
         return address
 
     def _room(self, name: str, size: int) -> int:
-        """Return the address of so many bytes behind all others of a region."""
+        """Reserve ``size`` bytes after all others in a region; return their address."""
         region, address = self.build.region(name), self._ends[name]
         self._ends[name] = address + size + -size % self.build.alignment
         if address + size > region.address + region.size:
@@ -166,7 +168,7 @@ class Layout:
 
 
 def check_turn(build: Build, turn: Turn) -> None:
-    """Raise ValueError for a turn that the hardware does not know."""
+    """Raise ValueError for a turn that the hardware does not support."""
     fixed, places = build.fixed, build.records["send"][1]
     ports = 1 << build.records["source"][1]["port"][1]
     within("an aggregator of sums", turn.sums, fixed["aggregators"])
@@ -178,11 +180,11 @@ def check_turn(build: Build, turn: Turn) -> None:
         within("source", [send.source], 1 << places["source"][1])
         within("a port of copy_to", send.copy_to, ports)
         if send.copy_to and send.source >= fixed["copies"]:
-            raise ValueError(f"vertex {send.source} cannot be copied: {fixed['copies']} can")
+            raise ValueError(f"copied vertices must be below {fixed['copies']}: {send.source}")
         if send.partial and (send.rows or send.source or send.copy_to):
             raise ValueError("a partial sum has neither rows nor a source, and nobody gets a copy")
     if clash := {*turn.copies} & {send.source for send in turn.sends if not send.partial}:
-        raise ValueError(f"vertex {min(clash)} is both sent and got")
+        raise ValueError(f"vertex {min(clash)} is both sent and received")
 
 
 def within(name: str, numbers: Iterable[int], end: int) -> None:

@@ -21,7 +21,7 @@ SECONDS = 60.0  #: the longest wait for the hardware unless told otherwise
 
 @runtime_checkable
 class Interrupted(Protocol):
-    """Is a device whose interrupts a program can wait for."""
+    """Describes a device whose interrupts a program can wait for."""
 
     def wait_interrupt(self, seconds: float) -> bool:
         """Wait for an interrupt, also one since the last wait; return whether one has come."""
@@ -30,7 +30,7 @@ class Interrupted(Protocol):
 
 @runtime_checkable
 class CardMemory(Protocol):
-    """Is a device whose own memory the host can read, as no card's is."""
+    """Describes a device whose own memory the host can read, which a real card does not allow."""
 
     def read_card(self, address: int, size: int) -> bytes:
         """Return ``size`` bytes of device memory."""
@@ -38,7 +38,7 @@ class CardMemory(Protocol):
 
 
 class GatherFailed(DeviceError):
-    """Reports that a request did not end as DONE; ``completion`` is what was told of it."""
+    """Reports that a request did not end as DONE; ``completion`` is its completion."""
 
     def __init__(self, completion: Completion, build: Build) -> None:
         named = dict.fromkeys((completion.outcome, completion.cause))

@@ -15,11 +15,11 @@ from gen.software.emitted.gather.request import (
 
 DESCRIPTOR_BYTES = 64
 MOST_PLACES = 1 << 15
-INDICES = 1 << 16  #: descriptors are counted modulo that
+INDICES = 1 << 16  #: descriptors are counted modulo this
 
 
 class RingStopped(DeviceError):
-    """Reports that the engine reads no more of a ring; those of the first ``read`` are told of."""
+    """Reports that the engine has stopped reading a ring; the first ``read`` requests still end."""
 
     def __init__(self, why: str, read: int) -> None:
         super().__init__(f"the ring has stopped after {read} requests: {why}")
@@ -29,9 +29,10 @@ class RingStopped(DeviceError):
 class Ring:
     """Holds work requests in host memory from ``address`` on, where the engine reads them itself.
 
-    It has ``places``, a power of two, of 64 bytes each, and ``address`` is a multiple of all these
-    bytes. A doorbell tells of all requests that were submitted together; each is waited for as
-    one of registers. ValueError if the build has no ring, or it cannot be there.
+    The ring has ``places`` places, a power of two, of 64 bytes each; ``address`` is a multiple of
+    the ring's bytes. One doorbell announces all requests that are submitted together. A program
+    waits for each request as for one that was submitted by registers. Raises ValueError if the
+    build has no ring, or the ring cannot have this size or address.
     """
 
     def __init__(self, engine: Engine, address: int, places: int) -> None:
@@ -54,10 +55,10 @@ class Ring:
         registers.write(request_ring=1, request_ring_size=self.places.bit_length() - 1)
 
     def close(self) -> None:
-        """Take the ring back. What was not read of it is not carried out."""
+        """Close the ring; requests that the engine has not read are not carried out."""
         registers = self.engine.registers
         registers.write(request_ring=0)
-        self._wait(lambda: not registers.read("request_ring_busy"), "the ring")
+        self._wait(lambda: not registers.read("request_ring_busy"), "closing the ring")
 
     def read(self) -> int:
         """Return how many requests the engine has read since the ring was opened."""
@@ -65,16 +66,16 @@ class Ring:
         return self.written - behind
 
     def submit(self, *requests: Request) -> None:
-        """Write requests into the ring, as it has room, and tell the engine of them.
+        """Write requests into the ring as it has room, and tell the engine how many there are.
 
-        ValueError for what the engine does not carry out, before anything is written.
-        :class:`RingStopped` if there is no room, and the ring has stopped.
+        Raises ValueError, before anything is written, for a request that the engine does not
+        support, and :class:`RingStopped` if the ring stops before it has room for all.
         """
         for request in requests:
             check_request(request, self.engine.build)
         left = list(requests)
         while left:
-            self._wait(lambda: self._room() or self.why(), "the ring")
+            self._wait(lambda: self._room() or self.why(), "the wait for room in the ring")
             if why := self.why():
                 raise RingStopped(why, self.read())
             room = self._room()
@@ -84,7 +85,7 @@ class Ring:
             self.engine.registers.write(request_producer=self.written % INDICES)
 
     def why(self) -> str:
-        """Return why the ring has stopped, nothing if it goes on."""
+        """Return why the ring has stopped, or an empty text while it goes on."""
         registers, build = self.engine.registers, self.engine.build
         if cause := registers.read("request_ring_cause"):
             name = build.causes[cause]
@@ -108,7 +109,7 @@ class Ring:
 
 
 def descriptor_of(request: Request, build: Build) -> bytes:
-    """Return the 64 bytes of a request in a ring."""
+    """Return the descriptor of a request: its 64 bytes in a ring."""
     table = request.table
     fields = {
         "idx_address": request.idx_address,

@@ -1,4 +1,4 @@
-"""Submits requests to a SNIC field by field, and reads their completions, by its registers."""
+"""Submits requests to a SNIC by its registers, and reads their completions there."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ class ByRegisters:
         self.device, self.registers = device, registers
 
     def carry_out(self, requests: Sequence[Request], seconds: float) -> dict[int, str]:
-        """Carry requests out, as :class:`Submission` says, no more for a unit than it takes."""
+        """Carry requests out, as :class:`Submission` says; each unit must have room for its own."""
         for request in requests:
             self._submit(request)
         ends: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""Submits requests to a SNIC, and finds their completions, by rings in host memory."""
+"""Submits requests to a SNIC by a ring in host memory, and reads completions from another."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -11,15 +11,16 @@ from sim.netsparse.golden.rings import DESCRIPTOR, ENTRY, pack_descriptor, unpac
 
 RINGS = ("request_ring", "completion_ring")
 INDICES = 1 << 16  #: indices count modulo this
-LOOKS = 1000  #: at the completion ring, between two looks at the registers for a fault
+LOOKS = 1000  #: reads of the completion ring before the registers are checked for a fault
 UNREAD = "DESCRIPTOR"  #: cause of a request whose descriptor could not be read
 
 
 class ByRings:
-    """Has both rings in host memory: descriptors from ``address`` on, completions behind them.
+    """Holds the ring of descriptors, from ``address`` on, and after it the ring of completions.
 
-    Each has ``places``, a power of two; ``address`` is a multiple of the bytes of the first ring.
-    While requests are under way no register is read, unless nothing comes for long.
+    Each ring has ``places`` places, a power of two; ``address`` is a multiple of the bytes of the
+    first ring. While requests are under way the program reads no register, unless no completion
+    comes for LOOKS looks.
     """
 
     def __init__(
@@ -34,11 +35,11 @@ class ByRings:
         self.entries = address + DESCRIPTOR.size * places
         if self.entries + ENTRY.size * places > 1 << build.address_bits:
             raise ValueError(f"host memory has addresses of {build.address_bits} bits")
-        self._written = self._free = self._read = 0  # descriptors; completions
-        self._tags: dict[int, int] = {}  # by the indices of descriptors
+        self._written = self._free = self._read = 0  # counts: descriptors; completions
+        self._tags: dict[int, int] = {}  # tags of requests, by the index of the descriptor
 
     def open(self, seconds: float) -> None:
-        """Begin anew at index 0, with nothing under way."""
+        """Open both rings at index 0; no request may be under way."""
         self.close(seconds)
         self.device.write_memory(self.entries, bytes(ENTRY.size * self.places))
         self._written = self._free = self._read = 0
@@ -51,13 +52,13 @@ class ByRings:
         self.registers.write(**dict.fromkeys(RINGS, 1), **sizes)
 
     def close(self, seconds: float) -> None:
-        """Give the rings up; this ends a fault too."""
+        """Close both rings, which also clears a fault."""
         self.registers.write(**dict.fromkeys(RINGS, 0))
         for name in RINGS:
             self._wait_idle(name, seconds)
 
     def carry_out(self, requests: Sequence[Request], seconds: float) -> dict[int, str]:
-        """Carry requests out, as :class:`Submission` says, however many places there are."""
+        """Carry requests out, as :class:`Submission` says; there may be more than places."""
         due, ends = list(requests), dict[int, str]()
         tags = {request.tag for request in requests}
         while len(ends) < len(requests):
@@ -83,13 +84,13 @@ class ByRings:
             self._tell()
 
     def _tell(self) -> None:
-        """Tell how many descriptors were written, and completions read, in one write."""
+        """Tell the SNIC, in one write, how many descriptors were written and completions read."""
         self.registers.write(
             request_producer=self._written % INDICES, completion_consumer=self._read % INDICES
         )
 
     def _completions(self, seconds: float) -> list[tuple[int, str]]:
-        """Wait for completions; return tags and causes."""
+        """Wait until completions come; return their tags and causes."""
         end, looks = time.monotonic() + seconds, 0
         while not (found := list(self._new())):
             looks += 1
@@ -102,13 +103,13 @@ class ByRings:
         return found
 
     def _new(self) -> Iterator[tuple[int, str]]:
-        """Yield tags and causes of the completions that have come since."""
+        """Yield tags and causes of the completions that have come since the last call."""
         while True:
             turn, place = divmod(self._read, self.places)
             at = self.entries + ENTRY.size * place
             if self.device.read_memory(at + ENTRY.size - 1, 1)[0] >> 7 == turn % 2:
                 return
-            entry = unpack_entry(self.device.read_memory(at, ENTRY.size))  # now that it is whole
+            entry = unpack_entry(self.device.read_memory(at, ENTRY.size))  # now it is complete
             self._read += 1
             self._free += (entry.consumer - self._free) % INDICES
             cause = self.build.cause_names.get(entry.cause, str(entry.cause))

@@ -1,4 +1,4 @@
-"""Describes a work request of a SNIC, and what carries requests out."""
+"""Describes a work request of a SNIC, and an interface that carries requests out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,18 +13,19 @@ class Request:
     tag: int
     idx_address: int
     count: int
-    wide: bool  #: idxs have 8 bytes, or else 4
-    property_address: int  #: of the property of idx 0
+    wide: bool  #: whether idxs have 8 bytes, not 4
+    property_address: int  #: address of the property of idx 0
     property_bytes: int
     watchdog: int  #: cycles without progress after which it is given up
 
 
 class Submission(Protocol):
-    """Is a way by which requests come to a SNIC and completions back."""
+    """Describes how requests are handed to a SNIC and their completions are read."""
 
     def carry_out(self, requests: Sequence[Request], seconds: float) -> dict[int, str]:
-        """Carry requests out whose tags differ; return the names of their causes by tag.
+        """Carry out requests, whose tags must differ; return the name of each one's cause, by tag.
 
-        :class:`DeviceError` if they do not end within ``seconds``, or otherwise than they may.
+        Raises :class:`DeviceError` if no completion comes for ``seconds``, if one comes for a
+        request that is not under way, or if the SNIC refuses a request.
         """
         ...

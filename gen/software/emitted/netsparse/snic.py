@@ -116,11 +116,12 @@ class Snic:
         self.clear_filter()
 
     def use_rings(self, address: int, places: int = 64) -> None:
-        """Submit requests by rings in host memory from now on, while no unit gathers.
+        """Submit requests by rings in host memory from now on; call this while no unit gathers.
 
-        Each ring has so many places, a power of two: for descriptors of 64 bytes from ``address``
-        on, a multiple of their bytes, and behind them for completions of 16 bytes. After a
-        :class:`DeviceError` in a gather this begins anew. ValueError for rings that cannot be.
+        Each ring has ``places`` places, a power of two. The ring of descriptors, of 64 bytes each,
+        begins at ``address``, a multiple of the ring's bytes; after it comes the ring of
+        completions, of 16 bytes each. After a :class:`DeviceError` in a gather this call begins
+        anew. Raises ValueError for rings that cannot have this size or address.
         """
         rings = ByRings(self.device, self.registers, self.build, address, places)
         rings.open(self.seconds)

@@ -1,4 +1,4 @@
-"""Trains on several workers at once: their partitions, the switch between them, one run of all."""
+"""Trains a model on several workers that a switch connects."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -11,31 +11,32 @@ from gen.software.emitted.p4sgd.samples import Samples
 from gen.software.emitted.p4sgd.worker import Worker
 from sim.workloads.layout import model_to_weights
 
-EPOCHS = 1 << 16  #: numbers of a job's runs
+EPOCHS = 1 << 16  #: a job's runs are numbered modulo this
 WORKER = bytes.fromhex("020000000000")  #: Ethernet address of worker 0; the others' follow
 SWITCH, GROUP = bytes.fromhex("02000000ff00"), bytes.fromhex("03000000ff01")
 TRANSPORT = {"join": 0, "vanilla": 0, "data_parallel": 0, "from_zero": 0}
 
 
 class Switch(Protocol):
-    """Is a switch as the package ``p4sgd_switch_host`` drives it."""
+    """Describes what a job needs of a switch; the package ``p4sgd_switch_host`` provides it."""
 
     def set_addresses(self, switch: bytes, group: bytes) -> None:
-        """Set the Ethernet addresses."""
+        """Set the Ethernet addresses of the switch and of the group of workers."""
         ...
 
     def start_job(self, job: int, *, ports: list[int], epoch: int, base: int, slots: int) -> None:
-        """Start a job."""
+        """Start a job of the workers at ``ports``, with ``slots`` slots from ``base`` on."""
         ...
 
 
 class Job:
-    """Trains a model on ``workers``, of one build, that ``switch`` connects.
+    """Trains a model on ``workers``, which must be of one build and are connected by ``switch``.
 
-    Worker k is at port k of the switch. ``number`` is the job's at the switch, where it has
+    Worker k is at port k of the switch. At the switch the job has the number ``number``, and
     ``slots`` slots from ``base`` on, by default as many as a worker has. ``epoch`` is the number of
     the job's last run; each :meth:`load` takes the next one. A packet that is not answered within
-    ``timeout`` clock cycles is sent again. ValueError for workers that do not fit each other.
+    ``timeout`` clock cycles is sent again. Raises ValueError for workers of different builds, and
+    for more slots than they have.
     """
 
     def __init__(
@@ -67,14 +68,15 @@ class Job:
         signed: bool = False,
         weights: ArrayLike | None = None,
     ) -> None:
-        """Reset all workers, write each its part, and open the job at the switch and at each.
+        """Reset all workers, write each one's part of the data, and open the job.
 
-        The data are as for :meth:`Worker.load`. ValueError before anything is written.
+        The job is opened at the switch and at all workers. The arguments are those of
+        :meth:`Worker.load`. A ValueError is raised before anything is written.
         """
         build, count = self.workers[0].build, len(self.workers)
         samples = Samples.checked(build, codes, labels, bits, signed, count)
         first = np.zeros(samples.features, dtype=np.int64) if weights is None else weights
-        list(samples.model(first))  # judges weights before anything is written
+        list(samples.model(first))  # checks the weights before anything is written
         for index, worker in enumerate(self.workers):
             worker.put(samples, first, index)
         self.epoch = (self.epoch + 1) % EPOCHS
@@ -98,9 +100,9 @@ class Job:
     def run(
         self, *, loss: str, batch: int, rate: float, epochs: int = 1, l2_shift: int = 0
     ) -> None:
-        """Train so many epochs, as :meth:`Worker.run` does, on all workers together.
+        """Train for ``epochs`` epochs on all workers together, as :meth:`Worker.run` does on one.
 
-        :class:`WorkerStopped` says why the first worker stopped that did; :meth:`load` begins anew.
+        Raises :class:`WorkerStopped`, with the reason, if a worker stops; :meth:`load` begins anew.
         """
         settings = self.workers[0].samples.settings(
             loss=loss, batch=batch, rate=rate, epochs=epochs, l2_shift=l2_shift
@@ -108,7 +110,7 @@ class Job:
         for worker in self.workers:
             worker.begin(settings | TRANSPORT)
         first = self.workers[0]
-        # All are looked at each time: one that has stopped is not waited for by way of the others.
+        # A list, so that each look reads all workers, and one that has stopped is seen at once.
         wait_until(
             first.device,
             lambda: all([worker.ended() for worker in self.workers]),
@@ -128,7 +130,7 @@ class Job:
             worker.set_weights(weights)
 
     def golden(self, weights: ArrayLike, **how: Any) -> NDArray[np.int64]:
-        """Return the weights that a run must leave, bit for bit, by a model in NumPy."""
+        """Return the weights that a run from ``weights`` must end with, by a model in NumPy."""
         return self.workers[0].samples.golden(weights, **how)
 
 
@@ -143,9 +145,9 @@ def open_job(
     slots: int,
     **waiting: int,
 ) -> None:
-    """Open a job at a worker that is idle, as number ``index`` of the bitmap ``everyone``.
+    """Open a job at an idle worker, as worker ``index`` of those in the bitmap ``everyone``.
 
-    ``waiting`` are registers that say how long it waits for the switch and for others.
+    ``waiting`` are values of registers that limit its waits for the switch and other workers.
     """
     registers = worker.registers
     address = WORKER[:-1] + bytes([index])

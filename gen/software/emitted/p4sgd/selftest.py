@@ -18,8 +18,8 @@ from gen.software.emitted.selftest.program import run_program
 CAGE, RATE_BYTES = 0, 1 << 28
 SEED, SAMPLES, BITS = 1, 75, 4
 HOW: dict[str, Any] = {"loss": "logistic", "batch": 16, "rate": 0.5}
-LOOKS = 1000  #: for packets that come back
-MOST_SLOTS = 64  #: of the job that sends packets
+LOOKS = 1000  #: reads of the counter of packets that come back, at most
+MOST_SLOTS = 64  #: slots of the job that sends packets, at most
 RETRIES, TIMEOUT = 20, 2000  #: times that each packet is sent again, and clock cycles between
 
 
@@ -27,7 +27,7 @@ def main(
     open_card: Callable[[str], AbstractContextManager[Worker]],
     arguments: Sequence[str] | None = None,
 ) -> int:
-    """Test the card that is asked for; return the exit status."""
+    """Test the card that the command line names; return the exit status."""
     about = (
         "a P4SGD worker: write and read its memory by DMA, measure DMA, let packets come back"
         " through the MAC, train an epoch"
@@ -60,10 +60,10 @@ def check_memory(worker: Worker, size: int, tell: Tell) -> str:
 
 
 def check_mac(worker: Worker, mode: int, tell: Tell) -> str:
-    """Send packets that nobody answers, and see that each comes back by the loopback.
+    """Send packets that nobody answers; check that every one comes back by the loopback.
 
-    They are those of a job of two workers, for a switch that is not there. What is not for a worker
-    is counted by it as foreign.
+    The packets are those of a job of two workers, addressed to a switch that is not there. The
+    worker counts each one that comes back as foreign, since it is not addressed to the worker.
     """
     board = Board(worker.device, worker.build.board)
     tell("the MAC hears itself")
@@ -80,7 +80,7 @@ def check_mac(worker: Worker, mode: int, tell: Tell) -> str:
 
 
 def returned(worker: Worker, sent: int) -> int:
-    """Return how many packets have come back, when all have or no more seem to come."""
+    """Wait until all packets are back, for at most LOOKS reads; return how many are."""
     for _ in range(LOOKS):
         worker.device.pause()
         if worker.registers.read("foreign_packets") >= sent:
@@ -89,7 +89,7 @@ def returned(worker: Worker, sent: int) -> int:
 
 
 def send_packets(worker: Worker) -> None:
-    """Let a worker send packets until it gives the switch up."""
+    """Let a worker send packets until it gives up waiting for the switch."""
     fixed, before = worker.build.fixed, worker.registers.read("retries")
     slots = min(fixed["slots"], MOST_SLOTS)  # packets that are under way at a time
     samples = np.ones((slots * fixed["banks"], 1), int)
@@ -109,7 +109,7 @@ def send_packets(worker: Worker) -> None:
 
 
 def check_epoch(worker: Worker, tell: Tell) -> str:
-    """Train an epoch on samples that are drawn; compare the weights with the golden model's."""
+    """Train an epoch on random samples; compare the weights with the golden model's."""
     tell("an epoch")
     fixed, rng = worker.build.fixed, np.random.default_rng(SEED)
     features = fixed["lanes"] * fixed["engines"] + 3

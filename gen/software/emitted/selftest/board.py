@@ -1,4 +1,4 @@
-"""Reaches the registers of the card itself, beside those of its design."""
+"""Reads and writes the registers of the card itself, as opposed to those of its design."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -6,18 +6,18 @@ from contextlib import contextmanager
 from gen.software.emitted.device import Registers, wait_until
 from gen.software.emitted.selftest.checks import CheckFailed
 
-#: what a MAC counts of packets that were lost or damaged
+#: names of a MAC's counters of packets that were lost or damaged
 LOSSES = ("dropped", "broken", "uncorrected", "cut_transmit", "cut_receive")
 
 
 class Board:
-    """Reads and writes fields of the card by name: of ``places``, address, first bit and bits."""
+    """Reads and writes fields of a card; ``places`` has address, first bit and bits by name."""
 
     def __init__(self, device: Registers, places: Mapping[str, tuple[int, int, int]]) -> None:
         self.device, self.places = device, places
 
     def read(self, name: str) -> int:
-        """Return a field, of one word or two."""
+        """Return the value of a field, which may lie in two words."""
         address, first, bits = self.places[name]
         word = self.device.read(address)
         if first + bits > 32:
@@ -25,21 +25,22 @@ class Board:
         return word >> first & (1 << bits) - 1
 
     def write(self, name: str, value: int) -> None:
-        """Write a field; others of its register keep what they read as."""
+        """Write a field; the other fields of its register are written as they read."""
         address, first, bits = self.places[name]
         word = self.device.read(address) & ~((1 << bits) - 1 << first)
         self.device.write(address, word | value << first)
 
     @contextmanager
     def loopback(self, cage: int, mode: int, seconds: float) -> Iterator[None]:
-        """Let the MAC at a cage hear what it sends, as ``loopback`` says, until this ends.
+        """Let the MAC at a cage receive what it sends, while the context lasts.
 
-        CheckFailed if it does not hear itself within ``seconds``, or has lost or damaged a packet
-        meanwhile.
+        ``mode`` is the value of the field ``loopback_N``. Raises DeviceError if the MAC does not
+        receive its own signal within ``seconds``, and CheckFailed if it has lost or damaged a
+        packet meanwhile.
         """
         self.write(f"loopback_{cage}", mode)
         try:
-            linked = f"the link of cage {cage} to itself"
+            linked = f"the wait for the link of cage {cage} to itself"
             wait_until(self.device, lambda: self.read(f"linked_{cage}"), linked, seconds)
             self.write("clear_losses", 1)
             yield

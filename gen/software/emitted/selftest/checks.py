@@ -1,23 +1,23 @@
-"""Runs checks of a card one after another, and says in one line what came of them."""
+"""Runs checks of a card one after another, and prints a verdict in one line."""
 
 import sys
 from collections.abc import Callable, Mapping
 
 from gen.software.emitted.device import DeviceError
 
-Tell = Callable[[str], None]  #: is told how far a check is
-Check = Callable[[Tell], str]  #: returns what it has found to be right
+Tell = Callable[[str], None]  #: takes a text that says how far a check has come
+Check = Callable[[Tell], str]  #: returns a text that says what was found to be right
 
 
 class CheckFailed(DeviceError):
-    """Reports what a check has found to be wrong with a card."""
+    """Reports a fault that a check has found in a card."""
 
 
 def run_checks(checks: Mapping[str, Check]) -> int:
-    """Run checks by their names; return the exit status: 0 if all pass, 1 after the first that
-    does not.
+    """Run checks in their order, up to the first that fails.
 
-    Progress goes to the standard error, what each has found and the verdict to the standard output.
+    Returns the exit status, 0 if all pass and 1 if not. Progress goes to standard error; the result
+    of each check and the verdict go to standard output.
     """
     for name, check in checks.items():
         try:

@@ -1,9 +1,9 @@
-"""Tests a card's memory by DMA: a march over a checkerboard, addresses as data, and its rate.
+"""Tests a card's memory by DMA: a march over a checkerboard, then addresses as data; its rate.
 
 The march is March C- (van de Goor, Testing Semiconductor Memories, 1991): w0; up r0 w1; up r1 w0;
 down r0 w1; down r1 w0; r0. Here 0 is a checkerboard and 1 its complement, and an operation is on a
 block of memory. A march finds bits that are stuck, that do not change, or that others change;
-addresses as data also find places within a block that are one place.
+addresses as data also find two addresses within a block that reach the same place.
 """
 
 import time
@@ -15,7 +15,7 @@ import numpy as np
 from gen.software.emitted.device import Device
 from gen.software.emitted.selftest.checks import CheckFailed, Tell
 
-BLOCK = 1 << 22  #: bytes of an operation
+BLOCK = 1 << 22  #: bytes that one operation reads or writes
 WORD = 8  #: bytes that have their own address as data
 EVEN, ODD = 0x5555_5555_5555_5555, 0xAAAA_AAAA_AAAA_AAAA  #: words of the checkerboard
 #: what is read, what is written then (None: nothing), and whether addresses rise
@@ -32,7 +32,7 @@ MARCH = (
 def exercise_memory(device: Device, start: int, size: int, tell: Tell) -> None:
     """Test ``size`` bytes from ``start`` on, both multiples of a word; their content is lost.
 
-    CheckFailed names the first bit that reads wrong.
+    Raises CheckFailed, which names the first bit that reads wrong.
     """
     for number, (read, write, rises) in enumerate(MARCH, start=1):
         tell(f"march {number} of {len(MARCH)} over {size:,} bytes from {start:#x}")
@@ -50,9 +50,9 @@ def exercise_memory(device: Device, start: int, size: int, tell: Tell) -> None:
 
 
 def rates(device: Device, start: int, size: int) -> str:
-    """Return the rates by which ``size`` bytes are written and read back, by this computer's clock.
+    """Return the rates at which ``size`` bytes are written and read back, by this computer's clock.
 
-    CheckFailed if what comes back is something else.
+    Raises CheckFailed if other bytes come back.
     """
     data = own_addresses(start, size, 0)
     began = time.perf_counter()
@@ -62,13 +62,13 @@ def rates(device: Device, start: int, size: int) -> str:
     ended = time.perf_counter()
     if found != data:
         compare(device, start, data)
-        raise CheckFailed(f"memory from {start:#x} on read wrong once, and right then")
+        raise CheckFailed(f"memory from {start:#x} on read wrong once, then right")
     rate = [size / 1e9 / seconds for seconds in (written - began, ended - written)]
     return f"{size:,} bytes at {rate[0]:.3f} GB/s to the card, {rate[1]:.3f} GB/s from it"
 
 
 def blocks(start: int, size: int, rises: bool = True) -> Iterator[tuple[int, int]]:
-    """Yield address and bytes of each block, from the lowest or the highest on."""
+    """Yield address and bytes of each block, in rising or in falling order."""
     places = range(start, start + size, BLOCK)
     for address in places if rises else reversed(places):
         yield address, min(BLOCK, start + size - address)
@@ -76,19 +76,19 @@ def blocks(start: int, size: int, rises: bool = True) -> Iterator[tuple[int, int
 
 @cache
 def checkerboard(size: int, inverted: int) -> bytes:
-    """Return words of a checkerboard, or of its complement."""
+    """Return ``size`` bytes of a checkerboard, or of its complement."""
     pair = np.array([ODD, EVEN] if inverted else [EVEN, ODD], dtype="<u8")
     return np.resize(pair, size // WORD).tobytes()
 
 
 def own_addresses(start: int, size: int, inverted: int) -> bytes:
-    """Return words that are their own addresses, or the complements of these."""
+    """Return ``size`` bytes: words with their own addresses, or the complements of these."""
     words = np.arange(start, start + size, WORD, dtype="<u8")
     return (~words if inverted else words).tobytes()
 
 
 def compare(device: Device, address: int, wanted: bytes) -> None:
-    """Raise CheckFailed unless memory holds what is ``wanted``."""
+    """Raise CheckFailed unless memory from ``address`` on holds the bytes ``wanted``."""
     found = device.read_memory(address, len(wanted))
     if found == wanted:
         return

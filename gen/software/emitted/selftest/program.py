@@ -1,4 +1,4 @@
-"""Is the program that tests a card: what it is asked, and which checks it makes."""
+"""Runs the program that tests a card: reads its command line, and makes the checks."""
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
@@ -8,10 +8,10 @@ from typing import Any
 from gen.software.emitted.device import DeviceError
 from gen.software.emitted.selftest.checks import Check, run_checks
 
-MEMORY_BYTES = 1 << 33  #: of HBM
-MODES = {"pcs": 1, "pma": 2}  #: where what is sent turns back: in the transceiver's PCS, or its PMA
+MEMORY_BYTES = 1 << 33  #: size of the card's HBM
+MODES = {"pcs": 1, "pma": 2}  #: part of the transceiver in which packets turn back
 
-#: returns checks by name, of what ``open_card`` gives, a number of bytes and a mode
+#: takes what ``open_card`` gives, bytes of memory and a mode; returns checks by name
 Checks = Callable[[Any, int, int], Mapping[str, Check]]
 
 
@@ -22,32 +22,32 @@ def run_program(
     open_card: Callable[[str], AbstractContextManager[Any]],
     arguments: Sequence[str] | None,
 ) -> int:
-    """Make the checks that are asked for, of ``names``; return the exit status."""
+    """Make those checks of ``names`` that the command line selects; return the exit status."""
     parser = argparse.ArgumentParser(
-        description=f"Test a card with {about}. What the card's memory holds is lost. The last line"
-        " begins with PASS or FAIL, and the exit status is 0 or 1."
+        description=f"Test a card with {about}. The test overwrites the card's memory. The last"
+        " line begins with PASS or FAIL; the exit status is 0 if all checks pass, 1 if one fails."
     )
     parser.add_argument(
         "--device",
         default="/dev/xdma0",
         metavar="PREFIX",
-        help="find the card by this prefix of its driver's files (%(default)s)",
+        help="open the card whose driver's files have this prefix (default: %(default)s)",
     )
     parser.add_argument(
         "--bytes",
         type=amount,
         default=MEMORY_BYTES,
         metavar="N",
-        help="test the first N bytes of memory, a multiple of 64 (all, %(default)s)",
+        help="test the first N bytes of memory, a multiple of 64 (default: all, %(default)s)",
     )
     parser.add_argument(
         "--loopback",
         choices=MODES,
         default="pma",
-        help="let packets turn back in this part of the transceiver (%(default)s)",
+        help="turn packets back in this part of the transceiver (default: %(default)s)",
     )
     parser.add_argument(
-        "--only", choices=names, action="append", help="make this check; may be given again"
+        "--only", choices=names, action="append", help="make only this check; may be repeated"
     )
     asked = parser.parse_args(arguments)
     try:
@@ -60,7 +60,7 @@ def run_program(
 
 
 def amount(text: str) -> int:
-    """Return a number of bytes; argparse tells what is wrong with another one."""
+    """Return the number of bytes that ``text`` says; raise ArgumentTypeError if it is illegal."""
     size = int(text, 0)
     if size % 64 or not 64 <= size <= MEMORY_BYTES:
         raise argparse.ArgumentTypeError(f"must be a multiple of 64 up to {MEMORY_BYTES}: {text}")

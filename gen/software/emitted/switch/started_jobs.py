@@ -9,8 +9,8 @@ class StartedJobs(JobSwitch):
     """Drives a switch whose jobs run side by side, each from its start until it is stopped."""
 
     def stop_job(self, job: int) -> None:
-        """Stop a job: its frames are taken no more."""
+        """Stop a job; the switch then drops its frames."""
         self._check_job(job, 0, MOST_EPOCH)
-        self._wait("the last command", "busy")  # until then the job's registers hold still
+        self._wait("the last command", "busy")  # which may still use the job's registers
         self.registers.write(job_number=job)
         self._command("stop_job")
