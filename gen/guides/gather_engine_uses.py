@@ -25,14 +25,14 @@ REQUEST = {
     **halves("base", "the address of row 0 in host memory"),
     "rows": "the number of rows of the table",
     "row_bytes": "bytes of a row",
-    "stride": "bytes from the begin of a row to that of the next one",
+    "stride": "bytes from the start of a row to the start of the next one",
     **halves("destination", "the address of the first row in device memory"),
     **halves("completion", "the address of the completion in host memory"),
 }
 #: of the ring of work requests
 RING = {
     "request_ring": "1 while the engine may read the ring",
-    "request_ring_size": "log2 of its places",
+    "request_ring_size": "log2 of the number of places in the ring",
     **halves("request_ring_address", "the ring's address in host memory"),
     "request_producer": "the doorbell: how many descriptors were written, modulo 2^16",
     "request_consumer": "reads how many descriptors were read, modulo 2^16",
@@ -43,8 +43,11 @@ RING = {
 }
 #: why a ring has stopped, and what the host then does
 FAULTS = {
-    Fault.NONE: ("it has not stopped", "nothing"),
-    Fault.ADDRESS: ("it begins at no multiple of its bytes", "mend `request_ring_address`"),
+    Fault.NONE: ("the ring has not stopped", "nothing"),
+    Fault.ADDRESS: (
+        "the ring's address is no multiple of its bytes",
+        "correct `request_ring_address`",
+    ),
     Fault.OVERRUN: (
         "`request_producer` was more than the ring's places ahead of `request_consumer`",
         "write no more descriptors than there is room for",
@@ -57,7 +60,7 @@ DESCRIPTOR_USES = {
     "completion": "the address of the completion in host memory",
     "count": "the number of idxs",
     "rows": "the number of rows of the table",
-    "stride": "bytes from the begin of a row to that of the next one",
+    "stride": "bytes from the start of a row to the start of the next one",
     "row_bytes": "bytes of a row",
     "tag": "any number; the completion repeats it",
     "order": "how rows are read",
@@ -188,7 +191,7 @@ COUNTED = {
     "accesses_malformed": "writes that came without their data",
     "accesses_refused": "accesses that a register has refused",
     "descriptors": "descriptors of the ring that were read",
-    "descriptors_malformed": "of these, those with bits that have no meaning",
+    "descriptors_malformed": "descriptors that were read and have bits without a meaning",
     "descriptors_unread": "descriptors that could not be read; each has stopped the ring",
     "ring_faults": "times that the ring was refused: a doorbell too far, or a wrong address",
 }
