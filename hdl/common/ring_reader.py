@@ -1,4 +1,4 @@
-"""Asks for the descriptors of a ring in host memory, one by one."""
+"""Asks for the descriptors of a ring in host memory, one after the other."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ class RingReaderParams:
     """Sets where rings can be, and how far they are read ahead."""
 
     address_bits: int  #: width of a byte address in host memory, 16..64
-    ahead: int  #: descriptors that are asked for and have not left, at most, 2..64
+    ahead: int  #: most descriptors that were asked for and have not left, 2..64
 
     def __post_init__(self) -> None:
         check_range("address_bits", self.address_bits, 16, 64)
@@ -31,26 +31,28 @@ class RingReaderParams:
 
 
 class Phase(enum.Enum, shape=2):
-    """Names what happens about the next descriptor."""
+    """Names the reader's steps towards the next descriptor."""
 
     CLOSED = 0  #: the ring is not enabled
-    LOOK = 1  #: how many descriptors the host has written is compared with how many were asked for
-    JUDGE = 2  #: there is one, and room for it, or not; or the host's index is wrong
-    ASK = 3
+    LOOK = 1  #: compares the number that the host has written with the number asked for
+    JUDGE = 2  #: decides whether to ask for a descriptor, and whether there is a fault
+    ASK = 3  #: offers the address of a descriptor
 
 
 class RingReader(Component):
-    """``asks`` for the descriptors of ``ring``, by their addresses, in their order.
+    """Asks for the descriptors of ``ring``: ``asks`` has their addresses, in their order.
 
-    The host writes descriptors, then their number to ``ring.index`` (the doorbell). One that comes
-    has ``arrived`` for a cycle, and ``left`` for a cycle when whoever keeps it has room for another
-    one; at most ``params.ahead`` are between ``asks`` and ``left``. ``consumer`` is how many have
-    arrived: the host may write their places again. With a ``fault``, which is the first one,
-    nothing more is asked for; nor from the cycle behind ``hold`` on, but for what ``asks`` says
-    already.
+    The host writes descriptors, then their number to ``ring.index`` (the doorbell). The user of
+    this component sets ``arrived`` for a cycle when a descriptor has come, and ``left`` for a cycle
+    when the descriptor has made room for another one. At most ``params.ahead`` descriptors are
+    between ``asks`` and ``left``. ``consumer`` is the number of descriptors that have arrived; the
+    host may overwrite their places. After a ``fault`` no more descriptors are asked for, and the
+    first fault stays. None is asked for while ``hold`` is high, from the next cycle on, except one
+    whose address ``asks`` offers already.
 
-    When ``ring.enable`` falls nothing more is asked for, and ``busy`` stays high until all that
-    were have left; a cycle later indices are zero, and the ring may be enabled again.
+    When ``ring.enable`` falls no more descriptors are asked for, and ``busy`` stays high until all
+    that were asked for have left. A cycle later the indices are zero, and the ring may be enabled
+    again.
 
     Throughput: a descriptor every 3 or 4 cycles. Latency: :attr:`latency` cycles from the doorbell
     to ``asks``.
@@ -78,9 +80,9 @@ class RingReader(Component):
         ring, bits = self.ring, self.params.address_bits
         phase = Signal(Phase)
         asked = Signal(INDEX_BITS)
-        ahead = Signal(INDEX_BITS)  # descriptors that the host has written and nobody asked for
-        mask = Signal(INDEX_BITS)  # of an index: its place in the ring
-        held = Signal(range(self.params.ahead + 1))  # asked for, and have not left
+        ahead = Signal(INDEX_BITS)  # descriptors that the host has written, not asked for yet
+        mask = Signal(INDEX_BITS)  # bits of an index that are its place in the ring
+        held = Signal(range(self.params.ahead + 1))  # descriptors asked for that have not left
         place = Signal(INDEX_BITS + OFFSET_BITS)
         far = Signal()
         m.d.comb += [

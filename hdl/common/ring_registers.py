@@ -23,7 +23,7 @@ CONSUMER = ro("request_consumer", INDEX_BITS, "counts descriptors that were read
 
 
 def set_ring(m: Module, ring: Any, given: Any, name: str, index: Any) -> None:
-    """Give ``ring`` (:data:`hdl.common.rings.RING`) what the registers of ring ``name`` hold."""
+    """Set ``ring`` (:data:`hdl.common.rings.RING`) to the registers of the ring ``name``."""
     m.d.comb += [
         ring.enable.eq(given[name]),
         ring.size.eq(given[f"{name}_size"]),

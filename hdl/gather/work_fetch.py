@@ -11,24 +11,25 @@ from hdl.common.rings import DESCRIPTOR_BYTES, INDEX_BITS, RING, Fault
 from hdl.gather.engine_params import DESCRIPTOR, WORK, GatherEngineParams
 from hdl.pcie.descriptors import Cause
 
-#: What is told, for a cycle each, to be counted: a descriptor was ``read``, ``malformed`` or not;
-#: one could not be and has stopped the ring (``unread``); the ring has a fault.
+#: Holds events to count, each high for a cycle: a descriptor was ``read``, and was ``malformed``;
+#: one could not be read, which has stopped the ring (``unread``); the ring has got a ``fault``.
 EVENTS = data.StructLayout({"read": 1, "malformed": 1, "unread": 1, "fault": 1})
 
 
 class WorkFetch(Component):
-    """``work`` are the descriptors (:data:`DESCRIPTOR`) of ``ring``, in their order.
+    """Reads the descriptors (:data:`DESCRIPTOR`) of ``ring``, and hands on their ``work`` in order.
 
-    ``ring``, ``busy`` and ``fault`` are those of a :class:`RingReader`. ``requests``, of 64 bytes,
-    and ``beats`` are those of a requester; at most ``params.descriptors`` are ahead of ``work``, so
-    each beat finds room. ``consumer`` is how many were read since the ring was enabled, and it
-    keeps that when the ring closes. A descriptor that cannot be read stops the ring: ``cause`` says
-    why until the ring has closed, it and those behind it are not counted in ``consumer``, and none
-    of them becomes work.
+    ``ring``, ``busy`` and ``fault`` are those of a :class:`RingReader`. A requester takes
+    ``requests``, of 64 bytes each, and answers with ``beats``; at most ``params.descriptors``
+    descriptors are read ahead of ``work``, so each beat finds room. ``consumer`` is the number of
+    descriptors read since the ring was enabled; it keeps its value when the ring closes. A
+    descriptor that cannot be read stops the ring, and ``cause`` says why until the ring has closed.
+    That descriptor and all later ones do not count in ``consumer`` and do not become work.
 
-    ``close`` closes the ring until the host has disabled it: no descriptor is asked for from the
-    next cycle on. ``awaited``: one was asked for and has not come; ``owes``: or has not left yet.
-    ``flush``, while it is high, gives up what is awaited, whose beats come meanwhile or not at all.
+    ``close`` closes the ring until the host has disabled it: from the next cycle on no descriptor
+    is asked for. ``awaited`` is high while a descriptor that was asked for has not come; ``owes``
+    is high until it has also left as work. While ``flush`` is high, descriptors that are awaited
+    are given up; their beats must come in that time, or not at all.
 
     Throughput: a descriptor every 4 cycles while the reads cover the latency of host memory.
     Latency: :attr:`latency` cycles from the doorbell to ``requests``, :attr:`beat_latency` from a
@@ -65,7 +66,7 @@ class WorkFetch(Component):
             RingReaderParams(address_bits=64, ahead=self.params.descriptors)
         )
         m.submodules.waiting = waiting = Fifo(self.waiting)
-        coming = Signal(range(self.params.descriptors + 1))  # asked for, and have not come
+        coming = Signal(range(self.params.descriptors + 1))  # those that are awaited
         comes, stopped = Signal(), Signal()
         shut, was_shut = Signal(), Signal()  # by ``close``, until the host disables the ring
         m.d.sync += was_shut.eq(self.ring.enable & shut)
@@ -92,10 +93,10 @@ class WorkFetch(Component):
         return m
 
     def receive(self, m: Module, waiting: Fifo, comes: Signal, stopped: Signal) -> Value:
-        """Let descriptors wait as they come; return whether the one that comes is none."""
+        """Queue descriptors as they come; return whether the one that comes must be dropped."""
         given = self.beats.payload
         data = given.data
-        if len(data) < DESCRIPTOR.size:  # it comes in two beats
+        if len(data) < DESCRIPTOR.size:  # a descriptor comes in two beats
             first = Signal.like(data, reset_less=True)
             with m.If(self.beats.valid):
                 m.d.sync += first.eq(data)
@@ -121,8 +122,8 @@ class WorkFetch(Component):
     def tell(
         self, m: Module, reader: RingReader, comes: Signal, unread: Value, shut: Signal
     ) -> None:
-        """Count what was read, and say why the ring has stopped."""
-        at_fault = Signal()  # a cycle ago
+        """Count the descriptors that were read, and say why the ring has stopped."""
+        at_fault = Signal()  # whether the ring had a fault a cycle ago
         fails = comes & unread & ~self.flush & (self.cause == Cause.NONE)
         m.d.comb += [
             self.events.read.eq(comes & ~unread),

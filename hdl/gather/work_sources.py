@@ -1,4 +1,4 @@
-"""Takes work requests of registers and of a ring in turn."""
+"""Takes work requests from registers and from a ring in turn."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream
@@ -10,14 +10,15 @@ from hdl.gather.engine_params import WORK, GatherEngineParams
 
 
 class WorkSources(Component):
-    """``work`` are the requests that were ``submitted`` and those ``fetched`` from a ring, if any.
+    """Merges requests ``submitted`` by registers and those ``fetched`` from a ring into ``work``.
 
-    Those that were submitted wait in a queue, and those that were fetched where they come from.
-    Each source keeps its order; while both have some they take turns, so neither waits for more
-    than one request of the other. ``waits``: there is one that was not taken.
+    Requests that were submitted wait in a queue here; ``fetched`` exists if the build has a ring,
+    and its requests wait at their source. Each source keeps its order; while both have requests
+    they take turns, so none waits for more than one request of the other source. ``waits`` is high
+    while a request has not been taken.
 
     Throughput: a request a cycle. Latency: a cycle from ``submitted`` to ``work``, none from
-    ``fetched``; a cycle more where the other source was the last to have one.
+    ``fetched``; a cycle more if the request before came from the other source.
     """
 
     def __init__(self, params: GatherEngineParams) -> None:
@@ -46,8 +47,8 @@ class WorkSources(Component):
         return m
 
     def take_turns(self, m: Module, queue: Fifo) -> None:
-        """Let both sources go in turn, by a choice that is made a cycle ahead."""
-        by_ring = Signal()  # else the queue's is offered
+        """Let both sources take turns; the choice is made a cycle ahead."""
+        by_ring = Signal()  # whether the ring's request is offered, not the queue's
         offered, other = Signal(), Signal()
         m.d.comb += [
             offered.eq(Mux(by_ring, self.fetched.valid, queue.o.valid)),
