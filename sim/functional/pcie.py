@@ -1,4 +1,4 @@
-"""Defines the bins of requesters of PCI Express."""
+"""Defines the functional bins of requesters on PCI Express."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -17,7 +17,7 @@ DWORD = 4  #: bytes
 
 
 def end_of(request: Mapping[str, int]) -> int:
-    """Return the address behind a request's last byte."""
+    """Return the address after a request's last byte."""
     return request["address"] + request["bytes"]
 
 
@@ -74,7 +74,7 @@ def borders(data_bits: int, tuser: int) -> tuple[int, int, bool]:
 
 
 def of_beat(now: PortValues) -> tuple[int, int, bool]:
-    """Return the :func:`borders` in the beat of RC."""
+    """Return the :func:`borders` of the beat of RC in ``now``."""
     return borders(now["data_bits"], now["rc_tuser"])
 
 
@@ -96,12 +96,12 @@ STRADDLING = UnitGroup(
 
 
 def begins(port: str) -> Callable[[PortValues, PortValues], bool]:
-    """Return what tells whether ``port`` becomes high."""
+    """Return the condition of a bin that ``port`` becomes high."""
     return lambda now, before: now[port] and not before[port]
 
 
 def event(name: str) -> Callable[[PortValues, PortValues], Any]:
-    """Return what tells of an event of that name."""
+    """Return the condition of a bin that the event ``name`` happens."""
     return lambda now, before: now["events"][name]
 
 

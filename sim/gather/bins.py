@@ -1,4 +1,4 @@
-"""Defines the bins of the gather engine."""
+"""Defines the functional bins of the gather engine."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from sim.functional.unit_bins import PortValues, UnitGroup
 
 
 def first_byte(now: PortValues) -> int:
-    """Return where the row of the idx begins."""
+    """Return the address of the first byte of the row of the idx."""
     return now["table"]["base"] + now["table"]["stride"] * now["idxs_payload"]["idx"]
 
 
@@ -17,7 +17,7 @@ def is_inside(now: PortValues) -> bool:
     return now["idxs_payload"]["idx"] < now["table"]["rows"]
 
 
-PLACES: dict[str, Callable[[int, int], bool]] = {  # of the row's first byte and of its bytes
+PLACES: dict[str, Callable[[int, int], bool]] = {  # by address of the row's first byte, and size
     "at a line": lambda first, size: first % LINE == 0,
     "at a sector": lambda first, size: first % LINE != 0 and first % SECTOR == 0,
     "within a sector": lambda first, size: first % SECTOR != 0,
@@ -28,7 +28,7 @@ PLACES: dict[str, Callable[[int, int], bool]] = {  # of the row's first byte and
 
 
 def row(order: ReadOrder, place: Callable[[int, int], bool]) -> Callable[..., bool]:
-    """Return what tells whether a row is read in this order, and is in such a place."""
+    """Return the condition of a bin that a row at such a ``place`` is read in ``order``."""
     return lambda now, before: (
         now["table"]["order"] == order
         and is_inside(now)

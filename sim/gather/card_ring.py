@@ -11,14 +11,15 @@ from sim.gather.golden.ring import INDICES, Ring, pack
 
 
 class CardRing:
-    """Writes descriptors into ``ring`` of a card's host, whose addresses count as the driver's do.
+    """Writes descriptors into ``ring`` in the memory of a card's host.
 
-    Requests of each ring are told of by their completions, as those of registers are.
+    The ring's address, like the addresses of ``card``, counts from the start of that memory.
+    As with registers, the completion of a request tells the host that it has ended.
     """
 
     def __init__(self, card: CardDriver, ring: Ring) -> None:
         self.card, self.ring = card, ring
-        self.written = 0  #: descriptors since the ring was opened
+        self.written = 0  #: number of descriptors written since the ring was opened
 
     async def open(self) -> None:
         """Let the engine read the ring, from its first place on."""
@@ -29,13 +30,13 @@ class CardRing:
         await registers.write(request_ring=1, request_ring_size=self.ring.places.bit_length() - 1)
 
     async def close(self) -> None:
-        """Take the ring back; what was read of it before is carried out."""
+        """Close the ring; requests that the engine has read are still carried out."""
         await self.card.registers.write(request_ring=0)
         while await self.card.registers.read("request_ring_busy"):
             await ClockCycles(self.card.dut.clk, POLL_CYCLES)
 
     def write(self, *octets: bytes) -> None:
-        """Write descriptors behind those that were written."""
+        """Write descriptors, each of 64 bytes, into the next places of the ring."""
         for descriptor in octets:
             place = self.ring.place(self.written)
             self.card.memory.mem[place : place + len(descriptor)] = descriptor
@@ -50,9 +51,7 @@ class CardRing:
         return await self.card.registers.read("request_consumer")
 
     async def submit(self, requests: Sequence[WorkRequest]) -> None:
-        """Write work requests, each as soon as it finds a place, with a doorbell for all of them
-        that do.
-        """
+        """Write work requests as the ring has room; ring the doorbell once for each batch."""
         left = list(requests)
         while left:
             room = self.ring.places - (self.written - await self.consumer()) % INDICES
@@ -63,7 +62,7 @@ class CardRing:
             await self.ring_doorbell()
 
     def absolute(self, request: WorkRequest) -> WorkRequest:
-        """Return a request with the addresses that the card uses."""
+        """Return a request with addresses on the card's bus."""
         base = self.card.base
         return replace(
             request,

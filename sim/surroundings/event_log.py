@@ -1,4 +1,4 @@
-"""Lets a simulated design write what happens in it to files, without any Python in between."""
+"""Lets a simulated design write its events to files by itself, so that no Python slows it down."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,23 +7,23 @@ from pathlib import Path
 import numpy as np
 from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Signal, Value, ValueLike
 
-EVENT_LOG = Path(__file__).with_name("event_log.sv")  #: a source of every such simulation
+EVENT_LOG = Path(__file__).with_name("event_log.sv")  #: Verilog that simulations with logs need
 WORD_BITS = 32
 
 
 @dataclass(frozen=True)
 class EventLog:
-    """Describes a file of events: ``fields`` are names and widths of what is kept of each.
+    """Describes a file of events; ``fields`` are the names and widths in bits of an event's values.
 
-    The cycle in which it happened, modulo 2**32, comes first.
+    In the file the cycle of the event, modulo 2**32, comes before its values.
     """
 
-    index: int  #: of the file among those of a simulation
+    index: int  #: number of the file in its simulation
     fields: tuple[tuple[str, int], ...]
 
     @property
     def dtype(self) -> np.dtype:
-        """Return an event as NumPy reads it: numbers up to 64 bits wide, or words."""
+        """Return NumPy's type of an event; values wider than 64 bits are arrays of words."""
         kinds = {1: "<u4", 2: "<u8"}
         found: list[tuple] = [("cycle", "<u4")]
         for name, bits in self.fields:
@@ -42,7 +42,7 @@ class EventLog:
     def add(
         self, m: Module, now: Signal, ends: Value, valid: ValueLike, values: Mapping[str, Value]
     ) -> None:
-        """Let an event be written in each cycle with ``valid``; ``ends`` completes the file."""
+        """Log ``values`` at cycle ``now`` while ``valid`` is high; ``ends`` completes the file."""
         parts: list[Value] = [now]
         for name, bits in self.fields:
             value = Value.cast(values[name])

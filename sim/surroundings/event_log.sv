@@ -1,7 +1,7 @@
-// Writes what happens in a simulation to a file, for who looks at it later.
+// Writes events of a simulation to a file, which is read when the simulation has ended.
 //
-// In each cycle with `valid`, `words` go to the file of +event_log_<INDEX>=<file>, the lowest word
-// first. When `ends` rises, the file is complete.
+// In each cycle with `valid` it writes `words`, the lowest word first. The simulation's argument
+// +event_log_<INDEX>=<file> names the file, which is complete when `ends` has risen.
 module event_log #(
     parameter int INDEX = 0,
     parameter int WORDS = 4
@@ -17,7 +17,7 @@ module event_log #(
   function automatic void open();
     string path;
     if (!$value$plusargs($sformatf("event_log_%0d=%%s", INDEX), path))
-      $fatal(1, "log %0d: nothing names its file", INDEX);
+      $fatal(1, "log %0d: no argument names its file", INDEX);
     file = $fopen(path, "wb");
     if (file == 0) $fatal(1, "log %0d: cannot write %s", INDEX, path);
   endfunction

@@ -1,8 +1,8 @@
-"""Says what a ring of work requests in host memory holds, and what becomes of its descriptors.
+"""Specifies a ring of work requests in host memory: its bytes, and what its descriptors do.
 
 After "Large Graph Convolutional Network Training with GPU-Oriented Data Communication
 Architecture", 3.2, with the queue of requests and doorbell of NetSparse, section 5.4: the host
-writes descriptors into its own memory, then tells how many there are.
+writes descriptors into its own memory, then tells the engine how many there are.
 """
 
 import struct
@@ -16,15 +16,15 @@ from sim.gather.golden.rows import Table
 
 DESCRIPTOR = struct.Struct("<QQQQIIIHHBBBBB11s")
 DESCRIPTOR_BYTES = DESCRIPTOR.size  #: 64
-INDICES = 1 << 16  #: numbers of descriptors are told modulo that
+INDICES = 1 << 16  #: descriptors are counted modulo this
 FLAGS = ("on_card", "streamed", "coalesce")
-#: bits of a field that have a meaning, where that is fewer than the descriptor has for it
+#: bits with a meaning, for fields that have more bits than that in the descriptor
 BITS = {"stride": 17, "row_bytes": 13, "order": 2, "wide": 1, **dict.fromkeys(FLAGS, 1)}
 
 
 @dataclass(frozen=True)
 class Descriptor:
-    """Holds the work request of a descriptor; ``malformed``: bits without a meaning are set."""
+    """Holds a descriptor's work request, and whether it has bits without a meaning."""
 
     request: WorkRequest
     malformed: bool = False
@@ -38,14 +38,15 @@ class Ring:
     places: int  #: a power of two, 1..32768
 
     def place(self, index: int) -> int:
-        """Return where descriptor number ``index`` is."""
+        """Return the address of descriptor number ``index``."""
         return self.address + DESCRIPTOR_BYTES * (index % self.places)
 
     def fetched(self, host: np.ndarray, taken: int, doorbell: int) -> list[Descriptor] | None:
-        """Return the descriptors of ``host``, uint8 from address 0 on, that a doorbell tells of.
+        """Return the descriptors that a doorbell announces, from ``host``, uint8 from address 0 on.
 
-        ``taken`` were taken before, modulo 2^16 as the ``doorbell``. None: that is further than
-        the ring is long, so it is refused, and the ring stops.
+        ``taken`` descriptors were taken before; ``taken`` and ``doorbell`` are modulo 2^16. Returns
+        None if the doorbell announces more descriptors than the ring has places: it is refused, and
+        the ring stops.
         """
         count = (doorbell - taken) % INDICES
         if count > self.places:
@@ -75,7 +76,7 @@ def pack(request: WorkRequest) -> bytes:
 
 
 def unpack(octets: bytes) -> Descriptor:
-    """Return what the 64 bytes of a descriptor ask for."""
+    """Return the descriptor that has these 64 bytes."""
     names = ("idx_address", "base", "destination", "completion_address", "count", "rows", "stride")
     names += ("row_bytes", "tag", "order", "wide", *FLAGS)
     *fields, reserved = DESCRIPTOR.unpack(octets)
@@ -94,9 +95,10 @@ def unpack(octets: bytes) -> Descriptor:
 def carry_out_all(
     host: np.ndarray, device: np.ndarray, descriptors: list[Descriptor], idx_bits: int = 32
 ) -> list[Completion]:
-    """Carry out work requests of a ring, in their order, as those of registers.
+    """Carry out the work requests of a ring, in their order; return their completions.
 
-    What is told is as of :func:`sim.gather.golden.engine.carry_out`; what is malformed is illegal.
+    :func:`sim.gather.golden.engine.carry_out` carries out each one, as if it came by registers. A
+    malformed one ends as ILLEGAL.
     """
     return [
         Completion(one.request.tag, Outcome.ILLEGAL, 0)

@@ -11,10 +11,10 @@ PAUSE_NS = 256
 
 
 class HostDevice:
-    """Reaches registers through ``bar``, a master of a card's, and its memory through ``dma``.
+    """Reaches a card's registers through ``bar``, a bus master, and its memory through ``dma``.
 
-    A program that ``cocotb.task.bridge`` runs sees it as it sees a card. Bit 0 of the byte at
-    ``stuck``, if that is an address, reads 1 whatever is there.
+    A program that ``cocotb.task.bridge`` runs uses it as it uses a card. If ``stuck`` is an
+    address, bit 0 of the byte at that address always reads 1.
     """
 
     def __init__(self, bar: Any, dma: Any) -> None:
@@ -23,17 +23,17 @@ class HostDevice:
 
     @resume
     async def read(self, address: int) -> int:
-        """Return a register."""
+        """Return the word of a register."""
         return int.from_bytes((await self.bar.read(address, WORD_BYTES)).data, "little")
 
     @resume
     async def write(self, address: int, word: int) -> None:
-        """Write a register."""
+        """Write a word to a register."""
         await self.bar.write(address, word.to_bytes(WORD_BYTES, "little"))
 
     @resume
     async def pause(self) -> None:
-        """Let time pass."""
+        """Let some simulated time pass."""
         await Timer(PAUSE_NS, "ns")
 
     @resume

@@ -1,4 +1,4 @@
-"""Spoils completions, and tells of reads that are not answered, as AMD's block does."""
+"""Puts faults into completions, and reports unanswered reads as AMD's block does."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ from hdl.common.fifo import Fifo, FifoParams
 from hdl.pcie.descriptors import COMPLETION_DWORDS, ErrorCode, Status
 from sim.surroundings.pcie.params import TIME_BITS, Fault, PcieHostParams
 
-TAGS = 256  #: of the block
-#: faults behind which nothing comes of their read
+TAGS = 256  #: tags that the block has
+#: faults after which no more completions of the read come
 LAST = (
     Fault.UNSUPPORTED,
     Fault.ABORTED,
@@ -23,7 +23,7 @@ LAST = (
     Fault.LOST,
     Fault.RESET,
 )
-#: codes of faults that the block has found, and statuses; of those in LAST no data comes
+#: codes by which the block reports faults, and statuses; with those in LAST no data comes
 CODES = {
     Fault.POISONED_CODE: ErrorCode.POISONED,
     Fault.UNSUPPORTED: ErrorCode.BAD_STATUS,
@@ -37,12 +37,12 @@ STATUSES = {Fault.UNSUPPORTED: Status.UNSUPPORTED, Fault.ABORTED: Status.ABORTED
 
 
 def ends_read(fault: ValueLike) -> Value:
-    """Return whether nothing comes behind a completion with ``fault``."""
+    """Return whether a completion with ``fault`` is the last one of its read."""
     return Value.cast(fault).matches(*(one.value for one in LAST))
 
 
 def spoiled(m: Module, good: Any, fault: Any) -> Any:
-    """Return the completion ``good`` with ``fault``."""
+    """Return the completion ``good``, changed as ``fault`` says."""
     bad = Signal.like(good, name="spoiled")
     said = bad.descriptor
     m.d.comb += bad.eq(good)
@@ -62,7 +62,7 @@ def spoiled(m: Module, good: Any, fault: Any) -> Any:
 
 
 def more_of(kind: Fault, good: Any, bad: Any) -> list[Any]:
-    """Return what else is wrong with a completion of a ``kind`` of fault."""
+    """Return the changes that only this ``kind`` of fault makes to a completion."""
     said, right = bad.descriptor, good.descriptor
     match kind:
         case Fault.POISONED | Fault.POISONED_CODE:
@@ -86,12 +86,12 @@ def more_of(kind: Fault, good: Any, bad: Any) -> list[Any]:
 
 
 class CompletionFaults(Component):
-    """Hands ``completions`` on, as the block does that has seen what is wrong with them.
+    """Hands ``completions`` on, and adds those that the block makes up for reads without an end.
 
-    One that is ``hidden`` is not ``handed`` on. A read that it ``starves`` ends by a completion
-    with the code of a time-out, ``settings.timeout`` cycles later, or, if ``resets`` is high
-    before, with that of a reset of the function. One that came ``twice`` is followed by another of
-    no tag that the block knows.
+    A ``hidden`` completion is not ``handed`` on. If a completion ``starves`` its read, the block
+    ends the read by a completion with the code of a time-out ``settings.timeout`` cycles later, or
+    with the code of a reset of the function if ``resets`` is high before. A completion that comes
+    ``twice`` is followed by a copy with the code of an unknown tag.
 
     Throughput: a completion a cycle. Latency: :attr:`latency`. Stalls: completions wait.
     """
