@@ -32,7 +32,7 @@ def test_illegal(sizes, message):
 
 
 class Bench:
-    """A memory whose descriptors come some cycles after they were asked for, and then leave."""
+    """Has a memory whose descriptors come ``delay()`` cycles after a request, and then leave."""
 
     async def begin(self, dut, stall=never, delay=lambda: 10):
         self.dut, self.params, self.delay = dut, params_in_simulator(RingReaderParams), delay
@@ -81,9 +81,9 @@ class Bench:
         assert not self.dut.fault.value
 
     async def run(self, count, begin=0):
-        """A host that fills places as they become free; the places that are asked for.
+        """Fill places as they become free; check that each is asked for once, in order.
 
-        So many have been asked for before, by a preset, of which ``consumer`` does not know.
+        A preset makes the first ``begin`` places count as asked for, but not in ``consumer``.
         """
         first, written = len(self.asks.beats), begin
         while written < begin + count:
@@ -105,7 +105,7 @@ class Bench:
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS, size=[0, 1, 4, 6])
 async def each_place_is_asked_for_in_turn(dut, stalls, size):
-    """Over several rounds of a ring that its host fills whenever there is room; again, at zero."""
+    """A host fills the ring for several rounds, as it has room; then a ring at address 0."""
     _, stall = stalls
     bench = await Bench().begin(dut, stall, delay=lambda: random.randrange(1, 60))
     for address in (None, 0):
@@ -118,7 +118,7 @@ async def each_place_is_asked_for_in_turn(dut, stalls, size):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def what_is_held_is_not_asked_for(dut):
-    """From the next cycle on; what the host has written waits, and is asked for afterwards."""
+    """``hold`` acts from the next cycle on; after it, what the host has written is asked for."""
     bench = await Bench().begin(dut)
     bench.open(5)
     dut.hold.value = 1
@@ -140,7 +140,7 @@ async def what_is_held_is_not_asked_for(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_ring_that_closes_asks_for_nothing(dut):
-    """What was asked for is waited for."""
+    """It is busy until all descriptors that were asked for have come and left."""
     bench = await Bench().begin(dut, delay=lambda: 50)
     bench.open(5)
     bench.produce(20)
@@ -202,7 +202,7 @@ async def consumer_counts_over_every_bit(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def indices_go_round(dut):
-    """In the largest ring and in a small one, over the end of an index and of its upper half."""
+    """Indices wrap in the largest ring and in a small one, and also pass 2 ** 15."""
     bench = await Bench().begin(dut)
     for size in (15, 2):
         for begin in (0x7FF0, 0xFFF0):

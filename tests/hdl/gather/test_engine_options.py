@@ -1,4 +1,4 @@
-"""All that a build may have, in one work request, at the width of Gen3 x16."""
+"""Uses all options of a build in one work request, at the width of Gen3 x16."""
 
 import random
 from dataclasses import replace
@@ -26,13 +26,13 @@ def test_engine_options(tmp_path):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 @cocotb.parametrize(stall=[0, 128])
 async def equal_idxs_on_the_card(dut, stall):
-    """Their rows are read once, nothing else is, and they come to the consumer and to memory."""
+    """Each row is read once, without any other read, and reaches the consumer or device memory."""
     bench = Bench(dut)
     consumer, card = Consumer(bench, stall / 256), bench.card
     await bench.begin(ar_stall=stall, r_stall=stall, w_stall=stall)
     for size in [4, 64, random.choice([60, 132, 260]), 1028]:
         table, order = some_table(size), random.choice(list(ReadOrder))
-        some = random.sample(range(min(table.rows, 200)), 4)  # no two are of one hash
+        some = random.sample(range(min(table.rows, 200)), 4)  # small idxs have different hashes
         idxs = [*some * 5, table.rows]
         idx_bytes = random.choice([4, 8])
         place = CARD + idx_bytes * random.randrange(200)

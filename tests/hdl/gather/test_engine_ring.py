@@ -1,4 +1,4 @@
-"""Work requests by a ring in host memory: what registers do, in order, and what goes wrong."""
+"""Tests work requests by a ring: results as by registers, order, faults, stops and resets."""
 
 import random
 from dataclasses import replace
@@ -41,7 +41,7 @@ def test_engine_ring(params, tmp_path):
 
 
 def some_requests(bench, count):
-    """Short requests of any kind that rows of device memory allow, one behind the other."""
+    """Draw short requests of any kind for rows in device memory; their places do not overlap."""
     made = []
     for k in range(count):
         table = some_table(4 * random.randrange(1, 40))
@@ -63,7 +63,7 @@ def some_requests(bench, count):
 
 
 async def submitted(card, request):
-    """Submit a request by registers, as soon as the queue takes it."""
+    """Submit a request by registers; repeat this until the queue takes it."""
     await card.submit(request)
     while await card.registers.read("refused"):
         await card.registers.write(submit=1)
@@ -72,7 +72,7 @@ async def submitted(card, request):
 @cocotb.test(timeout_time=1000, timeout_unit="us")
 @cocotb.parametrize(places=[1, 4, 16])
 async def every_byte_of_rows(dut, places):
-    """Over several rounds of the ring, with doorbells for one request or several."""
+    """All bytes are right over several rounds of the ring, with doorbells for one or more."""
     bench = Bench(dut)
     await bench.begin()
     ring = await bench.ring(places)
@@ -93,7 +93,7 @@ async def every_byte_of_rows(dut, places):
 
 @cocotb.test(timeout_time=1000, timeout_unit="us")
 async def both_ways_take_turns(dut):
-    """Each keeps its order, and neither waits for more than the other's next request."""
+    """Ring and registers keep their orders; neither waits for more than one of the other's."""
     bench = Bench(dut)
     card = bench.card
     await bench.begin()
@@ -122,7 +122,7 @@ async def both_ways_take_turns(dut):
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def what_is_malformed_is_told(dut):
-    """A bit that has no meaning, among good descriptors, and one that is illegal beside."""
+    """A descriptor with a meaningless bit ends as ILLEGAL, as an illegal one; others do not."""
     bench = Bench(dut)
     card = bench.card
     await bench.begin()
@@ -158,7 +158,7 @@ async def what_is_malformed_is_told(dut):
     )
 )
 async def a_descriptor_that_cannot_be_read(dut, change, cause):
-    """The ring stops with the cause, and registers go on; opened again, all is as before."""
+    """The ring stops with the cause, and registers go on; once opened again, the ring works."""
     bench = Bench(dut)
     card, completions = bench.card, Completions(bench)
     await bench.begin()
@@ -187,7 +187,7 @@ async def a_descriptor_that_cannot_be_read(dut, change, cause):
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def a_descriptor_fails_while_rows_come(dut):
-    """The request that is carried out has nothing of it."""
+    """The request that is being carried out ends as DONE all the same."""
     bench = Bench(dut)
     card = bench.card
     await bench.begin()
@@ -207,7 +207,7 @@ async def a_descriptor_fails_while_rows_come(dut):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 @cocotb.parametrize(fault=[Fault.OVERRUN, Fault.ADDRESS])
 async def a_ring_that_cannot_be(dut, fault):
-    """A doorbell beyond the ring, or a ring that begins anywhere, is refused, told and counted."""
+    """A doorbell too far or a misaligned ring is refused, causes an interrupt, and is counted."""
     bench = Bench(dut)
     card = bench.card
     await bench.begin()
@@ -234,7 +234,7 @@ async def a_ring_that_cannot_be(dut, fault):
 
 
 def more_like(request, count):
-    """So many requests, whose completions lie behind those of the first eight places."""
+    """Return ``count`` requests like this one, with completions after the first eight places."""
     place = request.completion_address + 8 * COMPLETION_BYTES
     return [
         replace(request, completion_address=place + COMPLETION_BYTES * k, tag=100 + k)
@@ -245,9 +245,9 @@ def more_like(request, count):
 @cocotb.test(timeout_time=2000, timeout_unit="us")
 @cocotb.parametrize(first=[True, False])
 async def stop_with_a_ring_that_is_full(dut, first):
-    """Of each descriptor that was read the host is told, and of no other; the ring is closed.
+    """A stop ends every request that was read with a completion, no other, and closes the ring.
 
-    So it is without a request of registers that comes first.
+    With ``first``, a request by registers comes before those of the ring.
     """
     bench = Bench(dut)
     card = bench.card
@@ -271,7 +271,7 @@ async def stop_with_a_ring_that_is_full(dut, first):
             found = await card.completed(request)
             assert found["tag"] == request.tag
             outcomes.append(Outcome(int(found["outcome"].value)))
-        done = outcomes.count(Outcome.DONE)  # before the stop
+        done = outcomes.count(Outcome.DONE)  # these ended before the stop
         assert outcomes == [Outcome.DONE] * done + [Outcome.STOPPED] * (len(outcomes) - done)
         stopped += len(outcomes) - done
         told += len(outcomes)
@@ -290,7 +290,7 @@ async def stop_with_a_ring_that_is_full(dut, first):
 @cocotb.test(timeout_time=1000, timeout_unit="us")
 @cocotb.parametrize(runs=[True, False])
 async def stop_where_no_descriptor_comes(dut, runs):
-    """It is given up at once, also where all tags are taken of rows that do not come either."""
+    """A stop gives an awaited descriptor up at once, even if rows that never come have all tags."""
     bench = Bench(dut)
     card, completions = bench.card, Completions(bench)
     await bench.begin()
@@ -322,7 +322,7 @@ async def stop_where_no_descriptor_comes(dut, runs):
 @cocotb.test(timeout_time=2000, timeout_unit="us")
 @cocotb.parametrize(resets=[True, False], answers=[True, False])
 async def the_function_ends_while_descriptors_are_read(dut, resets, answers):
-    """All is forgotten, and the ring is closed until the host opens it again."""
+    """All requests are forgotten, and the ring is closed until the host opens it again."""
     bench = Bench(dut)
     card, completions = bench.card, Completions(bench)
     await bench.begin()

@@ -1,4 +1,4 @@
-"""Arrays of idxs at any place of host or device memory, which may not be readable."""
+"""Tests reads of arrays of idxs anywhere in host or device memory; some reads fail."""
 
 import random
 
@@ -24,7 +24,7 @@ def test_idx_reader(params):
 
 
 class Bench:
-    """Memory that answers each request, and what is to come of it."""
+    """Has memory that answers each request, and notes the idxs that must come out."""
 
     def __init__(self, dut, stalls=(never, never)):
         self.dut, self.params = dut, params_in_simulator(GatherEngineParams)
@@ -32,14 +32,14 @@ class Bench:
         self.beats = Source(dut, "beats", stall=stalls[0])
         self.requests = Sink(dut, "requests", stall=stalls[1])
         self.idxs = Sink(dut, "idxs", stall=stalls[1])
-        self.answers = []  # beats to each request
-        self.wanted, self.asked, self.ends = [], [], []  # idxs, requests; idxs up to an array's end
+        self.answers = []  # beats that answer each request
+        self.wanted, self.asked, self.ends = [], [], []  # idxs, requests, array ends by idxs
         self.unread = self.failed = 0
         cocotb.start_soon(self.answer())
         cocotb.start_soon(self.watch())
 
     def ask(self, count, *, wide=False, on_card=False, fails=0.0, place=None):
-        """Ask for an array; put it into memory, beat by beat, some of which cannot be read."""
+        """Ask for an array, and make its beats; each fails with probability ``fails``."""
         size = 8 if wide else 4
         if place is None:
             place = size * random.randrange(CHUNK // size)
@@ -71,9 +71,9 @@ class Bench:
         self.ends.append(len(self.wanted))
 
     def spans(self, chunk, on_card, most):
-        """The beats of an answer: where data begins in each, where the beat does, the data's end.
+        """Yield start of data, start of beat and end of data for each beat of an answer.
 
-        Beats of device memory are those of its bus; those of a read begin with it.
+        Beats of device memory are aligned to its bus; beats of host memory begin with their read.
         """
         beat_bytes = self.params.beat_bytes
         if on_card:
@@ -85,14 +85,14 @@ class Bench:
                 yield begin, begin, min(begin + beat_bytes, read.end)
 
     async def answer(self):
-        """Answer requests, each some cycles later."""
+        """Answer requests in their order, one after the other."""
         for k in range(1 << 20):
             await self.requests.wait_for(k + 1)
             for beat in self.answers[k]:
                 self.beats.append(beat)
 
     async def watch(self):
-        """Beats always find room; the hardware tells of each idx that could not be read."""
+        """Check that beats always find room; count the idxs that the hardware could not read."""
         while True:
             await RisingEdge(self.dut.clk)
             if not self.dut.rst.value:
@@ -112,7 +112,7 @@ class Bench:
 
 
 def some_idx(wide):
-    """An idx of few bits, or of one more than others have, or of all."""
+    """Draw an idx of 8, 20, 21 or 32 bits; a wide one may have a bit above these."""
     bits = random.choice([8, 20, 20, 20, 21, 32])
     idx = random.getrandbits(bits) | 1 << bits - 1
     return idx | (1 << random.randrange(32, 64) if wide and random.random() < 0.3 else 0)
@@ -121,7 +121,7 @@ def some_idx(wide):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS, wide=[False, True], on_card=[False, True])
 async def every_idx_in_its_order(dut, stalls, wide, on_card):
-    """Of arrays that begin anywhere and end anywhere, in turn with those of the other memory."""
+    """Arrays begin and end anywhere, in turn with arrays of other width in the other memory."""
     bench = Bench(dut, stalls.value)
     await start(dut)
     for _ in range(10):
@@ -159,7 +159,7 @@ async def an_idx_a_cycle_and_no_longer_than_stated(dut, wide):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(bit=range(9, 32))
 async def arrays_of_any_length(dut, bit):
-    """Of which the first requests are looked at, as many as may wait."""
+    """The first requests of arrays up to 2 ** 31 idxs are right, as many as are sent unanswered."""
     bench = Bench(dut)
     await start(dut)
     bench.answers = [[]] * bench.params.idx_chunks

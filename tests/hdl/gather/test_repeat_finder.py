@@ -1,4 +1,4 @@
-"""Idxs with repeats at any distance, beside what slots have to hold."""
+"""Tests the search for repeated idxs, at any distance, against a model of the slots."""
 
 import random
 from itertools import cycle
@@ -18,7 +18,7 @@ PARAMS = GatherParams(
     kept_parts=64,
     reads=ReadRequesterParams(data_bits=256, tags=4, user_bits=SHARE.size),
 )
-AT_ONCE = 2  #: idxs before one that may still be looked up
+AT_ONCE = 2  #: how many idxs before one may not be known yet
 
 
 def test_repeat_finder():
@@ -26,12 +26,12 @@ def test_repeat_finder():
 
 
 def hashed(idx):
-    """What idxs have in common of which only the last one is found."""
+    """Return the hash of an idx; of idxs with the same hash only the last one is found."""
     return (idx ^ idx >> 8) % SLOTS
 
 
 class Bench:
-    """Idxs that go in, and what is known of them when they come out."""
+    """Sends idxs in, and checks which of them repeat when they come out."""
 
     def __init__(self, dut, stalls=(never, never)):
         self.dut = dut
@@ -46,7 +46,7 @@ class Bench:
         self.dut.clear.value = 0
 
     async def find(self, idxs, slots=SLOTS, coalesce=1):
-        """Send an array of idxs; return which of them repeat, when all that must be is right."""
+        """Send an array of idxs; check the result; return which of them repeat."""
         await self.clear(slots, coalesce)
         before = len(self.found.beats)
         for k, idx in enumerate(idxs, 1):
@@ -61,10 +61,10 @@ class Bench:
         return [bool(one["repeats"]) for one in found]
 
     def judge(self, found, slots, coalesce):
-        """Slots are given in turn; an idx repeats if its row is kept, and must if it was found."""
-        fetched = 0  # rows
+        """Check that slots are given in turn, and that idxs repeat as they may and must."""
+        fetched = 0  # number of rows
         owners = [None] * slots  # the idx of each slot
-        last = {}  # the place and the slot of the idx that was fetched last of each hash
+        last = {}  # by hash: place and slot of the idx that was fetched last
         for k, one in enumerate(found):
             idx, slot = one["idx"], one["slot"]
             if one["repeats"]:
@@ -85,7 +85,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS, slots=[2, 8, 64, 256])
 async def rows_that_are_kept(dut, stalls, slots):
-    """Of few idxs and of many, some of which have a hash in common."""
+    """Rows are found as the model says for few idxs and for many, some with a common hash."""
     bench = Bench(dut, stalls.value)
     await start(dut)
     for count in (2, slots // 2 + 1, slots, 2 * slots):
@@ -100,7 +100,7 @@ async def rows_that_are_kept(dut, stalls, slots):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def an_idx_that_differs_in_a_bit(dut):
-    """Is another one, and the one before is known until its hash or its slot is taken."""
+    """It is not taken for the idx that it differs from, for each bit."""
     bench = Bench(dut)
     await start(dut)
     for bit in range(IDX_BITS):
@@ -114,7 +114,7 @@ async def an_idx_that_differs_in_a_bit(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_slot_for_each_row(dut):
-    """Of as many idxs as there are slots each repeats, in its own; of one more, none."""
+    """As many idxs as there are slots all repeat; with one idx more, none does."""
     bench = Bench(dut)
     await start(dut)
     for slots in (8, 16, SLOTS):

@@ -1,4 +1,4 @@
-"""Rows of every size at every dword of a line, as the reads of the golden model's orders."""
+"""Tests the cuts of rows into requests, in all orders, at every dword of a line."""
 
 import random
 
@@ -24,7 +24,7 @@ def test_row_cutter(params):
 
 
 class Bench:
-    """Rows that go in, and the requests that come of them."""
+    """Sends rows in, and checks the requests that come out."""
 
     def __init__(self, dut, stalls=(never, never)):
         self.dut, self.params = dut, params_in_simulator(GatherParams)
@@ -33,7 +33,7 @@ class Bench:
         dut.table.value = 0
 
     async def cut(self, order, row_bytes, starts):
-        """Send rows that begin at ``starts``; their reads are those of the order."""
+        """Send rows that begin at ``starts``; check that their reads are those of ``order``."""
         self.dut.table.value = pack(
             self.params.table, {"row_bytes": row_bytes, "order": order.value}
         )
@@ -65,7 +65,7 @@ class Bench:
             assert share["last"]
             if order is ReadOrder.MERGED:
                 assert spans == [(begin, begin + row_bytes)]
-            else:  # the requester cuts at lines
+            else:  # the requester cuts requests at lines
                 cuts = [part for span in spans for part in cut_at(*span, LINE)]
                 assert cuts == list(ORDERS[order](begin, begin + row_bytes))
                 assert order is ReadOrder.NAIVE or cuts == spans
@@ -75,7 +75,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(order=list(ReadOrder), stalls=STALLS)
 async def every_size_at_every_dword(dut, order, stalls):
-    """Sizes around those of sectors, lines and two of them, and the largest one."""
+    """Rows are cut right at sizes near a sector, a line and two lines, and at the largest size."""
     bench = Bench(dut, stalls.value)
     await start(dut)
     for dwords in [*range(1, 10), 31, 32, 33, 64, 65, random.randrange(70, 200)]:

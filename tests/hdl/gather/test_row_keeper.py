@@ -1,4 +1,4 @@
-"""Rows that are fetched and rows that repeat, in any order, part by part."""
+"""Tests that rows which are fetched and rows which repeat leave in their order, part by part."""
 
 import random
 
@@ -28,7 +28,7 @@ def test_row_keeper(params):
 
 
 class Bench:
-    """What is fetched, and what is kept of it."""
+    """Sends rows that are fetched, asks for rows that are kept, and knows what must come out."""
 
     def __init__(self, dut, stalls=(never, never)):
         self.dut, self.params = dut, params_in_simulator(GatherParams)
@@ -37,10 +37,10 @@ class Bench:
         self.fetched = Source(dut, "fetched", stall=source)
         self.parts = Sink(dut, "parts", stall=sink)
         dut.slot_bits.value = 0
-        self.kept, self.wanted = {}, []  # parts of the row in each slot, and of all rows
+        self.kept, self.wanted = {}, []  # parts by slot; parts of all rows in order
 
     def fetch(self, slot, count):
-        """Fetch a row of so many parts into a slot."""
+        """Fetch a row of ``count`` parts into a slot."""
         requests = sorted({*random.sample(range(count), min(count, 3)), count - 1})
         row = []
         for k in range(count):
@@ -64,7 +64,7 @@ class Bench:
         self.give(slot, repeats=False)
 
     def give(self, slot, repeats=True):
-        """Give the row of a slot; its parts say what its place in the order does."""
+        """Ask for the row of a slot; its parts have the ``final`` of its place in the order."""
         final = random.getrandbits(1)
         self.order.append({"slot": slot, "repeats": repeats, "final": final})
         for part in self.kept[slot]:
@@ -81,7 +81,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def every_part_of_rows(dut, stalls):
-    """In every slot, of every number of parts that it has room for."""
+    """Rows of all numbers of parts that fit a slot are right, in every slot."""
     bench = Bench(dut, stalls.value)
     await start(dut)
     for slot_bits in range(7):
@@ -101,7 +101,7 @@ async def every_part_of_rows(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_part_a_cycle_and_no_longer_than_stated(dut):
-    """Of rows that come, and of rows that are there."""
+    """This holds for rows that are fetched, and for rows that are kept."""
     bench = Bench(dut)
     await start(dut)
     dut.slot_bits.value = 2

@@ -1,4 +1,4 @@
-"""Parts of rows with dwords that are no row's, packed; what could not be read; rows joined."""
+"""Tests that dwords of rows are packed, others dropped, failed parts zeroed, and rows joined."""
 
 import random
 from itertools import pairwise
@@ -25,21 +25,21 @@ def test_row_packer(params):
 
 
 class Bench:
-    """Rows as a requester brings them, and the beats that are to come of them."""
+    """Sends rows as a requester brings them, and checks the beats that come out."""
 
     def __init__(self, dut, stalls=(never, never)):
         self.dut, self.params = dut, params_in_simulator(GatherParams)
         self.lanes = self.params.reads.lanes
         self.parts = Source(dut, "parts", stall=stalls[0])
         self.beats = Sink(dut, "beats", stall=stalls[1])
-        self.packed = []  # dwords since the last end: each with its row's bits, and its part
+        self.packed = []  # of each dword since the last end: value, beyond, final, cause
         self.wanted, self.rows, self.read = [], [], []
         self.joined = self.first = 0
         dut.joined.value = dut.first.value = 0
         cocotb.start_soon(self.hear())
 
     async def join(self, joined, first=0):
-        """Let rows be joined from dword ``first`` on, or not; nothing is inside."""
+        """Set whether rows are joined, from dword ``first`` on, while the packer is empty."""
         self.joined, self.first = joined, first
         self.dut.joined.value, self.dut.first.value = joined, first
         for _ in range(4):
@@ -85,7 +85,7 @@ class Bench:
             self.end()
 
     def end(self):
-        """What has been packed ends: its beats are known."""
+        """End what has been packed, and note the beats that must come of it."""
         packed, cause = self.packed, Cause.NONE
         for at in range(0, len(packed), self.lanes):
             here = packed[at : at + self.lanes]
@@ -96,7 +96,7 @@ class Bench:
         self.packed = []
 
     async def hear(self):
-        """Collect what is told of rows."""
+        """Collect what the packer reports of each row: it was beyond the table, or has failed."""
         while True:
             await RisingEdge(self.dut.clk)
             read = unpack(ROW_READ, int(self.dut.read.value))
@@ -123,7 +123,7 @@ SOME = [Cause.NONE] * 20 + list(Cause)
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS, joined=[False, True])
 async def every_dword_of_rows(dut, stalls, joined):
-    """Each number of dwords skipped and dropped; some parts have failed, for each cause."""
+    """Rows are right for all numbers of skipped and dropped dwords, with parts that failed."""
     bench = Bench(dut, stalls.value)
     await start(dut)
     for first in range(bench.lanes if joined else 1):
@@ -153,7 +153,7 @@ async def dwords_before_and_behind_in_one_beat(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def each_cause_of_a_row(dut):
-    """In its first part, or in its last one; the next row is right."""
+    """Every cause in any part of a row is reported, and the next row is right."""
     bench = Bench(dut)
     await start(dut)
     for cause in Cause:

@@ -1,4 +1,4 @@
-"""Descriptors of a ring, as a requester brings them."""
+"""Tests the reading of descriptors from a ring, as a requester brings them."""
 
 import random
 from collections import deque
@@ -43,7 +43,7 @@ def test_a_descriptor_is_what_the_bytes_say():
 
 
 def work_of(request, malformed=False):
-    """The fields of a request inside the hardware."""
+    """Return the fields of a request as the hardware has them."""
     table = request.table
     return {
         "idx_address": request.idx_address,
@@ -65,7 +65,7 @@ def work_of(request, malformed=False):
 
 
 def some_request(full=False):
-    """A request of random numbers, or of all ones."""
+    """Draw a request of random numbers; if ``full``, return one with all bits 1."""
 
     def bits(count):
         return (1 << count) - 1 if full else random.getrandbits(count)
@@ -86,7 +86,7 @@ def some_request(full=False):
 
 
 class Bench:
-    """A host whose reads come after a while; ``bad`` addresses fail with the cause that is said."""
+    """Has a host that answers after ``delay()`` cycles; ``bad`` has failures by address."""
 
     async def begin(self, dut, stalls=(never, never), delay=lambda: 10):
         self.dut, self.params, self.delay = dut, params_in_simulator(GatherEngineParams), delay
@@ -152,7 +152,7 @@ class Bench:
         self.written += 1
 
     async def fill(self, descriptors):
-        """Write descriptors as there is room, and tell of them."""
+        """Write descriptors as there is room, and ring the doorbell."""
         left = list(descriptors)
         while left:
             await RisingEdge(self.dut.clk)
@@ -176,7 +176,7 @@ class Bench:
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS, places=[1, 4])
 async def work_in_the_order_of_the_ring(dut, stalls, places):
-    """Of which some bits have no meaning; one of all ones among them."""
+    """Work comes in order; some descriptors have meaningless bits, and one has all bits 1."""
     bench = await Bench().begin(dut, stalls, delay=lambda: random.randrange(1, 40))
     for again in range(2):
         made, wanted = [], []
@@ -219,7 +219,7 @@ async def each_bit_without_a_meaning(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(cause=[Cause.POISONED, Cause.TIMEOUT], stalls=STALLS)
 async def one_that_cannot_be_read_stops_the_ring(dut, cause, stalls):
-    """Those before it become work, those behind do not, although some were asked for."""
+    """Descriptors before it become work; later ones do not, though some were asked for."""
     bench = await Bench().begin(dut, stalls)
     for bad in (0, 3):
         bench.work.beats.clear()
@@ -266,7 +266,7 @@ async def a_doorbell_too_far_is_a_fault(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def what_is_awaited_is_told(dut):
-    """From the request to the cycle behind its last beat, and then it is owed."""
+    """``awaited`` is high from the request to the last beat, ``owes`` until the work is taken."""
     bench = await Bench().begin(dut)
     await bench.open(4)
     bench.put(pack(some_request()))
@@ -292,7 +292,7 @@ async def what_is_awaited_is_told(dut):
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def a_ring_is_closed_in_any_cycle(dut):
-    """What was asked for comes and is work; what is not awaited then was never asked for."""
+    """Every descriptor that was asked for becomes work, and no other one is asked for later."""
     bench = await Bench().begin(dut)
     for wait in range(40):
         bench.work.beats.clear()
@@ -322,7 +322,7 @@ async def a_ring_is_closed_in_any_cycle(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_flush_gives_up_what_is_awaited(dut):
-    """Whatever comes of it; what came before is work; the ring stays closed till it is disabled."""
+    """Descriptors that came before become work; the ring stays closed until it is disabled."""
     bench = await Bench().begin(dut, delay=lambda: 30)
     bench.work.stop()
     await bench.open(8)
@@ -358,7 +358,7 @@ async def a_flush_gives_up_what_is_awaited(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def what_fails_when_the_ring_is_closed_is_not_told(dut):
-    """But nothing behind it becomes work, and nobody who takes work is waited for."""
+    """Yet no later descriptor becomes work, and the ring closes while no work is taken."""
     bench = await Bench().begin(dut, delay=lambda: 30)
     bench.work.stop()
     dut.work_ready.value = 0
