@@ -1,4 +1,4 @@
-"""What is proven of ends: the block's word ends a read that is under way, and that read alone."""
+"""States what is proven of ends: one that the block reports ends one read that is under way."""
 
 from functools import reduce
 from operator import or_
@@ -15,10 +15,10 @@ from tests.hdl.pcie.tag_proof import bit, bit_of
 
 
 class EndProof(Component):
-    """Completions of any tag, with any code and in any number, some of which go on and end later.
+    """Gives a judge and a placer completions of any tag and code, of one step or of several.
 
-    Of whoever gives tags it is used alone that none is given of which a read is under way, which
-    :class:`tests.hdl.pcie.tag_proof.TagProof` shows of them if ends are as they are shown here.
+    The proof assumes that no tag is given while its read is under way. The proof of tags
+    (:class:`tests.hdl.pcie.tag_proof.TagProof`) shows this, if ends are as they are proven here.
     """
 
     def __init__(self, params: ReadRequesterParams) -> None:
@@ -66,7 +66,7 @@ class EndProof(Component):
         return m
 
     def were(self, m: Module, now: Value) -> Signal:
-        """Return tags of which ``now`` has been said."""
+        """Return the tags whose bit of ``now`` has been 1 in an earlier cycle."""
         found = Signal(self.params.tags)
         m.d.sync += found.eq(found | now)
         return found
@@ -79,14 +79,14 @@ class EndProof(Component):
         owed: Signal,
         ends: list[Value],
     ) -> None:
-        """State where a read is of which the last completion has not been handed on."""
+        """State that a read whose end has not been handed on is in exactly one place."""
         tags, judged = self.params.tags, placer.judged
         said = judged.payload.step
         tag = said.head.descriptor.tag[: self.params.tag_bits]
         here = judged.valid & said.head.valid & judged.payload.known
         last = Mux(here & said.head.descriptor.completed, bit_of(tag, tags), 0)
         tail_due = judged.valid & said.tail.valid & ~self.second
-        # More comes of what the placer has taken.
+        # The completion that the placer has taken last goes on.
         goes_on = Mux(judged.valid, tail_due, self.inside)
         kept = Mux(goes_on & self.kept.valid, bit_of(self.kept.tag, tags), 0)
         where = [judge.expects, last, kept, *ends]
@@ -94,7 +94,7 @@ class EndProof(Component):
         for k, one in enumerate(where):
             for other in where[k + 1 :]:
                 check(m, "in_one_place", (one & other) == 0)
-        # What the judge hands on is as what it was given.
+        # Steps that the judge hands on obey the rules of the steps that it was given.
         with m.If(judged.valid):
             for part in (said.tail, said.head):
                 check(m, "parts", part.valid | ~part.ends)

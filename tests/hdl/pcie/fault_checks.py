@@ -1,4 +1,4 @@
-"""Holds what a run under faults has logged to the golden models."""
+"""Compares the logs of a run under faults with the golden models."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -10,18 +10,18 @@ from sim.golden.pcie_requester import Cause, Code, Completion, Outstanding, Read
 from sim.harness.payloads import unpack
 
 TICK = 1000  #: cycles
-SLACK = 400  #: cycles that a read may wait for its turn, and beats for who takes them
+SLACK = 400  #: cycles that a read may wait for its turn, and its beats for their taker
 RESET_CYCLES = 3 * TICK  #: from the beginning of a reset until it is done, at most
 
 
 @dataclass
 class Sent:
-    """Keeps a read that was sent, and when; what has come of it by the golden model, and when."""
+    """Keeps a read, the cycle of its sending, and its end by the golden model with the cycle."""
 
     outstanding: Outstanding
     tag: int
     cycle: int
-    ended: int | None = None  #: cycle
+    ended: int | None = None  #: cycle of its last completion
 
     @property
     def read(self):
@@ -29,7 +29,7 @@ class Sent:
 
 
 def sent_reads(logs, tags):
-    """What the block was asked for, with what it has handed on; no tag is given too early."""
+    """Return the reads that were sent, each with its completions; check that tags were free."""
     found, under_way, free_from = [], {}, dict.fromkeys(range(tags), 0)
     completions = zip(logs["completions"]["cycle"].tolist(), descriptors(logs), strict=True)
     next_one = next(completions, None)
@@ -49,7 +49,7 @@ def sent_reads(logs, tags):
 
 
 def take(at, told, under_way, free_from):
-    """Let the golden model take a completion of the read that has its tag."""
+    """Let the golden model of the read with this tag take a completion."""
     tag, completion = told
     if completion.code == Code.INVALID_TAG:
         return
@@ -58,12 +58,12 @@ def take(at, told, under_way, free_from):
     if sent.outstanding.ended:
         sent.ended = at
         del under_way[tag]
-        # Something may come late for a read that the block has given up: a whole time-out.
+        # After a time-out a late completion may come, so the tag is free a whole time-out later.
         free_from[tag] = at + TICK * (completion.code == Code.TIMEOUT)
 
 
 def descriptors(logs):
-    """The tag of each completion, and the completion as the golden model knows it."""
+    """Yield the tag of each completion, and the completion as the golden model takes it."""
     for words, discontinued in zip(
         logs["completions"]["descriptor"], logs["completions"]["discontinued"], strict=True
     ):
@@ -84,17 +84,17 @@ def descriptors(logs):
 
 
 class Handed:
-    """Holds what the user got to what was sent, and to what has come of it."""
+    """Compares the beats that the user got with the reads that were sent, and with their ends."""
 
     def __init__(self, params, logs, reads, content):
         self.params = params.on_host.requester.reads
         self.logs, self.reads, self.content = logs, reads, content
         self.requests = self.pieces()
         self.stops = stops(logs["resets"])
-        self.causes, self.unsure = Counter(), 0  # reads of each, and those of unknown fate
+        self.causes, self.unsure = Counter(), 0  # reads by cause; reads without a known one
 
     def pieces(self):
-        """The reads of each request, which are those that were sent, in their order."""
+        """Return the reads of each request; check that these, in order, are the reads sent."""
         sent, found = iter(self.reads), []
         for k, (_, user, address, size) in enumerate(self.logs["requests"].tolist()):
             assert user == k
@@ -106,12 +106,12 @@ class Handed:
         return found
 
     def check_silence(self):
-        """Nothing is sent behind a reset before the host lets the function."""
+        """Check that nothing is sent after a reset before the host lets the function go on."""
         assert silent(self.stops, [read.cycle for read in self.reads])
         assert silent(self.stops, self.logs["sent"]["cycle"].tolist())
 
     def check(self, counters):
-        """Every request has ended once, with its bytes or the right cause; count these."""
+        """Check that each request ended once, with its bytes or the right cause; count causes."""
         (self.in_order if self.params.in_order else self.as_they_complete)()
         self.check_silence()
         assert counters["sent"] == len(self.reads)
@@ -128,7 +128,7 @@ class Handed:
         return +self.causes
 
     def all_tags_at_once(self, requests):
-        """Reads without faults at the end have as many tags as there are, before any answer."""
+        """Check that the last reads, without faults, hold all tags before the first answer."""
         last = [read for reads in self.requests[-requests:] for read in reads]
         assert all(read.outstanding.cause == Cause.NONE for read in last)
         first = last[: self.params.tags]
@@ -158,7 +158,7 @@ class Handed:
         assert not known
 
     def take(self, beats, sent, number, *, last, before=Cause.NONE):
-        """Take the beats of a read; return its cause."""
+        """Take the beats of a read, and check them; return its cause."""
         step, read, data = self.params.data_bits // 8, sent.read, []
         for first in range(0, read.size, step):
             beat = next(beats)
@@ -175,7 +175,7 @@ class Handed:
         return cause
 
     def judge(self, sent, cause, at):
-        """The cause is the golden model's, or nothing had come in time."""
+        """Check that the cause is the golden model's, or that the end had not come in time."""
         in_time = sent.ended is not None and sent.ended <= at
         recently = sent.ended is None or sent.ended > at - SLACK
         if cause == sent.outstanding.cause and in_time:
@@ -192,7 +192,7 @@ class Handed:
             self.causes[cause] += 1
 
     def stopped(self, sent, at):
-        """The begin of the last stop before a cycle; it has ended behind the read's sending."""
+        """Return when the last stop before a cycle began; check that it ended after the sending."""
         begins, _, ends = self.stops
         k = bisect_right(begins, at) - 1
         assert k >= 0
@@ -201,21 +201,21 @@ class Handed:
 
 
 def stops(events):
-    """The cycles in which resets have begun, were done, and in which the function was let go on."""
+    """Return the cycles in which resets began, were done, and in which the function went on."""
     steps = events["step"].tolist()
     assert steps == [0, 1, 2] * (len(steps) // 3)
     return [events["cycle"][step::3].tolist() for step in range(3)]
 
 
 def silent(stops, cycles):
-    """Whether none of ``cycles`` is between the end of a reset and the host's leave."""
+    """Return whether no cycle is between a reset that is done and the host's permission."""
     _, done, ends = stops
     stopped = [bisect_right(done, at) - bisect_right(ends, at) for at in cycles]
     return not any(stopped)
 
 
 def check_writes(logs, content, dump, counters):
-    """Host memory has the writes that are said to be sent, each said once, and no other."""
+    """Check that host memory has the writes reported as sent, each reported once, and no others."""
     sent = logs["sent"]["user"].tolist()
     assert sorted(set(sent)) == sent
     assert len(sent) + counters["writes_lost"] == len(logs["writes"])

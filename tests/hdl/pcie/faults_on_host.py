@@ -1,4 +1,4 @@
-"""Asks a requester for reads and writes at random, resets its function, and logs what comes."""
+"""Asks a requester for random reads and writes, resets its function, and logs all that happens."""
 
 from dataclasses import dataclass, field
 
@@ -13,15 +13,15 @@ from sim.surroundings.event_log import EventLog
 from tests.hdl.pcie.requester_on_host import RequesterOnHost, RequesterOnHostParams
 
 TABLE = 1 << 17  #: bytes that are read, from address 0 on
-WRITES = 1 << 18  #: address from which on is written
-SLOT, SLOTS = 64, 4096  #: bytes of which a write takes some, and how many of them there are
+WRITES = 1 << 18  #: address of the first slot for writes
+SLOT, SLOTS = 64, 4096  #: bytes of a slot for a write, and number of slots
 MEMORY = WRITES + SLOT * SLOTS
-MOST_WRITTEN = 32  #: bytes of a write
+MOST_WRITTEN = 32  #: bytes of the longest write
 USER_BITS = 24  #: width of a request's number
-CALM = 100  #: cycles in which nothing is under way
-AWAY = 800  #: cycles behind a reset in which the function is no master of the bus
+CALM = 100  #: cycles without anything under way after which a run is done
+AWAY = 800  #: cycles after a reset in which the function is no master of the bus
 
-#: What is counted, from the beginning on.
+#: Counts events from the beginning of the run on.
 COUNTERS = data.StructLayout(
     dict.fromkeys(("sent", "stranger", "failed", "abandoned", "resets", "writes_lost"), 32)
 )
@@ -29,7 +29,7 @@ COUNTERS = data.StructLayout(
 
 @dataclass(frozen=True, kw_only=True)
 class FaultsOnHostParams:
-    """Sets the sizes of the requester."""
+    """Sets the sizes of the requester and of its host."""
 
     on_host: RequesterOnHostParams = field(default_factory=RequesterOnHostParams)
 
@@ -44,22 +44,22 @@ class FaultsOnHostParams:
 
     @property
     def settings(self) -> data.StructLayout:
-        """Describe what a run is told."""
+        """Describe the settings of a run."""
         return data.StructLayout(
             {
                 "host": self.on_host.host.settings,
                 "seed": 32,
-                "requests": USER_BITS,  # of reads, in all; more of them go on with those before
+                "requests": USER_BITS,  # reads in all; the run goes on if this is raised
                 "writes": USER_BITS,
-                "tick": 16,  # cycles from one to the next
-                "stall": 8,  # chance in 256 of a beat not to be taken in a cycle
-                "resets": 16,  # chance in 65,536 of a reset to begin in a cycle
+                "tick": 16,  # cycles from one tick to the next
+                "stall": 8,  # chance in 256 that a beat is not taken in a cycle
+                "resets": 16,  # chance in 65,536 that a reset begins in a cycle
             }
         )
 
     @property
     def logs(self) -> dict[str, EventLog]:
-        """Return the files of a run."""
+        """Return the logs of a run, by name."""
         reads, user = self.on_host.requester.reads, ("user", USER_BITS)
         place = () if reads.in_order else (("place", 12),)
         fields = {
@@ -82,13 +82,13 @@ class FaultsOnHostParams:
 
 
 class FaultsOnHost(Component):
-    """Reads and writes go on until as many are done as ``settings`` say: ``done``.
+    """Runs reads and writes until there are as many as ``settings`` say; then ``done`` is high.
 
     Each read is of up to 1,024 bytes anywhere in the table, each write of up to 32 bytes in a slot
-    of its own. Resets of the function begin at random, and the function is a master of the bus
-    again when the host has been silent for a while. Everything that happens is logged
-    (:attr:`FaultsOnHostParams.logs`), completely when ``ends`` is high. Meanwhile no more than
-    ``longest`` cycles have passed from the beginning of a reset until it was done.
+    of its own. Resets of the function begin at random; AWAY cycles after a reset is done the
+    function is a master of the bus again. All events are logged (:attr:`FaultsOnHostParams.logs`);
+    the logs are complete when ``ends`` is high. ``longest`` is the largest number of cycles from
+    the beginning of a reset until it was done.
     """
 
     def __init__(self, params: FaultsOnHostParams) -> None:
@@ -131,7 +131,7 @@ class FaultsOnHost(Component):
         return m
 
     def read(self, m: Module, card: RequesterOnHost, chance: Value) -> Value:
-        """Ask for reads; return whether some are to come."""
+        """Ask for random reads; return whether more of them will come."""
         requests, asked = card.requests, Signal(USER_BITS)
         request = requests.payload
         some = Signal(10)
@@ -152,7 +152,7 @@ class FaultsOnHost(Component):
         return more | requests.valid
 
     def write(self, m: Module, card: RequesterOnHost, chance: Value) -> Value:
-        """Ask for writes, of a beat each, now and then; return whether some are to come."""
+        """Ask for writes of a beat, now and then; return whether more of them will come."""
         writes, beat, asked = card.writes, card.data, Signal(USER_BITS)
         kept = Signal(64)
         more = asked != self.settings.writes
@@ -174,7 +174,7 @@ class FaultsOnHost(Component):
         return more | writes.valid | beat.valid
 
     def reset(self, m: Module, card: RequesterOnHost, chance: Value, now: Signal) -> Value:
-        """Reset the function at random, as a host does; return whether that goes on."""
+        """Reset the function at random, as a host does; return whether a reset goes on."""
         function, since = card.function, Signal(16)
         runs, begins, done, ends, lives = (Signal() for _ in range(5))
         m.d.sync += [since.eq(since + 1), lives.eq(1)]
@@ -203,7 +203,7 @@ class FaultsOnHost(Component):
         return ~runs
 
     def log(self, m: Module, card: RequesterOnHost, now: Signal) -> None:
-        """Write down all that is asked, sent and answered."""
+        """Log all that is asked for, sent and answered."""
         request, beat, write = card.requests, card.beats, card.writes
         read, completion = card.traffic.read, card.traffic.completion
         happens = {

@@ -1,6 +1,6 @@
-"""Puts all parts of a card on a block and a host that others wrote, with traffic on all channels.
+"""Connects all parts of a card to a block and a host that others wrote, with traffic everywhere.
 
-One completion of the host, and accesses of some registers, are spoilt on their way.
+One completion of the host, and accesses to some registers, get faults on their way.
 """
 
 import random
@@ -29,12 +29,12 @@ from sim.harness.streams import never
 from tests.hdl.pcie.test_interrupt_sender import VECTORS, Block
 from tests.hdl.pcie.test_requester_on_model import MEMORY, PLACE, Card
 
-BYTES = 4096  #: of the BAR
+BYTES = 4096  #: size of the BAR
 COMPLETER, INTERRUPTS = CompleterParams(), InterruptSenderParams(vectors=VECTORS)
 
 
 class Parts(Component):
-    """A requester, a completer and a sender of interrupts, as a card has them."""
+    """Holds a requester, a completer and a sender of interrupts side by side, as on a card."""
 
     def __init__(self, params):
         answers = Completer(COMPLETER).signature.members
@@ -74,24 +74,24 @@ OUT = ("beats", "rq")
 
 
 MEMORY_REQUESTS = (TlpType.MEM_READ, TlpType.MEM_READ_64, TlpType.MEM_WRITE, TlpType.MEM_WRITE_64)
-LONG = 64  #: bytes of a long access, and of the place of each of ACCESSES
+LONG = 64  #: bytes of a long access, and of the range that each of ACCESSES has
 
 
 @dataclass(frozen=True, kw_only=True)
 class Access:
-    """Describes an access of registers, and what comes of it."""
+    """Describes an access to registers, and its result."""
 
     name: str
 
     writes: bool = False
     size: int = 4  #: bytes
-    change: dict[str, Any] = field(default_factory=dict)  #: fields of the request on CQ
-    counted: str = ""  #: as what, or "" if it is good
-    written: tuple[int, ...] = ()  #: places of bytes that are written
+    change: dict[str, Any] = field(default_factory=dict)  #: changed fields on CQ
+    counted: str = ""  #: name of the event that counts it, or "" if it is good
+    written: tuple[int, ...] = ()  #: offsets of the bytes that it writes
 
 
 def of_kind(name, kind, size=0):
-    """A read of the host as a request of another kind, with so many bytes of data."""
+    """Return an access that arrives as a request of this ``kind``, with ``size`` bytes of data."""
     change = {"fmt_type": kind, "data": bytearray(size)}
     return Access(name=name, change=change, counted="unsupported")
 
@@ -125,11 +125,11 @@ ACCESSES = [
     Access(name="write with holes", writes=True, change={"first_be": 0b0101}, written=(0, 2)),
     Access(name="write of no byte", writes=True, change={"first_be": 0}),
 ]
-ODD = BYTES - LONG * len(ACCESSES)  #: where the places of these begin
+ODD = BYTES - LONG * len(ACCESSES)  #: offset at which the ranges of ACCESSES begin
 
 
 class Bench:
-    """A card among whose traffic something goes wrong: the read of ``odd``, or an access."""
+    """Has a card with traffic, in which the read at ``odd`` or one of ACCESSES gets a fault."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -156,14 +156,14 @@ class Bench:
         self.registers.write(0, bytes(BYTES))
 
     async def answer(self, tlp):
-        """Send a completion of the host, those of the odd read as they are spoilt."""
+        """Send a completion of the host; one of the read at ``odd`` is changed by ``spoil``."""
         spoils = tlp.fmt_type == TlpType.CPL_DATA and tlp.length == 15 and self.spoil
         self.spoil, spoil = None if spoils else self.spoil, self.spoil
         for one in spoil(tlp) if spoils else [tlp]:
             await self.send(one)
 
     async def accept(self, tlp):
-        """Hand a request of the host on, or what has become of it."""
+        """Hand a request of the host on, with the changes of its entry in ACCESSES, if any."""
         number, rest = divmod(tlp.address % BYTES - ODD, LONG)
         if tlp.fmt_type in MEMORY_REQUESTS and number >= 0 and not rest:
             changed = Tlp_us(tlp)
@@ -190,7 +190,7 @@ class Bench:
         self.causes.append(cause)
 
     async def traffic(self, accesses=4):
-        """Good requests on all channels; wait until the host has what it asked for."""
+        """Make good requests on all channels; wait until the host's own accesses are done."""
         card = self.card
         for offset in (0, 512, 4096, 8000):
             self.read(card.base + offset, 700)
@@ -204,17 +204,17 @@ class Bench:
             await self.block.ask(vector)
         for _ in range(accesses):
             size = random.choice([4, 8])
-            self.place = (self.place + 8) % ODD  # of nobody else at the same time
+            self.place = (self.place + 8) % ODD  # no other traffic uses it at the same time
             start, payload = self.place, random.randbytes(size)
             self.content[start : start + size] = payload
             await self.window.write(start, payload)
             assert await self.window.read(start, size) == payload
 
     async def finish(self):
-        """Everything that was asked is there, and nothing else."""
+        """Wait until all is done; check reads, writes, interrupts and registers."""
         card, dut = self.card, self.dut
         assert await card.finish() == self.causes
-        await self.window.read(0, 4)  # behind all writes of registers
+        await self.window.read(0, 4)  # comes after all writes of registers
         for _ in range(3000):
             if card.sent == card.written and not dut.writes_owe.value:
                 break
@@ -233,7 +233,7 @@ class Bench:
             await RisingEdge(self.dut.clk)
 
     async def ticks(self, count=3):
-        """Let as much time pass as a read may take."""
+        """Let enough ticks pass for a read to time out."""
         for _ in range(count):
             await self.cycles(2000)
             self.dut.tick.value = 1

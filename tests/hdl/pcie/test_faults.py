@@ -1,8 +1,8 @@
-"""Faults of each kind on each channel of a card, among good traffic on all of them.
+"""Tests faults of each kind on each channel of a card, with good traffic on all channels.
 
-What a channel's own part does with a fault is tested with that part. Here a card has all parts, on
-a block and a root complex that others wrote. Each fault has its cause, is counted as it should be,
-disturbs nothing else, and is over when the next requests come.
+The tests of a part check what the part does with a fault. Here a card has all parts, on a block and
+a root complex that others wrote. Each fault must be reported with its cause and counted, must not
+disturb any other traffic, and must be over when the next requests come.
 """
 
 import random
@@ -27,7 +27,7 @@ from tests.hdl.pcie.parts_bench import ACCESSES, LONG, ODD, Bench, Parts
 from tests.hdl.pcie.test_requester_on_model import MEMORY
 
 READS, SIZE = 240, 512
-ANSWER = 1000  #: cycles that a register's answer takes at most, behind up to three writes
+ANSWER = 1000  #: cycles to a register's answer at most, after up to three writes
 
 
 def test_faults():
@@ -36,7 +36,7 @@ def test_faults():
 
 @cocotb.test(timeout_time=300, timeout_unit="us")
 async def reads_and_registers_at_once(dut):
-    """Every write of a register is there, every read has its bytes; neither is much slower."""
+    """All registers and reads are right; reads lose 2 % of their rate at most to registers."""
     bench, answers, goes_on, took = Bench(dut), [], [True], []
     await bench.begin()
     for storms in (False, True):
@@ -57,7 +57,7 @@ async def reads_and_registers_at_once(dut):
 
 
 async def storm(bench, answers, goes_on):
-    """Write words that were never there before, four and eight bytes; read every second."""
+    """Write random words of four or eight bytes to registers; read every second one back."""
     number = 0
     while goes_on:
         number += 1
@@ -76,7 +76,7 @@ async def storm(bench, answers, goes_on):
 
 
 def without_data(tlp, status):
-    """An answer that brings nothing."""
+    """Return a completion with this status and without data."""
     bad = Tlp(tlp)
     bad.fmt_type, bad.status, bad.length, bad.data = TlpType.CPL, status, 0, bytearray()
     return bad
@@ -89,7 +89,7 @@ def changed(tlp, **fields):
     return bad
 
 
-#: what becomes of the only completion of a read, why the read has failed, strangers that are seen
+#: by name: changes to a read's only completion, the read's cause, strangers that are counted
 COMPLETIONS: dict[str, tuple[Callable[[Any], list], Cause, int]] = {
     "poisoned": (lambda tlp: [changed(tlp, ep=True)], Cause.POISONED, 0),
     "unsupported": (lambda tlp: [without_data(tlp, CplStatus.UR)], Cause.UNSUPPORTED, 0),
@@ -121,7 +121,7 @@ COMPLETIONS: dict[str, tuple[Callable[[Any], list], Cause, int]] = {
 
 @cocotb.test(timeout_time=300, timeout_unit="us")
 async def completions_of_every_kind(dut):
-    """One after the other, each of the read in the middle of several."""
+    """Each kind of fault comes alone, on a read among others."""
     bench, kept = Bench(dut), []
     await bench.begin()
     for name, (spoil, cause, strangers) in COMPLETIONS.items():
@@ -145,7 +145,7 @@ async def completions_of_every_kind(dut):
         assert found["failed"] == (cause != Cause.NONE and not gone), name
         assert found["abandoned"] == gone, name
         assert dut.owes.value == gone, name
-        if gone:  # nobody gets what comes after all, and its tag is free again
+        if gone:  # the late completion is dropped, and its tag is free again
             await bench.send(kept[-1])
             await bench.traffic(1)
             await bench.finish()
@@ -157,7 +157,7 @@ async def completions_of_every_kind(dut):
 
 
 async def access(bench, asked):
-    """Ask for a register as ``asked`` says; what comes of it is right."""
+    """Access a register as ``asked`` says; check the result."""
     at = ODD + LONG * ACCESSES.index(asked)
     if asked.writes:
         await bench.window.write(at, random.randbytes(asked.size))
@@ -170,7 +170,7 @@ async def access(bench, asked):
 
 
 def check_accesses(bench, before, asked):
-    """They are counted as they should be, and nothing of a requester is."""
+    """Check that the accesses ``asked`` are counted right, and that no read has failed."""
     found, wanted = bench.events - before, Counter(one.counted for one in asked)
     for name in ("unsupported", "malformed", "refused"):
         assert found[name] == wanted[name], asked
@@ -179,7 +179,7 @@ def check_accesses(bench, before, asked):
 
 @cocotb.test(timeout_time=300, timeout_unit="us")
 async def requests_of_every_kind(dut):
-    """One after the other, each with good traffic beside it and behind it."""
+    """Each kind of request comes alone, with good traffic at the same time and afterwards."""
     bench = Bench(dut)
     await bench.begin()
     for asked in ACCESSES:
@@ -194,7 +194,7 @@ async def requests_of_every_kind(dut):
 @cocotb.test(timeout_time=300, timeout_unit="us")
 @cocotb.parametrize(waits=[0, 300])
 async def requests_in_a_storm(dut, waits):
-    """All kinds in any order, among good ones; the block takes no answer for ``waits`` cycles."""
+    """All kinds come in any order, among good ones, while the block pauses answers at times."""
     bench, asked = Bench(dut), 2 * ACCESSES
     await bench.begin()
     random.shuffle(asked)
@@ -214,12 +214,12 @@ async def requests_in_a_storm(dut, waits):
     check_accesses(bench, before, asked)
 
 
-# CC and RQ: the block takes nothing, or tells nothing.
+# CC and RQ: the block takes nothing, or reports nothing.
 
 
 @cocotb.test(timeout_time=300, timeout_unit="us")
 async def the_block_takes_no_answers(dut):
-    """Reads and interrupts go on; then all answers come, each to its request."""
+    """Reads and interrupts go on; when the block takes answers again, all of them come."""
     bench = Bench(dut)
     await bench.begin()
     cc = bench.card.model.device.cc_sink
@@ -237,7 +237,7 @@ async def the_block_takes_no_answers(dut):
 
 @cocotb.test(timeout_time=300, timeout_unit="us")
 async def the_block_takes_no_requests(dut):
-    """Registers and interrupts go on; then all requests are sent, each once."""
+    """Registers and interrupts go on; when the block takes requests again, each is sent once."""
     bench = Bench(dut)
     await bench.begin()
     rq = bench.card.model.device.rq_sink
@@ -252,7 +252,7 @@ async def the_block_takes_no_requests(dut):
 
 @cocotb.test(timeout_time=300, timeout_unit="us")
 async def the_host_has_no_room_for_reads(dut):
-    """Credits go to zero: writes, registers and interrupts go on; then the reads follow."""
+    """Without credits writes, registers and interrupts go on; with new credits the reads follow."""
     bench = Bench(dut)
     await bench.begin()
     dut.credits.value = 0
@@ -267,7 +267,7 @@ async def the_host_has_no_room_for_reads(dut):
 
 
 class HeldNumbers:
-    """Keeps the block's word of packets back, until it is let out or forgotten."""
+    """Keeps back the numbers by which the block reports packets, until told to let them out."""
 
     def __init__(self, dut, device):
         self.dut, self.wires = dut, device.pcie_rq_seq_num0.numbers
@@ -283,7 +283,7 @@ class HeldNumbers:
         self.kept[cycle()] = bits
 
     async def let_out(self):
-        """Tell all that was kept, in its order, one in a cycle, and from now on at once."""
+        """Report all numbers that were kept, one per cycle; later ones are not kept any more."""
         while self.kept:
             bits = self.kept.pop(next(iter(self.kept)))
             if any(found["valid"] for found in unpack(NUMBERS, bits)):
@@ -299,7 +299,7 @@ class HeldNumbers:
 @cocotb.test(timeout_time=300, timeout_unit="us")
 @cocotb.parametrize(missing=[False, True])
 async def the_block_tells_no_numbers(dut, missing):
-    """No write is said to be visible meanwhile; if the numbers never come, a reset is the end."""
+    """No write counts as visible without its number; if none comes, a reset clears the writes."""
     bench = Bench(dut)
     await bench.begin()
     card = bench.card
@@ -333,14 +333,14 @@ async def the_block_tells_no_numbers(dut, missing):
     (
         ("failing", "delay", "enable"),
         [
-            (1, 3, 1),  # a vector whose entry of the table is not set
+            (1, 3, 1),  # a vector whose entry in the table is not set
             (0, 400, 1),  # one that the host has masked: the block sends it later
             (0, 3, 0),  # the host has switched interrupts off
         ],
     )
 )
 async def the_block_sends_no_interrupts(dut, failing, delay, enable):
-    """Everything else goes on; then each interrupt comes once."""
+    """All other traffic goes on; when the block sends again, each interrupt comes once."""
     bench = Bench(dut)
     await bench.begin()
     block = bench.block

@@ -1,6 +1,6 @@
-"""Many reads and writes under random faults and resets, without Python in between.
+"""Runs many reads and writes under random faults and resets, without Python during the run.
 
-What a run has logged is held to the golden model when it has ended.
+When a run has ended, its logs are compared with the golden models.
 """
 
 import json
@@ -54,17 +54,17 @@ SIZES = {
         ("512 as they complete", 512, {"in_order": False}),
     )
 }
-MOST_CYCLES = 1000  #: for a request, on average
+MOST_CYCLES = 1000  #: cycles for a request, on average, before a run fails
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """Says what a run is to do."""
+    """Sets the numbers of reads and writes of a run, and its faults."""
 
     requests: int
     writes: int
-    resets: int = 0  #: chance in 65,536 of a reset to begin in a cycle
-    faults: int = 1500  #: chance in 65,536 of a completion to have a fault
+    resets: int = 0  #: chance in 65,536 that a reset begins in a cycle
+    faults: int = 1500  #: chance in 65,536 that a completion has a fault
 
 
 RUNS = {
@@ -106,7 +106,7 @@ def test_faults_on_host(size, what, tmp_path, rng):
 
 @cocotb.test(timeout_time=10, timeout_unit="sec")
 async def run(dut):
-    """Let all go on under faults, and then, without any, as much as needs all tags at once."""
+    """Run under faults; then, without faults, send enough reads to need all tags at once."""
     params, asked = params_in_simulator(FaultsOnHostParams), workload_in_simulator(Asked)
     usual = {"latency": 100, "window": 8, "split": Split.RANDOM.value, "seed": some_seed()}
     faults = {

@@ -1,4 +1,4 @@
-"""The golden model of a ring: its bytes, its doorbell, and what becomes of its descriptors."""
+"""Tests the golden model of a ring: its bytes, its doorbell, and what its descriptors do."""
 
 import random
 from dataclasses import replace

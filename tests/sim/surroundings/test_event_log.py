@@ -1,4 +1,4 @@
-"""Events of a simulated design come back from a file as they happened."""
+"""Tests that a file has the events of a simulated design as they happened."""
 
 import json
 import random
@@ -24,7 +24,7 @@ EVENT = data.StructLayout(dict(FIELDS))
 
 
 class Logged(Component):
-    """Logs ``event`` in cycles with ``happens``."""
+    """Logs ``event`` in each cycle in which ``happens`` is high."""
 
     def __init__(self, params=None):
         super().__init__(params, {"happens": In(1), "event": In(EVENT), "ends": In(1)})

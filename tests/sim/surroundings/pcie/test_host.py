@@ -337,7 +337,7 @@ async def as_many_reads_as_the_host_takes(dut, most):
 
 ONE = Read(0, 60)
 GOOD, NO_END = {"completed": 1}, {}
-#: what comes of a read of one completion, by what is not as it is in one with data and no fault
+#: answers that a read may get: fields of each completion that differ from a good completion's
 FAULTS = [
     [GOOD],
     [GOOD | {"poisoned": 1}],
@@ -358,7 +358,7 @@ FAULTS = [
 
 
 def found_of(tlp):
-    """What is not as it is in a completion of all of the read, of those without a fault."""
+    """Return the fields of a completion that differ from a good one of the whole read."""
     found = {
         "code": ErrorCode(tlp.error_code),
         "status": Status(int(tlp.status)),
@@ -375,7 +375,7 @@ def found_of(tlp):
 
 @cocotb.test()
 async def faults_of_every_kind(dut):
-    """Each with which a completion can be, and each read ends, at the latest by a time-out."""
+    """Every kind of fault comes, and each read ends, at the latest by a time-out."""
     card = Card(dut, faults=0xFFFF, timeout=300, window=4, rate=8 << 8)
     await start(dut)
     await send_all(card, [ONE] * 250)
