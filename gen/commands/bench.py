@@ -48,7 +48,7 @@ def parts() -> dict[str, tuple[Design | None, Bench]]:
 
 
 def measure(part: str, progress: Callable[[str], None]) -> Rows:
-    """Return the rows of a part; ``progress`` is told what is going on."""
+    """Return the rows of a part; ``progress`` takes texts that say what is going on."""
     design, bench = parts()[part]
     rows = load(bench.rows)
     if design is None or not bench.preset:

@@ -1,4 +1,4 @@
-"""Shares a host between cards: its slots, and memory that carries only so many bytes a second."""
+"""Shares a host between cards: its slots, and memory with a limited number of bytes a second."""
 
 from collections.abc import Iterable
 from mmap import ACCESS_COPY, mmap

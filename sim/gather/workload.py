@@ -159,7 +159,7 @@ class Gathering:
         return self.table[self.idxs]
 
     def shares(self, engines: int) -> "list[Gathering]":
-        """Return what each of so many engines gathers: consecutive idxs, about as many."""
+        """Return what each engine gathers: consecutive idxs, about as many for each engine."""
         return [Gathering(self.table, part) for part in np.array_split(self.idxs, engines)]
 
 

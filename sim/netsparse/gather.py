@@ -152,7 +152,7 @@ class Gather:
         return bytes([GUARD]) * (64 * (lines + 2))
 
     def job(self, params: SnicParams) -> GatherJob:
-        """Return what the simulator is told of the gather.
+        """Return the job of the gather that the simulator carries out.
 
         ValueError for properties that are longer than the build takes.
         """
@@ -302,7 +302,7 @@ BEHIND_BUSES: Files = dict.fromkeys((HOST, DRAM), (ram_file, dump_file))
 
 
 def files_of(params: ClusterParams) -> Files:
-    """Return how memories of a cluster are told of their files."""
+    """Return how memories of a cluster get the names of their files."""
     if not params.snic.over_pcie:
         return BEHIND_BUSES
 

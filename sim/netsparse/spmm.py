@@ -197,7 +197,7 @@ def check_rows(rows: int, params: SnicParams) -> None:
 
 
 def check_fits(size: int, params: SnicParams) -> None:
-    """Raise ValueError if so many bytes of properties, idxs and rings do not fit host memory."""
+    """Raise ValueError if ``size`` bytes of properties, idxs and rings do not fit host memory."""
     bits = host_memory(params).address_bits
     if size > 1 << bits:
         raise ValueError(

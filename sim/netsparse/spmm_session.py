@@ -98,7 +98,7 @@ class SpmmSession(Session):
 
     @classmethod
     def needs(cls, asked: SpmmWorkload) -> Mapping[str, Any]:
-        """Return settings for SNICs that know so many nodes, if these are in racks."""
+        """Return settings for SNICs that know all nodes of the run, if these are in racks."""
         return {"rig.nodes": asked.nodes} if asked.racks > 1 else {}
 
     @classmethod

@@ -213,7 +213,7 @@ class SpmmWorkload(Workload):
     def units_of(self, params: SnicParams) -> tuple[int, int]:
         """Return the numbers of clients and servers of a node.
 
-        Raises ValueError if the build has not so many units.
+        Raises ValueError if the build has fewer units.
         """
         units, servers = params.units, self.servers
         if servers is None:
@@ -240,7 +240,7 @@ def switch_of(text: str) -> NetSparseSwitchParams:
 
 
 def check_nodes(params: SnicParams, nodes: int) -> None:
-    """Raise ValueError if the build has no names for so many nodes."""
+    """Raise ValueError if the build has names for fewer than ``nodes`` nodes."""
     if nodes > params.rig.nodes:
         raise ValueError(
             f"nodes must be from 2 to the {params.rig.nodes} of the build: {nodes};"

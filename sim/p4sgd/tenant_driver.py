@@ -33,7 +33,7 @@ class TenantDriver(SwitchDriver):
         super().__init__(dut, params, bus)
 
     async def share(self, *, most: int, apart: bool) -> None:
-        """Let at most so many jobs hold the switch at a time, or any with their ports apart."""
+        """Let at most ``most`` jobs hold the switch at a time, or any whose ports are ``apart``."""
         await self.write(most_granted=most, ports_apart=int(apart))
 
     async def open_ports(self, ports: int) -> None:

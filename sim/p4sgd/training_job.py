@@ -69,7 +69,7 @@ class NetworkSettings:
         }
 
     def patience(self, workers: int, under_way: int) -> int:
-        """Return the cycles until a packet is sent again, with so many AllReduces under way.
+        """Return the cycles until a packet is sent again, with ``under_way`` AllReduces at a time.
 
         The switch takes a packet a cycle, so all of their packets may have to wait for each other;
         repeating them sooner would only make the queue longer.
@@ -81,7 +81,7 @@ class NetworkSettings:
 
 @dataclass
 class Job:
-    """Holds what the simulator is told."""
+    """Holds the settings of a training run that the simulator gets."""
 
     settings: list[dict[str, int]]  #: registers of each worker
     models: list[NDArray[np.int32]]  #: initial weights of each worker

@@ -52,7 +52,7 @@ class Outcome:
 
 
 def run_regression(options: Options, listener: Listener) -> Outcome:
-    """Run what is asked for; everything that ends is in the outcome, also after an interrupt."""
+    """Run the tests that ``options`` name; the outcome has all that end, even if interrupted."""
     collector = Collector(listener, options.seeds[0])
     with chdir(options.root), termination_as_interrupt():
         try:

@@ -115,7 +115,7 @@ def small_row(found: Measured) -> Row:
 
 
 def limit_row(found: Measured) -> Row:
-    """Return the bytes of rows a second while so many reads are under way (Figure 10)."""
+    """Return the bytes of rows a second with this limit of reads under way (Figure 10)."""
     asked = found.asked
     model = traffic(ORDERS[asked.order], asked.row_bytes)
     whole = model.share * float(BEST_CASE) * LINK_BYTES

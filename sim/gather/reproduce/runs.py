@@ -22,7 +22,7 @@ Figures = Mapping[str, float]  #: of a GatherSession
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """Asks for rows at random, on so many cards."""
+    """Sets a run that asks for random rows, on one card or on several."""
 
     row_bytes: int
     cards: int

@@ -311,8 +311,9 @@ def unscaled_note(ours: Mapping[str, Ours], papers: Mapping[str, Node]) -> str:
 def limits(papers: Mapping[str, Node], matrices: Mapping[str, paper.Matrix]) -> str:
     """Return what the paper's tables 1 and 7 imply about each other, in words.
 
-    A node drops all of its remote idxs but one for each property: SA of SA + 1 in the mean. A tail
-    node that drops another share, and receives so many properties, has so many remote idxs.
+    A node drops all of its remote idxs but one for each property: SA of SA + 1 in the mean. The
+    remote idxs of a tail node follow from the share that it drops and the properties that it
+    receives.
     """
     most = {name: one.sa / (one.sa + 1) for name, one in matrices.items()}
     remote = {

@@ -88,7 +88,7 @@ def turnaround(params: WorkerParams, simulator: Build) -> int:
 def compare(
     params: WorkerParams, simulator: Build, features: int, turnaround: int, samples: int = SAMPLES
 ) -> Epoch:
-    """Measure an epoch of random data with so many features."""
+    """Measure an epoch of random data with ``features`` features."""
     measured = epoch_cycles(params, simulator, features, samples=samples, batch=BATCH)
     training = workload(params, features, samples=samples, batch=BATCH, epochs=1)
     ideal = ideal_cycles(

@@ -50,7 +50,7 @@ class TenantSwitchModel(SwitchModel):
         self.tenants: Tenants = at_start(self.sizes)
 
     def share(self, *, most: int, apart: bool) -> None:
-        """Let at most so many jobs hold the switch at a time, or any with their ports apart."""
+        """Let at most ``most`` jobs hold the switch at a time, or any whose ports are ``apart``."""
         unit = Unit.PORT if apart else Unit.SWITCH
         self.sizes = replace(self.sizes, most=most, unit=unit)
 

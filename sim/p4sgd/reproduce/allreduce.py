@@ -29,7 +29,7 @@ class Order:
     """Orders AllReduces that are measured one after the other."""
 
     link_latency: int  #: cycles of a link, one way
-    spread: int  #: workers send at random within so many cycles; 0: in the same one
+    spread: int  #: cycles within which workers send at random; 0: all in the same cycle
     count: int
 
 

@@ -106,7 +106,7 @@ Progress = Callable[[str, int, int], None]  #: takes what is going on, points do
 
 @dataclass(frozen=True)
 class Order:
-    """Holds what the simulator is told of a point."""
+    """Holds the settings of a point that the simulator gets."""
 
     settings: list[list[dict[str, int]]]  #: registers of each run and worker
     micro_batches: list[int]  #: number of micro-batches of each run

@@ -155,7 +155,7 @@ class CompletionCutter(Component):
         boundaries = Mux(settings.boundary, 32, 16)
         m.d.comb += [boundary.eq(boundaries), most_mask.eq(most - 1)]
         beyond = read.place & (boundary - 1)[:6]  # dwords behind the last boundary
-        # Up to so many boundaries less one, at random.
+        # A random multiple of the boundary below the largest payload.
         some = (self.random[4:12] << Mux(settings.boundary, 5, 4)) & most_mask
         room = Signal(12)
         with m.Switch(settings.split):

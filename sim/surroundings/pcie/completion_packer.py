@@ -191,7 +191,7 @@ class CompletionPacker(Component):
 
 
 def one_of(marks: list[Marks], number: int) -> tuple[Value, Value]:
-    """Return whether there is one with so many before it, and its place."""
+    """Return whether ``marks`` has one with ``number`` others before it, and its place."""
     valid, place = Value.cast(Const(0)), Value.cast(Const(0))
     for is_one, before, where in marks:
         here = is_one & (before == number)
