@@ -52,7 +52,7 @@ class CrossbarParams:
     outputs: int  #: number of outputs, 1..64
     width: int  #: width of a beat, at least 1
     last_bit: int | None = None  #: bit of a beat that ends a packet; None: every beat is a packet
-    told_bits: int = 0  #: lowest bits of packets' first beats to report in ``begins``; 0: none
+    told_bits: int = 0  #: lowest bits of a packet's first beat that ``begins`` reports; 0: none
 
     def __post_init__(self) -> None:
         for name in ("inputs", "outputs"):
@@ -67,7 +67,7 @@ class CrossbarParams:
         if not 0 <= self.told_bits <= self.width:
             raise ValueError(f"told_bits must be from 0 to {self.width}: {self.told_bits}")
         if self.told_bits and self.last_bit is None:
-            raise ValueError("told_bits are of packets: they need a last_bit")
+            raise ValueError("told_bits needs a last_bit, which tells where packets begin")
 
     @property
     def suffix(self) -> str:

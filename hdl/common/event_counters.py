@@ -20,15 +20,18 @@ class CountersParams:
 
     name: str  #: name of the set, unique in a design
     counters: tuple[tuple[str, int], ...]  #: names, and the width of the number that a cycle adds
-    bits: int = 48  #: width of a counter, which wraps; 48 last 13 days
+    bits: int = 48  #: width of a counter, which wraps; 48 bits last 13 days
     clears: bool = True  #: whether there is a port ``clear``; otherwise only a reset clears them
 
     def __post_init__(self) -> None:
         names = [name for name, _ in self.counters]
         if not names or len(set(names)) < len(names):
-            raise ValueError(f"counters have names, each its own: {', '.join(names)}")
+            raise ValueError(f"counters must have names, each a different one: {', '.join(names)}")
         if not all(1 <= bits < self.bits <= 64 for _, bits in self.counters):
-            raise ValueError(f"a cycle adds at least one bit, less than {self.bits} bits: {self}")
+            raise ValueError(
+                f"the number that a cycle adds must have from 1 to {self.bits - 1} bits, and bits"
+                f" must be at most 64: {self}"
+            )
 
     @property
     def suffix(self) -> str:

@@ -36,8 +36,8 @@ class FifoParams:
             object.__setattr__(self, "style", style)
         if self.output_register and self.style == "distributed":
             raise ValueError(
-                "output_register goes with style block or ultra: a distributed"
-                " memory is read without a clock"
+                "output_register needs style block or ultra, because a distributed memory is read"
+                " without a clock"
             )
 
     @property

@@ -25,7 +25,7 @@ class MemoryParams:
 
     def __post_init__(self) -> None:
         if self.bits < 1 or self.depth < 2:
-            raise ValueError(f"a memory has at least one bit and two entries: {self}")
+            raise ValueError(f"a memory needs at least one bit and two entries: {self}")
         if self.style not in STYLES:
             raise ValueError(f"style must be one of {', '.join(STYLES)}: {self.style!r}")
         check_range("output_registers", self.output_registers, 0, 4)

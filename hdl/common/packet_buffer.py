@@ -20,7 +20,7 @@ class PacketBufferParams:
     words: int  #: number of words in the memory, a power of two, 16..65536
     behind: int  #: cycles from reading ``room`` to the write that relies on it, 1..8
     style: str = "block"  #: kind of memory in Vivado, one of STYLES
-    ahead: bool = False  #: words may leave before their packet is kept or dropped
+    ahead: bool = False  #: whether words may leave before their packet is kept or dropped
 
     def __post_init__(self) -> None:
         if self.width < 1:

@@ -45,36 +45,34 @@ def buses_register(doc: str, names: Iterable[str]) -> Register:
             ro(
                 f"{name}_broken",
                 1,
-                f"tells that bus {name} is broken: it answered what nobody asked for,"
-                " or not in time",
+                f"tells that bus {name} is broken: it gave an answer without a request, or did not"
+                " answer in time",
             ),
             ro(
                 f"{name}_silent",
                 1,
-                f"tells that bus {name} is broken as it did not answer within memory_timeout",
+                f"tells that bus {name} is broken because it did not answer within memory_timeout",
             ),
             ro(
                 f"{name}_owes",
                 1,
-                f"tells that bus {name} has still to take or answer what it was given",
+                f"tells that bus {name} has still to take a request or to answer one",
             ),
         )
     ]
-    return Register(
-        "buses", f"{doc} Whatever is asked of a broken bus fails at once.", tuple(fields)
-    )
+    return Register("buses", f"{doc} All requests to a broken bus fail at once.", tuple(fields))
 
 
 def memory_timeout(what: str, who: str, cycles: int = MEMORY_TIMEOUT) -> Register:
     """Return the register of the time-out after which ``who`` abandons ``what``."""
     doc = (
-        f"sets after how many cycles without a movement, up to twice as many, {what} is given up;"
-        f" 0: never, so that {who} waits for ever for a memory that is gone"
+        f"sets the time-out in cycles: {what} is abandoned after one to two time-outs without"
+        f" progress; 0: there is no time-out, and {who} waits for ever if a memory does not answer"
     )
     return single(
         rw("memory_timeout", 32, doc, init=cycles),
-        f"Sets when {what} is given up. Without a limit one that got a wrong number of beats owes"
-        " for ever.",
+        f"Sets the time-out of {what}. Without it, a bus that answered with a wrong number of"
+        " beats owes an answer for ever.",
     )
 
 

@@ -50,11 +50,13 @@ class Field:
             raise ValueError(f"{self.name}: access must be rw, ro or pulse: {self.access!r}")
         most = 2 * WORD_BITS if self.access == "ro" else WORD_BITS
         if not 1 <= self.bits <= most:
-            raise ValueError(f"{self.name}: {self.access} takes 1 to {most} bits: {self.bits}")
+            raise ValueError(
+                f"{self.name}: a field with access {self.access} has 1 to {most} bits: {self.bits}"
+            )
         if not 0 <= self.init < 1 << self.bits:
             raise ValueError(f"{self.name}: init {self.init} does not fit {self.bits} bits")
         if self.init and self.access != "rw":
-            raise ValueError(f"{self.name}: only rw has an init")
+            raise ValueError(f"{self.name}: only a field with access rw has an init")
         if self.enum and not all(0 <= value < 1 << self.bits for _, value in self.enum.members):
             raise ValueError(f"{self.name}: {self.enum.name} does not fit {self.bits} bits")
 

@@ -19,8 +19,8 @@ class ReservedFifoParams:
 
     width: int  #: bits of a beat, at least 1
     depth: int  #: places, reserved or taken by beats: a power of two, 2..64
-    cancels: bool = False  #: there is a port ``cancel``
-    passes: bool = False  #: while it is empty, a beat is at ``o`` in the cycle of its push
+    cancels: bool = False  #: whether there is a port ``cancel``
+    passes: bool = False  #: whether ``o`` has a beat in the cycle of its push while it is empty
 
     def __post_init__(self) -> None:
         if not is_power_of_two(self.depth) or not 2 <= self.depth <= 64:

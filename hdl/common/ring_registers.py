@@ -11,15 +11,22 @@ ENABLE = rw("request_ring", 1, "lets work requests be read from the request ring
 SIZE = rw(
     "request_ring_size",
     SIZE_BITS,
-    "sets the request ring's size: the binary logarithm of its places for descriptors",
+    "sets the binary logarithm of the number of places for descriptors in the request ring",
 )
 BUSY = ro("request_ring_busy", 1, "tells that the request ring is in use")
 FAULT = ro("request_ring_fault", 2, "tells why the request ring stopped", enum=names_of(Fault))
 ADDRESS = wide(
-    "request_ring_address", "Sets the address of the request ring, a multiple of its bytes."
+    "request_ring_address",
+    "Sets the address of the request ring, a multiple of the ring's size in bytes.",
 )
-PRODUCER = rw("request_producer", INDEX_BITS, "sets the number of descriptors written, modulo 2^16")
-CONSUMER = ro("request_consumer", INDEX_BITS, "counts descriptors that were read, modulo 2^16")
+PRODUCER = rw(
+    "request_producer",
+    INDEX_BITS,
+    "sets the number of descriptors that the host has written, modulo 2^16",
+)
+CONSUMER = ro(
+    "request_consumer", INDEX_BITS, "counts descriptors that the hardware has read, modulo 2^16"
+)
 
 
 def set_ring(m: Module, ring: Any, given: Any, name: str, index: Any) -> None:

@@ -23,7 +23,7 @@ class StreamArbiterParams:
     width: int  #: width of a beat, at least 1
     count: int  #: number of inputs, 1..64
     last_bit: int | None = None  #: bit of a beat that ends a packet; None: every beat is a packet
-    holds: bool = False  #: there is a port ``hold``, which keeps inputs from beginning a packet
+    holds: bool = False  #: whether a port ``hold`` keeps inputs from beginning a packet
 
     def __post_init__(self) -> None:
         if self.width < 1:

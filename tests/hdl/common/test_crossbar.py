@@ -30,7 +30,7 @@ def test_crossbar(params):
         ({"width": 0}, "width must be at least 1: 0"),
         ({"last_bit": 8}, "last_bit must be None or from 0 to 7: 8"),
         ({"last_bit": 7, "told_bits": 9}, "told_bits must be from 0 to 8: 9"),
-        ({"told_bits": 1}, "told_bits are of packets: they need a last_bit"),
+        ({"told_bits": 1}, "told_bits needs a last_bit"),
     ],
 )
 def test_rejects(sizes, message):

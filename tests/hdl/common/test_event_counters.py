@@ -77,7 +77,7 @@ async def counts_over_every_bit(dut):
 
 
 def test_rejects():
-    with pytest.raises(ValueError, match="each its own: a, a"):
+    with pytest.raises(ValueError, match="each a different one: a, a"):
         CountersParams(name="x", counters=(("a", 1), ("a", 1)))
-    with pytest.raises(ValueError, match="less than 8 bits"):
+    with pytest.raises(ValueError, match="must have from 1 to 7 bits"):
         CountersParams(name="x", counters=(("a", 8),), bits=8)

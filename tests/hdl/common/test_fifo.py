@@ -38,7 +38,10 @@ def test_fifo(params):
         ({"width": 0, "depth": 4}, "width must be at least 1"),
         ({"width": 4, "depth": 1}, "depth must be from 2 to 65536 words: 1"),
         ({"width": 4, "depth": 4, "style": "lut"}, "auto, distributed, block, ultra: 'lut'"),
-        ({"width": 4, "depth": 4, "output_register": True}, "goes with style block or ultra"),
+        (
+            {"width": 4, "depth": 4, "output_register": True},
+            "output_register needs style block or ultra",
+        ),
     ],
 )
 def test_rejects(sizes, message):
