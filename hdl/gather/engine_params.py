@@ -36,7 +36,7 @@ class Outcome(enum.Enum, shape=4):
 
     DONE = 0  #: everything was written
     ILLEGAL = 1  #: the request cannot be carried out, and nothing was written
-    STOPPED = 5  #: the host has stopped it; its rows were written up to some byte
+    STOPPED = 5  #: the host stopped it; its rows are written up to some byte
     WRITE = 2  #: device memory refused some of the writes, or did not answer
     IDXS = 3  #: some idxs could not be read; their rows are zero
     ROWS = 4  #: some rows could not be read; their missing bytes are zero
@@ -111,18 +111,17 @@ class GatherEngineParams:
     """Sets the sizes of a gather engine."""
 
     data_bits: int = 512  #: width of the block's interfaces and of device memory, 256 or 512
-    tags: int = 256  #: reads under way, a power of two, 4..256
-    max_read: int = 512  #: bytes of the largest read, 128, 256, ... 4096
+    tags: int = 256  #: most reads under way, a power of two, 4..256
+    max_read: int = 512  #: bytes of the largest read: 128, 256, ... or 4096
     idx_bits: int = 32  #: width of an idx, 8..32
     stride_bits: int = 16  #: width of the stride in bytes, 8..17
     address_bits: int = 33  #: width of a byte address in device memory, 16..64
     idx_chunks: int = 8  #: chunks of 512 bytes of idxs that are read ahead, a power of two, 2..32
-    requests: int = 8  #: places for work requests that wait, 2..64
+    requests: int = 8  #: places for work requests that wait in the queue, 2..64
     outputs: str = "axi"  #: where rows can go: axi (device memory), stream, or both
-    kept_parts: int = 0  #: parts of rows kept to be repeated, see GatherParams
+    kept_parts: int = 0  #: parts of rows kept for equal idxs, a power of two, 64..8192; 0: none
     card_idxs: bool = False  #: whether idxs can be in device memory, too
-    #: descriptors of a ring in host memory that are read ahead, 2..15; 0: there is no ring
-    descriptors: int = 0
+    descriptors: int = 0  #: descriptors of a request ring read ahead, 2..15; 0: there is no ring
 
     def __post_init__(self) -> None:
         check_range("address_bits", self.address_bits, 16, 64)

@@ -34,10 +34,10 @@ IDENTITY_REGISTERS = (
         "Identifies the design as a gather engine.",
         IDENTITY,
         VERSION,
-        ro("idx_bits", 7, "tells how many bits an idx has; longer ones are in no table"),
-        ro("stride_bits", 6, "tells how many bits the bytes from row to row have"),
+        ro("idx_bits", 7, "tells how many bits an idx has; a larger idx is beyond every table"),
+        ro("stride_bits", 6, "tells how many bits the stride in bytes has"),
         ro("device_address_bits", 7, "tells how many bits an address of device memory has"),
-        ro("work_queue", 7, "tells how many work requests can wait"),
+        ro("work_queue", 7, "tells how many work requests can wait in the queue"),
         ro("to_memory", 1, "tells that rows can go to device memory"),
         ro("to_stream", 1, "tells that rows can go to the stream"),
         ro("kept_parts", 14, "tells how many parts of rows are kept for equal idxs"),
@@ -52,23 +52,37 @@ CONTROL_REGISTERS = (
         pulse("clear_counters", "sets all counters to 0"),
         pulse(
             "stop",
-            "ends the work request that is carried out, and those that wait, also in the ring, each"
-            " with the outcome STOPPED",
+            "ends the work request under way and those that wait, each with the outcome STOPPED,"
+            " and closes the ring",
         ),
-        pulse("revive_buses", "takes a broken bus into use again, if it owes nothing"),
+        pulse("revive_buses", "takes a broken bus into use again, if it owes no answer"),
     ),
     Register(
         "state",
         "Tells what the engine does.",
         (
-            ro("busy", 1, "tells that a work request is carried out"),
-            ro("queue_full", 1, "tells that the queue takes no work request now"),
-            ro("refused", 1, "tells that the last submit failed, as the queue was full"),
-            ro("stopping", 1, "tells that work requests are being stopped: submit none"),
-            ro("was_reset", 1, "tells that work was forgotten: a reset, or no bus master"),
-            ro("reads_owed", 1, "tells that the host has still to answer reads"),
-            ro("stream_silent", 1, "tells that the stream's consumer did not take rows in time"),
-            ro("registers_silent", 1, "tells that a register has not answered the completer"),
+            ro("busy", 1, "tells that a work request is under way"),
+            ro("queue_full", 1, "tells that the queue takes no further work request now"),
+            ro("refused", 1, "tells that the last submit failed because the queue was full"),
+            ro(
+                "stopping",
+                1,
+                "tells that work requests are being stopped; no other one may be submitted"
+                " meanwhile",
+            ),
+            ro(
+                "was_reset",
+                1,
+                "tells that work requests were forgotten, because the function was reset or was"
+                " not a bus master",
+            ),
+            ro("reads_owed", 1, "tells that the host has still to answer reads of its memory"),
+            ro("stream_silent", 1, "tells that the stream's consumer did not take a row in time"),
+            ro(
+                "registers_silent",
+                1,
+                "tells that a register did not answer an access of the host in time",
+            ),
         ),
     ),
     buses_register("Tells the state of the bus to device memory.", BUSES),
@@ -80,7 +94,7 @@ CONTROL_REGISTERS = (
             rw(
                 "most_reads",
                 UNDER_WAY_BITS,
-                "sets how many requests of reads may be under way; 0: as many as there are tags",
+                "sets how many read requests may be under way; 0: as many as there are tags",
             ),
             SHARE_FIELD,
         ),
@@ -92,49 +106,58 @@ REQUEST_REGISTERS = (
         "request",
         "Sets the work request that submit puts into the queue.",
         (
-            rw("tag", TAG_BITS, "sets the host's name for the work request"),
-            rw("wide", 1, "takes idxs of 8 bytes; 0: of 4"),
-            rw("on_card", 1, "takes idxs from device memory; 0: from the host's"),
-            rw("streamed", 1, "puts rows on the stream; 0: into device memory"),
+            rw("tag", TAG_BITS, "sets the tag by which the host identifies the work request"),
+            rw("wide", 1, "takes idxs of 8 bytes; 0: takes idxs of 4 bytes"),
+            rw("on_card", 1, "takes idxs from device memory; 0: takes them from host memory"),
+            rw("streamed", 1, "puts rows on the stream; 0: writes them to device memory"),
             rw(
                 "order",
                 2,
-                "sets how rows are read: MERGED, each by as few reads as there can be; ALIGNED, by"
-                " lines of 128 bytes; NAIVE, by 128 bytes from the row's begin on, as a GPU does"
-                " that does not align its threads",
+                "sets how a row is read: MERGED, by as few reads as possible; ALIGNED, in lines"
+                " of 128 bytes; NAIVE, in 128 bytes from the row's first byte on, like a GPU that"
+                " does not align its threads",
                 enum=names_of(ReadOrder),
             ),
             rw(
                 "coalesce",
                 1,
-                "reads rows of equal idxs once, if they follow soon and the build keeps rows",
+                "reads the row of equal idxs once, if they are near each other and kept_parts is"
+                " not 0",
             ),
         ),
     ),
-    *wide("idx_address", "Sets where the idxs are, aligned to one of them."),
-    single(rw("count", COUNT_BITS, "sets the number of idxs"), "Sets how many rows are gathered."),
-    *wide("base", "Sets where in host memory the table begins, a multiple of 4."),
+    *wide("idx_address", "Sets the address of the first idx, a multiple of the bytes of an idx."),
+    single(
+        rw("count", COUNT_BITS, "sets the number of idxs of the work request"),
+        "Sets how many rows are gathered, one for each idx.",
+    ),
+    *wide("base", "Sets the address in host memory at which the table begins, a multiple of 4."),
     single(
         rw("rows", 32, "sets the number of rows of the table, at least 1, less than 2 ** idx_bits"),
-        "Sets how many rows the table has; the row of an idx that is not less is zero.",
+        "Sets how many rows the table has; an idx that is not less than that gives a row of zeros.",
     ),
     single(
-        rw("row_bytes", 13, "sets the bytes of a row, a multiple of 4, 4..4096"),
+        rw("row_bytes", 13, "sets the number of bytes of a row, a multiple of 4, 4..4096"),
         "Sets how long a row is.",
     ),
     single(
         rw(
             "stride",
             17,
-            "sets the bytes from row to row, a multiple of 4, less than 2 ** stride_bits",
+            "sets the number of bytes from the start of a row to the start of the next, a"
+            " multiple of 4, less than 2 ** stride_bits",
         ),
         "Sets how far apart rows are in the table.",
     ),
-    *wide("destination", "Sets where in device memory the first row goes, a multiple of 4."),
+    *wide(
+        "destination",
+        "Sets the address in device memory to which the first row is written, a multiple of 4.",
+    ),
     *wide(
         "completion",
-        "Sets where in host memory the 16 bytes go that say what became of the work request, a"
-        " multiple of 16; of an address that is none, the lowest 4 bits are taken as 0.",
+        "Sets the address in host memory of the work request's completion of 16 bytes, a multiple"
+        " of 16. Any other address makes the request illegal, and its lowest 4 bits are taken as"
+        " 0.",
     ),
 )
 
@@ -150,8 +173,8 @@ COUNTER_REGISTERS = (
 RING_REGISTERS = (
     Register(
         "ring",
-        "Sets up the request ring in host memory, which a stop and a reset close until it is"
-        " disabled; size and address hold still while it is enabled or busy.",
+        "Sets up the request ring in host memory. A stop or a reset closes it until it is"
+        " disabled. Its size and address must not change while it is enabled or busy.",
         (ring_registers.ENABLE, ring_registers.SIZE),
     ),
     *ring_registers.ADDRESS,
@@ -164,7 +187,7 @@ RING_REGISTERS = (
             ro(
                 "request_ring_cause",
                 Shape.cast(Cause).width,
-                "tells why a descriptor could not be read, which stops the ring until it is"
+                "tells why a descriptor could not be read; this stops the ring until it is"
                 " disabled",
                 enum=names_of(Cause),
             ),
@@ -172,12 +195,13 @@ RING_REGISTERS = (
     ),
     single(
         ring_registers.PRODUCER,
-        "Tells how far the host is since the ring was enabled: the doorbell.",
+        "Tells the engine how many descriptors the host has written since the ring was enabled; a"
+        " write to it is the doorbell.",
     ),
     single(
         ring_registers.CONSUMER,
-        "Tells how far the engine is since the ring was enabled: descriptors below that become work"
-        " requests.",
+        "Tells how many descriptors the engine has read since the ring was enabled; these become"
+        " work requests.",
     ),
 )
 

@@ -20,7 +20,7 @@ SKIP_BITS = 3  #: width of the number of dwords to be skipped at a part's begin
 class BeatPackerParams:
     """Sets the width of a beat, and of the user's bits that go with it."""
 
-    data_bits: int = 512  #: 256 or 512
+    data_bits: int = 512  #: width of a beat, 256 or 512
     user_bits: int = 8  #: width of the user's bits, given with the last part, 1..32
 
     def __post_init__(self) -> None:

@@ -16,7 +16,7 @@ BLOCK_VECTORS = 8  #: vectors in the block's own table for a function
 class InterruptSenderParams:
     """Sets how many vectors are used."""
 
-    vectors: int = 1  #: 1..8
+    vectors: int = 1  #: number of vectors, 1..8
 
     def __post_init__(self) -> None:
         check_range("vectors", self.vectors, 1, BLOCK_VECTORS)

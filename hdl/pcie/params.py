@@ -21,10 +21,10 @@ class ReadRequesterParams:
     """Sets how many reads are under way, and how large they are."""
 
     data_bits: int = 512  #: width of the block's interfaces and of a beat, 256 or 512
-    tags: int = 256  #: reads under way, a power of two, 4..256
-    max_read: int = 512  #: bytes of the largest read, 128, 256, ... 4096
+    tags: int = 256  #: most reads under way, a power of two, 4..256
+    max_read: int = 512  #: bytes of the largest read: 128, 256, ... or 4096
     user_bits: int = 8  #: width of the user's bits that come back with a request's data, 1..32
-    in_order: bool = True  #: data comes in the order of requests; else in that of completion
+    in_order: bool = True  #: whether data comes in the order of requests, else of completion
 
     def __post_init__(self) -> None:
         check_data_bits(self.data_bits)

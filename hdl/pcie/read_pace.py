@@ -15,8 +15,8 @@ SHARE_BITS = 8  #: width of a share; a share is a number of 256ths
 SHARE_FIELD = rw(
     "share",
     SHARE_BITS,
-    "sets how much data reads may bring, in 256ths of a beat of the block a cycle; 0: as much as"
-    " comes",
+    "sets how much data reads may bring in a cycle, in 256ths of a beat of the PCIe block; 0:"
+    " there is no limit",
 )
 
 

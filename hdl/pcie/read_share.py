@@ -21,12 +21,12 @@ class ReadShareParams:
     """Sets how many users there are, and what each of them sees of the requester."""
 
     user: ReadRequesterParams  #: sizes of the requester that each user sees
-    users: int = 2  #: 2..8
+    users: int = 2  #: number of users, 2..8
 
     def __post_init__(self) -> None:
         check_range("users", self.users, 2, 8)
         if not self.user.in_order:
-            raise ValueError("users share a requester whose data comes in the order of requests")
+            raise ValueError("in_order must be true for a requester that several users share")
         _ = self.shared  # raises ValueError for sizes that do not fit
 
     @property

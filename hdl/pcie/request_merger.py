@@ -18,7 +18,7 @@ CREDITS_LATE = 2  #: cycles after which ``credits`` counts a read (PG213, see be
 class RequestMergerParams:
     """Sets the width of the streams."""
 
-    data_bits: int = 512  #: 256 or 512
+    data_bits: int = 512  #: width of a beat, 256 or 512
 
     def __post_init__(self) -> None:
         check_data_bits(self.data_bits)

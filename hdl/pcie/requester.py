@@ -30,8 +30,8 @@ class RequesterParams:
     def __post_init__(self) -> None:
         if self.reads.data_bits != self.writes.data_bits:
             raise ValueError(
-                f"data_bits must be the same of reads and writes:"
-                f" {self.reads.data_bits}, {self.writes.data_bits}"
+                f"data_bits must be the same for reads and writes: {self.reads.data_bits},"
+                f" {self.writes.data_bits}"
             )
 
     @property

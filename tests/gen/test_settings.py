@@ -2,6 +2,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from gen.designs.catalogue import designs
 from gen.errors import UserError
 from gen.settings import make_params, parameters, parse_settings
 
@@ -28,6 +29,16 @@ def test_parameters_show_path_default_and_comment():
     found = {p.path: (p.default, p.doc) for p in parameters(Outer)}
     assert found["inner.banks"] == (8, "how many")
     assert list(found) == ["engines", "inner.banks", "inner.fast", "inner.size", "size"]
+
+
+def test_every_parameter_of_a_design_is_explained():
+    """`ingather list` and the datasheet show the comment behind each field."""
+    assert [
+        f"{name}: {parameter.path}"
+        for name, design in designs().items()
+        for parameter in parameters(design.params_class)
+        if not parameter.doc
+    ] == []
 
 
 def test_later_settings_win():

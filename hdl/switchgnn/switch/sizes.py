@@ -56,20 +56,19 @@ class GnnSwitchSizes(PacketSwitchParams):
     slots: int = 4096  #: aggregators of a bank, a power of two, 2..32768
     ingress_depth: int = 1024  #: beats that can wait at each port, a power of two
     egress_depth: int = 512  #: beats of results and features that can wait at each port
-    banks: int = 8  #: P: banks, so aggregators in a row of lists, a power of two, 1..16
+    banks: int = 8  #: P: banks, and so aggregators in a row of lists, a power of two, 1..16
     lanes: int = 128  #: L: features of a frame and sums of an aggregator, a power of two, 2..128
     window: int = 128  #: W: frames from a sender's oldest to its newest, a power of two, 2..128
-    tables: str = CHIP  #: place of lists and descriptors: chip, or memory (HBM) behind AXI ports
+    tables: str = CHIP  #: where lists and descriptors are: chip, or memory (HBM) behind AXI ports
     rows: int = 4096  #: rows of lists of all jobs together, a power of two
     descriptor_rows: int = 4096  #: rows of descriptors of all jobs together, a power of two
-    table_ports: int = 8  #: tables in memory: ports that have a share, a power of two, 1..16
-    table_address_bits: int = 28  #: tables in memory: width of a byte address of each port, 6..40
+    table_ports: int = 8  #: AXI ports over which tables in memory are spread, a power of two, 1..16
+    table_address_bits: int = 28  #: width of a byte address of each of these ports, 6..40
     tasks: int = 32  #: frames that can wait for their lists, a power of two, 16..512
     style: str = "ultra"  #: kind of memory of the aggregators: block, ultra or distributed
-    links: int = 0  #: number of ports, the last ones, that lead to other switches: two levels
-    #: registers in each direction between the lower lanes of all aggregators and the upper ones,
-    #: which are then in another die, 1..4; 0: all lanes are in one die
-    slr_stages: int = 0
+    links: int = 0  #: number of ports, the last ones, that lead to other switches; 0: one level
+    # With slr_stages, the lower lanes of all aggregators are in one die, the upper ones in another.
+    slr_stages: int = 0  #: registers each way to the upper lanes' die, 1..4; 0: one die
 
     only_answers: ClassVar[tuple[str, ...]] = ()
     slot_field: ClassVar[str | None] = None
