@@ -21,16 +21,16 @@ class SnicParams:
     units: int = 32  #: RIG units, 1..32; clients and servers are chosen at run time
     rig: RigParams = field(default_factory=RigParams)
     mtu: int = 1500  #: most bytes of a packet, headers included, 594..9216
-    most_delay: int = 1023  #: largest DelayCycles, 1..32768
-    pool: int = 0  #: lines of 128 bytes of virtual queues, of each class; 0: a queue a destination
-    destinations: int = 32  #: most destinations that virtual queues serve at a time, 8..256
+    most_delay: int = 1023  #: largest DelayCycles of a concatenator, 1..32768
+    pool: int = 0  #: lines of 128 bytes in a class's virtual queues; 0: a queue per destination
+    destinations: int = 32  #: most destinations that have a virtual queue at a time, 8..256
     receive_packets: int = 8  #: packets of each class, of MTU size, that the receiver holds, 2..64
     filter_banks: int = 16  #: banks of the idx filter's cache, a power of two, 1..64
     filter_unit_bytes: int = 32768  #: bytes of a unit's filter cache (paper's L1): 4, 8, ... 65536
     filter_cache_bytes: int = 16777216  #: bytes of all banks together (paper's LLC); there is no L2
     filter_ways: int = 4  #: ways of the idx filter: 1, 2 or 4
     dram_address_bits: int = 37  #: width of a byte address of SNIC memory
-    host_requests: int = 128  #: line requests to host memory in flight, each way, 4..1024
+    host_requests: int = 128  #: most line requests in flight to host memory, each way, 4..1024
     host_bus: str = "axi"  #: path to host memory: axi (a bridge), or pcie (the block's streams)
 
     def __post_init__(self) -> None:

@@ -49,34 +49,46 @@ CONTROL_REGISTERS = (
     commands(
         pulse("submit", "submits the work request to its unit"),
         pulse("next_completion", "drops the completion that was read and shows the next one"),
-        pulse("write_boundary", "enters boundary_node and boundary into the table of every unit"),
+        pulse(
+            "write_boundary",
+            "enters boundary as the first idx of boundary_node into the table of every unit",
+        ),
         pulse(
             "clear_filter",
-            "clears the idx filter for as many idxs as columns sets; at rest the next requests may"
-            " name another property array",
+            "clears the idx filter for the number of idxs in columns; after a clear at rest,"
+            " requests may name another property array",
         ),
         pulse("clear_counters", "sets all counters to 0"),
-        pulse("revive_buses", "takes broken buses into use again, if they owe nothing"),
+        pulse("revive_buses", "takes broken buses into use again, if they owe no answer"),
     ),
     Register(
         "state",
         "Tells what the SNIC does.",
         (
-            ro("refused", 1, "tells that the last submit failed: full queue, or no client unit"),
+            ro(
+                "refused",
+                1,
+                "tells that the last submit failed because the unit's queue was full or the unit"
+                " is no client",
+            ),
             ro("completion_valid", 1, "tells that there is a completion to read"),
             ro("filter_busy", 1, "tells that the idx filter is being cleared"),
-            ro("filter_broken", 1, "tells that a write to SNIC memory failed; clear the filter"),
+            ro(
+                "filter_broken",
+                1,
+                "tells that a write to SNIC memory failed, so that the idx filter must be cleared",
+            ),
             ro("concatenating", 1, "tells that PRs wait to be sent"),
             ro(
                 "filter_illegal",
                 1,
-                "tells that filter_address is illegal: clear_filter has no effect, requests with"
-                " the filter fail",
+                "tells that filter_address is illegal: clear_filter has no effect, and requests"
+                " that use the filter fail",
             ),
             ro(
                 "served_illegal",
                 1,
-                "tells that served_address or served_bytes is illegal: reads are answered with"
+                "tells that served_address or served_bytes is illegal: servers answer reads with"
                 " errors",
             ),
         ),
@@ -85,7 +97,8 @@ CONTROL_REGISTERS = (
     memory_timeout("the bus of a memory", "a request"),
     Register(
         "limits",
-        "Sets how much of the host's bandwidth reads may take; over a bridge it has no effect.",
+        "Sets how much of the host's bandwidth reads may take; has no effect if host memory is"
+        " behind an AXI bridge.",
         (SHARE_FIELD,),
     ),
     single(
@@ -94,27 +107,27 @@ CONTROL_REGISTERS = (
     ),
     Register(
         "mechanisms",
-        "Sets what is in use; it may change only while the SNIC is at rest.",
+        "Sets which mechanisms are in use; may change only while the SNIC is at rest.",
         (
             rw("coalesce", 1, "drops idxs that have a PR under way", init=1),
-            rw("filter", 1, "drops idxs whose property has come", init=1),
+            rw("filter", 1, "drops idxs whose property has arrived", init=1),
             rw("concatenate", 1, "puts several PRs into a packet", init=1),
             rw(
                 "aligned",
                 1,
-                "cuts accesses to host memory at lines of 128 bytes only; 0: also every 128 bytes"
-                " from their beginning",
+                "cuts accesses to host memory only where a line of 128 bytes ends; 0: also after"
+                " every 128 bytes from the access's first byte",
                 init=1,
             ),
         ),
     ),
     single(
         rw("server_units", 32, "makes units servers, with a bit for each; the others are clients"),
-        "Sets which units are servers; it may change only while the SNIC is at rest.",
+        "Sets which units are servers; may change only while the SNIC is at rest.",
     ),
     Register(
         "delays",
-        "Sets DelayCycles of the concatenators.",
+        "Sets DelayCycles of the concatenators for reads and for responses.",
         (
             rw(
                 "read_delay",
@@ -156,23 +169,30 @@ ADDRESS_REGISTERS = (
         "Sets the IPv4 addresses of all nodes.",
     ),
     *wide("first", "Sets the first idx of this node."),
-    *wide("end", "Sets the idx behind the last one of this node."),
+    *wide("end", "Sets the last idx of this node, plus one."),
     *wide("columns", "Sets how many idxs there are in all."),
     single(
         rw("boundary_node", 16, "chooses the node whose first idx is set in boundary"),
         "Sets which entry of the boundary table is written.",
     ),
     *wide("boundary", "Sets the first idx of boundary_node."),
-    *wide("filter_address", "Sets where in SNIC memory the idx filter begins, a multiple of 64."),
-    *wide("served_address", "Sets where servers find the property of idx 0, a multiple of 4."),
+    *wide(
+        "filter_address",
+        "Sets the address in SNIC memory at which the idx filter begins, a multiple of 64.",
+    ),
+    *wide(
+        "served_address",
+        "Sets the address in host memory at which servers find the property of idx 0, a multiple"
+        " of 4.",
+    ),
     single(
         rw(
             "served_bytes",
             13,
             "sets how many bytes a served property has, a multiple of 4; reads of another length"
-            " are refused",
+            " are answered with errors",
         ),
-        "Sets how long a property is that servers give.",
+        "Sets the size of the properties that servers send.",
     ),
 )
 
@@ -182,39 +202,46 @@ REQUEST_REGISTERS = (
         "Sets the work request that submit gives to a unit.",
         (
             rw("request_unit", 5, "chooses the client unit that carries the work request out"),
-            rw("request_tag", TAG_BITS, "sets the host's name for the work request"),
-            rw("idx_wide", 1, "takes idxs of 8 bytes; 0: of 4"),
+            rw(
+                "request_tag",
+                TAG_BITS,
+                "sets the tag by which the host identifies the work request",
+            ),
+            rw("idx_wide", 1, "takes idxs of 8 bytes; 0: takes idxs of 4 bytes"),
         ),
     ),
-    *wide("idx_address", "Sets the address of the array of idxs, aligned to its elements."),
+    *wide(
+        "idx_address", "Sets the address of the array of idxs, a multiple of the bytes of an idx."
+    ),
     single(
         rw("idx_count", COUNT_BITS, "sets the number of idxs in the array"),
         "Sets how many idxs the work request has.",
     ),
     *wide(
         "property_address",
-        "Sets where the property of idx 0 would be written, a multiple of 4; with the filter the"
-        " same in all requests until the filter is cleared at rest.",
+        "Sets the address in host memory of the property of idx 0, a multiple of 4. With the"
+        " filter in use, it must be the same in all requests until the filter is cleared at rest.",
     ),
     single(
         rw("property_bytes", 13, "sets how many bytes each property has, a multiple of 4"),
-        "Sets how long each property of the work request is.",
+        "Sets the size of the work request's properties.",
     ),
     single(
         rw(
             "watchdog",
             WATCHDOG_BITS,
-            "sets after how many cycles without progress the request is given up; 0: never",
+            "sets after how many cycles without progress the request ends with cause WATCHDOG; 0:"
+            " never",
             init=1_000_000,
         ),
-        "Sets when a request is given up.",
+        "Sets the time-out of a request.",
     ),
     Register(
         "completion",
-        "Shows the oldest completion, if completion_valid.",
+        "Shows the oldest completion, if completion_valid is set.",
         (
-            ro("completion_unit", 6, "tells which unit carried the request out; 32: none"),
-            ro("completion_tag", TAG_BITS, "tells the tag of the request that is completed"),
+            ro("completion_unit", 6, "tells which unit carried the request out; 32: no unit did"),
+            ro("completion_tag", TAG_BITS, "tells the tag of the request that has ended"),
             ro("completion_cause", 4, "tells how the request ended", enum=names_of(Cause)),
         ),
     ),
@@ -224,17 +251,22 @@ REQUEST_REGISTERS = (
 RING_REGISTERS = (
     Register(
         "rings",
-        "Sets up rings in host memory; sizes and addresses hold still while a ring is enabled or"
-        " busy.",
+        "Sets up the rings in host memory; the size and address of a ring must not change while"
+        " it is enabled or busy.",
         (
             ring_registers.ENABLE,
-            rw("completion_ring", 1, "lets completions go to their ring; may change only at rest"),
+            rw(
+                "completion_ring",
+                1,
+                "lets completions be written to the completion ring; may change only while the"
+                " SNIC is at rest",
+            ),
             ring_registers.SIZE,
             rw(
                 "completion_ring_size",
                 SIZE_BITS,
-                "sets the completion ring's size: the binary logarithm of its places for"
-                " completions",
+                "sets the binary logarithm of the number of places for completions in the"
+                " completion ring",
             ),
         ),
     ),
@@ -261,26 +293,31 @@ RING_REGISTERS = (
     *ring_registers.ADDRESS,
     *wide(
         "completion_ring_address",
-        "Sets the address of the completion ring, a multiple of its bytes.",
+        "Sets the address of the completion ring, a multiple of the ring's size in bytes.",
     ),
     Register(
         "doorbells",
-        "Tells the SNIC how far the host is since a ring was enabled; one write says both.",
+        "Tells the SNIC how far the host has come in each ring since it was enabled; one write"
+        " sets both numbers.",
         (
             ring_registers.PRODUCER,
             rw(
                 "completion_consumer",
                 INDEX_BITS,
-                "sets the number of completions read, modulo 2^16",
+                "sets the number of completions that the host has read, modulo 2^16",
             ),
         ),
     ),
     Register(
         "ring_indices",
-        "Tells how far the SNIC is in the rings.",
+        "Tells how far the SNIC has come in each ring since it was enabled.",
         (
             ring_registers.CONSUMER,
-            ro("completion_producer", INDEX_BITS, "counts completions in host memory, modulo 2^16"),
+            ro(
+                "completion_producer",
+                INDEX_BITS,
+                "counts completions written to host memory, modulo 2^16",
+            ),
         ),
     ),
 )

@@ -33,16 +33,16 @@ WAITING_PACKETS = 64  #: most marked packets, besides one open packet in every q
 class ConcatenatorParams:
     """Sets the sizes of a concatenator of one class: reads, or responses and errors."""
 
-    payload: bool  #: PRs have a property: responses and errors; else they are reads
+    payload: bool  #: whether PRs are responses and errors, with a property, else reads
     nodes: int  #: number of nodes; destinations are 0..nodes-1
     mtu: int = 1500  #: most bytes of a packet, all headers included, 128..9216
     most_property_bytes: int = 512  #: most bytes of a PR's property, even, 4..4096
     most_delay: int = 500  #: largest DelayCycles
-    pool: int = 0  #: lines of the virtual form; 0: the full form, an MTU for every destination
+    pool: int = 0  #: lines of the virtual form; 0: full form, with an MTU for each destination
     destinations: int = 32  #: most destinations of packets in the virtual form, at least 8
     style: str = "auto"  #: memory of the lines: auto, distributed, block, ultra
-    credits: bool = False  #: ``events`` report by how many beats each PR makes its packet longer
-    groups: bool = False  #: beats mark the begin and end of groups of PRs; else each PR is a group
+    credits: bool = False  #: whether ``events`` report how many beats each PR adds to its packet
+    groups: bool = False  #: whether beats mark begin and end of groups of PRs; else each PR is one
     label_bits: int = 0  #: width of a PR's label, which is the same for all PRs of a packet
 
     def __post_init__(self) -> None:
@@ -75,7 +75,10 @@ class ConcatenatorParams:
         if not 0 <= self.label_bits <= 16:
             raise ValueError(f"label_bits must be from 0 to 16: {self.label_bits}")
         if self.lines > 1 << 16:
-            raise ValueError(f"{self.lines} lines are too many: at most 65536, nodes x MTU")
+            raise ValueError(
+                f"{self.lines} lines are too many: the queues of all nodes, an MTU each, may have"
+                " at most 65536"
+            )
 
     @property
     def suffix(self) -> str:

@@ -59,7 +59,7 @@ class DeconcatenatorParams:
     nodes: int  #: number of nodes of the cluster, 2..65536
     mtu: int = 1500  #: bytes of a packet, 594..9216
     most_property_bytes: int = 512  #: a multiple of 4, 4..4096 (and a PR of it fits the MTU)
-    buffer_packets: int = 8  #: least packets of MTU size that can wait, 2..64
+    buffer_packets: int = 8  #: number of packets of MTU size that can wait at least, 2..64
     any_dest: bool = False  #: whether it takes packets for every node of the cluster
     tag_bits: int = 0  #: width of the tag of a packet, which its PRs get, 0..64
 

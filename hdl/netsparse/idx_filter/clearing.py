@@ -18,7 +18,7 @@ from hdl.netsparse.idx_filter.params import (
 class Phase(enum.Enum, shape=2):
     """Names the steps of clearing."""
 
-    CLEAR = 0  #: lines are emptied and zeros written; after a reset lines only
+    CLEAR = 0  #: lines are emptied and zeros are written; after a reset only lines are emptied
     OPEN = 1
     CLOSE = 2  #: requests taken in the last cycle arrive
     DRAIN = 3  #: it waits until the banks are idle

@@ -60,12 +60,12 @@ class FilterCacheParams:
         lines = self.cache_bytes / (LINE_BYTES * self.banks * self.ways)
         if lines not in {1 << k for k in range(1, 13)}:
             raise ValueError(
-                f"cache_bytes must give each way of a bank 2, 4, 8, ... or 4096 lines of"
-                f" {LINE_BYTES} bytes: {self.cache_bytes} are {lines:g}"
+                "cache_bytes must give each way of a bank 2, 4, 8, ... or 4096 lines of"
+                f" {LINE_BYTES} bytes: {self.cache_bytes} bytes give {lines:g} lines"
             )
         if not LINE_IDX_BITS + self.bank_bits + self.set_bits < self.idx_bits <= 64:
             raise ValueError(
-                f"idx_bits must be from {LINE_IDX_BITS + self.bank_bits + self.set_bits + 1},"
+                f"idx_bits must be from {LINE_IDX_BITS + self.bank_bits + self.set_bits + 1}, for"
                 f" more columns than the cache holds, to 64: {self.idx_bits}"
             )
         if not 4 <= self.unit_bytes <= 65536 or self.unit_bytes.bit_count() != 1:
@@ -74,13 +74,13 @@ class FilterCacheParams:
             )
         if 8 * self.unit_bytes >= 1 << self.idx_bits:
             raise ValueError(
-                f"unit_bytes must be fewer than hold a bit of each idx, {1 << self.idx_bits - 3}:"
-                f" {self.unit_bytes}"
+                f"unit_bytes must be less than {1 << self.idx_bits - 3}, the bytes that hold a bit"
+                f" for each idx: {self.unit_bytes}"
             )
         if not self.idx_bits - 3 <= self.address_bits <= 64:
             raise ValueError(
-                f"address_bits must be from {self.idx_bits - 3}, a bit for each idx, to 64:"
-                f" {self.address_bits}"
+                f"address_bits must be from {self.idx_bits - 3}, to address a bit for each idx, to"
+                f" 64: {self.address_bits}"
             )
 
     @property

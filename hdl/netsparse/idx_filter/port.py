@@ -26,8 +26,8 @@ class FilterPortParams:
             raise ValueError(f"lsq_entries must be from 4 to 1024: {self.lsq_entries}")
         if not 2 <= self.reserved <= self.lsq_entries - 2:
             raise ValueError(
-                f"reserved must be from 2 to {self.lsq_entries - 2},"
-                f" 2 less than the LSQ has: {self.reserved}"
+                f"reserved must be from 2 to {self.lsq_entries - 2}, which leaves 2 slots of the"
+                f" LSQ for lookups: {self.reserved}"
             )
         if not 1 <= self.idx_bits <= 64:
             raise ValueError(f"idx_bits must be from 1 to 64: {self.idx_bits}")

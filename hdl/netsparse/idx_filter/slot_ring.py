@@ -26,7 +26,10 @@ class SlotRingParams:
         if self.count < 2:
             raise ValueError(f"count must be at least 2 slots: {self.count}")
         if not 0 <= self.first <= self.lsq_entries - self.count:
-            raise ValueError(f"slots from first on must be in the LSQ: {self}")
+            raise ValueError(
+                f"first must be from 0 to {self.lsq_entries - self.count}, so that all slots are"
+                f" in the LSQ: {self.first}"
+            )
         if self.width < 1:
             raise ValueError(f"width must be at least 1: {self.width}")
 

@@ -20,7 +20,7 @@ class OutputQueuesParams:
     """Sets the class of the packets, and the switch."""
 
     switch: NetSparseSwitchParams
-    payload: bool  #: responses and errors, for all ports; else reads, for those of the pipe
+    payload: bool  #: whether for responses and errors, to all ports; else reads, to the pipe's
 
     @property
     def suffix(self) -> str:

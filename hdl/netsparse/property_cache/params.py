@@ -54,8 +54,8 @@ class PropertyCacheParams:
         sets = self.cache_bytes / (SEGMENT_BYTES * self.segments * self.ways)
         if sets not in {1 << k for k in range(1, 17)}:
             raise ValueError(
-                f"cache_bytes must give a segment 2, 4, 8, ... or 65536 sets of {self.ways} ways of"
-                f" {SEGMENT_BYTES} bytes: {self.cache_bytes} are {sets:g}"
+                f"cache_bytes must give a segment 2, 4, 8, ... or 65536 sets of {self.ways} ways"
+                f" of {SEGMENT_BYTES} bytes: {self.cache_bytes} bytes give {sets:g} sets"
             )
         check_range("idx_bits", self.idx_bits, self.row_bits + 1, 64)
         check_range("latency", self.latency, LEAST_LATENCY, 64)

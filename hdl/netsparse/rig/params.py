@@ -20,14 +20,14 @@ class Cause(enum.Enum, shape=4):
     """Names how a RIG command ended; the first failure counts."""
 
     DONE = 0  #: every remote property is in host memory
-    COMMAND = 1  #: an illegal size or address, or, in a ring, no client unit; nothing was done
+    COMMAND = 1  #: a size or address is illegal, or a descriptor names no client; nothing was done
     RANGE = 2  #: an idx was not below the number of columns
     IDX_READ = 3  #: host memory answered a read of idxs with an error, or not in time
     PROPERTY_WRITE = 4  #: host memory answered a write of a property with an error, or not in time
     FILTER = 5  #: SNIC memory answered an access to the idx filter with an error, or not in time
     REMOTE = 6  #: the owner answered with an error, or with another length
     WATCHDOG = 7  #: there was no progress within the watchdog's limit
-    ARRAY = 8  #: the filter is another property array's: clear it first; nothing was done
+    ARRAY = 8  #: the idx filter stands for another property array; nothing was done
     DESCRIPTOR = 9  #: host memory answered a read of the descriptor with an error, or not in time
 
 
@@ -51,13 +51,13 @@ class RigParams:
     idx_bits: int = 40  #: width of an idx, 8..64
     address_bits: int = 64  #: width of a byte address of host memory, 20..64
     most_property_bytes: int = 512  #: most bytes of a property, a multiple of 4, 4..4096
-    pending_entries: int = 256  #: PRs under way: entries of the Pending PR Table, 4..16, 32..256
-    lsq_entries: int = 64  #: accesses to the idx filter under way, 8..256
-    lsq_reserved: int = 8  #: accesses reserved for sets: at least 2; at least 2 are left for others
+    pending_entries: int = 256  #: most PRs under way (Pending PR Table): 4..16, 32, 64, 128, 256
+    lsq_entries: int = 64  #: most accesses to the idx filter under way, 8..256
+    lsq_reserved: int = 8  #: accesses reserved for sets, at least 2; at least 2 are left for others
     idx_buffer_bytes: int = 4096  #: bytes of the idx buffer, a power of two, 512..16384
     property_buffer_bytes: int = 4096  #: bytes of the property buffer, a power of two, 512..65536
-    transmit_prs: int = 16  #: PRs in the Tx queue, 2..1024
-    commands: int = 4  #: work requests that wait or are under way: 2, 4, 8 or 16
+    transmit_prs: int = 16  #: most PRs in the Tx queue, 2..1024
+    commands: int = 4  #: most work requests that wait or are under way: 2, 4, 8 or 16
 
     def __post_init__(self) -> None:
         limits = {

@@ -36,7 +36,8 @@ class PendingTableParams:
             raise ValueError(f"ways must be from 1 to {MOST_WAYS}: {self.ways}")
         if self.entries % self.used_ways or self.rows not in (1, 2, 4, 8, 16):
             raise ValueError(
-                f"{self.entries} entries do not make {self.ways} ways of 1, 2, 4, 8 or 16 rows"
+                f"entries must be ways x 1, 2, 4, 8 or 16 rows: {self.entries} entries in"
+                f" {self.ways} ways"
             )
         if not 8 <= self.idx_bits <= 64:
             raise ValueError(f"idx_bits must be from 8 to 64: {self.idx_bits}")

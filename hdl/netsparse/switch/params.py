@@ -37,16 +37,16 @@ OUTPUT_BEAT = data.StructLayout({"data": AXIS.data_bits, "end": ceil_log2(BEAT_B
 class NetSparseSwitchParams:
     """Sets the sizes of a switch (figure 8, table 5)."""
 
-    ports: int = 32  #: ports, 2..32
-    pipes: int = 8  #: middle pipes, a divisor of ports; 0: none, the form for spines
-    nodes: int = 128  #: nodes of the cluster, 2..65536
+    ports: int = 32  #: number of ports, 2..32
+    pipes: int = 8  #: number of middle pipes, a divisor of ports; 0: none, as in a spine switch
+    nodes: int = 128  #: most nodes of the cluster, 2..65536
     mtu: int = 1500  #: most bytes of a packet, headers included, 594..9216
     most_property_bytes: int = 512  #: most bytes of a PR's property, a multiple of 4, 4..4096
-    most_delay: int = 1023  #: largest DelayCycles, 1..32768
-    pool: int = 0  #: lines of 128 bytes of virtual queues, of each class; 0: a queue a destination
-    destinations: int = 32  #: most destinations that virtual queues serve at a time, 8..256
+    most_delay: int = 1023  #: largest DelayCycles of a concatenator, 1..32768
+    pool: int = 0  #: lines of 128 bytes in a class's virtual queues; 0: a queue per destination
+    destinations: int = 32  #: most destinations that have a virtual queue at a time, 8..256
     receive_packets: int = 4  #: packets of each class, of MTU size, that a middle pipe holds, 2..64
-    output_beats: int = 1024  #: beats of 64 bytes that wait for a port, of each pipe and class
+    output_beats: int = 1024  #: beats of 64 bytes that can wait for a port, in each pipe and class
     cache: PropertyCacheParams = field(default_factory=PropertyCacheParams)  #: cache of each pipe
 
     def __post_init__(self) -> None:

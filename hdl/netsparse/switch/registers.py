@@ -15,7 +15,11 @@ IDENTITY_REGISTERS = (
         IDENTITY,
         VERSION,
         ro("ports", 6, "tells the number of ports"),
-        ro("pipes", 6, "tells the number of middle pipes; 0: there are none, packets pass whole"),
+        ro(
+            "pipes",
+            6,
+            "tells the number of middle pipes; 0: there are none, and packets pass as they came",
+        ),
         ro("nodes", 17, "tells how many nodes a cluster may have at most"),
     ),
     Register(
@@ -46,9 +50,14 @@ IDENTITY_REGISTERS = (
 CONTROL_REGISTERS = (
     commands(
         pulse("write_route", "enters route_port and route_known as the route to route_node"),
-        pulse("configure", "empties the caches, which then take properties of property_bytes"),
+        pulse(
+            "configure", "empties the caches, which from then on hold properties of property_bytes"
+        ),
         pulse("clear_counters", "sets all counters to 0"),
-        pulse("reset_packets", "drops all packets that are inside; routes and settings stay"),
+        pulse(
+            "reset_packets",
+            "drops all packets that are inside the switch; routes and settings stay",
+        ),
     ),
     Register(
         "state",
@@ -57,12 +66,14 @@ CONTROL_REGISTERS = (
             ro(
                 "clearing",
                 1,
-                "tells that the caches are being emptied: lookups miss, nothing is kept",
+                "tells that the caches are being emptied; meanwhile lookups miss and no property"
+                " is kept",
             ),
             ro(
                 "route_illegal",
                 1,
-                "tells that route_node is no node or route_port no port: write_route has no effect",
+                "tells that route_node is no node or route_port is no port, so that write_route"
+                " has no effect",
             ),
         ),
     ),
@@ -78,8 +89,9 @@ CONTROL_REGISTERS = (
 
 SETTING_REGISTERS = (
     single(
-        rw("route_node", 16, "sets the number of the node that write_route enters a route to"),
-        "Sets the node that write_route is for; routes may change only while the network is quiet.",
+        rw("route_node", 16, "sets the number of the node to which write_route enters a route"),
+        "Sets the node whose route write_route enters; routes may change only while the network"
+        " is quiet.",
     ),
     Register(
         "route",
@@ -89,30 +101,38 @@ SETTING_REGISTERS = (
             rw(
                 "route_known",
                 1,
-                "sets whether there is a route to route_node; without one its packets are dropped",
+                "sets whether there is a route to route_node; without one, packets to it are"
+                " dropped",
             ),
         ),
     ),
     single(
         rw("uplinks", 32, "sets which ports lead to other racks, with a bit for each port"),
-        "Sets where other racks are.",
+        "Sets which ports lead to other racks.",
     ),
     Register(
         "mechanisms",
-        "Sets what is in use; it may change only while the network is quiet.",
+        "Sets which mechanisms are in use; may change only while the network is quiet.",
         (
             rw(
                 "cache",
                 1,
-                "lets reads look properties up in the caches, which keep those of responses",
+                "lets reads look up properties in the caches, and lets the caches keep the"
+                " properties of responses",
                 init=1,
             ),
-            rw("concatenate", 1, "joins PRs of several packets; 0: packets pass whole", init=1),
+            rw(
+                "concatenate",
+                1,
+                "joins PRs of several packets into one; 0: PRs leave in the groups in which they"
+                " came",
+                init=1,
+            ),
         ),
     ),
     Register(
         "delays",
-        "Sets DelayCycles of the concatenators.",
+        "Sets DelayCycles of the concatenators for reads and for responses.",
         (
             rw(
                 "read_delay",
@@ -133,22 +153,27 @@ SETTING_REGISTERS = (
         rw(
             "property_bytes",
             LENGTH_BITS,
-            "sets how many bytes a property in a cache has; others pass by the caches",
+            "sets how many bytes a property in the caches has; properties of another size bypass"
+            " the caches",
         ),
-        "Sets how long properties are that the caches hold; configure makes it valid.",
+        "Sets the size of the properties that the caches hold; takes effect with configure.",
     ),
     single(
         rw(
             "stall_limit",
             32,
-            "sets for how many cycles, up to twice as many, a link may take no response before"
-            " reads stop waiting; 0: for ever",
+            "sets the time-out in cycles of a link that takes no response: after one to two"
+            " time-outs reads stop waiting for it; 0: they wait for ever",
             init=100_000,
         ),
         "Sets when reads stop waiting for room for their responses.",
     ),
     single(
-        rw("node", 32, "sets the number of the switch, from which its packets get their addresses"),
+        rw(
+            "node",
+            32,
+            "sets the number of the switch, from which its own packets get their source addresses",
+        ),
         "Sets which switch this is.",
     ),
     *wide("mac_base", "Sets the MAC address of node 0; those of the others follow it.", bits=48),

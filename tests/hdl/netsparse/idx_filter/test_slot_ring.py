@@ -21,8 +21,8 @@ def test_slot_ring(first, count):
     ("sizes", "message"),
     [
         ({"count": 1}, "count must be at least 2 slots: 1"),
-        ({"first": 9}, "slots from first on must be in the LSQ"),
-        ({"first": -1}, "slots from first on must be in the LSQ"),
+        ({"first": 9}, "first must be from 0 to"),
+        ({"first": -1}, "first must be from 0 to"),
         ({"width": 0}, "width must be at least 1: 0"),
     ],
 )
