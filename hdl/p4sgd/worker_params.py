@@ -46,7 +46,7 @@ class WorkerParams:
     address_bits: int = 28  #: width of a memory port's byte address, 16..40; an HBM channel has 28
     prefetch_beats: int = 256  #: most beats in flight or buffered at a port, a power of two, >= 32
     slots: int = 256  #: most AllReduces under way, 2..4096
-    slrs: int = 1  #: number of dies over which the engines are distributed, 1..3 and <= engines
+    slrs: int = 1  #: number of dies over which the engines are distributed, 1..3, at most engines
     slr_stages: int = 2  #: number of registers in each direction between neighbouring dies, 1..4
 
     def __post_init__(self) -> None:
@@ -60,8 +60,8 @@ class WorkerParams:
             check_range(name, getattr(self, name), low, high)
         if self.slrs > self.engines:
             raise ValueError(
-                f"slrs must be at most engines, one in each die at least:"
-                f" {self.slrs} dies, {self.engines} engines"
+                f"slrs must be at most engines, as each die needs an engine: {self.slrs} dies,"
+                f" {self.engines} engines"
             )
         if not is_power_of_two(self.engine.banks):
             raise ValueError(
@@ -77,7 +77,8 @@ class WorkerParams:
             )
         if self.engine.weight_bits != LABEL_BITS:
             raise ValueError(
-                f"weight_bits must be {LABEL_BITS} in a worker, the width of labels in memory"
+                f"weight_bits must be {LABEL_BITS} in a worker, which is the width of labels in"
+                " memory"
             )
         if not is_power_of_two(self.prefetch_beats) or not 32 <= self.prefetch_beats <= 4096:
             raise ValueError(

@@ -39,7 +39,9 @@ class FrameFormat:
         if self.most_bytes < self.least_bytes:
             raise ValueError(f"most_bytes must be at least {self.least_bytes}: {self.most_bytes}")
         if self.more_bytes and self.least_bytes != self.most_bytes:
-            raise ValueError(f"more_bytes must be 0 if lengths differ anyway: {self.more_bytes}")
+            raise ValueError(
+                f"more_bytes must be 0 where least_bytes and most_bytes differ: {self.more_bytes}"
+            )
         if self.more_bytes and self.longest_bytes > self.beat_bytes:
             room = self.beat_bytes - self.most_bytes
             raise ValueError(f"more_bytes must be from 0 to {room}: {self.more_bytes}")

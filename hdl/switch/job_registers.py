@@ -13,8 +13,8 @@ ACTIVE_JOBS = single(
     "Shows which jobs are active.",
 )
 JOB_PORTS = single(
-    rw("job_ports", 32, "sets the ports of the job's workers, a bit for each port"),
-    "Sets where the job's workers are.",
+    rw("job_ports", 32, "sets with a bit for each port whether a worker of the job is there"),
+    "Sets the ports of the job's workers.",
 )
 
 
@@ -24,7 +24,11 @@ def state_register(*more: Field) -> Register:
         "state",
         "Tells what became of the last command.",
         (
-            ro("busy", 1, "tells that a job is being started; the job's registers must hold still"),
+            ro(
+                "busy",
+                1,
+                "tells that a job is being started; meanwhile the job's registers must not change",
+            ),
             ro("refused", 1, "tells that the last command had no effect"),
             ro(
                 "reason",
@@ -35,7 +39,8 @@ def state_register(*more: Field) -> Register:
             ro(
                 "clearing_counters",
                 1,
-                "tells that counters of verdicts are being cleared, and do not count",
+                "tells that the counters of verdicts are being cleared; meanwhile they do not"
+                " count",
             ),
             *more,
         ),

@@ -24,10 +24,14 @@ class PacketPortParams:
 
     def __post_init__(self) -> None:
         if self.frames.beats < 2:
-            raise ValueError("frames of one beat wait in an IngressPort")
+            raise ValueError(
+                "frames must be longer than a beat; an IngressPort is for frames of one beat"
+            )
         if self.buffer.most_packet_words < self.frames.beats:
             least = self.frames.beats + self.words - self.buffer.most_packet_words
-            raise ValueError(f"words must be at least {least}, for the longest: {self.words}")
+            raise ValueError(
+                f"words must be at least {least}, to hold the longest frame: {self.words}"
+            )
 
     @property
     def suffix(self) -> str:

@@ -31,8 +31,8 @@ class Refusal(enum.Enum, shape=3):
     BUSY = 1  #: a job is being started
     NO_SUCH_JOB = 2  #: the number is too large
     NO_PORTS = 3  #: the bitmap is empty
-    NO_SUCH_PORT = 4  #: the bitmap has ports that the switch has not
-    BAD_SLOTS = 5  #: no slots, or slots that the switch has not
+    NO_SUCH_PORT = 4  #: the bitmap has ports that the switch does not have
+    BAD_SLOTS = 5  #: there are no slots, or slots that the switch does not have
     PORTS_TAKEN = 6  #: another active job has some of the ports
     SLOTS_TAKEN = 7  #: another active job has some of the slots
 
@@ -59,7 +59,7 @@ class PacketSwitchParams(ABC):
     rule reads, and its answer. Fields of packets and answers have the names of the frames' fields.
     """
 
-    ports: int = 8  #: number of ports, a worker at each, 2..32
+    ports: int = 8  #: number of ports, each with a worker, 2..32
     slots: int = 1 << 16  #: most AllReduces under way, a power of two, 2..65536
     jobs: int = 8  #: most jobs at a time, 1..32
     ingress_depth: int = 512  #: most packets that can wait at each port, a power of two

@@ -10,9 +10,9 @@ from hdl.switch.params import PacketSwitchParams
 
 #: Lists the counters that every port has, and what each counts.
 PORT_COUNTERS = {
-    "overflows": "counts frames lost as the queue of the chosen port was full",
+    "overflows": "counts frames lost because the queue of the chosen port was full",
     "answers_sent": "counts answers that left the chosen port",
-    "answers_dropped": "counts answers lost as the chosen port did not take them",
+    "answers_dropped": "counts answers lost because the chosen port did not take them in time",
 }
 PORT_COUNTER_BITS = 32
 

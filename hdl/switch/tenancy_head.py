@@ -40,8 +40,8 @@ class Reason(enum.Enum, shape=8):
 
     NONE = 0  #: it is not refused
     NO_SUCH_JOB = 1  #: the number is too large
-    BAD_PORTS = 2  #: no child, a port that the switch has not, or the parent's among the children
-    BAD_SLOTS = 3  #: no slots, or slots that the switch has not
+    BAD_PORTS = 2  #: no child, a port that does not exist, or the parent's port among the children
+    BAD_SLOTS = 3  #: there are no slots, or slots that the switch does not have
     OLD = 4  #: the epoch is that of a grant that is over
     NOT_REGISTERED = 5  #: the job has no entry
     HELD = 6  #: the job is granted or draining with another epoch

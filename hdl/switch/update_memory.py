@@ -31,7 +31,7 @@ class UpdateMemory(Component):
     def __init__(self, params: MemoryParams) -> None:
         self.lead = params.latency
         if self.lead < 2:
-            raise ValueError(f"an UpdateMemory has a memory with an output register: {params}")
+            raise ValueError(f"an UpdateMemory needs a memory with an output register: {params}")
         super().__init__(
             params,
             {

@@ -13,7 +13,7 @@ from hdl.p4sgd.worker_params import WorkerParams
 class GroupParams:
     """Selects one of a worker's groups of engines."""
 
-    worker: WorkerParams  #: sizes of the worker, which has more than one die
+    worker: WorkerParams  #: sizes of the worker, whose engines are in more than one die
     index: int  #: number of the die; readers, loss and network are in die 0
 
     def __post_init__(self) -> None:

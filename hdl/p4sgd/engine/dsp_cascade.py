@@ -17,7 +17,7 @@ MOST_SLICES = 4  #: most slices of a cascade: each one adds a cycle
 class CascadeParams:
     """Sets the sizes of a cascade of DSP slices."""
 
-    inputs: int  #: how many numbers are added, two a slice, 1..8
+    inputs: int  #: number of numbers that are added, two in each slice, 1..8
     bits: int  #: width of a number
     total_bits: int  #: width of the sum, which never overflows
     start: int | None = None  #: where an accumulated sum begins; None: sums are not accumulated
@@ -26,7 +26,9 @@ class CascadeParams:
         if not 1 <= self.inputs <= 2 * MOST_SLICES:
             raise ValueError(f"a cascade adds 1 to {2 * MOST_SLICES} numbers: {self.inputs}")
         if not 1 <= self.bits <= self.total_bits <= DSP_BITS:
-            raise ValueError(f"a cascade has numbers and sums of 1 to {DSP_BITS} bits: {self}")
+            raise ValueError(
+                f"bits must be from 1 to total_bits, and total_bits at most {DSP_BITS}: {self}"
+            )
 
     @property
     def suffix(self) -> str:

@@ -33,7 +33,7 @@ class EngineParams:
     weight_bits: int = 32  #: width of a weight, an activation and a delta, 8..32
     fraction_bits: int = 23  #: fraction bits of weights, activations and deltas, below weight_bits
     chunks: int = 4096  #: number of chunks that the model memory holds, at least 1
-    fifo_words: int = 4096  #: most words that wait between forward and backward stage, at least 8
+    fifo_words: int = 4096  #: most words waiting between forward and backward stage, at least 8
     l2: bool = False  #: whether the L2 term of the update is built
     data_parallel: bool = False  #: whether data parallelism is built, without the L2 term
     dsp: bool = False  #: whether DSP48E2 slices gate and add, otherwise LUTs
@@ -54,7 +54,8 @@ class EngineParams:
                 raise ValueError(f"{name} must be true or false: {getattr(self, name)!r}")
         if self.l2 and self.data_parallel:
             raise ValueError(
-                "l2 and data_parallel exclude each other: nobody has the model that would decay"
+                "l2 and data_parallel exclude each other: no worker then has the model's weights,"
+                " which l2 shrinks"
             )
 
     @property

@@ -62,12 +62,13 @@ CONTROL_REGISTERS = (
         (
             pulse(
                 "start",
-                "starts a run, once a job that is being started is open; has no effect unless the"
-                " worker is idle",
+                "starts a run, which waits until a job that is being started is open; has no"
+                " effect unless the worker is idle",
             ),
             pulse(
                 "soft_reset",
-                "abandons a run or a failure; settings stay, weights must be loaded anew",
+                "abandons a run, or clears a failure; settings stay, but weights must be loaded"
+                " anew",
             ),
             pulse("clear_counters", "sets all counters to 0"),
             pulse(
@@ -81,12 +82,12 @@ CONTROL_REGISTERS = (
         "network_state",
         "Tells what the network transport does.",
         (
-            ro("job_open", 1, "tells that a job is open: from start_job on, until a soft reset"),
+            ro("job_open", 1, "tells that a job is open, from start_job until a soft reset"),
             ro("network_idle", 1, "tells that no AllReduce is under way"),
             ro(
                 "stuck_slot",
                 12,
-                "tells which slot of the job waited in vain, if cause is NETWORK or PEERS",
+                "tells which slot of the job waited without success, if cause is NETWORK or PEERS",
             ),
             ro("oldest_slot", 12, "tells the slot whose full activation comes next"),
         ),
@@ -96,29 +97,32 @@ CONTROL_REGISTERS = (
         "Tells what the worker does, and why it stopped.",
         (
             ro("busy", 1, "tells that a run or a reset is in progress"),
-            ro("done", 1, "tells that the last run came to its end; start and soft_reset clear it"),
-            ro("failed", 1, "tells that the last run stopped with cause, until soft_reset"),
+            ro("done", 1, "tells that the last run was completed; start and soft_reset clear it"),
+            ro(
+                "failed",
+                1,
+                "tells that the last run failed, for the reason in cause; soft_reset clears it",
+            ),
             ro(
                 "cause",
                 4,
-                "tells why the last run stopped; soft_reset clears it",
+                "tells why the last run failed; soft_reset clears it",
                 enum=names_of(Cause),
             ),
         ),
     ),
     Register(
         "memory_state",
-        "Tells which memory ports were given up: their runs fail at once, until a soft reset in"
-        " which all"
-        " that they were asked has been answered.",
+        "Tells which memory ports were abandoned. Runs fail at once until a soft reset during"
+        " which the memory answers all that these ports have requested.",
         (
             ro(
                 "broken_ports",
                 MOST_PORTS,
-                "tells with a bit for each memory port that it was given up: the word ports in"
-                " order, then the labels' port",
+                "tells with a bit for each memory port that it was abandoned: the ports of words"
+                " in order, then the port of labels",
             ),
-            ro("memory_owes", 1, "tells that a memory port has still to answer"),
+            ro("memory_owes", 1, "tells that a memory port has still to answer a request"),
         ),
     ),
 )
@@ -155,30 +159,36 @@ def setting_registers() -> tuple[Register, ...]:
             "loss",
             "Sets the loss, and the transport of activations.",
             (
-                rw("loss", 2, "chooses the loss that is trained", enum=names_of(Loss)),
+                rw("loss", 2, "chooses the loss that training minimises", enum=names_of(Loss)),
                 rw(
                     "l2_shift",
                     5,
-                    "sets r, 4..23: each weight w loses round(w 2^-r) per mini-batch; 0: it loses"
-                    " nothing",
+                    "sets r, 4..23: each weight w shrinks by round(w 2^-r) per mini-batch; 0:"
+                    " weights do not shrink",
                 ),
                 rw(
                     "join",
                     1,
-                    "takes partial activations for full ones, in a single worker without a network",
+                    "takes partial activations as full ones, in a single worker without a network",
                     init=1,
                 ),
-                rw("vanilla", 1, "lets backward wait for the whole mini-batch; not with join"),
+                rw(
+                    "vanilla",
+                    1,
+                    "lets the backward stage wait for the whole mini-batch; must not be set"
+                    " together with join",
+                ),
                 rw(
                     "data_parallel",
                     1,
-                    "lets workers share samples and exchange models; not with join or vanilla",
+                    "lets each worker train on samples of its own and exchange models with the"
+                    " others; must not be set together with join or vanilla",
                 ),
                 rw(
                     "from_zero",
                     1,
-                    "lets updates begin at zero; with data_parallel it is set in all workers but"
-                    " one",
+                    "lets updates begin at zero; must be set in all workers but one with"
+                    " data_parallel",
                 ),
             ),
         ),
@@ -232,8 +242,12 @@ def setting_registers() -> tuple[Register, ...]:
             ADDRESS_BITS,
         ),
         single(
-            rw("word_beats", COUNT_BITS, "sets the number of words of a run of consecutive words"),
-            "Sets how many words lie one behind the other.",
+            rw(
+                "word_beats",
+                COUNT_BITS,
+                "sets the number of words of a run; the words of a run are consecutive in memory",
+            ),
+            "Sets how many words of a run follow each other without a gap.",
         ),
         single(
             rw(

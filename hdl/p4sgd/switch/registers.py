@@ -16,15 +16,15 @@ IDENTITY = 0x50345357  #: the letters P4SW
 VERSION = 3
 
 COMMANDS = (
-    pulse("start_job", "starts job_number: clears its slots, then takes its packets"),
-    pulse("stop_job", "stops job_number: its packets are taken no more"),
+    pulse("start_job", "starts job_number: its slots are cleared, then its packets are taken"),
+    pulse("stop_job", "stops job_number: its packets are no longer taken"),
 )
 
 ADDRESS_REGISTERS = (
     *address_registers(
-        "switch_address", "the switch's own Ethernet address, which packets are sent to"
+        "switch_address", "the switch's own Ethernet address, to which workers send packets"
     ),
-    *address_registers("group_address", "the Ethernet address that answers are sent to"),
+    *address_registers("group_address", "the Ethernet address to which the switch sends answers"),
 )
 
 PARENT_REGISTERS = (
@@ -35,7 +35,8 @@ PARENT_REGISTERS = (
         rw(
             "place_at_parents",
             5,
-            "sets the port of the switches above that leads to this one, its bit in their bitmaps",
+            "sets the port of the switches above that leads to this one, which is its bit in"
+            " their bitmaps",
         ),
         "Sets which child of the switches above this switch is.",
     ),
@@ -103,19 +104,20 @@ def counter_registers(params: SwitchParams) -> tuple[Register, ...]:
                 ro(
                     "counter_exists",
                     1,
-                    "tells that the switch has port counter_port; else the port's counters read as"
-                    " 0",
+                    "tells that the switch has a port counter_port; otherwise the port's counters"
+                    " read as 0",
                 ),
             ),
         ),
         Register(
             "verdicts",
-            "Counts packets of the chosen port that met the chosen verdict.",
+            "Counts packets of the chosen port that got the chosen verdict.",
             (
                 ro(
                     "counter_value",
                     COUNTER_BITS,
-                    "counts packets that came by counter_port and met counter_verdict",
+                    "counts packets that came in at port counter_port and got verdict"
+                    " counter_verdict",
                 ),
             ),
         ),
@@ -133,13 +135,13 @@ def counter_registers(params: SwitchParams) -> tuple[Register, ...]:
                 TOTAL_BITS,
                 "counts cycles from the aggregator's first request to its last, both included",
             ),
-            "Counts cycles in which the aggregator took requests, from first to last.",
+            "Counts cycles from the aggregator's first request to its last.",
         ),
         single(
             ro(
                 "saturations",
                 TOTAL_BITS,
-                "counts lanes of complete sums that were clamped, each once",
+                "counts lanes of complete sums that were clamped, once for each sum",
             ),
             "Counts full activations that were clamped.",
         ),

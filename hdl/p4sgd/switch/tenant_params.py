@@ -50,7 +50,7 @@ class TenantSwitchParams(SwitchParams):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.jobs < 2:
-            raise ValueError(f"jobs must be at least 2 where they are tenants: {self.jobs}")
+            raise ValueError(f"jobs must be at least 2 if jobs are tenants: {self.jobs}")
 
     @property
     def suffix(self) -> str:

@@ -12,9 +12,12 @@ IDENTITY = 0x4D4E5357  #: the letters MNSW
 COMMANDS: tuple[Field, ...] = (
     pulse(
         "register_job",
-        "enters ports and slots of job_number, whose grants up to job_epoch are over",
+        "enters the ports and slots of job_number, all of whose grants up to job_epoch are over",
     ),
-    pulse("acquire_job", "tries to get the switch for job_number, with job_epoch"),
+    pulse(
+        "acquire_job",
+        "tries once to get the switch for job_number, with a grant of number job_epoch",
+    ),
     pulse("release_job", "ends the grants of job_number up to job_epoch, or lets the job drain"),
 )
 STATE = Register(
@@ -28,12 +31,13 @@ STATE = Register(
         ro(
             "ignored",
             1,
-            "tells that the last command is lost, as it came while another was being carried out",
+            "tells that the last command was lost because it came while another one was being"
+            " carried out",
         ),
         ro(
             "clearing_counters",
             1,
-            "tells that counters of verdicts are being cleared, and do not count",
+            "tells that the counters of verdicts are being cleared; meanwhile they do not count",
         ),
     ),
 )
@@ -46,20 +50,25 @@ JOB = (
         rw(
             "job_epoch",
             32,
-            "sets the number of the grant; to register and release, of the last grant that is over",
+            "sets the number of the grant; for register_job and release_job, the number of the"
+            " last grant that is over",
         ),
         "Sets the number of the grant that commands name.",
     ),
 )
 JOB_RELEASE = single(
     rw(
-        "job_force", 1, "lets release_job end a grant whatever its slots hold; 0: the job may drain"
+        "job_force",
+        1,
+        "lets release_job end a grant at once, even if uses of its slots are under way; 0: the"
+        " job then drains first",
     ),
     "Sets whether the job is released at once.",
 )
 JOB_PARENT = Register(
     "job_parent",
-    "Sets the port towards the job's parent, of a switch that is not the root of the job's tree.",
+    "Sets the port towards the job's parent switch, if this switch is not the root of the job's"
+    " tree.",
     (
         rw(
             "job_parent_port",
@@ -75,7 +84,8 @@ GRANT_REGISTERS: tuple[Register, ...] = (
         ro(
             "owner",
             16,
-            "tells the job in the way of the last command; the command's own if no other was",
+            "tells the job that was in the way of the last command; if no other job was, the"
+            " command's own",
         ),
         "Tells which job was in the way of the last command, if it was refused.",
     ),
@@ -85,41 +95,52 @@ GRANT_REGISTERS: tuple[Register, ...] = (
     ),
     Register(
         "sharing",
-        "Sets who may hold the switch at a time. Jobs never share slots.",
+        "Sets which jobs may hold the switch at the same time. Jobs never share slots.",
         (
             rw(
                 "most_granted",
                 6,
-                "sets how many jobs may hold the switch at a time, unless ports_apart is set",
+                "sets how many jobs may hold the switch at the same time, unless ports_apart is"
+                " set",
                 init=1,
             ),
-            rw("ports_apart", 1, "lets all jobs hold the switch that have no port in common"),
+            rw(
+                "ports_apart",
+                1,
+                "lets any number of jobs hold the switch at the same time, if no two of them have"
+                " a port in common",
+            ),
         ),
     ),
     single(
-        rw("control_ports", 32, "lets ports take frames with commands, a bit for each port"),
-        "Sets which ports take frames with commands: whoever is behind them may command for all"
-        " jobs.",
+        rw("control_ports", 32, "lets ports take frames with commands, with a bit for each port"),
+        "Sets which ports take frames with commands; whoever is connected there may send commands"
+        " for all jobs.",
     ),
     single(
         ro("registered_jobs", 32, "tells with a bit for each job that it is registered"),
         "Shows which jobs are registered.",
     ),
     single(
-        ro("draining_jobs", 32, "tells with a bit for each job that it drains"),
+        ro(
+            "draining_jobs",
+            32,
+            "tells with a bit for each job that it drains: uses of its slots are completed before"
+            " it is released",
+        ),
         "Shows which jobs drain.",
     ),
     single(
         ro(
             "unfinished_jobs",
             32,
-            "tells with a bit for each job that uses of its slots have begun and not ended",
+            "tells with a bit for each job that some uses of its slots have begun and not ended",
         ),
-        "Shows which jobs have a use of a slot that has begun and not ended.",
+        "Shows which jobs have uses of slots under way.",
     ),
     single(
         ro("granted_epoch", 32, "tells the number of the grant of job_number; 0: it has none"),
-        "Shows the grant of job_number, whose low 16 bits its packets must have.",
+        "Shows the number of job_number's grant, whose low 16 bits its packets must have as epoch.",
     ),
 )
 
@@ -144,13 +165,13 @@ def tenant_counter_registers() -> tuple[Register, ...]:
             ro(
                 "tenant_verdicts",
                 32,
-                "counts packets that name job counter_job and met counter_verdict",
+                "counts packets that name job counter_job and got verdict counter_verdict",
             ),
-            "Counts packets of the chosen job that met the verdict of counter_select.",
+            "Counts packets of the chosen job that got the verdict counter_verdict.",
         ),
         single(
             choice(CONTROL_COUNTERS, "control", "port counter_port"),
-            "Chooses what control_count shows.",
+            "Chooses the counter that control_count shows.",
         ),
         chosen(CONTROL_COUNTERS, "control", "port counter_port"),
     )

@@ -75,7 +75,9 @@ class TransportParams:
         if not 2 <= self.slots <= 4096:
             raise ValueError(f"slots must be from 2 to 4096: {self.slots}")
         if not 1 <= self.lanes <= LANES:
-            raise ValueError(f"lanes must be from 1 to {LANES}, what a frame holds: {self.lanes}")
+            raise ValueError(
+                f"lanes must be from 1 to {LANES}, the activations that a frame holds: {self.lanes}"
+            )
 
     @property
     def suffix(self) -> str:

@@ -24,13 +24,14 @@ def network_registers() -> tuple[Register, ...]:
                 rw(
                     "worker",
                     5,
-                    "sets the worker's index: its bit in bitmaps, its port of the switch",
+                    "sets the worker's index, which is its bit in bitmaps and its port at the"
+                    " switch",
                 ),
                 rw(
                     "retries",
                     8,
-                    "sets after how many unanswered repetitions in a row the switch is given up;"
-                    " 0: never",
+                    "sets after how many consecutive repetitions of a packet without an answer"
+                    " the worker stops with cause NETWORK; 0: never",
                     init=100,
                 ),
             ),
@@ -39,7 +40,8 @@ def network_registers() -> tuple[Register, ...]:
             rw(
                 "peer_retries",
                 PEER_BITS,
-                "sets after how many repetitions in all other workers are given up; 0: never",
+                "sets after how many repetitions of a packet in all, while the switch answers,"
+                " the worker stops with cause PEERS; 0: never",
                 init=PEER_RETRIES,
             ),
             "Sets how long a worker waits for others while the switch answers.",
@@ -48,7 +50,7 @@ def network_registers() -> tuple[Register, ...]:
             rw(
                 "workers",
                 32,
-                "sets the bitmap of the job's workers, the bit of each at its index",
+                "sets the bitmap of the job's workers, in which each worker's bit is at its index",
                 init=1,
             ),
             "Sets which workers take part in the job.",

@@ -28,7 +28,7 @@ def test_frame_filter(frames):
 
 @pytest.mark.parametrize(("least", "more"), [(30, 4), (60, 5)])
 def test_rejects(least, more):
-    with pytest.raises(ValueError, match=r"more_bytes must be (0 if|from 0 to 4)"):
+    with pytest.raises(ValueError, match=r"more_bytes must be (0 where|from 0 to 4)"):
         replace(FRAMES, first=Head, constants=(), zero=(), least_bytes=least, more_bytes=more)
 
 

@@ -28,7 +28,7 @@ def test_lanes(lanes):
 
 @pytest.mark.parametrize("lanes", [-1, 0, 9])
 def test_too_few_or_many_lanes(lanes):
-    with pytest.raises(ValueError, match=f"lanes must be from 1 to 8, what a frame holds: {lanes}"):
+    with pytest.raises(ValueError, match=f"lanes must be from 1 to 8, the .*: {lanes}"):
         TransportParams(lanes=lanes)
 
 
