@@ -41,8 +41,8 @@ class EndpointParams:
     depth: int = 4096  #: aggregators that a turn has in each bank, a power of two, 2..32768
     copies: int = 4096  #: most sources whose features are copied, a power of two, 2..65536
     address_bits: int = 34  #: width of a byte address in memory, 16..64
-    prefetch_beats: int = 256  #: beats of payloads in flight or waiting, a power of two
-    ingress_beats: int = 512  #: beats of received frames that can wait, a power of two
+    prefetch_beats: int = 256  #: most beats of payloads in flight or waiting, a power of two
+    ingress_beats: int = 512  #: most beats of received frames that can wait, a power of two
 
     def __post_init__(self) -> None:
         for name, low, high in (

@@ -23,10 +23,18 @@ IDENTITY_REGISTERS = (
         IDENTITY,
         VERSION,
         ro("lanes", 8, "tells the number of features of a frame"),
-        ro("window", 8, "tells how many frames may be sent ahead of the oldest one without ACK"),
+        ro(
+            "window",
+            8,
+            "tells how many frames may be sent ahead of the oldest frame that lacks an ACK",
+        ),
     ),
     single(
-        ro("aggregators", 20, "tells the number of aggregators of a turn, banks times their depth"),
+        ro(
+            "aggregators",
+            20,
+            "tells the number of aggregators of a turn, which is banks times depth",
+        ),
         "Tells how many aggregators a turn may have.",
     ),
     single(
@@ -38,15 +46,16 @@ IDENTITY_REGISTERS = (
 CONTROL_REGISTERS = (
     commands(
         pulse(
-            "start", "starts a job, if none runs; the job's registers hold still until it has ended"
+            "start",
+            "starts a job, if none runs; the job's registers must not change until it has ended",
         ),
         pulse("stop", "ends the job that runs"),
         pulse("clear_counters", "sets all counters to 0"),
-        pulse("revive_buses", "takes broken buses into use again, if they owe nothing"),
+        pulse("revive_buses", "takes broken buses into use again, if they owe no answer"),
     ),
     Register(
         "state",
-        "Tells what became of the job.",
+        "Tells the state of the job.",
         (
             ro("state", 3, "tells what the endpoint does", enum=names_of(State)),
             ro("cause", 3, "tells why the job failed, until the next start", enum=names_of(Cause)),
@@ -54,24 +63,24 @@ CONTROL_REGISTERS = (
     ),
     buses_register("Tells the state of the buses to memory.", BUSES),
     single(
-        ro("lo", 32, "tells how many turns are over, the number of the oldest open turn"),
+        ro("lo", 32, "tells how many turns are over, which is the number of the oldest open turn"),
         "Tells the oldest open turn.",
     ),
     single(
-        ro("sending", 32, "tells the number of the turn that was begun last"),
-        "Tells which turn is sent.",
+        ro("sending", 32, "tells the number of the turn whose frames began to leave last"),
+        "Tells which turn is being sent.",
     ),
     single(
-        ro(
-            "rate", 17, "tells how many beats may leave in 65,536 cycles, while rate_control is set"
-        ),
+        ro("rate", 17, "tells how many beats may leave in 65,536 cycles while rate_control is set"),
         "Tells how fast frames may leave.",
     ),
     single(
         rw(
-            "ready_turns", 32, "sets how many turns have their features in memory; later turns wait"
+            "ready_turns",
+            32,
+            "sets the number of turns whose features are in memory; later turns wait",
         ),
-        "Sets how far the host is; it may be raised while a job runs.",
+        "Sets how many turns the host has prepared; may be raised while a job runs.",
     ),
 )
 
@@ -82,9 +91,13 @@ def address(name: str, doc: str) -> tuple[Register, ...]:
 
 
 JOB_REGISTERS = (
-    *address("own_address", "Sets the endpoint's own Ethernet address, first byte lowest."),
     *address(
-        "switch_address", "Sets the Ethernet address that frames are sent to, first byte lowest."
+        "own_address",
+        "Sets the endpoint's own Ethernet address; bits 0..7 are the byte sent first.",
+    ),
+    *address(
+        "switch_address",
+        "Sets the Ethernet address to which frames are sent; bits 0..7 are the byte sent first.",
     ),
     Register(
         "job",
@@ -95,16 +108,20 @@ JOB_REGISTERS = (
         ),
     ),
     single(
-        rw("worker", 32, "sets the worker's port at the switch, as the one bit that is high"),
-        "Sets where the worker is.",
+        rw(
+            "worker",
+            32,
+            "sets the worker's port at the switch: bit p, and no other one, is 1 for port p",
+        ),
+        "Sets the port of the switch at which the worker is.",
     ),
     single(
         rw("turns", 32, "sets the number of turns of the job"), "Sets how many turns the job has."
     ),
     Register(
         "open_turns",
-        "Sets how many turns are open.",
-        (rw("two_open", 1, "lets two turns be open at a time; 0: one"),),
+        "Sets how many turns may be open at a time.",
+        (rw("two_open", 1, "lets two turns be open at a time; 0: lets one be open"),),
     ),
     *wide("program", "Sets the address of the turn program, a multiple of 64."),
 )
@@ -114,8 +131,8 @@ TIMER_REGISTERS = (
         rw(
             "send_timeout",
             32,
-            "sets for how many cycles the oldest frame may lack an ACK before frames are sent"
-            " again",
+            "sets the number of cycles without an ACK of the oldest frame after which frames"
+            " without ACK are sent again",
             init=25_000,
         ),
         "Sets when frames are sent again.",
@@ -124,26 +141,26 @@ TIMER_REGISTERS = (
         rw(
             "fetch_timeout",
             32,
-            "sets after how many cycles, in which nothing of the turn comes, what is missing is"
-            " asked for",
+            "sets the time-out in cycles after which the oldest open turn's missing sums and"
+            " features are requested; it starts again whenever one of them comes",
             init=50_000,
         ),
-        "Sets when what is missing is asked for.",
+        "Sets when missing sums and features are requested.",
     ),
     single(
         rw(
             "fetch_gap",
             16,
-            "sets the fewest cycles from one request for what is missing to the next",
+            "sets the fewest cycles from one request for a missing sum or feature to the next",
             init=64,
         ),
-        "Sets how fast what is missing is asked for.",
+        "Sets how fast missing sums and features are requested.",
     ),
     single(
         rw(
             "done_timeout",
             32,
-            "sets after how many cycles, in which its turn is not over, a DONE is sent again",
+            "sets after how many cycles a DONE is sent again, as long as its turn is not over",
             init=25_000,
         ),
         "Sets when a DONE is sent again.",
@@ -154,7 +171,7 @@ TIMER_REGISTERS = (
 RATE_REGISTERS = (
     Register(
         "rate_control",
-        "Sets whether frames leave slower after a word of congestion.",
+        "Sets whether frames leave at a lower rate after a report of congestion.",
         (
             rw("rate_control", 1, "limits the rate at which frames leave; congestion lowers it"),
             rw("burst", 12, "sets how many beats may leave at once after a pause", init=64),
@@ -164,7 +181,7 @@ RATE_REGISTERS = (
         rw(
             "rate_most",
             17,
-            "sets the highest rate, and the first, in beats in 65,536 cycles",
+            "sets the highest rate, which is also the first one, in beats in 65,536 cycles",
             init=65_536,
         ),
         "Sets the highest rate.",
@@ -177,17 +194,18 @@ RATE_REGISTERS = (
         rw(
             "rate_step",
             16,
-            "sets by how many beats in 65,536 cycles the rate grows after a round trip without"
+            "sets by how many beats in 65,536 cycles the rate rises after a round trip without"
             " congestion",
             init=1024,
         ),
-        "Sets how the rate grows.",
+        "Sets how fast the rate rises.",
     ),
     single(
         rw(
             "round_trip",
             24,
-            "sets the cycles of a round trip, in which the rate is halved once at most",
+            "sets the number of cycles of a round trip, during which the rate is halved at most"
+            " once",
             init=2500,
         ),
         "Sets how often the rate changes.",
@@ -205,13 +223,17 @@ COUNTER_REGISTERS = (
             rw(
                 "counter",
                 ENDPOINT_COUNTERS.index_bits,
-                "chooses the counter that count shows",
+                "chooses the counter that field count shows",
                 enum=names_of(Counter),
             ),
         ),
     ),
     single(
-        ro("count", ENDPOINT_COUNTERS.bits, "tells the value of the counter that counter chooses"),
+        ro(
+            "count",
+            ENDPOINT_COUNTERS.bits,
+            "tells the value of the counter that field counter chooses",
+        ),
         "Shows the chosen counter.",
     ),
 )

@@ -14,7 +14,7 @@ class BankOperation(enum.Enum, shape=3):
 
     NONE = 0
     ADD = 1  #: a contribution is added; the first one of a turn occupies the aggregator
-    FETCH = 2  #: a complete sum must leave again, unless it waits to leave already
+    FETCH = 2  #: a complete sum must leave again, unless it is already waiting to leave
     READ = 4  #: the first aggregator in the list of a port leaves; see :func:`read_bit`
     LOAD = 3  #: the aggregator gets a descriptor, and belongs to no turn yet
 

@@ -7,11 +7,11 @@ LINK_TIMEOUT = 20_000  #: cycles: 80 us at 250 MHz, several round trips between 
 LINK_REGISTERS = (
     Register(
         "links",
-        "Describes ports that lead to other switches, the last ones; may change while no job is"
+        "Describes the last ports, which lead to other switches; may change only while no job is"
         " active.",
         (
             ro("link_ports", 6, "tells how many ports lead to other switches"),
-            ro("link_window", 6, "tells how many PARTIALs of a turn may be under way by each link"),
+            ro("link_window", 6, "tells how many PARTIALs of a turn may be under way on each link"),
             rw(
                 "above",
                 1,
@@ -20,19 +20,19 @@ LINK_REGISTERS = (
             rw(
                 "far_port",
                 5,
-                "sets the port by which each of the other switches is linked to this one",
+                "sets the port of each of the other switches that leads to this one",
             ),
         ),
     ),
     Register(
         "link_timeout",
-        "Sets when PARTIALs are repeated.",
+        "Sets when PARTIALs are sent again.",
         (
             rw(
                 "link_timeout",
                 32,
-                "sets for how many cycles the oldest PARTIAL may lack an ACK before all that lack"
-                " one are repeated",
+                "sets the number of cycles without an ACK of the oldest PARTIAL after which all"
+                " PARTIALs without ACK are sent again",
                 init=LINK_TIMEOUT,
             ),
         ),

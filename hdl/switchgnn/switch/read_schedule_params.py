@@ -15,7 +15,7 @@ class ReadScheduleParams:
     banks: int  #: number of banks, 1..16
     settling: int = 2  #: cycles from a READ until ``ready`` reflects it
     hole_cycles: int = 2  #: cycles from ``make_hole`` until ``holes`` has the hole
-    patience: int = 32  #: cycles that a port that has the turn waits for a hole by chance
+    patience: int = 32  #: cycles that the port whose turn it is waits for a hole by chance
     passes: int = 3  #: results of other banks that may precede one of the bank with the turn
 
     def __post_init__(self) -> None:

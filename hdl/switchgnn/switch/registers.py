@@ -35,11 +35,19 @@ IDENTITY_REGISTERS = (
         "Identifies the design as a SwitchGNN switch.",
         IDENTITY,
         VERSION,
-        ro("ports", 6, "tells the number of ports, with a worker at each but those of links"),
+        ro(
+            "ports",
+            6,
+            "tells the number of ports; each has a worker, unless it leads to another switch",
+        ),
         ro("jobs", 6, "tells how many jobs can run side by side"),
         ro("banks", 5, "tells how many aggregators a row of lists can name, one in each bank"),
         ro("lanes", 8, "tells the number of features of a frame"),
-        ro("window", 8, "tells how many frames a worker may be ahead in a turn"),
+        ro(
+            "window",
+            8,
+            "tells how many frames of a turn a worker may be ahead of its oldest frame without ACK",
+        ),
     ),
     single(
         ro("depth", 17, "tells the number of aggregators of a bank"),
@@ -64,11 +72,14 @@ def table_sizes(row_bits: int) -> Register:
 
 CONTROL_REGISTERS = (
     commands(
-        pulse("start_job", "starts job_number anew, as the registers of the job say"),
-        pulse("stop_job", "stops job_number: its frames are taken no more"),
+        pulse("start_job", "starts job_number anew, with the values of the job's registers"),
+        pulse("stop_job", "stops job_number: its frames are no longer taken"),
         pulse("clear_counters", "sets all counters but those of table errors to 0"),
-        pulse("begin_table", "lets the next words be those of row table_row of table"),
-        pulse("write_word", "adds table_word to the row; the last word of a row writes the row"),
+        pulse("begin_table", "lets the next words be written to table, from row table_row on"),
+        pulse(
+            "write_word",
+            "adds table_word to the row; when its last word has been added, the row is written",
+        ),
     ),
     state_register(
         ro("clearing_banks", 1, "tells that aggregators are being cleared after a reset")
@@ -84,7 +95,7 @@ SETTING_REGISTERS = (
     ),
     *wide(
         "group_address",
-        "Sets the Ethernet address that frames are sent to; bits 0..7 are the byte sent first.",
+        "Sets the Ethernet address to which frames are sent; bits 0..7 are the byte sent first.",
         bits=48,
     ),
     Register(
@@ -94,13 +105,13 @@ SETTING_REGISTERS = (
             rw(
                 "ack_every",
                 ACK_SETTINGS["every"].width,
-                "sets how many new frames one ACK answers, at least 1",
+                "sets how many new frames one ACK acknowledges, at least 1",
                 init=4,
             ),
             rw(
                 "ack_delay",
                 ACK_SETTINGS["delay"].width,
-                "sets after how many cycles at most a new frame is answered",
+                "sets after how many cycles at most a new frame is acknowledged",
                 init=500,
             ),
         ),
@@ -112,16 +123,16 @@ SETTING_REGISTERS = (
             "sets the number of beats waiting at a port above which its ACKs report congestion;"
             " 0: never",
         ),
-        "Sets when ports are congested on the way in.",
+        "Sets when ports report congestion on the way in.",
     ),
     single(
         rw(
             "egress_mark",
             LEVEL_BITS,
-            "sets the number of beats waiting to leave by a port above which RESULTs and RAWs"
+            "sets the number of beats waiting to leave by a port above which its RESULTs and RAWs"
             " report congestion; 0: never",
         ),
-        "Sets when ports are congested on the way out.",
+        "Sets when ports report congestion on the way out.",
     ),
 )
 
@@ -147,9 +158,10 @@ JOB_REGISTERS = (
             rw(
                 "job_two",
                 1,
-                "lets two turns be open at a time, each with half of the aggregators; 0: one",
+                "lets two turns be open at a time, each with half of the aggregators; 0: lets one"
+                " be open",
             ),
-            rw("job_last_step", 8, "sets the last step of the job's turn program"),
+            rw("job_last_step", 8, "sets the number of the last step of the job's turn program"),
         ),
     ),
 )
@@ -221,40 +233,41 @@ def counter_registers(params: GnnSwitchParams) -> tuple[Register, ...]:
             ro(
                 "verdict_count",
                 COUNTER_BITS,
-                "counts frames that came by counter_port and met counter_verdict",
+                "counts frames that came in at port counter_port and got verdict counter_verdict",
             ),
-            "Counts frames of the chosen port that met the chosen verdict.",
+            "Counts frames of the chosen port that got the chosen verdict.",
         ),
         chosen(of_ports, "port", "port counter_port"),
         chosen(TOTAL_COUNTERS, "total", "the switch"),
         *(
             single(
                 ro(f"error_{name}", ERROR_COUNT_BITS, doc),
-                "Counts additions that the job's lists ask for and that are not made; stops at its"
-                " highest value.",
+                "Counts additions that the job's lists request and that were not made; stops at"
+                " its highest value.",
             )
             for name, doc in ERRORS.items()
         ),
         Register(
             "first_error",
-            "Tells the cause of the first of the job's table errors.",
+            "Tells the cause of the job's first table error.",
             (
                 ro(
                     "first_cause",
                     3,
-                    "tells what was wrong at the first of the job's table errors",
+                    "tells what was wrong at the job's first table error",
                     enum=names_of(TableError),
                 ),
             ),
         ),
         *(
-            single(
-                ro(f"first_{name}", 32, doc), "Tells where the first of the job's table errors was."
-            )
+            single(ro(f"first_{name}", 32, doc), "Tells where the job's first table error was.")
             for name, doc in (
-                ("turn", "tells the turn of the frame with the first table error"),
-                ("row", "tells the list row with the first table error; 0 if a PARTIAL caused it"),
-                ("aggregator", "tells the number of the aggregator at the first table error"),
+                ("turn", "tells the turn of the frame that caused the first table error"),
+                (
+                    "row",
+                    "tells the row of lists with the first table error; 0 if a PARTIAL caused it",
+                ),
+                ("aggregator", "tells the number of the aggregator of the first table error"),
             )
         ),
     )
@@ -262,10 +275,11 @@ def counter_registers(params: GnnSwitchParams) -> tuple[Register, ...]:
 
 #: Maps causes of table errors to their registers.
 ERRORS = {
-    "outside": "counts additions to what is not an aggregator of the job",
-    "unused": "counts additions to an aggregator without a destination in the block",
-    "complete": "counts additions to an aggregator whose sum has all its contributions",
-    "no_such_row": "counts uses of a row that the job's lists do not have",
+    "outside": "counts additions to an aggregator that is not one of the job's",
+    "unused": "counts additions to an aggregator that has no destination in the turn's block of"
+    " descriptors",
+    "complete": "counts additions to an aggregator whose sum already has all its contributions",
+    "no_such_row": "counts uses of a row that is beyond the job's lists",
 }
 
 

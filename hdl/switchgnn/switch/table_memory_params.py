@@ -34,7 +34,7 @@ class TableMemoryParams:
     place_bits: int  #: width of a row's number in its table
     ports: int  #: AXI ports that are read in parallel, a power of two, 1..16
     address_bits: int  #: width of a byte address of each port
-    waiting: int = WAITING  #: beats of a port under way or not used yet, a power of two, 2..64
+    waiting: int = WAITING  #: most beats of a port under way or not used yet, a power of two, 2..64
 
     def __post_init__(self) -> None:
         for name, most in (("banks", MOST_BANKS), ("ports", MOST_PORTS)):

@@ -29,7 +29,8 @@ MEMORY_REGISTERS = (
             ro(
                 "table_ports",
                 5,
-                "tells the number of ports of memory, over which the beats of tables go round",
+                "tells the number of ports of memory, over which the beats of tables are"
+                " distributed in turn",
             ),
             ro(
                 "table_address_bits",
@@ -63,13 +64,14 @@ MEMORY_REGISTERS = (
     ),
     Register(
         "table_timeout",
-        "Sets when a port of the memory is given up.",
+        "Sets the time-out of a port of the memory.",
         (
             rw(
                 "table_timeout",
                 32,
-                "sets after how many cycles without a movement, up to twice as many, a port is"
-                " given up; 0: never, so that all frames wait for ever for a memory that is gone",
+                "sets the time-out in cycles: a port is abandoned after one to two time-outs"
+                " without progress; 0: there is no time-out, and all frames wait for ever if a"
+                " memory does not answer",
                 init=TABLE_TIMEOUT,
             ),
         ),
@@ -80,36 +82,42 @@ MEMORY_REGISTERS = (
         (
             pulse(
                 "revive_tables",
-                "takes broken ports of the memory into use again, if they owe nothing",
+                "takes broken ports of the memory into use again, if they owe no answer",
             ),
         ),
     ),
     Register(
         "table_buses",
-        "Tells which ports have a broken bus: the rows of their beats count as no_such_row.",
+        "Tells which ports have a broken bus; rows in the beats of these ports are treated as"
+        " no_such_row.",
         (
-            of_ports("tables_broken", "it answered what nobody asked for, or not in time"),
-            of_ports("tables_silent", "it did not answer within table_timeout"),
+            of_ports(
+                "tables_broken",
+                "its bus is broken: it gave an answer without a request, or did not answer in time",
+            ),
+            of_ports(
+                "tables_silent", "its bus is broken because it did not answer within table_timeout"
+            ),
         ),
     ),
     Register(
         "table_answers",
         "Tells which ports have still to answer, and which gave bad answers.",
         (
-            of_ports("tables_owe", "it has still to answer"),
+            of_ports("tables_owe", "it has still to answer a request"),
             of_ports(
-                "tables_failed", "a beat came with an error, or not at all, since clear_counters"
+                "tables_failed", "a beat came with an error or not at all since clear_counters"
             ),
         ),
     ),
     Register(
         "table_failures",
-        "Counts beats that came with an error, or not at all; their rows are missing.",
+        "Counts beats that came with an error or not at all, so that their rows are missing.",
         (
             ro(
                 "table_failures",
                 32,
-                "counts beats that came with an error, or not at all, since clear_counters; stops"
+                "counts beats that came with an error or not at all since clear_counters; stops"
                 " at its highest value",
             ),
         ),

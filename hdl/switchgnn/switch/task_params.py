@@ -36,7 +36,8 @@ class TaskParams(JobParams):
             size = getattr(self, name) * bits // 8
             if size > most:
                 raise ValueError(
-                    f"{name} take {size:,} bytes: table_ports of table_address_bits have {most:,}"
+                    f"{name} need {size:,} bytes, but table_ports with table_address_bits address"
+                    f" only {most:,}"
                 )
 
     @property

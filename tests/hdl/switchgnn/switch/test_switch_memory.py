@@ -37,11 +37,11 @@ def test_switch_memory(tmp_path):
         ({"rows": 1 << 21}, "rows must be a whole number from 2 to 1048576: 2097152"),
         (
             {"tables": "memory", "rows": 1 << 28},
-            "rows take 4,294,967,296 bytes: table_ports of table_address_bits have 2,147,483,648",
+            "rows need 4,294,967,296 bytes, but .* address only 2,147,483,648",
         ),
         (
             {"tables": "memory", "table_address_bits": 12},
-            "rows take 65,536 bytes: table_ports of table_address_bits have 32,768",
+            "rows need 65,536 bytes, but .* address only 32,768",
         ),
         ({"tables": "memory", "banks": 16}, "banks must be a power of two from 1 to 8 where"),
     ],
