@@ -52,11 +52,11 @@ class Clock:
     mhz: float
     port: str = ""  #: port of the top at which it comes in
     pin: str = ""  #: instance path and output of the IP that makes it
-    made_by: str = ""  #: IP whose own constraints make it at ``port``, so that nobody else may
+    made_by: str = ""  #: IP whose own constraints create it at ``port``; no others may do so
 
     def __post_init__(self) -> None:
         if bool(self.port) == bool(self.pin):
-            raise ValueError(f"clock {self.name} comes from a port or from a pin")
+            raise ValueError(f"clock {self.name} must have either a port or a pin")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,7 +47,7 @@ class FlowControlParams:
     """Sets the sizes of a link, and of a class's buffer at its end."""
 
     beats: int = 4096  #: beats of a class's buffer, a power of two
-    style: str = "ultra"  #: what Vivado builds the buffer's memory from
+    style: str = "ultra"  #: kind of memory from which Vivado builds the buffer
     frame_bytes: int = MOST_MTU + 4  #: bytes of the longest frame of either end, checksum included
     fibre_metres: int = 100  #: metres of fibre between the ends
 
@@ -58,8 +58,8 @@ class FlowControlParams:
             raise ValueError(f"fibre_metres must be from 0 to 40000: {self.fibre_metres}")
         if self.stop_above < self.longest_words:
             raise ValueError(
-                f"a link of {self.fibre_metres} m needs a buffer of more than"
-                f" {self.headroom + self.longest_words} beats: {self.beats}"
+                f"beats must be more than {self.headroom + self.longest_words} for a link of"
+                f" {self.fibre_metres} m: {self.beats}"
             )
 
     @property

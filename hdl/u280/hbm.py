@@ -27,12 +27,14 @@ TEMPERATURE_BITS = 7
 class HbmParams:
     """Says which ports are in use, and for what."""
 
-    ports: tuple[tuple[int, HbmPortParams], ...]  #: numbers, 0..31, rising, and what they do
+    ports: tuple[tuple[int, HbmPortParams], ...]  #: numbers, 0..31, rising, and sizes
 
     def __post_init__(self) -> None:
         numbers = [number for number, _ in self.ports]
         if numbers != sorted(set(numbers)) or not numbers:
-            raise ValueError(f"ports must be given once each, in order: {numbers}")
+            raise ValueError(
+                f"ports must be one or more different numbers in rising order: {numbers}"
+            )
         if not 0 <= numbers[0] <= numbers[-1] < PORTS:
             raise ValueError(f"ports must be from 0 to {PORTS - 1}: {numbers}")
 

@@ -36,7 +36,7 @@ class HbmPortParams:
                 f"address_bits must be from 16 to {ADDRESS_BITS}, all of HBM: {self.address_bits}"
             )
         if not self.reads and not self.writes:
-            raise ValueError("a port reads, or writes, or both")
+            raise ValueError("a port needs reads, writes or both")
 
     @property
     def suffix(self) -> str:

@@ -48,7 +48,7 @@ class MacParams:
     """Says which cage it is, and what comes through it."""
 
     cage: int  #: number of the cage, 0 or 1
-    split: bool = False  #: NetSparse's packets, by class, with flow control
+    split: bool = False  #: whether NetSparse's packets are split by class, with flow control
     #: sizes of the link, with flow control
     link: FlowControlParams = field(default_factory=FlowControlParams)
     #: sizes of the buffers of packets that wait, each way

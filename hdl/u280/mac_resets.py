@@ -24,7 +24,7 @@ class MacResetsParams:
     its sisters). Public designs reset a receiver that hears nothing every 0.1 to 2 s.
     """
 
-    settle: int = 20 * CYCLES_PER_MS  #: cycles until the reference clock can be relied on
+    settle: int = 20 * CYCLES_PER_MS  #: cycles until the reference clock is taken to be stable
     patience: int = 1000 * CYCLES_PER_MS  #: cycles without alignment until the receiver is reset
     pulse: int = 64  #: cycles of a reset, at least 50
 

@@ -16,8 +16,8 @@ from hdl.u280.packet_crossing import PacketCrossing
 class MacTransmitParams:
     """Sets the sizes of the way to a MAC."""
 
-    beats: int = 512  #: beats that wait, a power of two, 16..65536; the longest packet has 3 less
-    style: str = "block"  #: memory: block, or ultra, of which 4096 beats take as much as one
+    beats: int = 512  #: beats that can wait, a power of two, 16..65536; a packet has 3 less
+    style: str = "block"  #: block, or ultra, in which 4096 beats take no more than one
 
     def __post_init__(self) -> None:
         _ = self.buffer  # judges

@@ -46,10 +46,12 @@ def board_registers(params: BoardRegistersParams) -> RegisterMap:
                 ro(
                     "links",
                     2,
-                    "tells with a bit for each cage in use that packets pass its link",
+                    "tells with a bit for each cage in use that packets can pass its link",
                 ),
                 ro(
-                    "memory_ready", 1, "tells that HBM has been set up; reads of it wait until then"
+                    "memory_ready",
+                    1,
+                    "tells that HBM has been set up; reads of HBM wait until then",
                 ),
             ),
         ),
@@ -79,7 +81,8 @@ def board_registers(params: BoardRegistersParams) -> RegisterMap:
         registers.append(
             Register(
                 "temperature",
-                "Tells the HBM stacks' temperatures; one that changes just now may read wrong.",
+                "Tells the HBM stacks' temperatures; a temperature that changes during the read"
+                " may be wrong.",
                 (
                     ro("degrees_0", 7, "tells the temperature of the first HBM stack, in degrees"),
                     ro("degrees_1", 7, "tells the temperature of the second HBM stack, in degrees"),
@@ -104,21 +107,22 @@ def mac_registers(k: int) -> list[Register]:
                 rw(
                     f"rsfec_{k}",
                     1,
-                    f"turns RS-FEC (clause 91) on at cage {k}, both ways; must be as at the far"
-                    " end",
+                    f"turns RS-FEC (clause 91) on at cage {k} in both directions; must be the same"
+                    " at the far end",
                     init=1,
                 ),
                 rw(
                     f"loopback_{k}",
                     2,
-                    f"sets whether what cage {k} sends comes back, and where; 3 acts as 0",
+                    f"sets the loopback of cage {k}: whether, and where, what it sends comes back;"
+                    " 3 acts as 0",
                     enum=names_of(Loopback),
                 ),
             ),
         ),
         Register(
             f"mac_resets_{k}",
-            f"Takes commands to reset the MAC at cage {k}. Packets inside are lost.",
+            f"Takes commands to reset the MAC at cage {k}. Packets inside the MAC are lost.",
             (
                 pulse(
                     f"reset_{k}",
@@ -132,13 +136,14 @@ def mac_registers(k: int) -> list[Register]:
         ),
         Register(
             f"mac_status_{k}",
-            f"Tells the status of the MAC at cage {k}, as its ports say; 0 without its reference"
-            " clock.",
+            f"Tells the status of the MAC at cage {k}, from the MAC's ports; reads as 0 without"
+            " its reference clock.",
             (
                 ro(
                     f"linked_{k}",
                     1,
-                    f"tells that packets pass at cage {k}: aligned and received, no fault",
+                    f"tells that packets can pass at cage {k}: aligned and received are 1, and"
+                    " there is no fault",
                 ),
                 ro(f"aligned_{k}", 1, f"tells that the receiver at cage {k} has aligned its lanes"),
                 ro(
@@ -150,12 +155,13 @@ def mac_registers(k: int) -> list[Register]:
                 ro(
                     f"local_fault_{k}",
                     1,
-                    f"tells that the receiver at cage {k} cannot receive; the far end is told",
+                    f"tells that the receiver at cage {k} cannot receive; the MAC reports this to"
+                    " the far end",
                 ),
                 ro(
                     f"remote_fault_{k}",
                     1,
-                    f"tells that the far end of cage {k} says that it cannot receive",
+                    f"tells that the far end of cage {k} reports that it cannot receive",
                 ),
                 ro(
                     f"transmit_ready_{k}",
@@ -167,7 +173,8 @@ def mac_registers(k: int) -> list[Register]:
                 ro(
                     f"fec_locked_{k}",
                     FEC_LANES,
-                    f"tells with a bit for each lane that RS-FEC at cage {k} has found its markers",
+                    f"tells with a bit for each lane that RS-FEC at cage {k} has found the lane's"
+                    " markers",
                 ),
             ),
         ),
@@ -195,9 +202,12 @@ def mac_registers(k: int) -> list[Register]:
                 f"Counts {what}.",
             )
             for name, what in (
-                ("dropped", f"packets received at cage {k} that found no room"),
+                ("dropped", f"packets received at cage {k} for which there was no room"),
                 ("broken", f"packets received at cage {k} whose checksum was wrong"),
-                ("foreign", f"packets received at cage {k} that were of no kind it takes"),
+                (
+                    "foreign",
+                    f"packets received at cage {k} that were of no kind that the cage takes",
+                ),
                 ("corrected", f"codewords that RS-FEC has corrected at cage {k}"),
                 ("uncorrected", f"codewords that RS-FEC could not correct at cage {k}"),
                 (
@@ -208,7 +218,7 @@ def mac_registers(k: int) -> list[Register]:
         ),
         Register(
             f"mac_repairs_{k}",
-            f"Counts what was lost or repaired at cage {k}; counts begin again after the highest"
+            f"Counts resets and cut packets at cage {k}; counters wrap to 0 after the highest"
             " number.",
             (
                 ro(
@@ -219,22 +229,22 @@ def mac_registers(k: int) -> list[Register]:
                 ro(
                     f"underflow_{k}",
                     RARE_BITS,
-                    f"counts resets of the transmitter at cage {k} as it ran empty",
+                    f"counts resets of the transmitter at cage {k} after an underflow",
                 ),
                 ro(
                     f"overflow_{k}",
                     RARE_BITS,
-                    f"counts resets of the transmitter at cage {k} as it ran over",
+                    f"counts resets of the transmitter at cage {k} after an overflow",
                 ),
                 ro(
                     f"cut_transmit_{k}",
                     RARE_BITS,
-                    f"counts packets to be sent by cage {k} that a reset has cut",
+                    f"counts packets to be sent by cage {k} that a reset cut off",
                 ),
                 ro(
                     f"cut_receive_{k}",
                     RARE_BITS,
-                    f"counts packets received at cage {k} that a reset has cut",
+                    f"counts packets received at cage {k} that a reset cut off",
                 ),
             ),
         ),
@@ -251,16 +261,16 @@ def pause_registers(k: int) -> list[Register]:
                 ro(
                     f"paused_{name}_{k}",
                     COUNT_BITS,
-                    f"counts cycles of 3.103 ns in which the far end of cage {k} has paused our"
-                    f" {name}, also while a pause lasts",
+                    f"counts cycles of 3.103 ns in which the far end of cage {k} pauses our"
+                    f" {name}; it counts on while a pause lasts",
                 ),
-                f"Counts how long our {name} were paused at cage {k}.",
+                f"Counts how long the {name} that cage {k} sends were paused.",
             ),
             single(
                 ro(
                     f"pauses_{name}_{k}",
                     COUNT_BITS,
-                    f"counts pauses of {name} that were asked of the far end of cage {k}",
+                    f"counts pauses of {name} that were requested from the far end of cage {k}",
                 ),
                 f"Counts pauses of the far end's {name} at cage {k}.",
             ),

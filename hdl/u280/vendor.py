@@ -13,7 +13,7 @@ class VendorPort:
     name: str
     direction: str  #: "input", "output" or "inout", seen from the IP
     bits: int = 1
-    unused: bool = False  #: an output that nobody reads
+    unused: bool = False  #: whether it is an output that may stay unconnected
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from hdl.u280.mac import MacParams
 
 @pytest.mark.parametrize("where", [{}, {"port": "a", "pin": "b/c"}])
 def test_a_clock_comes_from_one_place(where):
-    with pytest.raises(ValueError, match="clock x comes from a port or from a pin"):
+    with pytest.raises(ValueError, match="clock x must have either a port or a pin"):
         Clock(name="x", mhz=100.0, **where)
 
 

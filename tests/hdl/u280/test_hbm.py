@@ -48,7 +48,7 @@ def test_wires(tmp_path):
 
 @pytest.mark.parametrize(
     ("numbers", "message"),
-    [((3, 1), "once each, in order"), ((0, 32), "from 0 to 31"), ((), "once each, in order")],
+    [((3, 1), "in rising order"), ((0, 32), "from 0 to 31"), ((), "one or more different numbers")],
 )
 def test_rejects(numbers, message):
     with pytest.raises(ValueError, match=message):

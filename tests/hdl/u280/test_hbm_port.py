@@ -28,7 +28,7 @@ def test_reads_and_writes(lines):
     ("sizes", "message"),
     [
         ({"address_bits": 34}, "address_bits must be from 16 to 33, all of HBM: 34"),
-        ({"reads": False}, "a port reads, or writes, or both"),
+        ({"reads": False}, "a port needs reads, writes or both"),
     ],
 )
 def test_rejects(sizes, message):
