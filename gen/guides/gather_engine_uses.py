@@ -7,8 +7,8 @@ from hdl.gather.params import ReadOrder
 from hdl.pcie.descriptors import Cause
 
 SETTINGS = {
-    "memory_timeout": "cycles without a movement, up to twice as many, after which host memory,"
-    " device memory or the stream's consumer is given up; 0: never",
+    "memory_timeout": "the time-out in cycles: host memory, device memory or the stream's consumer"
+    " is abandoned after one to two time-outs without progress; 0: never",
     "most_reads": "the most fetches under way; 0: as many as there is room for",
     "share": "the data that reads bring a cycle, at most, in 256ths of a beat of `rc`; 0: no limit",
 }
@@ -91,10 +91,10 @@ STATE = {
     "busy": "reads 1 while a work request is carried out",
     "queue_full": "reads 1 while the queue has no room",
     "refused": "reads 1 if the last `submit` was not taken, as the queue had no room",
-    "stopping": "reads 1 while work requests are stopped: submit none",
+    "stopping": "reads 1 while work requests are stopped; submit none meanwhile",
     "was_reset": "reads 1 if the function was reset since the last `submit`",
     "reads_owed": "reads 1 while the host has still to answer reads",
-    "stream_silent": "reads 1 if the stream's consumer was given up",
+    "stream_silent": "reads 1 if the stream's consumer was abandoned",
     "registers_silent": "reads 1 if the engine's registers once did not answer the link: program"
     " the card anew",
     "device_broken": "reads 1 if accesses to device memory fail at once",
@@ -148,10 +148,10 @@ CAUSES = {
         "mend the address, or let the card see that memory",
     ),
     Cause.ABORTED: (
-        "whoever was asked gave up; also device memory that did not give idxs",
+        "the completer of the read aborted it; or device memory did not deliver idxs",
         "read `device_broken`; look for errors of memory",
     ),
-    Cause.LENGTH: ("more or fewer bytes came than were asked for", "look for errors of the host"),
+    Cause.LENGTH: ("more or fewer bytes came than were requested", "look for errors of the host"),
     Cause.MISMATCH: ("the answer was to another request", "look for errors of the host"),
     Cause.ADDRESS: ("the answer had bytes of another place", "look for errors of the host"),
     Cause.TIMEOUT: ("not everything came in time", "submit again; see `reads_owed`"),
@@ -173,19 +173,19 @@ COUNTED = {
     "rows": "rows that have come, those of the next two counters included",
     "rows_beyond": "rows whose idx is not in the table, or could not be read",
     "rows_failed": "other rows of which not everything could be read",
-    "reads": "reads that the host was asked for",
+    "reads": "reads that were requested from the host",
     "completions": "answers that came for them, of which a read may have several",
     "read_bytes": "bytes that came, those of idxs and those beside rows included",
     "under_way": "fetches under way, added up each cycle: divided by `cycles` it is their mean",
-    "idx_waits": "cycles in which a row could have been asked for, and no idx was there",
+    "idx_waits": "cycles in which a row could have been requested, but no idx was there",
     "write_bursts": "bursts to device memory",
     "write_beats": "beats of them",
     "write_errors": "bursts that device memory has refused or not answered",
     "stream_beats": "beats that the stream's consumer has taken",
-    "write_dropped": "answers of device memory that came unasked, or late",
+    "write_dropped": "answers of device memory that came without a request, or late",
     "strangers": "answers of the host to no read",
     "reads_failed": "reads that have failed by an answer",
-    "reads_abandoned": "reads that were given up without one, or stopped",
+    "reads_abandoned": "reads that were abandoned without an answer, or stopped",
     "accesses": "accesses to registers, good or not",
     "accesses_unsupported": "accesses that were no read or write of 4 or 8 bytes",
     "accesses_malformed": "writes that came without their data",

@@ -7,9 +7,9 @@ from hdl.netsparse.protocol import DO_NOT_FRAGMENT, IP_OFFSET, UDP_OFFSET
 from hdl.netsparse.queue.params import NO_UNIT
 from hdl.netsparse.rig.params import Cause
 
-#: settings of the node, which hold still while any unit works
+#: settings of the node, which must not change while any unit works
 NODE = {
-    "memory_timeout": "cycles without a movement after which a memory's bus is given up",
+    "memory_timeout": "cycles without progress after which a memory's bus is abandoned",
     "share": "the data that reads of host memory bring a cycle, at most, in 256ths of 64 bytes; 0:"
     " no limit; over a bridge it has no effect",
     "coalesce": "1; 0 sends a read for an idx though one is under way",
@@ -41,7 +41,7 @@ REQUEST = {
     "idx_count": "the number of idxs",
     **halves("property_address", "the address of the property of idx 0"),
     "property_bytes": "bytes of a property",
-    "watchdog": "cycles without progress after which the request is given up; 0 waits for ever",
+    "watchdog": "cycles without progress after which the request is aborted; 0 waits for ever",
 }
 RINGS = {
     "request_ring": "1 to use the request ring",
@@ -107,7 +107,7 @@ DESCRIPTOR_USES = {
     "idx_address": "address of the idx array",
     "property_address": "address of the property of idx 0",
     "count": "number of idxs",
-    "watchdog": "cycles without progress after which the request is given up; 0 waits for ever",
+    "watchdog": "cycles without progress after which the request is aborted; 0 waits for ever",
     "property_bytes": "bytes of a property",
     "tag": "any number; the completion repeats it",
     "unit": "the client unit",
@@ -224,7 +224,7 @@ COUNTED = {
     "host_read_properties": "reads that they are for: properties, parts of idx arrays, descriptors",
     "host_write_requests": "bursts of writes of host memory",
     "host_write_properties": "writes that they are for: properties and completions",
-    "host_read_dropped": "beats that came from the bus unasked, or late",
-    "host_write_dropped": "answers that came from the bus unasked, or late",
-    "dram_dropped": "beats and answers that came from the bus unasked, or late",
+    "host_read_dropped": "beats that came from the bus without a request, or late",
+    "host_write_dropped": "answers that came from the bus without a request, or late",
+    "dram_dropped": "beats and answers that came from the bus without a request, or late",
 }

@@ -27,7 +27,7 @@ CAUSES = {
     Cause.LONG_PLAN: "one of them is more than an epoch takes",
     Cause.NETWORK: "the switch did not answer for `retries` repetitions in a row",
     Cause.PEERS: "other workers did not come for `peer_retries` repetitions",
-    Cause.MEMORY_BEATS: "a memory port answered with more or fewer beats than asked for",
+    Cause.MEMORY_BEATS: "a memory port answered with more or fewer beats than requested",
     Cause.MEMORY_SILENT: "a memory port did not move for `memory_timeout` cycles",
 }
 #: what to write into each field for a run of one worker; b is the number of micro-batches

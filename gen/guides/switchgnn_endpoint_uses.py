@@ -17,10 +17,10 @@ JOB = {
 }
 TIMERS = {
     "send_timeout": "cycles that the oldest frame may lack an ACK until frames are sent again",
-    "fetch_timeout": "cycles without news of the oldest open turn until missing sums are asked for",
+    "fetch_timeout": "cycles without a missing item of the oldest turn until these are requested",
     "fetch_gap": "cycles from one such request to the next, at least",
     "done_timeout": "cycles until DONE is sent again",
-    "memory_timeout": "cycles without a movement after which a memory's bus is given up; 0: never",
+    "memory_timeout": "cycles without progress after which a memory's bus is abandoned; 0: never",
     "rate_control": "1 to limit the rate at which frames leave",
     "burst": "beats that may leave at once after a pause",
     "rate_most": "the highest rate, and the first, in beats in 65,536 cycles",
@@ -35,7 +35,7 @@ STATE = {
     "window": "reads W",
     "aggregators": "reads K",
     "copies": "reads C",
-    "start": "write 1 to start a job, if none runs; its registers hold still until it ends",
+    "start": "write 1 to start a job, if none runs; its registers must not change until it ends",
     "stop": "write 1 to end the job that runs",
     "clear_counters": "write 1 to set all counters to zero",
     "revive_buses": "write 1 to use broken buses again that owe nothing",
@@ -86,10 +86,10 @@ STATES = {
     State.RUNNING: "a job runs",
     State.STOPPING: "a job ends: buses and the frame that leaves are waited for",
     State.FINISHED: "all turns are over: all sums and copies are in memory",
-    State.FAILED: "the job was given up, for the cause",
+    State.FAILED: "the job was abandoned, for the cause",
 }
 CAUSES = {
-    Cause.NONE: "no job was given up",
+    Cause.NONE: "no job was abandoned",
     Cause.TABLES: "memory answered a read of a table with an error, or not in time",
     Cause.FEATURES: "memory answered a read of a payload with an error, or not in time",
     Cause.SUMS: "memory answered a write of a sum or copy with an error, or not in time",
