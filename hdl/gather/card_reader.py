@@ -47,16 +47,19 @@ class CardReader(Component):
         lane_bits, burst = params.reads.lane_bits, port.bursts.payload
         place = request.address[2 : CHUNK.bit_length() - 1]  # first dword, modulo 512 bytes
         end = Signal(len(place))  # number of the last dword
+        ahead = Signal(len(place))  # number of the last dword, from the first one's beat on
         owed = Signal(range(params.read_port.outstanding + 2))  # bursts whose beats are to come
         goes, ends = Signal(), Signal()
         m.d.comb += [
             end.eq((place + request.bytes[2:] - 1)[: len(end)]),
+            # A sum beside the other, not behind it.
+            ahead.eq((place[:lane_bits] + request.bytes[2:] - 1)[: len(ahead)]),
             burst.address.eq(
                 Cat(Const(0, params.beat_bits), request.address[params.beat_bits :])[
                     : params.address_bits
                 ]
             ),
-            burst.length.eq((end[lane_bits:] - place[lane_bits:])[: len(burst.length)]),
+            burst.length.eq(ahead[lane_bits:]),
             burst.tag.eq(end[:lane_bits]),
             port.bursts.valid.eq(self.requests.valid),
             self.requests.ready.eq(port.bursts.ready),

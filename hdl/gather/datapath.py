@@ -96,8 +96,11 @@ class GatherDatapath(Component):
         row, known, ordered = finder.rows.payload, Signal(), Signal(params.ordered)
         slots = Signal(range(params.kept_parts + 1))
         limits = params.row_limits()
+        slot_bits = len(limits)
+        for bits, most in reversed(list(enumerate(limits))):  # no sum behind the comparisons
+            slot_bits = Mux(self.table.row_bytes > most, slot_bits, bits)
         m.d.sync += [
-            keeper.slot_bits.eq(sum((self.table.row_bytes > most) for most in limits)),
+            keeper.slot_bits.eq(slot_bits),
             slots.eq(params.kept_parts >> keeper.slot_bits),
             repeats.slots.eq(Mux(slots > SLOTS, SLOTS - 1, slots - 1)[:SLOT_BITS]),
             known.eq(self.table.coalesce & (slots > 1)),
