@@ -2,13 +2,15 @@
 #include "host.h"
 #include "network.h"
 #include "node.h"
+#include "outlet.h"
 #include "switch.h"
 
 namespace {
 
 // The sizes of a concatenator: `shape.py` gives a row of these for each.
 struct MakerRow {
-    Int lines, spare_lines, pr_lines, most_packets, most_open, delay, joins, pr_bytes, expirations, soonest;
+    Int lines, spare_lines, pr_lines, most_packets, most_open, delay, joins, pr_bytes, expirations, soonest,
+        late_lines;
 };
 
 // A port of a switch, and the links that leave it and come to it.
@@ -92,6 +94,7 @@ void add_points(State &s, const Arrays &from) {
         maker.most_open = row.most_open;
         maker.delay = row.delay;
         maker.soonest = row.soonest;
+        maker.late_lines = row.late_lines;
         maker.joins = row.joins;
         maker.pr_bytes = s.takers[m].pr_bytes = row.pr_bytes;
         maker.kind = m >= points;
@@ -172,6 +175,7 @@ Int model_advance(State *s, Int end) {
             middle::step_pipes(*s, t);
         }
         maker::step(*s, t);  // a PR that comes as a packet expires joins it
+        outlet::step_all(*s, t);
         network::step_links(*s, t);
         network::step_forwarders(*s, t);
     }

@@ -8,8 +8,9 @@ namespace maker {
 constexpr Int HEADER_BYTES = 64;
 constexpr Int LINE = 128;
 constexpr Int ENTER = 3;      // cycles from a PR's last beat to its being in its queue
-constexpr Int FROM_UNIT = 1;  // more for a PR of a SNIC's unit
+constexpr Int FROM_UNIT = 4;  // from a PR's leaving a SNIC's unit to being in its queue
 constexpr Int LEAVE = 10;     // from a packet's mark to its header
+constexpr Int HEADER = 7;     // from its mark until a SNIC's flush engine can take it
 constexpr Int QUEUE = 3;      // through an output queue of a switch
 constexpr Int EXPIRE = 1;     // from DelayCycles behind its first beat to a packet's expiring
 constexpr Int SETTLING = 14;  // in which no unit has an idx, before reads are flushed
@@ -36,18 +37,21 @@ inline void mark(State &s, Int m, Int number, Int t) {
     packet.open = 0;
     maker.open[packet.dest] = NONE;
     --maker.opened;
-    Int whole = std::max(t, packet.ends) + ENTER + (maker.pipe == NONE) * FROM_UNIT;
-    packet.time = std::max(whole + LEAVE, maker.engine);
-    maker.engine = packet.time + packet.beats();
+    Int whole = std::max(t, packet.ends);
     count(s.traffic[m], packet);
-    Int link = maker.link;
-    if (maker.pipe != NONE) {
-        const Switch &tor = s.switches[maker.tor];
-        link = tor.out[tor.route[packet.dest]];
-        packet.time += QUEUE + (maker.kind == RESPONSES);
-        maker.lines += lines_of(packet.bytes);
-        --maker.packets;
+    if (maker.pipe == NONE) {
+        packet.time = whole + HEADER;
+        maker.outlet.marked.push(s.packets, number);
+        ++maker.outlet.packets;
+        return;
     }
+    packet.time = std::max(whole + ENTER + LEAVE, maker.engine);
+    maker.engine = packet.time + packet.beats();
+    const Switch &tor = s.switches[maker.tor];
+    packet.time += QUEUE + (maker.kind == RESPONSES);
+    maker.lines += lines_of(packet.bytes);
+    --maker.packets;
+    Int link = tor.out[tor.route[packet.dest]];
     s.links[link].kinds[maker.kind].outgoing.push(s.packets, number);
 }
 
@@ -93,13 +97,11 @@ inline Int join(State &s, Int m, Int pr, Int dest, Int room, Int t, bool last = 
     return beats;
 }
 
-// Whether no unit of a node has had an idx for a while.
+// Whether no unit of a node has had an idx for a while, when what now enters a queue left its unit.
 inline bool is_quiet(Node &node, Int t) {
-    if (node.inside || node.given != node.submitted) {
-        node.quiet = t;
-        return false;
-    }
-    return t >= node.quiet + SETTLING;
+    if (node.inside || node.given != node.submitted) node.quiet = t;
+    node.quiet_before = node.quiet_before << 1 | (t >= node.quiet + SETTLING);
+    return node.quiet_before >> FROM_UNIT & 1;
 }
 
 // Mark packets whose time has come, and those that nothing will be added to.

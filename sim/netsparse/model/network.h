@@ -16,8 +16,7 @@ inline void give_back(State &s, const Packet &packet) {
     if (packet.room == NONE) return;
     Maker &maker = s.makers[packet.maker];
     if (maker.pipe == NONE) {
-        maker.lines += maker::lines_of(packet.bytes);
-        --maker.packets;
+        maker.outlet.passing = packet.beats();
     } else {
         auto &room = maker.kind == READS ? s.switches[maker.tor].read_room
                                          : s.pipes[maker.pipe].response_room;

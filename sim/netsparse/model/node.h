@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client.h"
+#include "inlet.h"
 #include "maker.h"
 #include "taker.h"
 
@@ -25,38 +26,44 @@ inline void send(State &s, Int n, Int t) {
         turns::ask(node.sends, pr / s.k.entries - n * s.k.clients);
     });
     if (!node.sends.waiting) return;
-    bool room = maker::can_join(s.makers[n]);
-    s.traffic[n].stall += !room;
-    Int place = turns::take(node.sends, 1, room, t);
+    Int place = turns::take(node.sends, 1, inlet::room(s.makers[n], t), t);
     if (place == NONE) return;
     Client &client = clients[place];
     Int pr = client.sending.pop(s.prs);
     if (!client.sending.count) turns::leave(node.sends, place);
     --client.transmitting;
     --node.inside;
-    maker::join(s, n, pr, s.owner[s.prs[pr].need], 0, t);
+    inlet::push(s.makers[n], pr);
 }
 
-// Put the next answer into a packet.
+// Let the next beat of an answer go, which gives a beat of the server's buffer back.
 inline void answer(State &s, Int n, Int m, Int t) {
     Node &node = s.nodes[n];
+    Maker &maker = s.makers[m];
     Server *servers = &s.servers[n * s.k.servers];
+    bool room = inlet::room(maker, t);
     arrive(s, node.reading, t, [&](Int pr) {
         servers[s.prs[pr].server].answers.push(s.prs, pr);
         turns::ask(node.answers, s.prs[pr].server);
     });
+    if (node.answers.last >= t) {
+        if (room) {
+            inlet::push(maker, NONE);
+            ++servers[node.answers.chosen].returning;
+        } else {
+            ++node.answers.last;
+        }
+    }
     if (!node.answers.waiting) return;
-    bool room = maker::can_join(s.makers[m]);
-    s.traffic[m].stall += !room;
     Int place = turns::take(node.answers, s.k.property_beats, room, t);
     if (place == NONE) return;
     Server &server = servers[place];
     Int pr = server.answers.pop(s.prs);
     if (!server.answers.count) turns::leave(node.answers, place);
-    server.returning += s.k.property_beats;
+    ++server.returning;
     --server.heads;
     ++server.served;
-    maker::join(s, m, pr, s.node_of(pr), 0, t);
+    inlet::push(maker, pr);
 }
 
 // Let a server look for room for the property of its next read, and ask for it.
@@ -160,6 +167,8 @@ inline void step(State &s, Int t) {
         Int responses = s.points() + n;
         Link &down = s.links[node.uplink + 1];
         work_queue::report(s, n, t);
+        inlet::step(s, n, t);
+        inlet::step(s, responses, t);
         send(s, n, t);
         answer(s, n, responses, t);
         read_host(s, n, t);

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from hdl.common.fifo import FifoParams
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, SPARE_QUEUES, ConcatenatorParams
 from hdl.netsparse.concat.expiration_queue import ExpirationQueue
@@ -207,8 +208,10 @@ def makers_of(gather: Gather, params: ClusterParams) -> Ints:
             delay = delay if joins else tor.most_delay
             rows += [[*theirs, delay, joins]] * (topology.racks * tor.pipes)
     sizes = np.array(rows, np.int64)
-    pr_bytes, expirations, soonest, delay, joins = sizes[:, 5:].T
-    return np.column_stack([sizes[:, :5], delay, joins, pr_bytes, expirations + delay, soonest])
+    pr_bytes, expirations, soonest, late, delay, joins = sizes[:, 5:].T
+    return np.column_stack(
+        [sizes[:, :5], delay, joins, pr_bytes, expirations + delay, soonest, late]
+    )
 
 
 def joining(settings, name: str, delay: int) -> list[int]:
@@ -220,18 +223,20 @@ def maker_row(sizes: ConcatenatorParams, gather: Gather, payload: bool) -> list[
     """Return the sizes of a concatenator in this order.
 
     They are lines, lines to spare, lines of a PR, packets, open packets, bytes of a PR, queues,
-    and the cycles from a packet's opening to its expiring at the earliest.
+    the cycles from a packet's opening to its expiring at the earliest, and those that the list of
+    free lines takes beyond the first.
     """
     pr_bytes = PR_BYTES + payload * gather.property_bytes
     return [
         sizes.lines,
         sizes.reserve if sizes.virtual else 0,
-        -(-pr_bytes // LINE_BYTES) + 1,
+        -(-pr_bytes // LINE_BYTES),
         sizes.packets,
         sizes.destinations - SPARE_QUEUES if sizes.virtual else NEVER,
         pr_bytes,
         sizes.queues + 4,
         ExpirationQueue(sizes).lateness,
+        FifoParams(width=sizes.line_bits, depth=sizes.lines).latency - 1,
     ]
 
 

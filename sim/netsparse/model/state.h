@@ -183,6 +183,7 @@ struct Node {
     Int host_time = 0, round = 0, unit = 0, left = 0;  // its host
     Int done = NONE;                                   // when that has ended
     Int submitted = 0, given = 0, inside = 0, quiet = 0;         // requests; PRs that may come
+    std::uint64_t quiet_before = 0;          // whether it was quiet in the last cycles, a bit each
     Turns sends, answers;                                        // of clients, of servers
     Int serve_turn = NONE;
     Bus reads, writes;
@@ -222,6 +223,29 @@ struct Expiration {
     Int packet, serial, due;
 };
 
+// Beats of PRs on their way into a SNIC's concatenator, in the order of its registers: a PR where it
+// is its first beat, NONE where it is a later one.
+struct Inlet {
+    Register<Int> chosen, taken;
+    Int arrival = EMPTY, beat = EMPTY;
+    Int inside = 0;
+};
+
+constexpr Int LAST_BEAT = -3;  // of a packet
+
+// Beats of packets on their way out of it: a packet where it is its header, NONE where it is another.
+struct Outlet {
+    List marked;                    // packets
+    Int left = 0;                   // beats to be read of the one that has begun
+    bool half = false;              // one half of a line has been read
+    Int lines = 0;                  // that have just been read
+    Int stages[2] = {EMPTY, EMPTY};
+    Register<Int> read;
+    Int waiting = 0, left_link = NONE;  // beats at the link; when the last one left there
+    Int passing = 0;                // beats to go of the packet that is on the link
+    Int packets = 0;                // inside
+};
+
 // Where packets are made of PRs of one class: in a SNIC, or in a middle pipe.
 struct Maker {
     Int lines, spare_lines, pr_lines;  // free; with fewer the oldest packet leaves; for a PR
@@ -231,6 +255,9 @@ struct Maker {
     std::vector<Int> open;  // packet, by destination
     std::vector<Expiration> queue;
     Int first = 0, waiting = 0;  // of the expiration queue
+    Int late_lines;              // are lines free a cycle later?
+    Inlet inlet;
+    Outlet outlet;
 };
 
 // Where packets are taken apart, of one class.

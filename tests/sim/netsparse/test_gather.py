@@ -222,6 +222,18 @@ def test_the_model_steps_rings_as_driver_and_snic_do(tmp_path, rng, rings, reque
     check_exact(gather, gathered.result)
 
 
+def test_the_model_knows_when_answers_wait_for_a_busy_link(tmp_path, rng):
+    """Packets of eight-beat properties fill both directions of each link, so lines run short.
+
+    What then joins a packet hangs on when each line is read, and on how many beats wait in front of
+    the concatenator.
+    """
+    gather = make_gather(rng, family("stokes"), 2, 512, 4, 4, batch=40, rings=5, **CALM)
+    begun = replace(gather, idxs=[[queue[:6] for queue in node] for node in gather.idxs])
+    gathered = run_gather(begun, EIGHT, tmp_path, rng)
+    check_exact(begun, gathered.result)
+
+
 def test_properties_longer_than_the_build_takes_are_refused(rng):
     most = ONE.rig.most_property_bytes
     gather = make_gather(rng, family("queen"), 2, most + 4, 1, 1)
