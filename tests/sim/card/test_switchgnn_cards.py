@@ -141,6 +141,7 @@ async def a_card_tests_itself(dut):
         assert (status, text.startswith("FAIL: mac: ")) == (1, True), text
 
     await bridge(program)()
+    dut.card_0.mac_0.cmac.core.corrupt.value = 0
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
