@@ -24,6 +24,7 @@ def run_program(
 ) -> int:
     """Make those checks of ``names`` that the command line selects; return the exit status."""
     parser = argparse.ArgumentParser(
+        prog=f"python -m {open_card.__module__}",
         description=f"Test a card with {about}. The test overwrites the card's memory. The last"
         " line begins with PASS or FAIL; the exit status is 0 if all checks pass, 1 if one fails."
     )
