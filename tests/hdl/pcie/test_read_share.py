@@ -27,7 +27,7 @@ def test_number_of_users(users):
 
 
 def test_order():
-    with pytest.raises(ValueError, match="data comes in the order of requests"):
+    with pytest.raises(ValueError, match="in_order must be true"):
         ReadShareParams(user=ReadRequesterParams(in_order=False))
 
 
