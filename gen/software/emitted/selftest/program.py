@@ -26,7 +26,7 @@ def run_program(
     parser = argparse.ArgumentParser(
         prog=f"python -m {open_card.__module__}",
         description=f"Test a card with {about}. The test overwrites the card's memory. The last"
-        " line begins with PASS or FAIL; the exit status is 0 if all checks pass, 1 if one fails."
+        " line begins with PASS or FAIL; the exit status is 0 if all checks pass, 1 if one fails.",
     )
     parser.add_argument(
         "--device",
