@@ -43,7 +43,8 @@ class CageStatus(Component):
 
     ``counts``, in the order of ``params.events``, and ``cuts`` are added up in every cycle, as is
     the beginning of each of the ``happenings``, levels of this clock. A bit of ``commands``, high
-    for a cycle, changes that of ``asks``; a reset does not, lest the MAC takes it for a command.
+    for a cycle, changes that of ``asks``; a reset does not, because the MAC would take a change for
+    a command.
     """
 
     def __init__(self, params: CageStatusParams) -> None:

@@ -14,9 +14,9 @@ from hdl.u280.kind_split import KINDS
 class ClassTurns(Component):
     """Sends packets of each ``i[k]`` to ``mac`` whole, in turn; with ``pause[k]`` none begins.
 
-    A class that is paused holds up no other: each waits on its own way. ``i`` must have all of a
-    packet's beats one after the other, as :class:`MacTransmit` gives them, so that ``mac`` has no
-    gap within one. ``ack[k]`` is high when, because of ``pause[k]``, nothing of the class is
+    A paused class does not block the others: each class waits in its own queue. ``i`` must have all
+    of a packet's beats one after the other, as :class:`MacTransmit` gives them, so that ``mac`` has
+    no gap within one. ``ack[k]`` is high when, because of ``pause[k]``, nothing of the class is
     inside any more: the MAC's timer may count (PG203, "RX Pause Termination"). It follows
     ``pause[k]`` down within :attr:`release` cycles.
 

@@ -9,7 +9,7 @@ from hdl.common.component import Component
 class CutWatch(Component):
     """Raises ``cut`` during a reset that has come inside a packet.
 
-    A beat of the packets moves in a cycle with ``moves``; ``last`` is that of its end.
+    ``moves`` is high in each cycle in which a beat of the packets moves; ``last`` is the beat's.
     """
 
     def __init__(self, params: None = None) -> None:

@@ -1,6 +1,6 @@
 """Computes priority flow control (PFC) of a card's link: how much room a pause needs.
 
-Ethernet loses what finds no room. With PFC (IEEE 802.1Q clause 36, once 802.1Qbb; IEEE 802.3
+Ethernet drops packets that find no room. With PFC (IEEE 802.1Q clause 36, once 802.1Qbb; IEEE 802.3
 annex 31D) the receiver pauses one priority of the far end in time. A pause takes effect late, and
 :attr:`FlowControlParams.headroom` is all that may come until then.
 """

@@ -53,10 +53,10 @@ class Hbm(Component):
     """Bus ``port_<n>`` is HBM's port n, in the core's clock (:class:`HbmPort`).
 
     A bus of 28 address bits sees the 256 MB that lie nearest to its port, from byte 0; one of 33
-    bits sees all 8 GB. Until ``complete``, in the clock of the set-up, no burst is taken if the
-    reset of domain ``hbm`` lasts as long. ``reset`` is that of the IP's ports. ``hot`` is high
-    when a stack is about to be destroyed by heat: it must reach the card's pin. ``temperature`` of
-    each stack, in degrees; one that changes just now may read wrong.
+    bits sees all 8 GB. ``complete``, in the set-up's clock, says that HBM is ready; the reset of
+    domain ``hbm`` must last until then, so that no burst is taken before. ``reset`` is that of the
+    IP's ports. ``hot`` is high when a stack is so hot that it may be damaged: it must reach the
+    card's pin. ``temperature`` of each stack, in degrees; one that changes just now may read wrong.
     """
 
     domains = ("sync", "hbm", "apb")

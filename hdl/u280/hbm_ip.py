@@ -122,7 +122,7 @@ def stack_ports(stack: int) -> list[VendorPort]:
 
 
 def axi_ports(port: int, *, idle: bool = False) -> list[VendorPort]:
-    """List the ports of an AXI3 port; it is ``idle`` if nobody hears what it says."""
+    """List the ports of an AXI3 port; it is ``idle`` if its answers are not used."""
     prefix = f"AXI_{port:02}_"
     bus = [
         VendorPort(
@@ -145,7 +145,7 @@ def axi_ports(port: int, *, idle: bool = False) -> list[VendorPort]:
 
 
 def axi_wires(port: int, clock: Any, reset: Any, bus: Any) -> dict[str, Any]:
-    """Return the wires of a port; a ``bus`` of None makes one that never asks for anything."""
+    """Return the wires of a port; a ``bus`` of None makes a port without requests."""
     prefix = f"AXI_{port:02}_"
     wires = {
         f"{prefix}ACLK": clock,

@@ -79,7 +79,7 @@ class HbmPort(Component):
 
     Bursts are of full width, INCR and of 1 to 16 beats of HBM, and have identifier 0. Lines cross
     whole and are split in HBM's clock, so that a port gives as much as HBM has. Where ``axi`` has
-    fewer address bits than HBM, ``base`` has those above. ``base`` stands still.
+    fewer address bits than HBM, ``base`` has those above. ``base`` must not change.
 
     Each channel has a register on HBM's side, in both directions: a hard block takes a good part of
     the 2.2 ns of HBM's clock for itself.

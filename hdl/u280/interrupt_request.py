@@ -10,7 +10,7 @@ class InterruptRequest(Component):
     """Raises ``request`` with ``level``, until it is acknowledged and the level has been low.
 
     ``request`` goes to ``usr_irq_req`` and ``ack`` comes from ``usr_irq_ack``: a request must stay
-    until it is acknowledged and until the host has seen to it, and only a rising one sends an
+    until it is acknowledged and the host has served it, and only a rising request sends an
     interrupt (PG194, "MSI and Internal MSI-X Interrupts"; PG195, "User Interrupts"). So a level
     that falls and rises again, whenever that is, sends another. Latency: one cycle.
     """

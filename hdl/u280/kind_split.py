@@ -16,8 +16,8 @@ class KindSplit(Component):
     """Sends packets of ``mac`` to ``o[READS]`` or, with errors, to ``o[RESPONSES]``.
 
     The first beat decides; where it has no header of ours, the packet goes nowhere and ``foreign``
-    is high for a cycle, a cycle after its end. ``mac.tready`` is always high and that of ``o`` not
-    looked at: nobody here can wait. Throughput: a beat a cycle. Latency: :attr:`latency`.
+    is high for a cycle, a cycle after its end. ``mac.tready`` is always high, and that of ``o`` is
+    ignored: no part here can wait. Throughput: a beat a cycle. Latency: :attr:`latency`.
     """
 
     latency = 1

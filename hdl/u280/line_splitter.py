@@ -41,8 +41,8 @@ class LineSplitter(Component):
     Bursts begin at whole lines; the lower half comes first. Identifiers are 0, so answers come in
     order. The worse of two answers to a read is the line's. Where bursts are one line each, a burst
     of another length, up to its RLAST, is one line all the same, which answers SLVERR. Where they
-    have several, an RLAST behind a lower half ends a line that answers SLVERR; who asked counts the
-    lines.
+    have several, an RLAST with a lower half ends a line that answers SLVERR; the master must count
+    the lines.
 
     Throughput: a line in two cycles, each way. Latency: none but that of the second half.
     """

@@ -90,8 +90,8 @@ class Mac(Component):
     class of the other (:class:`Pauses`): if the far end obeys, and the fibre is no longer than
     ``params.link`` says, none finds no room. Without, those that find none are lost, as are always
     packets with a wrong checksum and those of no kind; ``counts`` says how many, in the order of
-    ``params.events``, to be added up in every cycle. Nothing is sent while the far end cannot hear
-    it (:class:`MacLink`).
+    ``params.events``, to be added up in every cycle. Nothing is sent while the far end does not
+    receive it (:class:`MacLink`).
 
     ``settings`` and ``asks`` of the host come from registers of any clock (:class:`MacResets`);
     ``levels`` are registers of the MAC's clock and of ``apb``, to be synchronised. A reset of the

@@ -13,7 +13,7 @@ CROSSING = AsyncFifoParams(width=BEAT.size)
 
 
 class PacketCrossing(Component):
-    """Leads BEATs through an :class:`AsyncFifo`, which after a reset goes on at a packet's start.
+    """Takes BEATs through an :class:`AsyncFifo`, which after a reset goes on at a packet's start.
 
     When the reader was reset, the rest of a packet that had begun to come in is taken and dropped
     at ``i``: ``dropped`` is high for a cycle. When the writer was reset, a packet that had begun to

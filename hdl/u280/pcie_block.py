@@ -96,7 +96,7 @@ class PcieBlock(Link):
         return m
 
     def stream_wires(self, m: Module) -> dict[str, Any]:
-        """Return the wires of all streams; one bit of the block's ``tready`` is as good as four."""
+        """Return the wires of all streams; one of the four equal bits of ``tready`` is used."""
         wires: dict[str, Any] = {}
         for name in STREAMS:
             stream, to_block = getattr(self, name), name in TO_BLOCK
