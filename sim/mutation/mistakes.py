@@ -1,0 +1,117 @@
+"""Plants mistakes of engineers in the source of the RTL, and sees whether tests find them.
+
+A mistake is an edit of a file in ``hdl``, kept in ``planted/*.toml``. It is tried in a copy of the
+checkout, by the tests of its own component alone, as `pytest` runs them by default.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sim.harness.cache import CHECKOUT, cache_root
+from sim.mutation.targets import mirrors_of, shown
+
+PLANTED = Path(__file__).with_name("planted")
+KINDS = ("coincidence", "neighbour", "constant")
+COPIED = ("hdl", "gen", "sim", "tests", "constraints", "pyproject.toml", "README.md")
+FOUND, MISSED = 1, 0  #: exit statuses of pytest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mistake:
+    """Describes an edit that breaks a component."""
+
+    name: str
+    kind: str  #: one of :data:`KINDS`
+    file: str  #: path in the checkout
+    what: str  #: what the broken RTL does wrong, in a sentence
+    old: str  #: text that occurs once in the file
+    new: str  #: what stands there instead
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"{self.name}: kind must be one of {', '.join(KINDS)}: {self.kind}")
+
+    @property
+    def tests(self) -> tuple[Path, ...]:
+        """Return the test files of the component."""
+        return mirrors_of(CHECKOUT / self.file)
+
+    def plant(self, text: str) -> str:
+        """Return source ``text`` with the mistake; ValueError if its place is not there once."""
+        if text.count(self.old) != 1:
+            raise ValueError(
+                f"{self.name}: `old` occurs {text.count(self.old)} times in {self.file}"
+            )
+        return text.replace(self.old, self.new)
+
+
+def read_mistakes(folder: Path = PLANTED) -> tuple[Mistake, ...]:
+    """Return all planted mistakes; raise ValueError for an entry of a wrong form."""
+    found = []
+    for path in sorted(folder.glob("*.toml")):
+        try:
+            found += [Mistake(**entry) for entry in tomllib.loads(path.read_text())["mistake"]]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path.name}: {error}") from error
+    return tuple(found)
+
+
+@contextmanager
+def planted(mistake: Mistake) -> Iterator[Path]:
+    """Make a copy of the checkout that has the mistake, for as long as the context lasts."""
+    with tempfile.TemporaryDirectory(prefix="planted-") as folder:
+        for name in COPIED:
+            source, copy = CHECKOUT / name, Path(folder, name)
+            if source.is_dir():
+                shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, copy)
+        broken = Path(folder, mistake.file)
+        broken.write_text(mistake.plant(broken.read_text()))
+        yield Path(folder)
+
+
+def try_mistake(mistake: Mistake, seed: int, most_seconds: float) -> dict[str, object]:
+    """Return as JSON whether the tests of the component find ``mistake``, and which one does.
+
+    ``fate`` is found, survived or undecided: no verdict in ``most_seconds``, or tests that cannot
+    run.
+    """
+    start = time.monotonic()
+    tests = [shown(test) for test in mistake.tests]
+    with planted(mistake) as folder:
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:xdist", "-p"]
+        command += ["no:cacheprovider", "--seed", str(seed), *tests]
+        environment = {**os.environ, "INGATHER_CACHE": str(cache_root()), "PYTHONPATH": str(folder)}
+        try:
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                env=environment,
+                timeout=most_seconds,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            status, said = done.returncode, (done.stdout + done.stderr).splitlines()
+        except subprocess.TimeoutExpired:
+            status, said = -1, [f"no verdict in {most_seconds:.0f} s"]
+    fate = {FOUND: "found", MISSED: "survived"}.get(status, "undecided")
+    how = next((line for line in said if line.startswith(("FAILED", "ERROR"))), (said or [""])[-1])
+    return {
+        "name": mistake.name,
+        "kind": mistake.kind,
+        "file": mistake.file,
+        "fate": fate if tests else "undecided",
+        "how": how[:300] if tests else "the component has no tests of its own",
+        "seconds": round(time.monotonic() - start, 1),
+    }
