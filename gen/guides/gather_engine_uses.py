@@ -97,6 +97,7 @@ STATE = {
     "stream_silent": "reads 1 if the stream's consumer was abandoned",
     "registers_silent": "reads 1 if the engine's registers once did not answer the link: program"
     " the card anew",
+    "interrupts_silent": "reads 1 if for 50 ms no interrupt was sent though one was due",
     "device_broken": "reads 1 if accesses to device memory fail at once",
     "device_silent": "reads 1 if `device_broken` is 1 as device memory did not answer in time",
     "device_owes": "reads 1 while device memory has still to take or answer something",
@@ -194,4 +195,5 @@ COUNTED = {
     "descriptors_malformed": "descriptors that were read and have bits without a meaning",
     "descriptors_unread": "descriptors that could not be read; each has stopped the ring",
     "ring_faults": "times that the ring was refused: a doorbell too far, or a wrong address",
+    "interrupts_late": "times that no interrupt was sent for 50 ms though one was due",
 }

@@ -61,6 +61,8 @@ BOARD = {
     "links": "bit 0 reads 1 when packets pass",
     "memory_ready": "reads 1 when the SNIC's memory may be used",
     "interrupt_enable": "write 1 to let the SNIC's interrupt through",
+    "interrupt_silent": "reads 1 if for 50 ms no interrupt was sent though one was due",
+    "interrupts_late": "counts how often that was so, since `clear_losses`",
 }
 
 
@@ -72,7 +74,9 @@ def guide(params: SnicParams) -> str:
 def values(params: SnicParams) -> dict[str, Any]:
     """Return what the template of the guide names."""
     registers, rig = snic_registers(params), params.rig
-    board = board_registers(BoardRegistersParams(cages=1, hbm=True, pauses=True))
+    board = board_registers(
+        BoardRegistersParams(cages=1, hbm=True, pauses=True, msix=params.over_pcie)
+    )
     return {
         **packet_values(params.mtu),
         "params": params,

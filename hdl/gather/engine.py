@@ -243,6 +243,7 @@ class GatherEngine(Component):
             self.msix_send.eq(sender.send),
             sender.sent.eq(self.msix_sent),
             sender.failed.eq(self.msix_failed),
+            parts.counters.interrupt_late.eq(sender.late),
         ]
 
     def settle(self, m: Module, registers: RegisterBlock) -> None:
@@ -271,6 +272,7 @@ class GatherEngine(Component):
             status.stopping.eq(control.stopping),
             status.reads_owed.eq(parts.requester.owes),
             status.registers_silent.eq(parts.completer.broken),
+            status.interrupts_silent.eq(parts.interrupts.silent),
             *(status[f"device_{name}"].eq(bus[name]) for name in ("broken", "silent", "owes")),
             parts.counters.dropped.eq(bus.dropped),
             *(status[name].eq(value) for name, value in constants(self.params).items()),

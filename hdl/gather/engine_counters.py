@@ -45,6 +45,7 @@ ENGINE_COUNTERS = CountersParams(
         ("descriptors_malformed", 1),  # of these
         ("descriptors_unread", 1),  # that could not be, each of which has stopped the ring
         ("ring_faults", 1),
+        ("interrupts_late", 1),  # times that no interrupt was sent for 50 ms though one was due
     ),
 )
 
@@ -74,6 +75,7 @@ class EngineCounters(Component):
                 "dropped": In(1),
                 "accesses": In(ACCESSES),
                 "ring": In(DESCRIPTORS),
+                "interrupt_late": In(1),
                 "clear": In(1),
                 "select": In(ENGINE_COUNTERS.index_bits),
                 "value": Out(ENGINE_COUNTERS.bits),
@@ -116,5 +118,6 @@ class EngineCounters(Component):
             events.descriptors_malformed.eq(self.ring.malformed),
             events.descriptors_unread.eq(self.ring.unread),
             events.ring_faults.eq(self.ring.fault),
+            events.interrupts_late.eq(self.interrupt_late),
         ]
         return m

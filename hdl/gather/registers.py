@@ -83,6 +83,12 @@ CONTROL_REGISTERS = (
                 1,
                 "tells that a register did not answer an access of the host in time",
             ),
+            ro(
+                "interrupts_silent",
+                1,
+                "tells that for 50 ms no interrupt was sent, although one was requested: the block"
+                " for PCI Express does not answer; poll completions until it reads 0",
+            ),
         ),
     ),
     buses_register("Tells the state of the bus to device memory.", BUSES),

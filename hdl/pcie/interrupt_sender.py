@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.checks import check_range
@@ -10,21 +10,24 @@ from hdl.common.component import Component
 from hdl.common.round_robin import choose_in_turn
 
 BLOCK_VECTORS = 8  #: vectors in the block's own table for a function
+PATIENCE = 12_500_000  #: cycles of 50 ms at 250 MHz, the default time-out of PCI Express
 
 
 @dataclass(frozen=True, kw_only=True)
 class InterruptSenderParams:
-    """Sets how many vectors are used."""
+    """Sets how many vectors are used, and how long one may take."""
 
     vectors: int = 1  #: number of vectors, 1..8
+    patience: int = PATIENCE  #: cycles without a sent interrupt, after which it is late, 2..2^31
 
     def __post_init__(self) -> None:
         check_range("vectors", self.vectors, 1, BLOCK_VECTORS)
+        check_range("patience", self.patience, 2, 1 << 31)
 
     @property
     def suffix(self) -> str:
-        """Return the end of the module's name: the number of vectors."""
-        return str(self.vectors)
+        """Return the end of the module's name: the vectors, and a patience that is not usual."""
+        return f"{self.vectors}" + (f"_{self.patience}" if self.patience != PATIENCE else "")
 
 
 class InterruptSender(Component):
@@ -36,6 +39,12 @@ class InterruptSender(Component):
     or ``failed`` (``cfg_interrupt_msi_sent``, ``_fail``). A vector that has failed is requested
     again. The block applies the mask of each vector; while the host has MSI-X switched off
     (``enable`` is low), vectors wait. ``clear`` drops those that wait.
+
+    PG213 sets no time in which the block must answer; it may need that of a link that stalls or is
+    trained again. When no interrupt was ``sent`` for ``params.patience`` cycles although one was
+    due, because the block does not answer or always fails, ``late`` pulses once and ``silent`` is
+    high until one is sent, or ``clear``. The block allows no second request before its answer, so
+    vectors wait meanwhile; an answer that comes late is taken like any other, and they are sent.
 
     Waiting vectors are requested in round-robin order; several pulses of a vector while it waits
     give one interrupt. Latency: :attr:`latency` to ``send``. An interrupt may pass writes of RQ
@@ -56,6 +65,8 @@ class InterruptSender(Component):
                 "send": Out(1),
                 "sent": In(1),
                 "failed": In(1),
+                "late": Out(1),
+                "silent": Out(1),
             },
         )
 
@@ -78,4 +89,16 @@ class InterruptSender(Component):
             m.d.sync += asked.eq(chosen)
         with m.Elif(self.sent | self.failed):
             m.d.sync += asked.eq(0)
+        self.watch(m, asked.any() | (waiting.any() & self.enable))
         return m
+
+    def watch(self, m: Module, busy: Value) -> None:
+        """Report that none was sent for too long while the block is ``busy`` or has to be."""
+        patience = Signal(range(-1, self.params.patience), init=self.params.patience - 1)
+        overdue = Signal()  # the count has gone down to -1, which its highest bit shows
+        m.d.comb += overdue.eq(busy & patience[-1] & ~self.sent & ~self.clear)
+        m.d.sync += [self.late.eq(overdue & ~self.silent), self.silent.eq(overdue)]
+        with m.If(~busy | self.sent | self.clear):
+            m.d.sync += patience.eq(self.params.patience - 1)
+        with m.Elif(~patience[-1]):
+            m.d.sync += patience.eq((patience - 1)[: len(patience)])

@@ -222,13 +222,17 @@ class Board(Component):
         ]
         return mac
 
-    def add_status(self, m: Module, macs: list[Mac]) -> BoardStatus:
-        """Add the board's registers; ``request`` is left to be driven."""
+    def add_status(self, m: Module, macs: list[Mac], *, msix: bool = False) -> BoardStatus:
+        """Add the board's registers; ``request`` is left to be driven.
+
+        ``msix``: the link is a :class:`hdl.u280.pcie_block.PcieStreams` that sends interrupts.
+        """
         m.submodules.board_status = status = BoardStatus(
             BoardRegistersParams(
                 cages=len(macs),
                 hbm=self.memory is not None,
                 pauses=any(mac.params.split for mac in macs),
+                msix=msix,
             )
         )
         connect_bus(m, self.link.registers[1], status.axil)
@@ -238,6 +242,9 @@ class Board(Component):
             interrupt.ack.eq(self.link.irq_ack),
             self.link.irq.eq(interrupt.request),
         ]
+        if msix:
+            for name in ("irq_late", "irq_silent"):
+                m.d.comb += getattr(status, name).eq(getattr(self.link, name))
         for k, mac in enumerate(macs):
             self.add_mac_status(m, status, k, mac)
         if self.memory:

@@ -1,6 +1,6 @@
 """Implements the board's registers and counters."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.axi import AxiLiteSignature
@@ -13,6 +13,7 @@ from hdl.u280.mac_signals import ASKS, CUTS, LEVELS, SETTINGS, STATUS
 from hdl.u280.registers import (
     ADDRESS_BITS,
     IDENTITY,
+    RARE_BITS,
     VERSION,
     BoardRegistersParams,
     board_registers,
@@ -22,7 +23,9 @@ from hdl.u280.registers import (
 class BoardStatus(Component):
     """Shows the host what the board does (:func:`board_registers`), through ``axil``.
 
-    Of each cage: :class:`CageStatus`. ``irq`` is ``request`` where the host has enabled it.
+    Of each cage: :class:`CageStatus`. ``irq`` is ``request`` where the host has enabled it. With
+    ``params.msix`` there are ``irq_late`` and ``irq_silent`` of a
+    :class:`hdl.u280.pcie_block.PcieStreams`.
     """
 
     register_map = staticmethod(board_registers)
@@ -43,6 +46,7 @@ class BoardStatus(Component):
                 "asks": Out(ASKS).array(params.cages),
                 "request": In(1),
                 "irq": Out(1),
+                **({"irq_late": In(1), "irq_silent": In(1)} if params.msix else {}),
             },
         )
 
@@ -61,6 +65,13 @@ class BoardStatus(Component):
         if self.params.hbm:
             m.d.comb += [
                 status[f"degrees_{k}"].eq(degrees) for k, degrees in enumerate(self.temperature)
+            ]
+        if self.params.msix:
+            late = Signal(RARE_BITS)
+            m.d.sync += late.eq(Mux(control.clear_losses, 0, late + self.irq_late)[:RARE_BITS])
+            m.d.comb += [
+                status.interrupt_silent.eq(self.irq_silent),
+                status.interrupts_late.eq(late),
             ]
         for k in range(self.params.cages):
             m.submodules[f"cage_{k}"] = cage = CageStatus(self.cage)

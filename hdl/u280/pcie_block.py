@@ -115,6 +115,8 @@ class PcieStreams(RegisterLink):
     ``numbers`` are those of a :class:`hdl.pcie.requester.Requester`, ``function`` of a
     :class:`hdl.pcie.function_reset.FunctionReset`; a design without a requester lets ``rq`` be
     silent, and a reset be done at once. A reset forgets an interrupt that has not been sent.
+    ``irq_late`` and ``irq_silent`` are the sender's; while it is silent, each request is
+    acknowledged at once, so that no requester waits for it.
     """
 
     domains = ("sync",)
@@ -122,7 +124,8 @@ class PcieStreams(RegisterLink):
 
     def __init__(self, params: PcieParams) -> None:
         streams = {"rq": In(STREAMS["rq"]), "rc": Out(STREAMS["rc"])}
-        super().__init__(params, streams | WORDS | {"function": Out(FUNCTION)})
+        late = {"irq_late": Out(1), "irq_silent": Out(1)}
+        super().__init__(params, streams | WORDS | late | {"function": Out(FUNCTION)})
         self.vendor_ips = (*PcieBlock.vendor_ips, self.decoder)
 
     def elaborate(self, platform) -> Module:
@@ -163,7 +166,9 @@ class PcieStreams(RegisterLink):
         m.d.sync += before.eq(self.irq)
         m.d.comb += [
             sender.asks.eq(self.irq & ~before),
-            self.irq_ack.eq(sender.sent | sender.clear),
+            self.irq_ack.eq(sender.sent | sender.clear | sender.silent),
+            self.irq_late.eq(sender.late),
+            self.irq_silent.eq(sender.silent),
             sender.enable.eq(block.msix_enable & function.master),
             sender.clear.eq(function.in_process),
             block.msix_vector.eq(sender.vector),

@@ -14,6 +14,22 @@ BASE = 0x10000  #: address of these registers; those of the design are at 0
 ADDRESS_BITS = 12
 
 
+MSIX_FIELDS = (
+    ro(
+        "interrupt_silent",
+        1,
+        "tells that for 50 ms no interrupt was sent, although one was requested: the block for"
+        " PCI Express does not answer",
+    ),
+    ro(
+        "interrupts_late",
+        RARE_BITS,
+        "counts how often this happened, since clear_losses; the counter wraps to 0 after the"
+        " highest number",
+    ),
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class BoardRegistersParams:
     """Says which parts of a board have registers."""
@@ -21,11 +37,13 @@ class BoardRegistersParams:
     cages: int  #: number of cages that are in use, 1 or 2
     hbm: bool  #: whether HBM is in use
     pauses: bool = False  #: whether cages have flow control
+    msix: bool = False  #: whether the board requests its interrupts from the bare block itself
 
     @property
     def suffix(self) -> str:
         """Return the end of the module's name: all that the board has."""
-        return f"{self.cages}" + "_hbm" * self.hbm + "_pauses" * self.pauses
+        parts = {"hbm": self.hbm, "pauses": self.pauses, "msix": self.msix}
+        return "_".join([f"{self.cages}", *(name for name, is_there in parts.items() if is_there)])
 
 
 def board_registers(params: BoardRegistersParams) -> RegisterMap:
@@ -69,6 +87,7 @@ def board_registers(params: BoardRegistersParams) -> RegisterMap:
                     1,
                     "tells the level of the design's request for an interrupt",
                 ),
+                *(MSIX_FIELDS if params.msix else ()),
             ),
         ),
         Register(

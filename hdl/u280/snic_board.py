@@ -66,7 +66,7 @@ class SnicBoard(Board):
         connect(m, lines.halves, getattr(self.memory, f"port_{DRAM}"))
         self.reach_host(m, core)
         connect_bus(m, link.registers[0], core.s_axil)
-        status = self.add_status(m, [mac])
+        status = self.add_status(m, [mac], msix=params.over_pcie)
         m.d.comb += status.request.eq(core.irq)
         return m
 

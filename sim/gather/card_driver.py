@@ -41,6 +41,7 @@ class CardDriver:
     ) -> None:
         self.dut, self.params = dut, params
         self.interrupts = 0
+        self.sends_interrupts = True  # else the block keeps what it is asked to send
         dut.credits.value = MOST_CREDITS
         dut.msix_enable.value = 1
         dut.msix_sent.value = dut.msix_failed.value = 0
@@ -80,6 +81,8 @@ class CardDriver:
             await RisingEdge(self.dut.msix_send)
             self.interrupts += 1
             await ClockCycles(self.dut.clk, INTERRUPT_CYCLES)
+            while not self.sends_interrupts:
+                await RisingEdge(self.dut.clk)
             self.dut.msix_sent.value = 1
             await RisingEdge(self.dut.clk)
             self.dut.msix_sent.value = 0

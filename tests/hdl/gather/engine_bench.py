@@ -47,7 +47,13 @@ def run_tests(params, tests, folder):
     """Run the tests of module ``tests`` on a card whose device memory is zero at first."""
     memory = folder / "device.bin"
     memory.write_bytes(bytes(DEVICE_BYTES))
-    simulate(CardSystem(params), tests, plusargs=[ram_file(0, memory)], extra_sources=[RAM_ARRAY])
+    simulate(
+        CardSystem(params),
+        tests,
+        plusargs=[ram_file(0, memory)],
+        extra_sources=[RAM_ARRAY],
+        registers=["patience"],
+    )
 
 
 class Bench:

@@ -27,6 +27,7 @@ from tests.hdl.gather.engine_bench import (
 )
 
 TIMEOUT = 2000  #: cycles
+SOON = 20  #: cycles that are left of a time that is too long for a simulation
 ROW = 512  #: bytes, read at once
 TABLE_OF_ROWS = Table(base=TABLE, rows=60, row_bytes=ROW, stride=ROW)
 
@@ -377,3 +378,25 @@ async def more_than_the_queue_holds(dut):
         assert carry_out(card.host(), wanted, request).outcome == found["outcome"].value
     assert await card.device(0, DEVICE_BYTES) == wanted.tobytes()
     await bench.gather(asked[-1])
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+async def a_block_that_sends_no_interrupt(dut):
+    """Requests go on, and the host is told; when an interrupt comes late, the rest follows."""
+    bench = Bench(dut)
+    card = bench.card
+    await bench.begin()
+    card.sends_interrupts = False
+    await bench.gather(*many_rows(bench, 1))
+    assert not await card.registers.read("interrupts_silent")
+    dut.engine.interrupts.patience.value = SOON
+    for request in many_rows(bench, 2):
+        await card.submit(request)
+        assert (await card.completed(request))["outcome"] == Outcome.DONE
+    assert await card.registers.read("interrupts_silent")
+    assert card.interrupts == 1
+    card.sends_interrupts = True
+    await ClockCycles(dut.clk, 50)
+    assert card.interrupts == 2  # one for all that have ended meanwhile
+    assert not await card.registers.read("interrupts_silent")
+    assert (await card.counters())["interrupts_late"] == 1

@@ -137,7 +137,7 @@ class Bench:
         self.registers = AxiLiteRam(
             AxiLiteBus.from_prefix(dut, "axil"), dut.clk, dut.rst, size=BYTES
         )
-        names = ("asks", "enable", "clear", "vector", "send", "sent", "failed")
+        names = InterruptSender(INTERRUPTS).signature.members
         wires = {name: getattr(dut, f"interrupts_{name}") for name in names}
         self.block = Block(SimpleNamespace(clk=dut.clk, rst=dut.rst, **wires))
         self.content, self.causes, self.asked = bytearray(BYTES), [], []

@@ -11,11 +11,20 @@ from hdl.pcie.interrupt_sender import BLOCK_VECTORS, InterruptSender, InterruptS
 from sim.harness.streams import cycle, start
 from sim.harness.verilator import simulate
 
-VECTORS = 5
+VECTORS, PATIENCE = 5, 40
 
 
 def test_interrupt_sender():
-    simulate(InterruptSender(InterruptSenderParams(vectors=VECTORS)), __name__)
+    params = InterruptSenderParams(vectors=VECTORS, patience=PATIENCE)
+    simulate(InterruptSender(params), __name__)
+
+
+def test_patience_is_as_long_as_a_completion_may_take():
+    params = InterruptSenderParams()
+    assert params.patience == round(0.050 * 250e6)
+    assert params.suffix == "1"
+    with pytest.raises(ValueError, match="patience must be a whole number from 2"):
+        InterruptSenderParams(patience=1)
 
 
 @pytest.mark.parametrize("vectors", [0, BLOCK_VECTORS + 1])
@@ -32,12 +41,15 @@ class Block:
         self.sent, self.cycles, self.failures = [], [], 0
         dut.asks.value = dut.sent.value = dut.failed.value = 0
         dut.enable.value, dut.clear.value = 1, 0
+        self.late, self.silent = [], 0  # cycles of ``late``; number of those of ``silent``
         cocotb.start_soon(self.answer())
 
     async def answer(self):
         dut, rest, vector = self.dut, 0, None
         while True:
             await RisingEdge(dut.clk)
+            self.late += [cycle()] if dut.late.value else []
+            self.silent += int(dut.silent.value)
             dut.sent.value = dut.failed.value = 0
             if dut.send.value and not dut.rst.value:
                 assert vector is None, "asked before the last one was answered"
@@ -172,3 +184,75 @@ async def what_waits_is_forgotten(dut):
     await block.ask(1)
     await block.until(2)
     assert block.sent[1] == 1
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(over=[-2, -1, 0, 1, 2, 3 * PATIENCE])
+async def a_late_answer_is_reported_and_taken(dut, over):
+    """An answer ``over`` cycles behind the bound is late from 1 on, and counts as any other.
+
+    What was asked for meanwhile is sent after it, once.
+    """
+    wait = PATIENCE - 3 + over  # the block sees ``send``, and its answer is seen, a cycle later
+    block = Block(dut, least=wait, most=wait)
+    await start(dut)
+    await block.ask(1)
+    while not block.cycles:
+        await RisingEdge(dut.clk)
+    await block.ask(1, 4)
+    block.delays = (0, 3)
+    await block.until(3)
+    assert block.sent == [1, 4, 1]
+    assert block.late == ([block.cycles[0] + PATIENCE] if over > 0 else [])
+    assert block.silent == max(over, 0)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_block_that_always_fails_is_reported(dut):
+    """It is reported once, and again after an interrupt that was sent."""
+    block = Block(dut, failing=1.0)
+    await start(dut)
+    for count in (1, 2):
+        await block.ask(0)
+        for _ in range(3 * PATIENCE):
+            await RisingEdge(dut.clk)
+        assert dut.silent.value
+        assert len(block.late) == count
+        block.failing = 0.0
+        await block.until(count)
+        assert not dut.silent.value
+        block.failing = 1.0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(before=[0, 1, 2])
+async def a_reset_of_the_function_at_the_bound_forgets_it(dut, before):
+    """A ``clear`` in the last cycle of the bound, or earlier, leaves nothing to report."""
+    block = Block(dut, least=5 * PATIENCE, most=5 * PATIENCE)
+    await start(dut)
+    await block.ask(2)
+    while not dut.send.value:
+        await RisingEdge(dut.clk)
+    for _ in range(PATIENCE - 2 - before):
+        await RisingEdge(dut.clk)
+    dut.clear.value = 1
+    await RisingEdge(dut.clk)
+    dut.clear.value = 0
+    for _ in range(3 * PATIENCE):
+        await RisingEdge(dut.clk)
+        assert not dut.silent.value
+    assert not block.late
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def what_the_host_has_switched_off_is_not_late(dut):
+    block = Block(dut)
+    dut.enable.value = 0
+    await start(dut)
+    await block.ask(3)
+    for _ in range(3 * PATIENCE):
+        await RisingEdge(dut.clk)
+    assert not block.late
+    dut.enable.value = 1
+    await block.until(1)
+    assert not block.late

@@ -8,13 +8,19 @@ from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 from hdl.u280.board_status import BoardStatus
 from hdl.u280.cage_status import CageStatusParams
 from hdl.u280.mac_signals import ASKS, CUTS, HAPPENINGS, LEVELS, SETTINGS, STATUS
-from hdl.u280.registers import IDENTITY, VERSION, BoardRegistersParams, board_registers
+from hdl.u280.registers import (
+    IDENTITY,
+    RARE_BITS,
+    VERSION,
+    BoardRegistersParams,
+    board_registers,
+)
 from sim.harness.register_driver import RegisterDriver
 from sim.harness.streams import start
 from sim.harness.verilator import simulate
 from tests.hdl.common.register_pace import registers_at_any_pace
 
-PARAMS = BoardRegistersParams(cages=2, hbm=True, pauses=True)
+PARAMS = BoardRegistersParams(cages=2, hbm=True, pauses=True, msix=True)
 CAGE = CageStatusParams(pauses=True)
 MAP = board_registers(PARAMS)
 STEPS = 400
@@ -163,6 +169,24 @@ async def passes_the_interrupt_when_it_may(dut):
         assert dut.irq.value == (enabled and request)
         answer = await axil.read(MAP.address("interrupt"), 4)
         assert answer.data[0] == enabled | request << 1
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def counts_interrupts_that_are_late(dut):
+    await start(dut)
+    board = RegisterDriver(dut, "axil", MAP)
+    for silent in (1, 0):
+        dut.irq_silent.value = silent
+        assert await board.read("interrupt_silent") == silent
+    expected = 0
+    for _ in range((1 << RARE_BITS) + 99):
+        dut.irq_late.value = late = random.getrandbits(1) | (expected < 1 << RARE_BITS - 1)
+        expected += late
+        await RisingEdge(dut.clk)
+    dut.irq_late.value = 0
+    assert await board.read("interrupts_late") == expected % (1 << RARE_BITS)
+    await board.write(clear_losses=1)
+    assert await board.read("interrupts_late") == 0
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")

@@ -60,7 +60,9 @@ def test_wires_of_streams_beside_registers(tmp_path):
         pins={
             **{name: f"block.{name}" for name in shown},
             **{f"function_{name}": f"block.function_{name}" for name in ("in_process", "master")},
-            "irq_ack": "block.msix_sent | block.function_in_process",
+            "irq_ack": "block.msix_sent | block.function_in_process | interrupts.silent",
+            "irq_late": "interrupts.late",
+            "irq_silent": "interrupts.silent",
         },
         interrupts={
             "asks": f"pins.irq & ~{table.later('pins.irq')}",

@@ -48,7 +48,11 @@ def test_wires_over_the_bare_block(tmp_path):
     table.bus("core.rq", "pcie.rq")
     table.bus("pcie.rc", "core.rc")
     table.wire(
-        board_status={"request": "core.irq"},
+        board_status={
+            "request": "core.irq",
+            "irq_late": "pcie.irq_late",
+            "irq_silent": "pcie.irq_silent",
+        },
         core={
             name: f"pcie.{name}"
             for name in ("limits", "credits", "numbers", "function_in_process", "function_master")
