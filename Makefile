@@ -25,8 +25,8 @@ run: $(READY)
 	.venv/bin/ingather generate p4sgd-worker --preset u280 -o build/u280
 	.venv/bin/ingather train --data digits --preset u280 -o build/digits
 
-# Hundreds of processes import the same sources.
-unexport PYTHONDONTWRITEBYTECODE
+# Hundreds of processes import the same sources. What pytest runs is said here, not by a shell.
+unexport PYTHONDONTWRITEBYTECODE PYTEST_ADDOPTS PYTEST_PLUGINS PYTEST_DISABLE_PLUGIN_AUTOLOAD
 
 test: tclsh lint
 	$(PYTHON) -m pytest -n 2 --dist worksteal

@@ -2,7 +2,8 @@
 
 This is a file beside the packages, and not inside one, because the packages are called ``gen``,
 ``hdl`` and ``sim``: somebody else's of such a name, in the working directory of ``python -m`` or on
-PYTHONPATH, would be imported in the place of ours. Here that is noticed before it does harm.
+PYTHONPATH, would be imported in the place of ours. Here that is noticed before it does harm, and
+so is a Python that leaves out assertions.
 """
 
 import sys
@@ -19,7 +20,9 @@ OURS = ("gen", "hdl", "sim")
 
 
 def in_the_way() -> str:
-    """A line that names a package which hides one of ours; empty if there is none."""
+    """A line that names what keeps ingather from running as it should; empty if nothing does."""
+    if sys.flags.optimize:
+        return "Python leaves assertions out, which check results: unset PYTHONOPTIMIZE, omit -O"
     for name in OURS:
         spec = find_spec(name)
         places = list(spec.submodule_search_locations or [spec.origin]) if spec else []
@@ -44,7 +47,7 @@ def __getattr__(name: str) -> Any:
 
 
 def main() -> None:
-    """Run the command line, unless a package is in its way: that is one line and status 2."""
+    """Run the command line, unless something is in its way: that is one line and status 2."""
     if line := in_the_way():
         print(f"ingather: {line}", file=sys.stderr)
         sys.exit(2)

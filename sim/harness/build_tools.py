@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from sim.harness.cache import keep_log
+from sim.harness.environment import inherited
 from sim.harness.errors import HarnessError
 
 OLDEST = (5, 36)  #: cocotb 2 needs this Verilator or a newer one
@@ -98,8 +99,8 @@ def verilator_command(work: Path) -> list[str]:
 
 def execute(command: list[str], work: Path) -> None:
     """Run ``command`` in ``work``; if it fails, raise BuildError with what it printed."""
-    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
-    environment["TMPDIR"] = str(work)  # a compiler that is killed leaves nothing elsewhere
+    # A compiler that is killed leaves nothing elsewhere.
+    environment = inherited() | {"TMPDIR": str(work)}
     if require_verilator().root is not None:
         links = work / "verilator"
         environment["VERILATOR_ROOT"] = str(links)

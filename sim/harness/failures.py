@@ -45,6 +45,8 @@ def explain(run: Run, trouble: str, log: Path, waves: bool) -> str:
     if run.failures:
         lines = [f"{len(run.failures)} of {len(run.tests)} cocotb tests failed"]
         lines += [f"  {case.name}: {case.message}" for case in run.failures]
+    elif run.tests and run.amiss:
+        lines = [run.amiss + f"; the simulator died: {trouble}" * bool(trouble)]
     elif run.tests:
         lines = [f"the simulator died behind its tests, which passed: {trouble}"]
     else:

@@ -27,6 +27,7 @@ class Run:
     folder: Path  #: where it ran; it stays after a failure, for waves, or if it was asked for
     built: bool  #: its simulator was built for it, not found in the cache
     build_seconds: float
+    amiss: str = ""  #: how the tests that ran differ from those that were to; empty if they do not
 
     @property
     def failures(self) -> tuple[Case, ...]:
@@ -35,15 +36,16 @@ class Run:
 
     @property
     def passed(self) -> bool:
-        """Return whether a test ran and all that ran passed."""
-        return bool(self.tests) and not self.failures
+        """Return whether just those tests ran that were to, at least one, and all passed."""
+        return bool(self.tests) and not self.failures and not self.amiss
 
 
 def read_results(path: Path) -> tuple[Case, ...]:
-    """Read the cases of cocotb's results file; return none if there is no file."""
+    """Read the cases that cocotb's results file says ran; return none if there is no file."""
     if not path.exists():
         return ()
-    return tuple(map(read_case, ElementTree.parse(path).getroot().iter("testcase")))
+    found = ElementTree.parse(path).getroot().iter("testcase")
+    return tuple(read_case(element) for element in found if element.find("skipped") is None)
 
 
 def read_case(element: ElementTree.Element) -> Case:

@@ -3,11 +3,12 @@
 A unit test calls :func:`simulate`; a longer one keeps the pieces: :func:`build`, :func:`run`.
 """
 
-import logging
+import json
 import os
 import random
 import re
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,15 +16,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import cocotb_tools.runner
+from cocotb_tools.config import pygpi_entry_point
 
 from gen.emission.emit import Emission
 from hdl.common.component import Component
-from sim.harness import emissions, host
+from sim.harness import declared, emissions, host
 from sim.harness.assembly import assembled
 from sim.harness.build_tools import BuildError, find_verilator, how_it_ended
 from sim.harness.cache import cache_root, unfinished_name
 from sim.harness.coverage_runs import covers, keep_coverage
+from sim.harness.environment import inherited
 from sim.harness.failures import SimulationError, failure, pytest_item
 from sim.harness.in_simulator import component_in_simulator, params_in_simulator, to_text
 from sim.harness.lint import lint
@@ -49,6 +51,7 @@ __all__ = [
 ]
 
 LOG, RESULTS = "log.txt", "results.xml"  #: names of files in the folder of a run
+CASE = "INGATHER_CASE"  #: environment: the filter of ``pytest --case``, which sets it in any case
 
 _emissions: dict[tuple[type, Any], Emission] = {}
 
@@ -90,29 +93,6 @@ class Simulation:
 observers: list[Callable[[Simulation | None, Run], None]] = []
 
 
-class Simulator(cocotb_tools.runner.Verilator):
-    """Runs cocotb on a simulator that is already built, with a file for its log."""
-
-    def __init__(self, build: Build, environment: Mapping[str, str]) -> None:
-        super().__init__()
-        self.log.setLevel(logging.WARNING)
-        self.build_of_design = build
-        self.environment = environment
-
-    def _set_env_test(self) -> None:
-        super()._set_env_test()  # lets the process's own environment win over its arguments
-        self.env.update(self.environment)
-
-    def _test_command(self) -> list[Any]:
-        trace = ["--trace"] if self.waves else []
-        return [[str(self.build_of_design.program), *trace, *self.test_args, *self.plusargs]]
-
-    def _execute_cmds(self, cmds: Any, cwd: Any, stdout: Any = None) -> None:
-        for command in cmds:
-            if status := host.simulate(command, Path(cwd), self.env, Path(stdout.name)):
-                raise RuntimeError(how_it_ended(status))
-
-
 def emission_of(component: Component) -> Emission:
     """Emit ``component``, which may be an assembly, once in a process."""
     key = (type(component), component.params)
@@ -136,6 +116,7 @@ def simulate(
     """Emit ``component``, build it and run the cocotb tests of ``test_module`` on it.
 
     ``options`` go to :func:`build`. ``waves`` is what ``pytest --waves`` says unless given.
+    ``pytest --case`` replaces ``test_filter``.
     """
     __tracebackhide__ = True
     waves = bool(os.environ.get("INGATHER_WAVES")) if waves is None else waves
@@ -145,7 +126,7 @@ def simulate(
         component=type(component),
         plusargs=tuple(plusargs),
         env=dict(env or {}),
-        test_filter=test_filter,
+        test_filter=chosen_case() or test_filter,
         options=options,
     )
     chosen: dict[str, Any] = {"coverage": covers(), "waves": waves, **options}
@@ -174,15 +155,19 @@ def run(
     scratch = (folder or new_scratch(simulation.test_module)).absolute()
     scratch.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
-    trouble = call(build, simulation, seed, waves, scratch)
+    trouble = call(build, simulation, seed, scratch, waves=waves)
+    tests = read_results(scratch / RESULTS)
+    to_run = scratch / declared.FILE
+    names = json.loads(to_run.read_text()) if to_run.exists() else []
     done = Run(
         top=build.top,
         seed=seed,
         seconds=time.monotonic() - start,
-        tests=read_results(scratch / RESULTS),
+        tests=tests,
         folder=scratch,
         built=build.built,
         build_seconds=build.seconds,
+        amiss=declared.difference(names, simulation.test_filter, tests),
     )
     if not trouble:
         keep_coverage(scratch, build.folder / "design.v", about(build, simulation, seed))
@@ -196,42 +181,54 @@ def run(
     return done
 
 
-def call(build: Build, simulation: Simulation, seed: int, waves: bool, scratch: Path) -> str:
-    """Start the simulator in ``scratch`` and wait for its end; return why it died, if it did."""
-    results = scratch / RESULTS
-    results.unlink(missing_ok=True)
+def call(
+    build: Build,
+    simulation: Simulation,
+    seed: int,
+    scratch: Path,
+    *,
+    waves: bool = False,
+    ahead: Sequence[str] = (),
+    more: Mapping[str, str] | None = None,
+) -> str:
+    """Start the simulator in ``scratch`` and wait for its end; return why it died, if it did.
+
+    Modules ``ahead`` are imported before that of the tests; ``more`` are environment variables.
+    """
+    log = scratch / LOG
+    for path in (log, scratch / RESULTS, scratch / declared.FILE):
+        path.unlink(missing_ok=True)
     environment = {
-        "INGATHER_PARAMS": to_text(simulation.params),
-        "INGATHER_COMPONENT": to_text(simulation.component),
+        **inherited(),
+        "GPI_USERS": f"{host.libpython()};{pygpi_entry_point()}",
+        "PYGPI_USERS": ",".join(declared.CALLED),
+        "PYGPI_PYTHON_BIN": sys.executable,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "COCOTB_TOPLEVEL": build.top,
+        "COCOTB_TEST_MODULES": ",".join([*ahead, simulation.test_module]),
+        "COCOTB_TEST_FILTER": simulation.test_filter or "",
         "COCOTB_RANDOM_SEED": str(seed),
-        "COCOTB_RESULTS_FILE": str(results),
+        "COCOTB_RESULTS_FILE": str(scratch / RESULTS),
         "COCOTB_ANSI_OUTPUT": "0",
+        "COCOTB_TRUST_INERTIAL_WRITES": "1",  # Verilator's are
         # Of pytest, cocotb uses only the assertions; its plugins take longer than many a test.
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         # It would look for assertions in all that is imported, NumPy included, and so compile it.
         "COCOTB_REWRITE_ASSERTION_FILES": (
             f"{simulation.test_module.rpartition('.')[2]}.py *bench.py"
         ),
+        "INGATHER_PARAMS": to_text(simulation.params),
+        "INGATHER_COMPONENT": to_text(simulation.component),
+        **(more or {}),
         **simulation.env,
     }
+    trace = ["--trace"] if waves else []
+    command = [str(build.program), *trace, *simulation.plusargs]
     try:
-        Simulator(build, environment).test(
-            simulation.test_module,
-            build.top,
-            hdl_toplevel_lang="verilog",
-            build_dir=build.folder,
-            test_dir=scratch,
-            results_xml=str(results),
-            plusargs=list(simulation.plusargs),
-            waves=waves,
-            log_file=scratch / LOG,
-            test_filter=simulation.test_filter,
-        )
-    except SystemExit:  # tests failed: the results say more than the exit status does
-        pass
-    except RuntimeError as error:  # of a simulator that died, perhaps behind its last test
+        status = host.simulate(command, scratch, environment, log)
+    except host.HostDied as error:
         return str(error)
-    return ""
+    return how_it_ended(status) if status else ""
 
 
 def about(build: Build, simulation: Simulation, seed: int) -> dict[str, Any]:
@@ -245,6 +242,11 @@ def about(build: Build, simulation: Simulation, seed: int) -> dict[str, Any]:
         "components": dict(build.components),
         "seed": seed,
     }
+
+
+def chosen_case() -> str | None:
+    """Return what ``pytest --case`` says, inside a test of pytest; else None."""
+    return os.environ.get(CASE) if pytest_item() else None
 
 
 def chosen_seed() -> int:

@@ -16,6 +16,7 @@ from typing import IO, Any
 
 from sim.harness import verilator
 from sim.harness.cache import CHECKOUT, cache_root, cached_folder, digest
+from sim.harness.environment import inherited
 from sim.harness.results import Case, Run
 from sim.harness.verilate import Build
 from sim.harness.verilator import Simulation
@@ -61,7 +62,7 @@ def run_tests(tests: Sequence[Path], seed: int, folder: Path, files: Path) -> No
     command += ["-p", "no:cacheprovider", "--basetemp", str(files), "--seed", str(seed)]
     command += map(str, tests)
     paths = os.pathsep.join([str(CHECKOUT), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, NOTES: str(notes), "PYTHONPATH": paths.rstrip(os.pathsep)}
+    environment = {**inherited(), NOTES: str(notes), "PYTHONPATH": paths.rstrip(os.pathsep)}
     done = subprocess.run(
         command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False
     )

@@ -12,12 +12,14 @@ import resource
 import signal
 import sys
 import time
-from importlib import import_module
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from cocotb import _shutdown
 
-from sim.harness.results import read_results
+from sim.harness.declared import declared, difference
+from sim.harness.results import Case, read_results
 
 JOB = "INGATHER_MUTANTS"
 CHOICE = "INGATHER_MUTANT"
@@ -28,14 +30,13 @@ WALL = 30  #: seconds of the clock for one of computing, on a busy machine
 
 def serve(job: dict) -> None:
     """Fork for each mutant of ``job`` and write verdicts; return only in the children."""
-    for name in job["modules"]:
-        import_module(name)
+    amiss = partial(difference, declared(job["modules"]), job["filter"])
     verdicts = Path(job["verdicts"])
     with verdicts.open("w") as file:
         whole = None
         for number in (0, *job["mutants"]):
             most = job["most"] if whole is None else PATIENCE * whole + GRACE
-            verdict = try_one(number, most)
+            verdict = try_one(number, most, amiss)
             if verdict is None:
                 return
             file.write(json.dumps(verdict) + "\n")
@@ -47,8 +48,11 @@ def serve(job: dict) -> None:
     os._exit(0)
 
 
-def try_one(number: int, most: float) -> dict | None:
-    """Run a mutant in a process of its own and say how it ended; None in that process."""
+def try_one(number: int, most: float, amiss: Callable[[Sequence[Case]], str]) -> dict | None:
+    """Run a mutant in a process of its own and say how it ended; None in that process.
+
+    ``amiss`` says of cases how they differ from those that were to run.
+    """
     results = Path(f"results_{number}.xml").absolute()
     child = os.fork()
     if not child:
@@ -64,6 +68,8 @@ def try_one(number: int, most: float) -> dict | None:
         outcome, message = "hung", "took too long"
     elif status or not cases:
         outcome, message = "crashed", "the simulator died"
+    elif left_out := amiss(cases):
+        outcome, message = "crashed", left_out
     else:
         outcome, message = "passed", ""
     seconds = usage.ru_utime + usage.ru_stime

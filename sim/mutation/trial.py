@@ -4,15 +4,13 @@ import json
 import shutil
 import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from gen.emission.emit import Emission
 from sim.harness.cache import cache_root, unfinished_name
-from sim.harness.in_simulator import to_text
 from sim.harness.verilate import Build, build
-from sim.harness.verilator import Simulation, Simulator
+from sim.harness.verilator import Simulation, call
 from sim.mutation import server
 
 
@@ -73,32 +71,18 @@ def serve(
     verdicts = folder / "verdicts.jsonl"
     job = {
         "modules": simulation.test_module.split(","),
+        "filter": simulation.test_filter,
         "mutants": list(mutants),
         "most": most,
         "verdicts": str(verdicts),
     }
     (folder / "job.json").write_text(json.dumps(job))
-    environment = {
-        "INGATHER_PARAMS": to_text(simulation.params),
-        "INGATHER_COMPONENT": to_text(simulation.component),
-        "COCOTB_RANDOM_SEED": str(seed),
-        "COCOTB_ANSI_OUTPUT": "0",
+    more = {
         "COCOTB_MAX_FAILURES": "1",
         "COCOTB_LOG_LEVEL": "ERROR",
         server.JOB: str(folder / "job.json"),
-        **simulation.env,
     }
-    with suppress(SystemExit, RuntimeError):  # there are no results of the server's own
-        Simulator(made, environment).test(
-            f"{server.__name__},{simulation.test_module}",
-            made.top,
-            hdl_toplevel_lang="verilog",
-            build_dir=made.folder,
-            test_dir=folder,
-            plusargs=list(simulation.plusargs),
-            log_file=folder / "log.txt",
-            test_filter=simulation.test_filter,
-        )
+    call(made, simulation, seed, folder, ahead=[server.__name__], more=more)
     if not verdicts.exists():
         return []
     return [json.loads(line) for line in verdicts.read_text().splitlines()]

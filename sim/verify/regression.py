@@ -1,5 +1,6 @@
 """Runs pytest on several workers, and collects each item as it ends."""
 
+import os
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager
@@ -54,7 +55,7 @@ class Outcome:
 def run_regression(options: Options, listener: Listener) -> Outcome:
     """Run the tests that ``options`` name; the outcome has all that end, even if interrupted."""
     collector = Collector(listener, options.seeds[0])
-    with chdir(options.root), termination_as_interrupt():
+    with chdir(options.root), termination_as_interrupt(), own_options():
         try:
             status = pytest.main(arguments(options), plugins=[collector])
         except KeyboardInterrupt:
@@ -65,6 +66,16 @@ def run_regression(options: Options, listener: Listener) -> Outcome:
     if status in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
         outcome.trouble = collector.trouble or "pytest could not start"
     return outcome
+
+
+@contextmanager
+def own_options() -> Iterator[None]:
+    """Hide from pytest, and from its workers, the options that the shell has for it."""
+    hidden = {name: os.environ.pop(name) for name in [*os.environ] if name.startswith("PYTEST_")}
+    try:
+        yield
+    finally:
+        os.environ.update(hidden)
 
 
 @contextmanager

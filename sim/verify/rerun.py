@@ -154,5 +154,4 @@ def replay_line(test: str, case: str, seed: int) -> str:
     inside = python.is_relative_to(CHECKOUT)
     words = [str(python.relative_to(CHECKOUT)) if inside else "python", "-m", "pytest", "-n", "0"]
     words += [test, "--seed", str(seed), "--waves"]
-    chosen = f"COCOTB_TEST_FILTER={shlex.quote(only(case))} " if case else ""
-    return chosen + shlex.join(words)
+    return shlex.join([*words, *(["--case", only(case)] if case else [])])

@@ -1,6 +1,7 @@
 """Gives every test its surroundings, as pytest's plugin: waves, a seed, a count of builds."""
 
 import os
+import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -16,8 +17,23 @@ settings.load_profile("ingather")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option --waves."""
+    """Add the options --waves and --case."""
     parser.addoption("--waves", action="store_true", help="write a waveform of every simulation")
+    parser.addoption(
+        "--case",
+        default="",
+        metavar="REGEX",
+        help="run only these cocotb tests, of all simulations; it is searched for in MODULE.NAME",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main() -> None:
+    """Refuse a Python that leaves out assertions."""
+    if sys.flags.optimize:
+        raise pytest.UsageError(
+            "Python leaves assertions out, which check results: unset PYTHONOPTIMIZE, omit -O"
+        )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -27,6 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # Tests simulate briefly: what a better compiled simulator saves is less than it costs.
         os.environ.setdefault("INGATHER_OPTIMISE", "0")
         os.environ["INGATHER_WAVES"] = "1" if config.getoption("--waves") else ""
+        os.environ["INGATHER_CASE"] = str(config.getoption("--case"))
         os.environ["INGATHER_TALLY"] = tempfile.mkstemp(prefix="ingather-tally-")[1]
 
 

@@ -61,8 +61,8 @@ def test_the_wrong_beat_stands_in_the_waveform(tmp_path, monkeypatch):
 def test_the_line_to_replay_it(tmp_path):
     line = replay_line(ITEM, "joins/stalls=NONE", 7)
     assert line == (
-        r"COCOTB_TEST_FILTER='\.joins/stalls=NONE$' .venv/bin/python -m pytest -n 0"
-        r" 'tests/sim/test_relay.py::test_relay[8 bits]' --seed 7 --waves"
+        r".venv/bin/python -m pytest -n 0 'tests/sim/test_relay.py::test_relay[8 bits]'"
+        r" --seed 7 --waves --case '\.joins/stalls=NONE$'"
     )
     assert replay_line("tests", "", 3).endswith("python -m pytest -n 0 tests --seed 3 --waves")
 
@@ -86,7 +86,7 @@ def test_a_failure_that_does_not_come_again(tmp_path):
 def test_a_simulation_that_nobody_can_repeat(tmp_path):
     failure = investigate(None, a_run(tmp_path, "a"), tmp_path / "again", test=ITEM)
     assert failure["note"].startswith("not run again")
-    assert failure["replay"].endswith("--seed 7 --waves")
+    assert failure["replay"].endswith(r"--seed 7 --waves --case '\.a$'")
     assert failure["waves"] is failure["gtkw"] is failure["log"] is None
 
 

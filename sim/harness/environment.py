@@ -1,0 +1,26 @@
+"""Decides which of our own environment variables the programs that build and simulate may have.
+
+cocotb, GPI, Python, Verilator, make and compilers read many variables; some choose tests, libraries
+or flags. One that a shell happens to have must not change what is tested.
+"""
+
+import os
+
+__all__ = ["inherited"]
+
+OURS = "INGATHER_"  #: prefix of the project's own variables, which are passed on
+PASSED_ON = {
+    *("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER"),
+    *("LD_LIBRARY_PATH", "SOURCE_DATE_EPOCH"),
+    # Where a compiler looks for headers and libraries, and keeps what it has compiled.
+    *("CCACHE_DIR", "CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH"),
+}
+
+
+def inherited() -> dict[str, str]:
+    """Return those of our environment variables that a build or a simulation may have."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in PASSED_ON or name.startswith(OURS)
+    }
