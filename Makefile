@@ -36,7 +36,8 @@ test: tclsh lint
 test-all: tclsh lint
 	$(PYTHON) -m pytest -n 2 --dist worksteal --all
 	$(PYTHON) -m pytest -n 2 --dist worksteal --all -m simulates --seed 2 --seeds 10
-	.venv/bin/ingather mutate --sample 10 --seeds 1 --jobs 2
+	.venv/bin/ingather mutate --sample 10 --control 10 --seeds 1 --jobs 2
+	.venv/bin/ingather mutate --planted --jobs 2 -o build/planted
 
 tclsh:
 	@command -v tclsh >/dev/null \

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from gen.commands.mutate_planted import PLANTED, try_planted
 from gen.errors import UserError, unknown
 from gen.output.tables import print_wide
 from gen.output.waiting import lines
@@ -28,7 +29,13 @@ Components = Annotated[
 ]
 Sample = Annotated[
     int,
-    typer.Option(min=1, max=10000, help="Try this many mutants of each component with each seed."),
+    typer.Option(
+        min=1, max=10000, help="Try this many mutants of data with each seed, beside the control's."
+    ),
+]
+Control = Annotated[
+    int | None,
+    typer.Option(min=1, help="Try at most this many mutants of control; all if it is not given."),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Choose mutants and run tests with this seed.")]
 Seeds = Annotated[
@@ -39,6 +46,12 @@ MostSeconds = Annotated[
     float,
     typer.Option(min=0.1, help="Leave out tests whose simulation takes more seconds than this."),
 ]
+Planted = Annotated[
+    bool,
+    typer.Option(
+        "--planted", help="Try planted mistakes of engineers instead: edits of the source, listed."
+    ),
+]
 Folder = Annotated[Path, typer.Option("-o", "--output", help="Write results into this folder.")]
 Resume = Annotated[
     bool, typer.Option(help="Keep the results of components whose sources have not changed.")
@@ -48,12 +61,14 @@ Resume = Annotated[
 def mutate(
     components: Components = None,
     sample: Sample = 50,
+    control: Control = None,
     seed: Seed = 1,
     seeds: Seeds = 3,
     jobs: Jobs = 1,
     most_seconds: MostSeconds = 60,
     output: Folder = Path("build/mutate"),
     resume: Resume = True,
+    planted: Planted = False,
 ) -> None:
     """Break the RTL in many small ways, and see whether its tests notice."""
     from sim.harness.build_tools import require_compiler
@@ -63,8 +78,16 @@ def mutate(
     targets = choose(components or [])
     require_compiler()
     check_folder(output)
+    if planted:
+        try_planted(targets, seed, jobs, output)
+        return
     plans = [
-        Plan(sample=sample, seed=one, most_seconds=most_seconds)
+        Plan(
+            sample=sample,
+            seed=one,
+            most_seconds=most_seconds,
+            **({} if control is None else {"control": control}),
+        )
         for one in range(seed, seed + seeds)
     ]
     of_seeds = [
@@ -116,7 +139,7 @@ def check_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is not a folder")
     there = {path.name for path in folder.iterdir()} if folder.exists() else set()
-    if there and not there & {SUMMARY, PARTS}:
+    if there and not there & {SUMMARY, PARTS, PLANTED}:
         raise UserError(f"{folder} is not empty and was not made by ingather; choose another")
     try:
         (folder / PARTS).mkdir(parents=True, exist_ok=True)
@@ -212,7 +235,8 @@ def write(
         "components": [
             {
                 **{name: value for name, value in asdict(one).items() if name != "survivors"},
-                "percent": None if one.percent is None else round(one.percent, 1),
+                "percent": rounded(one.percent),
+                "percents": {name: rounded(share.percent) for name, share in one.groups.items()},
                 "tests": results[one.component]["tests"],
                 "sizes": results[one.component]["sizes"],
                 "survivors": [dict(survivor) for survivor in one.survivors],
@@ -226,6 +250,16 @@ def write(
         (output / "index.html").write_text(page(content))
     except OSError as error:
         raise UserError(f"cannot write to {output}: {error.strerror}") from error
+
+
+def rounded(percent: float | None) -> float | None:
+    """Return a per cent with one decimal, if it is one."""
+    return None if percent is None else round(percent, 1)
+
+
+def told(percent: float | None) -> str:
+    """Return a per cent as text."""
+    return "-" if percent is None else f"{percent:.0f} %"
 
 
 def page(content: Mapping[str, Any]) -> str:
@@ -242,10 +276,12 @@ def page(content: Mapping[str, Any]) -> str:
 
 def show(scores: Sequence[Any], output: Path) -> None:
     """Print the table, unexplained survivors, and where the rest is."""
+    from sim.mutation.mutants import GROUPS
+
     console = Console()
     table = Table(box=None, pad_edge=False)
     table.add_column("component", no_wrap=True)
-    for name in ("mutants", "found", "equal", "left", "excluded", "score", "s"):
+    for name in ("mutants", "found", "equal", "left", "excluded", *GROUPS, "s"):
         table.add_column(name, justify="right")
     for one in scores:
         table.add_row(
@@ -255,7 +291,7 @@ def show(scores: Sequence[Any], output: Path) -> None:
             str(one.equivalent),
             str(len(one.survivors)),
             str(one.excluded),
-            "-" if one.percent is None else f"{one.percent:.0f} %",
+            *(told(one.groups[group].percent) for group in GROUPS),
             f"{one.seconds:.0f}",
         )
     print_wide(console, table)

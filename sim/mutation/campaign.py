@@ -11,11 +11,11 @@ from sim.harness.cache import digest
 from sim.harness.verilator import Simulation
 from sim.mutation.capture import CaptureError, capture
 from sim.mutation.equivalence import changes_nothing
-from sim.mutation.mutants import Mutant, emission_with_sources, lines_of, mutate
+from sim.mutation.mutants import ALL, Mutant, emission_with_sources, lines_of, mutate
 from sim.mutation.targets import Target, shown
 from sim.mutation.trial import TrialError, Verdict, builder, try_mutants
 
-FORMAT = 2
+FORMAT = 3
 MOST_SIZES = 2  #: most sizes of a component that share its mutants
 WORTH = 0.1  #: a further size must add this share of source lines
 
@@ -26,7 +26,8 @@ Progress = Callable[[str], None]
 class Plan:
     """Sets how every component is tested."""
 
-    sample: int = 50  #: mutants of each component
+    sample: int = 50  #: mutants of each component's data, and faults
+    control: int = ALL  #: most mutants of each component's control
     seed: int = 1  #: seed of the choice of mutants and of the tests
     #: limits the computing of a simulation; those that take longer are left out: far more than the
     #: tests of a component take, lest a busy machine decides whether there are any
@@ -65,7 +66,8 @@ def examine(target: Target, plan: Plan, progress: Progress = lambda text: None) 
     }
     try:
         for size, share in shares(target, plan, progress):
-            told, mutants = examine_size(size, share(len(result["mutants"])), plan, progress)
+            sampled = sum(mutant["group"] != "control" for mutant in result["mutants"])
+            told, mutants = examine_size(size, share(sampled), plan, progress)
             result["sizes"].append(told)
             result["mutants"] += mutants
         if not result["mutants"]:
@@ -78,7 +80,7 @@ def examine(target: Target, plan: Plan, progress: Progress = lambda text: None) 
 def shares(
     target: Target, plan: Plan, progress: Progress
 ) -> Iterable[tuple[Size, Callable[[int], int]]]:
-    """Yield the sizes to mutate, each with a function that gives its number of mutants."""
+    """Yield the sizes to mutate, each with a function that gives its sample of mutants."""
     if not target.tests:
         raise CaptureError("it has no tests")
     progress("capturing")
@@ -152,9 +154,12 @@ def modules_of(target: Target, emission: Emission) -> list[str]:
 def examine_size(
     size: Size, sample: int, plan: Plan, progress: Progress
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Try ``sample`` mutants of one size; return what was simulated, and the mutants."""
+    """Try the mutants of one size, ``sample`` of them beside those of control.
+
+    Returns what was simulated, and the mutants.
+    """
     progress("making mutants")
-    emission, mutants, rtlil = mutate(size.emission, size.module, sample, plan.seed)
+    emission, mutants, rtlil = mutate(size.emission, size.module, sample, plan.seed, plan.control)
     told = {
         "top": size.emission.top.name,
         "module": size.module,
@@ -189,6 +194,7 @@ def describe(mutant: Mutant, verdict: Verdict, rtlil: str) -> dict[str, Any]:
         proof = changes_nothing(rtlil, mutant)
     return {
         "mutant": mutant.text,
+        "group": mutant.group,
         "mode": mutant.mode,
         "module": mutant.module,
         "sources": list(mutant.sources),

@@ -1,8 +1,8 @@
 """Describes the cells that Yosys makes of a module, as a reader wants to know them."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,10 @@ from sim.harness.cache import CHECKOUT
 MADE_UP = re.compile(r"\$procmux\$(\d+)")
 CHOOSES = re.compile(r"\$procmux\$(\d+)_CMP(\d+)")
 
+STUCK = ("const0", "const1")
+#: the constant that leaves a term of a gate out
+NEUTRAL = {"$and": "const1", "$logic_and": "const1", "$or": "const0", "$logic_or": "const0"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
@@ -22,6 +26,9 @@ class Cell:
     kind: str  #: its type: $add, $mux, a module
     drives: str  #: the signal with a name that comes of it; empty if that is not one
     sources: tuple[str, ...]  #: file:line of the cell, or else of that signal
+    #: ports that control what happens, each with the ways to break one of its bits: a select (of an
+    #: enable, a clear, a branch) sticks, a one-bit term of an "and" or an "or" is left out
+    control: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def sources(text: str) -> tuple[str, ...]:
@@ -52,8 +59,21 @@ def cells_of(design: Any, name: str) -> dict[str, Cell]:
             kind=cell.type.str().removeprefix("\\"),
             drives=wire.name.str().removeprefix("\\") if wire else "",
             sources=places or (sources(wire.get_src_attribute()) if wire else ()),
+            control=control_of(cell),
         )
     return found
+
+
+def control_of(cell: Any) -> dict[str, tuple[str, ...]]:
+    """Return the ports of ``cell`` that control what happens, with the ways to break their bits."""
+    kind = cell.type.str()
+    if kind in ("$mux", "$pmux"):
+        return {"S": STUCK}
+    if kind not in NEUTRAL:
+        return {}
+    ports = {port.str().removeprefix("\\"): sig for port, sig in dict(cell.connections_).items()}
+    terms = [port for port in ("A", "B") if ports[port].size() == ports["Y"].size() == 1]
+    return dict.fromkeys(terms, (NEUTRAL[kind],))
 
 
 def numbered(names: Iterable[str], pattern: re.Pattern[str], prefix: str) -> dict[str, str]:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sim.harness.cache import CHECKOUT, cache_root
 from sim.mutation.targets import mirrors_of, shown
@@ -80,7 +81,7 @@ def planted(mistake: Mistake) -> Iterator[Path]:
         yield Path(folder)
 
 
-def try_mistake(mistake: Mistake, seed: int, most_seconds: float) -> dict[str, object]:
+def try_mistake(mistake: Mistake, seed: int, most_seconds: float) -> dict[str, Any]:
     """Return as JSON whether the tests of the component find ``mistake``, and which one does.
 
     ``fate`` is found, survived or undecided: no verdict in ``most_seconds``, or tests that cannot
@@ -106,7 +107,7 @@ def try_mistake(mistake: Mistake, seed: int, most_seconds: float) -> dict[str, o
         except subprocess.TimeoutExpired:
             status, said = -1, [f"no verdict in {most_seconds:.0f} s"]
     fate = {FOUND: "found", MISSED: "survived"}.get(status, "undecided")
-    how = next((line for line in said if line.startswith(("FAILED", "ERROR"))), (said or [""])[-1])
+    how = next((line for line in said if line.startswith("FAILED ")), (said or [""])[-1])
     return {
         "name": mistake.name,
         "kind": mistake.kind,

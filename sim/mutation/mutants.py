@@ -1,8 +1,13 @@
-"""Makes mutants of a module: one bit of one cell inverted, constant, or joined to its neighbour.
+"""Makes mutants of a module, of three classes.
 
-One in four is instead a mistake of the kinds in :mod:`sim.mutation.faults`. Yosys chooses the
-others evenly over the lines of the source and writes them all into one module, which
-is the whole one until ``$INGATHER_MUTANT`` says which of them it shall be. Mutant 0 is none.
+- ``control``: all selects stuck, and all one-bit terms of guards left out (:class:`~.cells.Cell`);
+- ``data``: one other bit of one cell inverted, constant, or joined to its neighbour: a sample,
+  which Yosys chooses evenly over the lines of the source;
+- ``fault``: mistakes of the kinds in :mod:`sim.mutation.faults`, one for three of the data's.
+
+A sample of all bits would be of data almost alone, and mistakes in control go unnoticed there.
+Yosys writes all mutants into one module, which is the whole one until ``$INGATHER_MUTANT`` says
+which of them it shall be. Mutant 0 is none.
 """
 
 import random
@@ -26,6 +31,7 @@ from sim.mutation.cells import MADE_UP, Cell, cells_of, sources
 from sim.mutation.faults import SHARE, Fault, exchange, faults_of
 from sim.mutation.server import CHOICE
 
+GROUPS = ("control", "data", "fault")
 CONTROL = "mutant_in_force"
 BITS = 16
 ALL = 10_000_000  #: more mutants than any module has
@@ -56,6 +62,7 @@ class Mutant:
     """Describes a change of one bit, or a fault."""
 
     number: int  #: number of the mutant, from 1
+    group: str = "data"  #: one of :data:`GROUPS`
     module: str
     mode: str  #: kind: inv, const0, const1, cnot0, cnot1, or that of a fault
     cell: str  #: its name, which for one without a name counts from the start of the module
@@ -95,10 +102,11 @@ def lines_of(module: EmittedModule) -> frozenset[str]:
 
 
 def mutate(
-    emission: Emission, name: str, sample: int, seed: int
+    emission: Emission, name: str, sample: int, seed: int, most_control: int = ALL
 ) -> tuple[Emission, tuple[Mutant, ...], str]:
-    """Put at most ``sample`` mutants, chosen by ``seed``, into module ``name`` of the emission.
+    """Put mutants into module ``name`` of the emission, chosen by ``seed``.
 
+    They are at most ``most_control`` of control, and ``sample`` of data and faults together.
     Returns the emission, the mutants, and the RTLIL of the module with its mutants, for proofs.
     """
     ys = native_yosys()
@@ -111,8 +119,11 @@ def mutate(
             run(command)
         cells = cells_of(design, name)
         faults = faults_of(design, name, cells, seed)[: sample // SHARE]
-        lines = candidates(run, name, sample - len(faults), seed, Path(folder, "list"))
-        chosen = choose(lines, cells, sample - len(faults))
+        every, lines = candidates(run, name, sample - len(faults), seed, Path(folder, "list"))
+        if most_control >= len(every):
+            every.sort()  # all there are, whatever the seed
+        chosen = choose(every, cells, most_control, "control")
+        chosen += choose(lines, cells, sample - len(faults), "data", len(chosen))
         for mutant, line in chosen:
             options = line.removeprefix("mutate ")
             run(f"mutate -ctrl {CONTROL} {BITS} {mutant.number} {options}")
@@ -138,6 +149,7 @@ def of_fault(fault: Fault, number: int, module: str, cell: Cell) -> Mutant:
     """Return a fault as a mutant."""
     return Mutant(
         number=number,
+        group="fault",
         module=module,
         mode=fault.kind,
         cell=cell.name,
@@ -202,35 +214,43 @@ def stub(module: EmittedModule) -> str:
 
 def candidates(
     run: Callable[[str], str], name: str, sample: int, seed: int, file: Path
-) -> list[str]:
-    """Return mutants in Yosys's words, more than ``sample``, as some will be of no use.
+) -> tuple[list[str], list[str]]:
+    """Return all mutants in Yosys's words, and a choice of more than ``sample`` of them.
 
-    Of a small module all there are, at random: Yosys's own choice of most of them never ends.
+    Some of the choice will be of no use. In a small module it is all there are, at random: Yosys's
+    own choice of most of them never ends.
     """
     run(f"mutate -list {ALL} -seed {seed} -o {file} {name}")
-    lines = file.read_text().splitlines()
-    if len(lines) < SMALL * sample:
-        random.Random(seed).shuffle(lines)
-        return lines
-    run(f"mutate -list {3 * sample} -seed {seed} -o {file} {name}")
-    return file.read_text().splitlines()
+    every = file.read_text().splitlines()
+    if len(every) < SMALL * sample:
+        return every, random.Random(seed).sample(every, len(every))
+    run(f"mutate -list {4 * sample} -seed {seed} -o {file} {name}")
+    return every, file.read_text().splitlines()
 
 
 def choose(
-    lines: Iterable[str], cells: Mapping[str, Cell], sample: int
+    lines: Iterable[str], cells: Mapping[str, Cell], most: int, group: str, before: int = 0
 ) -> list[tuple[Mutant, str]]:
-    """Return the first ``sample`` of Yosys's candidates that change logic, with their lines."""
+    """Return the first ``most`` candidates that change logic of ``group``, with their lines.
+
+    They are numbered from behind ``before``.
+    """
     chosen: dict[str, tuple[Mutant, str]] = {}
     for line in lines:
+        if len(chosen) == most:
+            break
         # Behind its output, a register would not be what a simulation can set: in front of it.
         line = line.replace(" -port Q ", " -port D ")
         given = {name: value.removeprefix("\\") for name, value in OPTION.findall(line)}
-        if CLOCKS.fullmatch(given["port"]):
-            continue
         cell = cells[given["cell"]]
+        ways = cell.control.get(given["port"])
+        wanted = given["mode"] in (ways or ()) if group == "control" else ways is None
+        if CLOCKS.fullmatch(given["port"]) or not wanted:
+            continue
         places = (place for value in re.findall(r"-src (\S+)", line) for place in sources(value))
         mutant = Mutant(
-            number=len(chosen) + 1,
+            number=before + len(chosen) + 1,
+            group=group,
             module=given["module"],
             mode=given["mode"],
             cell=cell.name,
@@ -243,8 +263,6 @@ def choose(
             sources=cell.sources or tuple(dict.fromkeys(places)),
         )
         chosen.setdefault(mutant.text, (mutant, line))
-        if len(chosen) == sample:
-            break
     return list(chosen.values())
 
 

@@ -7,28 +7,37 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from sim.mutation.mutants import GROUPS
+
 REASONS = Path(__file__).with_name("survivors.toml")
-LEAST = 90  #: per cent that a component's tests are to find
+LEAST = 90  #: per cent that a component's tests are to find of each group of mutants
 
 
 @dataclass(frozen=True, kw_only=True)
-class Score:
-    """Counts what the tests of one component found."""
+class Share:
+    """Counts what the tests of one component found of one group of mutants."""
 
-    component: str
     mutants: int
     found: int
     equivalent: int  #: proven to change nothing
-    survivors: tuple[Mapping[str, Any], ...]  #: mutants not found, with a "reason" if known
     excluded: int  #: survivors that cannot be told apart, for a reason that a reader can check
-    seconds: float
-    error: str
 
     @property
     def percent(self) -> float | None:
         """Return the per cent found of mutants not equivalent and not excluded; None if none."""
         total = self.mutants - self.equivalent - self.excluded
         return 100 * self.found / total if total else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score(Share):
+    """Counts what the tests of one component found, of all mutants and of each group."""
+
+    component: str
+    groups: Mapping[str, Share]
+    survivors: tuple[Mapping[str, Any], ...]  #: mutants not found, with a "reason" if known
+    seconds: float
+    error: str
 
     @property
     def unexplained(self) -> int:
@@ -37,8 +46,14 @@ class Score:
 
     @property
     def enough(self) -> bool:
-        """Return whether the score is as high as it has to be."""
-        return not self.error and (self.percent is None or self.percent >= LEAST)
+        """Return whether the score of each group is as high as it has to be."""
+        return not self.error and not self.weak
+
+    @property
+    def weak(self) -> dict[str, float]:
+        """Return the per cent found of each group of which too little is found."""
+        percents = {name: share.percent for name, share in self.groups.items()}
+        return {name: one for name, one in percents.items() if one is not None and one < LEAST}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,30 +132,39 @@ def idle(reasons: Iterable[Reason], results: Iterable[Mapping[str, Any]]) -> lis
 
 def score(result: Mapping[str, Any], reasons: Iterable[Reason]) -> Score:
     """Score the result of :func:`sim.mutation.campaign.examine`."""
-    fates = [mutant["fate"] for mutant in result["mutants"]]
     name, reasons = result["component"], list(reasons)
-    survivors, excluded = [], 0
-    for mutant in result["mutants"]:
-        if mutant["fate"] == "survived":
-            known = next((one for one in reasons if one.covers(name, mutant["mutant"])), None)
-            excluded += known is not None and known.excluded
-            survivors.append(
-                {
-                    **mutant,
-                    "reason": known.reason if known else "",
-                    "excluded": known is not None and known.excluded,
-                }
-            )
+    judged = [explained(mutant, name, reasons) for mutant in result["mutants"]]
+    groups = {group: [one for one in judged if one["group"] == group] for group in GROUPS}
     return Score(
         component=name,
-        mutants=len(fates),
-        found=fates.count("found"),
-        equivalent=fates.count("equivalent"),
-        survivors=tuple(survivors),
-        excluded=excluded,
+        **counts(judged),
+        groups={group: Share(**counts(some)) for group, some in groups.items()},
+        survivors=tuple(one for one in judged if one["fate"] == "survived"),
         seconds=result["seconds"],
         error=result["error"],
     )
+
+
+def explained(
+    mutant: Mapping[str, Any], component: str, reasons: Iterable[Reason]
+) -> Mapping[str, Any]:
+    """Return ``mutant``, if it survived with its reason, empty if there is none."""
+    if mutant["fate"] != "survived":
+        return mutant
+    known = next((one for one in reasons if one.covers(component, mutant["mutant"])), None)
+    why = {"reason": known.reason, "excluded": known.excluded} if known else {}
+    return {**mutant, "reason": "", "excluded": False, **why}
+
+
+def counts(mutants: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Count ``mutants`` as a :class:`Share` does."""
+    fates = [mutant["fate"] for mutant in mutants]
+    return {
+        "mutants": len(fates),
+        "found": fates.count("found"),
+        "equivalent": fates.count("equivalent"),
+        "excluded": sum(mutant.get("excluded", False) for mutant in mutants),
+    }
 
 
 def below(scores: Iterable[Score]) -> list[str]:
@@ -150,5 +174,6 @@ def below(scores: Iterable[Score]) -> list[str]:
         if one.error:
             lines.append(f"{one.component}: {one.error}")
         elif not one.enough:
-            lines.append(f"{one.component}: {one.percent:.0f} % found of the {LEAST} % asked for")
+            parts = ", ".join(f"{part:.0f} % of {group}" for group, part in one.weak.items())
+            lines.append(f"{one.component}: {parts} found; it must be {LEAST} %")
     return lines

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 from gen.commands import mutate as mutate_command
 from gen.commands.mutate import mutate
 from gen.errors import UserError
-from sim.mutation import worker
+from sim.mutation import mistakes, worker
 from sim.mutation.campaign import Plan
 from sim.mutation.targets import all_targets
 
@@ -18,6 +18,7 @@ def outcome(name, fates, seed=1):
     mutants = [
         {
             "mutant": f"<{name}>: inv $add ${number}.Y[0]",
+            "group": "data",
             "mode": "inv",
             "module": "fifo",
             "sources": ["hdl/common/fifo.py:3"],
@@ -120,7 +121,7 @@ def test_falling_short_is_an_error(monkeypatch, tmp_path):
     result = run("Fifo", "-o", tmp_path)
     assert isinstance(result.exception, UserError)
     assert str(result.exception) == (
-        f"1 of 1 components fall short: {FIFO}: 50 % found of the 90 % asked for"
+        f"1 of 1 components fall short: {FIFO}: 50 % of data found; it must be 90 %"
     )
     assert (tmp_path / "index.html").is_file()
 
@@ -157,3 +158,21 @@ def test_outside_a_checkout(monkeypatch):
     monkeypatch.setattr("sim.mutation.targets.all_targets", dict)
     with pytest.raises(UserError, match="in a checkout"):
         mutate_command.choose([])
+
+
+def test_planted_mistakes(monkeypatch, tmp_path):
+    def try_mistake(mistake, seed, most_seconds):
+        fate = "survived" if mistake.file.endswith("axi_read_port.py") else "found"
+        told = {"name": mistake.name, "kind": mistake.kind, "file": mistake.file}
+        return {**told, "fate": fate, "how": f"seed {seed}", "seconds": 1.0}
+
+    monkeypatch.setattr(mistakes, "try_mistake", try_mistake)
+    result = run("--planted", "hdl.common.axi_write_port", "-o", tmp_path)
+    assert result.exception is None
+    content = json.loads((tmp_path / "planted.json").read_text())
+    assert [one["fate"] for one in content["mistakes"]] == ["found"]
+    result = run("--planted", "AxiReadPort", "-o", tmp_path)
+    assert str(result.exception) == "1 of 1 planted mistakes are not found"
+    assert "survived: hdl/common/axi_read_port.py: A late beat" in result.stdout
+    result = run("--planted", "hdl.common.fifo", "-o", tmp_path)
+    assert str(result.exception).startswith("no mistake is planted")

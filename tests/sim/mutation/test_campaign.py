@@ -25,8 +25,10 @@ def test_examine():
     assert result["key"] == Plan(sample=25).key(TALLY)
     assert [size["module"] for size in result["sizes"]] == ["tally_4"]
     assert result["sizes"][0]["simulations"] == 2
+    groups = Counter(mutant["group"] for mutant in result["mutants"])
+    assert groups["data"] + groups["fault"] == 25
+    assert groups["control"] == 12
     fates = Counter(mutant["fate"] for mutant in result["mutants"])
-    assert fates.total() == 25
     assert fates["found"] >= 10
     assert fates["survived"] >= 1  # the tests never fill it
     assert said[0] == "capturing"

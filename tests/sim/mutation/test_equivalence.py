@@ -9,7 +9,7 @@ from tests.sim.mutation.sample import Pair, Tally, TallyParams
 
 @pytest.fixture(scope="module")
 def tally():
-    _, mutants, rtlil = mutate(emission_with_sources(Tally(TallyParams())), "tally_4", 200, 1)
+    _, mutants, rtlil = mutate(emission_with_sources(Tally(TallyParams())), "tally_4", 400, 1, 0)
     return mutants, rtlil
 
 

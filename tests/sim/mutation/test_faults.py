@@ -133,7 +133,7 @@ def test_inputs_of_a_vendor_s_part_are_known():
 
 
 def test_they_are_a_share_of_a_sample():
-    _, mutants, _ = mutate(emission_with_sources(Example(NoParams())), "example", 20, 1)
+    _, mutants, _ = mutate(emission_with_sources(Example(NoParams())), "example", 20, 1, 0)
     assert sum(bool(mutant.about) for mutant in mutants) == 20 // SHARE
     assert [mutant.number for mutant in mutants] == list(range(1, 21))
     _, others, _ = mutate(emission_with_sources(Example(NoParams())), "example", 20, 2)

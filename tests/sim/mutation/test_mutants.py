@@ -1,6 +1,7 @@
 import re
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 
@@ -14,7 +15,7 @@ from tests.sim.mutation.sample import Pair, Tally, TallyParams
 
 @pytest.fixture(scope="module")
 def tally():
-    return mutate(emission_with_sources(Tally(TallyParams())), "tally_4", 30, 1)
+    return mutate(emission_with_sources(Tally(TallyParams())), "tally_4", 30, 1, 0)
 
 
 def test_verilog_without_sources_is_the_same():
@@ -40,10 +41,29 @@ def test_mutants_are_a_sample_of_the_logic(tally):
     lint(emission)
 
 
+def test_all_of_the_control_is_mutated_whatever_the_seed():
+    """Of the counter: its reset and its enable stick; two terms of three guards are left out."""
+    first, second = (
+        mutate(emission_with_sources(Tally(TallyParams())), "tally_4", 1, seed)[1]
+        for seed in (1, 2)
+    )
+    control = [mutant for mutant in first if mutant.group == "control"]
+    assert Counter((one.kind, one.port, one.mode) for one in control) == {
+        ("$and", "A", "const1"): 3,
+        ("$and", "B", "const1"): 3,
+        ("$mux", "S", "const0"): 3,
+        ("$mux", "S", "const1"): 3,
+    }
+    assert len({one.text for one in control}) == 12
+    assert control == [mutant for mutant in second if mutant.group == "control"]
+    _, some, _ = mutate(emission_with_sources(Tally(TallyParams())), "tally_4", 1, 1, 5)
+    assert sum(mutant.group == "control" for mutant in some) == 5
+
+
 def test_another_seed_is_another_sample(tally):
-    again = mutate(emission_with_sources(Tally(TallyParams())), "tally_4", 30, 1)
+    again = mutate(emission_with_sources(Tally(TallyParams())), "tally_4", 30, 1, 0)
     assert again[1] == tally[1]
-    other = mutate(emission_with_sources(Tally(TallyParams())), "tally_4", 30, 2)
+    other = mutate(emission_with_sources(Tally(TallyParams())), "tally_4", 30, 2, 0)
     assert other[1] != tally[1]
 
 
@@ -51,7 +71,7 @@ def test_another_process_gives_the_same_mutants(tally):
     code = (
         "from sim.mutation.mutants import *; from tests.sim.mutation.sample import *;"
         "print(*(m.text for m in mutate(emission_with_sources(Tally(TallyParams())),"
-        " 'tally_4', 30, 1)[1]), sep='\\n')"
+        " 'tally_4', 30, 1, 0)[1]), sep='\\n')"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True

@@ -7,7 +7,8 @@ MUTANT = "fifo: inv $add $1.Y[0]"
 
 def result(fates, **changes):
     mutants = [
-        {"mutant": f"fifo: inv $add ${n}.Y[0]", "fate": fate} for n, fate in enumerate(fates)
+        {"mutant": f"fifo: inv $add ${n}.Y[0]", "group": "data", "fate": fate}
+        for n, fate in enumerate(fates)
     ]
     return {
         "component": "hdl.Fifo",
@@ -57,6 +58,19 @@ def test_forty_of_fifty_are_eighty_per_cent():
     assert score(result(["found"] * 40 + ["survived"] * 10), [long]).percent == 80
 
 
+def test_each_group_has_a_score_of_its_own():
+    one = result(["survived"] + ["found"] * 99)
+    one["mutants"][0]["group"] = "control"
+    scored = score(one, [])
+    assert scored.percent == 99
+    assert {name: share.percent for name, share in scored.groups.items()} == {
+        "control": 0,
+        "data": 100,
+        "fault": None,
+    }
+    assert below([scored]) == [f"hdl.Fifo: 0 % of control found; it must be {LEAST} %"]
+
+
 def test_seeds_are_taken_together():
     first = result(["found", "survived", "survived", "equivalent"])
     second = result(["survived", "found", "survived", "survived"])
@@ -94,7 +108,7 @@ def test_what_falls_short():
         score(result(["equivalent"]), []),
     ]
     assert below(scores) == [
-        f"hdl.Fifo: 50 % found of the {LEAST} % asked for",
+        f"hdl.Fifo: 50 % of data found; it must be {LEAST} %",
         "hdl.Fifo: no tests",
     ]
 
