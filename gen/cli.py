@@ -36,7 +36,7 @@ COMMANDS = {
     "list": Command(
         "gen.commands.list_designs:list_designs",
         "List the designs, their presets and parameters.",
-        ["ingather list --params"],
+        ["ingather list --params", "ingather list --json"],
     ),
     "generate": Command(
         "gen.commands.generate:generate",

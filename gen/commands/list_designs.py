@@ -1,5 +1,6 @@
 """Implements ``ingather list``, which lists designs, presets and parameters."""
 
+import json
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -14,8 +15,18 @@ def list_designs(
     params: Annotated[
         bool, typer.Option("--params", help="List the parameters of each design too.")
     ] = False,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="Write designs, presets, parameters, commands and cards as JSON."
+        ),
+    ] = False,
 ) -> None:
     """List designs and their presets, one a line."""
+    if as_json:
+        known = {name: described(design) for name, design in designs().items()}
+        typer.echo(json.dumps(known, indent=1, default=str))
+        return
     width = max(map(len, designs())) + 1
     for design in designs().values():
         typer.echo(f"{design.name:{width}}{design.about}")
@@ -36,3 +47,26 @@ def list_parameters(design: Design) -> None:
     for parameter in parameters(design.params_class):
         default = str(parameter.default).lower() if parameter.kind is bool else parameter.default
         typer.echo(f"  --set {parameter.name}={default} ".ljust(36) + parameter.doc)
+
+
+def described(design: Design) -> dict[str, Any]:
+    """Return presets, parameters, commands and cards of a design, fit for JSON.
+
+    A parameter has the Python type of its value, its default and its meaning; presets and
+    parameters are named as ``--preset`` and ``--set`` take them.
+    """
+    return {
+        "about": design.about,
+        "presets": {name: dict(settings) for name, settings in design.presets.items()},
+        "preset": design.preset,
+        "parameters": {
+            one.path: {
+                "type": getattr(one.kind, "__name__", str(one.kind)),
+                "default": one.default,
+                "about": one.doc,
+            }
+            for one in parameters(design.params_class)
+        },
+        "commands": [run.command for run in design.runs if run.command],
+        "cards": {name: list(card.presets) for name, card in design.cards.items()},
+    }

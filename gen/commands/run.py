@@ -1,7 +1,6 @@
 """Implements ``ingather train``, ``spmm`` and every other run that a design's descriptor names."""
 
 import json
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from gen.commands import waves
 from gen.commands.options import asked_of, options_of, parameter, shortcuts_of, with_options
 from gen.designs.design import Design, Run
 from gen.errors import UserError
@@ -47,6 +47,7 @@ def command_of(design: Design, run: Run) -> Any:
             None,
             typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter of the hardware."),
         ),
+        parameter("waves", bool, False, typer.Option("--waves", help=waves.HELP)),
         *shortcuts_of(design.params_class, list(run.shortcuts)),
     ]
     made = with_options(lambda values: execute(design, run, values), options)
@@ -70,9 +71,9 @@ def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
             session = session_class(params, asked)
     except ValueError as error:
         raise UserError(str(error)) from error
-    with written_whole(output) as folder:
-        result, stop = simulate(session, console)
-        files = [RESULT, *session.write(folder)]
+    with written_whole(output) as folder, waves.workplace(run.command) as scratch:
+        result, stop = simulate(session, console, scratch, values["waves"])
+        files = [RESULT, *session.write(folder), *waves.taken(scratch, folder)]
         content = result_json(design, run, preset, session, result)
         write_json(folder / RESULT, content | {"unfinished": stop is not None})
         write_json(folder / MANIFEST, {"made_by": MADE_BY, "command": run.command, "files": files})
@@ -81,6 +82,8 @@ def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
     for warning in result.warnings:
         console.print(f"warning: {warning}", style="yellow")
     console.print(f"wrote {output}: {', '.join(files)}")
+    if waves.SAVE in files:
+        console.print(f"waves: gtkwave {output / waves.SAVE}", soft_wrap=True)
     if not result.exact:
         console.print(f"NOT what it must be: {result.difference}", style="red", soft_wrap=True)
         raise typer.Exit(1)
@@ -89,24 +92,29 @@ def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
         raise stop
 
 
-def simulate(session: Any, console: Console) -> tuple[Any, KeyboardInterrupt | None]:
-    """Build the simulator and run the session, behind a line of progress; return the result.
+def simulate(
+    session: Any, console: Console, scratch: Path, with_waves: bool
+) -> tuple[Any, KeyboardInterrupt | None]:
+    """Build the simulator and run the session in ``scratch``, behind a line of progress.
+
+    It returns the result. ``with_waves`` leaves a waveform in ``scratch``.
 
     Interrupted, it returns that of what had ended, and the interrupt.
     """
-    from sim.harness.session import Listener, RunFailed
+    from sim.harness.session import Listener
 
     for line in session.about():
         console.print(line, soft_wrap=True)
     try:
-        with waiting(console, BUILDING):
+        with waiting(console, BUILDING), waves.traced(with_waves):
             simulator = session.build(session.hardware(session.params, session.asked))
     except KeyboardInterrupt as stop:
         stop.add_note("parts of the simulator that are finished stay in the cache")
         raise
+    if with_waves:
+        waves.check(simulator)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with (
-        tempfile.TemporaryDirectory(prefix="ingather-run-") as scratch,
         Progress(*columns, console=console, transient=True) as progress,
         lines(console, "simulating") as tell,
     ):
@@ -125,9 +133,7 @@ def simulate(session: Any, console: Console) -> tuple[Any, KeyboardInterrupt | N
                 tell(text if total is None else f"{text}: {done:,} of {total:,}")
 
         try:
-            return session.run(simulator, Path(scratch), Show()), None
-        except RunFailed as failure:
-            raise UserError(str(failure)) from failure
+            return session.run(simulator, scratch, Show()), None
         except KeyboardInterrupt as stop:
             if (ended := session.unfinished()) is None:
                 raise

@@ -5,8 +5,8 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +19,7 @@ from gen.errors import UserError
 from gen.output.folder import MADE_BY, MANIFEST, written_whole
 from gen.output.waiting import waiting
 from sim.harness.coverage_runs import COVERAGE, COVERAGE_RUNS
+from sim.harness.variables import changed
 
 if TYPE_CHECKING:
     from sim.verify.regression import Options, Outcome
@@ -143,22 +144,10 @@ def checked_filter(keyword: str) -> str:
     return keyword
 
 
-@contextmanager
-def surroundings(folder: Path, coverage: bool) -> Iterator[None]:
+def surroundings(folder: Path, coverage: bool) -> AbstractContextManager[None]:
     """Let simulations measure coverage and leave it in ``folder``, if ``coverage``."""
-    if not coverage:
-        yield
-        return
     chosen = {COVERAGE: "1", COVERAGE_RUNS: str(folder / "coverage-runs")}
-    before = {name: os.environ.get(name) for name in chosen}
-    os.environ.update(chosen)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name)
-            if value is not None:
-                os.environ[name] = value
+    return changed(chosen if coverage else {})
 
 
 def run(options: "Options", console: Console) -> "tuple[Outcome, float]":

@@ -25,6 +25,7 @@ from sim.harness.primitives import models_of
 
 WAIVERS = Path(__file__).with_name("waivers.vlt")
 OPTIMISE = "INGATHER_OPTIMISE"  #: environment: 0 for short simulations, whatever is asked for
+WAVES = "INGATHER_WAVES"  #: environment: not empty for simulators that can write waves
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def build(
     top: str | None = None,
     extra_sources: Sequence[Path] = (),
     hier_blocks: Sequence[str] = (),
-    waves: bool = False,
+    waves: bool | None = None,
     coverage: bool = False,
     all_signals: bool = False,
     registers: Sequence[str] = (),
@@ -133,6 +134,7 @@ def build(
     ``hier_blocks`` names modules that Verilator translates once each, however often they are
     placed. Python sees the ports of the top, and every signal with ``all_signals``; it sees and may
     set ``registers`` of these names in any module, such as a counter, to a value near its end.
+    ``waves`` is what ``$INGATHER_WAVES`` says unless given, which ``--waves`` sets.
     ``timing`` lets sources wait for times, as models do that make clocks. ``optimise`` spends more
     on compiling to simulate faster. ``second_main`` has the ``main`` of a program without cocotb,
     which is linked from the same objects and stands in the build's folder under the file's name.
@@ -141,6 +143,7 @@ def build(
         if emission is None:
             raise ValueError("without an emission, name the top")
         top = emission.top.name
+    waves = bool(os.environ.get(WAVES)) if waves is None else waves
     texts = [emission.verilog] if emission is not None else []
     models = models_of("".join(texts))
     recipe = Recipe(

@@ -115,11 +115,10 @@ def simulate(
 ) -> Run:
     """Emit ``component``, build it and run the cocotb tests of ``test_module`` on it.
 
-    ``options`` go to :func:`build`. ``waves`` is what ``pytest --waves`` says unless given.
+    ``options`` go to :func:`build`, and so does ``waves``.
     ``pytest --case`` replaces ``test_filter``.
     """
     __tracebackhide__ = True
-    waves = bool(os.environ.get("INGATHER_WAVES")) if waves is None else waves
     simulation = Simulation(
         test_module=test_module,
         params=component.params,
@@ -131,7 +130,7 @@ def simulate(
     )
     chosen: dict[str, Any] = {"coverage": covers(), "waves": waves, **options}
     made = build(emission_of(component), **chosen)
-    return run(made, simulation, seed=seed, waves=waves, folder=folder)
+    return run(made, simulation, seed=seed, folder=folder)
 
 
 def run(
@@ -139,15 +138,18 @@ def run(
     simulation: Simulation,
     *,
     seed: int | None = None,
-    waves: bool = False,
+    waves: bool | None = None,
     folder: Path | None = None,
 ) -> Run:
     """Run ``simulation`` on ``build`` in a folder of its own, or in ``folder``, which stays.
+
+    A build that can write waves does so, unless ``waves`` is False.
 
     ``seed`` is what ``pytest --seed`` says unless given, or else random. Quiet when all pass; a
     failure raises :class:`SimulationError`, and pytest shows its log.
     """
     __tracebackhide__ = True
+    waves = build.traced if waves is None else waves
     if waves and not build.traced:
         raise ValueError("waves need a build with waves=True")
     seed = chosen_seed() if seed is None else seed

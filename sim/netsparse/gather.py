@@ -263,14 +263,11 @@ def simulate_gather(
     *,
     folder: Path | None = None,
     seed: int | None = None,
-    waves: bool = False,
 ) -> Gathered:
     """Run a gather on the RTL; raise ``SimulationError`` if it ends badly."""
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="gather-") as scratch:
-            return simulate_gather(
-                gather, params, simulator, folder=Path(scratch), seed=seed, waves=waves
-            )
+            return simulate_gather(gather, params, simulator, folder=Path(scratch), seed=seed)
     folder = folder.absolute()  # the simulator works in it, and is told the files of its memories
     folder.mkdir(parents=True, exist_ok=True)
     (folder / JOB_FILE).write_bytes(pickle.dumps(gather.job(params.snic)))
@@ -285,7 +282,6 @@ def simulate_gather(
         ),
         seed=seed,
         folder=folder,
-        waves=waves,
     )
     result: GatherResult = pickle.loads((folder / RESULT_FILE).read_bytes())
     dumps = [

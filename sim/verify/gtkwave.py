@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from math import log2
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,8 @@ from vcd.gtkw import GTKWColor, GTKWSave
 
 from sim.harness.clock import PERIOD_NS
 
-__all__ = ["moment", "write_save"]
+SAVE = "view.gtkw"
+__all__ = ["SAVE", "moment", "write_save"]
 
 BEFORE_CYCLES, SHOWN_CYCLES = 12, 40
 PIXELS = 1000  #: width of the window, for waves
@@ -26,15 +26,15 @@ def moment(cycle: int) -> float:
 
 
 def write_save(
-    waves: Path, top: str, wrong: Mapping[str, Any] | None, streams: Sequence[str] = ()
+    waves: Path, wrong: Mapping[str, Any] | None = None, streams: Sequence[str] = ()
 ) -> Path:
-    """Write ``view.gtkw`` beside ``waves``, which are of the module ``top``; return its path.
+    """Write ``view.gtkw`` beside ``waves``; return its path.
 
     ``wrong`` is the first wrong beat, where the marker goes. ``streams`` are those that the test
     used, which come next; what else the top has stands in groups that are closed.
     """
-    path = waves.with_name("view.gtkw")
-    header = header_of(waves, top)
+    path = waves.with_name(SAVE)
+    header = header_of(waves)
     mark = None if wrong is None else wrong["stream"]
     groups = grouped(header.widths)
     with path.open("w") as file:
@@ -94,10 +94,25 @@ class Header:
     widths: dict[str, int]  #: widths of the top's ports
 
 
-def header_of(waves: Path, top: str) -> Header:
-    """Read the head of a VCD file."""
-    # An extra: it is there for whoever runs the tests.
-    waveform: Any = import_module("pywellen").Waveform(str(waves), stream_only=True)
-    unit = waveform.timescale
-    ports = {v.name: v.bitwidth for v in waveform.all_vars() if v.full_name == f"{PORTS}.{v.name}"}
-    return Header(unit.factor * NANOSECONDS[str(unit.unit)], top, ports)
+def header_of(waves: Path) -> Header:
+    """Read the head of a VCD file as Verilator writes it, a declaration a line, up to the ports."""
+    unit_ns, top, ports = 1.0, "", {}
+    scopes: list[str] = []
+    with waves.open() as file:
+        for line in file:
+            match line.split():
+                case ["$timescale", scale, "$end"]:
+                    unit = scale.lstrip("0123456789")
+                    unit_ns = int(scale.removesuffix(unit)) * NANOSECONDS[unit]
+                case ["$scope", _, name, "$end"]:
+                    scopes.append(name)
+                    top = top or (name if name != PORTS else "")
+                case ["$upscope", _]:
+                    scopes.pop()
+                case ["$var", _, bits, _, name, *_] if scopes == [PORTS]:
+                    ports[name] = int(bits)
+                case ["$enddefinitions", _]:
+                    break
+            if top and ports:
+                break
+    return Header(unit_ns, top, ports)

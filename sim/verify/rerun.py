@@ -3,7 +3,6 @@
 import contextlib
 import io
 import json
-import os
 import re
 import shlex
 import sys
@@ -16,6 +15,7 @@ from sim.harness.build_tools import BuildError
 from sim.harness.cache import CHECKOUT
 from sim.harness.failures import SimulationError, pytest_item
 from sim.harness.results import Run
+from sim.harness.variables import changed
 from sim.harness.verilator import LOG, RESULTS, Simulation, observers
 from sim.verify.gtkwave import moment, write_save
 
@@ -57,7 +57,7 @@ def investigate(
     after = record_of(folder, case)
     found |= compared(failed, before, after)
     found |= {"log": existing(folder / LOG), "waves": existing(folder / WAVES)}
-    return found if found["waves"] is None else found | at_the_beat(folder, run.top, after)
+    return found if found["waves"] is None else found | at_the_beat(folder, after)
 
 
 def compared(failed: bool, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
@@ -72,18 +72,14 @@ def compared(failed: bool, before: dict[str, Any], after: dict[str, Any]) -> dic
     }
 
 
-def at_the_beat(folder: Path, top: str, after: dict[str, Any]) -> dict[str, Any]:
+def at_the_beat(folder: Path, after: dict[str, Any]) -> dict[str, Any]:
     """Return a save file that opens the waves at the first wrong beat, and that beat's time."""
     found: dict[str, Any] = {}
     wrong = after.get("first_wrong")
     if wrong is not None and wrong["cycle"] is not None:
         wrong["wave_ns"] = moment(wrong["cycle"])
     used = [stream["stream"] for stream in after.get("streams", ())]
-    try:
-        found["gtkw"] = str(write_save(folder / WAVES, top, wrong, used))
-    except ImportError:
-        found["note"] = "no save file for GTKWave: `pip install 'ingather[verify]'`"
-    return found
+    return found | {"gtkw": str(write_save(folder / WAVES, wrong, used))}
 
 
 def rerun(simulation: Simulation, case: str, seed: int, folder: Path) -> Run | None:
@@ -110,16 +106,13 @@ def only(case: str) -> str:
 @contextlib.contextmanager
 def unobserved() -> Iterator[None]:
     """Tell no observer, add nothing to a folder of coverage runs, print no log."""
-    watching, environment = observers[:], {name: os.environ.get(name) for name in QUIET}
+    watching = observers[:]
     observers.clear()
-    for name in QUIET:
-        os.environ.pop(name, None)
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
+        with changed(dict.fromkeys(QUIET)), contextlib.redirect_stdout(io.StringIO()):
             yield
     finally:
         observers[:] = watching
-        os.environ.update({name: text for name, text in environment.items() if text is not None})
 
 
 def record_of(folder: Path, case: str) -> dict[str, Any]:

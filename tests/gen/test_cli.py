@@ -156,12 +156,19 @@ def test_list_is_one_line_each_and_loads_nothing_heavy():
     assert any("--set banks=8" in line and "1..8" in line for line in lines)
 
 
-def test_list_has_a_space_behind_each_name():
+def test_list_has_the_same_names_for_people_and_programs():
     from gen.designs.catalogue import designs
 
     lines = ingather("list").stdout.splitlines()
     named = [line.split()[0] for line in lines if not line.startswith(" ")]
     assert named == list(designs())
+    known = json.loads(ingather("list", "--json").stdout)
+    assert list(known) == named
+    worker = known["p4sgd-worker"]
+    assert worker["presets"]["tiny"]["lanes"] == 32
+    banks = worker["parameters"]["engine.banks"]
+    assert (banks["type"], banks["default"], "1..8" in banks["about"]) == ("int", 8, True)
+    assert (worker["commands"], list(worker["cards"])) == (["train"], ["u280"])
 
 
 @pytest.mark.parametrize("command", ["list", "generate", "train", "spmm", "doctor"])

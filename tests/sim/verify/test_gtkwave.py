@@ -26,7 +26,7 @@ $enddefinitions $end
 
 def lines_of(tmp_path, wrong, streams=()):
     (tmp_path / "dump.vcd").write_text(HEAD)
-    path = write_save(tmp_path / "dump.vcd", "queue", wrong, streams)
+    path = write_save(tmp_path / "dump.vcd", wrong, streams)
     assert path == tmp_path / "view.gtkw"
     return path.read_text().splitlines()
 

@@ -1,0 +1,79 @@
+"""Runs a small design of the tutorials with --waves, to a good end and to a bad one."""
+
+import json
+from importlib import import_module
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from gen.cli import main
+from gen.commands.run import command_of
+from gen.errors import UserError
+from sim.harness.cache import CHECKOUT
+from sim.harness.session import RunFailed
+
+
+@pytest.fixture
+def design(monkeypatch):
+    monkeypatch.syspath_prepend(CHECKOUT / "gen/tutorials/tally")
+    return import_module("tally.descriptor").DESIGN
+
+
+def counted(design, folder, *options):
+    app = typer.Typer()
+    app.command()(command_of(design, design.runs[0]))
+    return CliRunner().invoke(app, ["--events", "3", "-o", str(folder), *options])
+
+
+def test_waves_stand_beside_the_result(design, tmp_path):
+    made = tmp_path / "made"
+    done = counted(design, made, "--waves")
+    assert done.exit_code == 0, done.exception
+    assert f"waves: gtkwave {made / 'view.gtkw'}" in done.output
+    assert (made / "dump.vcd").read_text().count("\n#") > 10
+    view = (made / "view.gtkw").read_text()
+    assert '[dumpfile] "dump.vcd"' in view
+    assert "tally.count[3:0]" in view
+    files = json.loads((made / "manifest.json").read_text())["files"]
+    assert {"dump.vcd", "view.gtkw"} < set(files)
+    assert counted(design, made).exit_code == 0  # whose folder is ours, and has no waves any more
+    assert not (made / "dump.vcd").exists()
+
+
+def test_waves_of_a_run_that_fails_are_kept(design, tmp_path, monkeypatch):
+    session_class = design.runs[0].session_class
+    run = session_class.run
+
+    def stop(*arguments):
+        run(*arguments)
+        raise RunFailed("it stopped")
+
+    monkeypatch.setattr(session_class, "run", stop)
+    monkeypatch.setattr("gen.commands.waves.new_scratch", lambda name: made(tmp_path / name))
+    error = counted(design, tmp_path / "made", "--waves").exception
+    assert isinstance(error, UserError)
+    kept = tmp_path / "count-waves"
+    assert str(error) == f"it stopped; its waves: gtkwave {kept / 'view.gtkw'}"
+    assert sorted(path.name for path in kept.iterdir()) == ["dump.vcd", "view.gtkw"]
+    assert str(counted(design, tmp_path / "made").exception) == "it stopped"
+    assert list(tmp_path.iterdir()) == [kept]
+
+
+@pytest.mark.parametrize(
+    "command", ["spmm --preset tiny --matrix queen:rows=80 --model", "gcn --adder exact"]
+)
+def test_a_model_has_no_waves(command, tmp_path, monkeypatch, capsys):
+    words = ["ingather", *command.split(), "--waves", "-o", str(tmp_path / "made")]
+    monkeypatch.setattr("sys.argv", words)
+    with pytest.raises(SystemExit) as end:
+        main()
+    told = capsys.readouterr().err
+    assert (end.value.code, told.count("\n")) == (2, 1)
+    assert "--waves needs RTL, and this run is of a model" in told
+    assert not (tmp_path / "made").exists()
+
+
+def made(folder):
+    folder.mkdir()
+    return folder
