@@ -145,16 +145,17 @@ def make(console: Console, paper: Paper, names: Any, asked: Any, quick: bool) ->
 
 
 def summary(figures: list[Any]) -> Table:
-    """Return a table of all statements, and whether each holds."""
+    """Return a table of all statements, whose each is, and whether it holds."""
     table = Table(expand=False)
     table.add_column("figure")
     table.add_column("statement", overflow="fold")
+    table.add_column("whose")
     table.add_column("holds")
     for figure in figures:
         for index, claim in enumerate(figure.claims):
             style = "green" if claim.holds else "bold red"
             name = figure.name if not index else ""
-            table.add_row(name, claim.text, f"[{style}]{claim.verdict}[/]")
+            table.add_row(name, claim.text, claim.source, f"[{style}]{claim.verdict}[/]")
     return table
 
 

@@ -124,9 +124,11 @@ def tiles_of(summary: Mapping[str, Any]) -> dict[str, str]:
         return value if isinstance(value, str) else f"{value:.4f}"
 
     return {
-        "INA efficiency score": text(summary["score"]),
+        "score, weighted by hosts": text(summary["score"]),
+        "score of the mean time": text(summary["mean_score"]),
         "bound on this placement": text(summary["bound"]),
-        "INA utilisation": text(summary["utilisation"]),
+        "INA use, weighted by hosts": text(summary["utilisation"]),
+        "INA use of the mean job": text(summary["mean_utilisation"]),
         "jobs": f"{summary['jobs']:,}",
         "jobs that INA can help": f"{summary['jobs_that_can_gain']:,}",
         "seconds until the last end": f"{summary['end']:,.3f}",

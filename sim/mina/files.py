@@ -53,7 +53,7 @@ def job_rows(schedule: Schedule) -> Iterator[Mapping[str, Any]]:
             "seconds": schedule.time[number],
             "seconds_without_ina": schedule.none[number],
             "seconds_with_ina_alone": schedule.all[number],
-            "score": shown(schedule.score_of(chosen)),
+            "score": shown(schedule.score_of(schedule.hosts * chosen)),
             "seconds_of_ina": schedule.in_ina[number],
             "root": schedule.root[number] if schedule.root[number] >= 0 else "none",
             "migrations": schedule.migrations[number],
@@ -70,8 +70,10 @@ def summary_of(schedule: Schedule, bound: float | None, bound_s: float) -> dict[
         "jobs": len(schedule.given.jobs),
         "jobs_that_can_gain": int((schedule.none > schedule.all).sum()),
         "score": shown(schedule.score),
+        "mean_score": shown(schedule.mean_score),
         "bound": shown(bound),
         "utilisation": schedule.utilisation,
+        "mean_utilisation": schedule.mean_utilisation,
         "end": float(schedule.finished.max()),
         "hosts_in_use": hosts_in_use(schedule),
         "migrations_per_job": float(schedule.migrations.mean()),
@@ -102,8 +104,9 @@ def parts_of(schedule: Schedule) -> dict[tuple[str | None, int | None], float | 
     sizes: list[int | None] = [*np.unique(schedule.hosts).tolist(), None]
     return {
         (model, size): schedule.score_of(
-            (names == model if model is not None else np.ones(names.size, bool))
-            & (schedule.hosts == size if size is not None else True)
+            schedule.hosts
+            * (names == model if model is not None else np.ones(names.size, bool))
+            * (schedule.hosts == size if size is not None else True)
         )
         for model in models
         for size in sizes

@@ -47,19 +47,28 @@ class Schedule:
 
     @property
     def score(self) -> float | None:
-        """Return the INA efficiency score; None, for undefined, if INA is of no use to any job."""
-        return self.score_of(np.ones(self.hosts.size, bool))
+        """Return the authors' program's score, which weighs hosts; None if no job can gain."""
+        return self.score_of(self.hosts)
 
-    def score_of(self, some: NDArray[np.bool_]) -> float | None:
-        """Return the score of some of the jobs."""
-        hosts = self.hosts[some]
-        most = float(hosts @ (self.none - self.all)[some])
-        return float(hosts @ (self.none - self.time)[some]) / most if most > 0 else None
+    @property
+    def mean_score(self) -> float | None:
+        """Return the score as the paper defines it, by the plain mean of the jobs' times."""
+        return self.score_of(np.ones_like(self.hosts))
+
+    def score_of(self, weights: Ints) -> float | None:
+        """Return the share of the most that INA can save that jobs save, weighted."""
+        most = float(weights @ (self.none - self.all))
+        return float(weights @ (self.none - self.time)) / most if most > 0 else None
 
     @property
     def utilisation(self) -> float:
-        """Return the share of the jobs' time that they use INA for."""
+        """Return the share of all jobs' time, weighted by their hosts, that they use INA for."""
         return float(self.hosts @ self.in_ina / (self.hosts @ self.time))
+
+    @property
+    def mean_utilisation(self) -> float:
+        """Return the mean of the jobs' shares of time that they use INA for, as the paper does."""
+        return float((self.in_ina / self.time).mean())
 
 
 def schedule(asked: ScheduleWorkload, given: JobList | None = None, logged: int = 0) -> Schedule:

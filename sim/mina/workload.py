@@ -41,6 +41,7 @@ class Sharing(StrEnum):
     GREEDY = "greedy"
     R = "r"
     BEST = "best"
+    RATE = "rate"
 
 
 class Lock(StrEnum):
@@ -123,9 +124,10 @@ class ScheduleWorkload(Workload):
     )
     sharing: Sharing = setting(
         Sharing.BEST,
-        "Choose the all-reduces that use INA: never, greedy (any that can), r (the paper's:"
-        " unless a rival gains more a second), or best (r without useless"
-        " refusals and useless INA).",
+        "Choose the all-reduces that use INA: never, greedy (any that can), r (of the paper's"
+        " authors' program: unless a rival gains more host seconds for each second until its end),"
+        " rate (the paper's words: unless a rival gains more for each second of INA), or best (r"
+        " without useless refusals and useless INA).",
     )
     lock: Lock = setting(
         Lock.TREE,

@@ -3,6 +3,8 @@
 import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,19 @@ from matplotlib.figure import Figure as Picture
 Rows = Sequence[Mapping[str, Any]]
 
 
+class Source(StrEnum):
+    """Names who makes a statement."""
+
+    PAPER = "paper"
+    PROGRAM = "authors' program"  #: what the paper's authors publish beside it
+    OURS = "ours"
+
+
 @dataclass(frozen=True)
 class Claim:
-    """Holds a statement of the paper beside what was measured."""
+    """Holds a statement beside what was measured."""
 
+    source: Source
     text: str
     holds: bool
     found: str  #: the measured numbers, in words
@@ -25,6 +36,16 @@ class Claim:
     def verdict(self) -> str:
         """Return the verdict in a word."""
         return "yes" if self.holds else "NO"
+
+
+#: Each makes a statement of its source from the text, whether it holds, and what was measured.
+by_paper, by_program, by_us = (partial(Claim, source) for source in Source)
+
+
+def printed(what: str, papers: float, found: Any) -> Claim:
+    """Return the statement that a number is the paper's; ours may differ by 5 % of it."""
+    holds = round(abs(found / papers - 1), 4) <= 0.05
+    return by_paper(f"{what}: {papers}, within 5 %", bool(holds), f"{found:.4g}")
 
 
 @dataclass(frozen=True)
@@ -76,7 +97,10 @@ class Figure:
 
     def text(self) -> str:
         """Return the figure's part of the report, as Markdown."""
-        claims = [f"| {claim.text} | {claim.found} | {claim.verdict} |" for claim in self.claims]
+        claims = [
+            f"| {claim.text} | {claim.source} | {claim.found} | {claim.verdict} |"
+            for claim in self.claims
+        ]
         return "\n".join(
             [
                 f"## {self.title}",
@@ -85,8 +109,8 @@ class Figure:
                 "",
                 self.setting,
                 "",
-                "| the paper's statement | here | holds |",
-                "| --- | --- | --- |",
+                "| statement | whose | here | holds |",
+                "| --- | --- | --- | --- |",
                 *claims,
                 "",
                 *(markdown(self.shown) if self.shown else []),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sim.reproduce.figure import Figure
+from sim.reproduce.figure import Claim, Figure, Source
 
 REPORT = "report.md"
 
@@ -40,10 +40,15 @@ class Report:
             "| --- | --- | --- |",
         ]
         for figure in self.figures:
-            hold = sum(claim.holds for claim in figure.claims)
             anchor = f"[{figure.title}](#{slug(figure.title)})"
-            lines.append(f"| {anchor} | {figure.source} | {hold} of {len(figure.claims)} |")
+            lines.append(f"| {anchor} | {figure.source} | {holding(figure.claims)} |")
         return "\n".join([*lines, "", *(figure.text() for figure in self.figures)])
+
+
+def holding(claims: Sequence[Claim]) -> str:
+    """Return how many of the statements of each source hold, in words."""
+    by = {source: [each.holds for each in claims if each.source is source] for source in Source}
+    return ", ".join(f"{each}: {sum(holds)} of {len(holds)}" for each, holds in by.items() if holds)
 
 
 def slug(title: str) -> str:

@@ -14,8 +14,7 @@ class ModelMemory(Component):
 
     The updated copy takes the gradient of every micro-batch; the architectural copy, which the
     forward stage reads, changes with the last micro-batch of a mini-batch only. A write goes to
-    the updated copy, with ``both`` to both copies. At the size of the ``u280`` preset a copy fills
-    29 UltraRAMs.
+    the updated copy, with ``both`` to both copies.
 
     The weight of lane l leaves ``architectural`` ``params.bank.weight_skew(l)`` cycles later than
     that: columns of UltraRAM are read one after the other, as the cascades of DSP slices need them.

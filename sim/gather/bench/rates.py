@@ -81,9 +81,7 @@ def order_row(found: list[Measured]) -> Row:
 def short_row(found: list[Measured]) -> Row:
     """Return what naive reads have of what their headers leave, with tags to spare.
 
-    With the usual round trip they need all tags: 14.8 reads of a row of 1,044 bytes can be no more
-    than 82.2 % of the best case, and headers leave 82.2 %. Two such limits in series, with waits
-    of their own, end below either.
+    With the usual round trip they need all tags, and end below what either tags or headers allow.
     """
     shares = [one.of_headers for one in found]
     trip = found[0].asked.latency_cycles / CLOCK_HZ

@@ -15,7 +15,7 @@ from sim.gather.reproduce.asked import GatherAsked
 from sim.gather.reproduce.dma import gathered
 from sim.gather.reproduce.points import BEST, CLOCK_HZ, TAGS, least_of, way_back
 from sim.golden.pcie_link import traffic
-from sim.reproduce.figure import Claim, Figure, Panel
+from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us
 
 SIZES = range(1024, 1045, 4)  #: bytes of rows
 QUICK_SIZES = (1024, 1028, 1044)
@@ -139,7 +139,7 @@ def claims(
         return ", ".join(f"{share:.1%}" for share in found)
 
     whole = [*shares(ReadOrder.NAIVE, True), *shares(ReadOrder.ALIGNED, True)]
-    yield Claim(
+    yield by_paper(
         "rows of 1,024 B reach about 95.1 %, in either order (within 3 points)",
         all(abs(share - paper.PERFECT) <= 0.03 for share in whole),
         told(whole),
@@ -147,7 +147,7 @@ def claims(
     for order, text in ((ReadOrder.NAIVE, "naive reads 78-82 %"), (ReadOrder.ALIGNED, "88-93 %")):
         low, high = PAPERS[order] or (0, 1)
         found = shares(order)
-        yield Claim(
+        yield by_paper(
             f"{text} of rows of 1,028 to 1,044 B, on average"
             if order is ReadOrder.NAIVE
             else f"reads of lines {text} of them, on average",
@@ -155,13 +155,13 @@ def claims(
             f"{fmean(found):.1%}: {told(found)}",
         )
     merged = shares(ReadOrder.MERGED)
-    yield Claim(
-        "(ours) merged reads leave at least 97 % for every size",
+    yield by_us(
+        "merged reads leave at least 97 % for every size",
         min(merged) >= 0.97,
         told(merged),
     )
-    yield Claim(
-        f"(ours) naive reads reach what headers leave, within a point, where a round trip of"
+    yield by_us(
+        f"naive reads reach what headers leave, within a point, where a round trip of"
         f" {SHORT_TRIP * 1e6:g} us leaves tags to spare",
         all(abs(one["rtl_share"] - one["model_share_of_headers"]) <= 0.01 for one in short),
         ", ".join(
@@ -170,7 +170,7 @@ def claims(
     )
     of_paper = papers_dma / (fmean([*paper.ALIGNED]) * paper.MEMCPY)
     ours = dma / (fmean(shares(ReadOrder.ALIGNED)) * BEST)
-    yield Claim(
+    yield by_paper(
         "DMA has only about half of the gather's bandwidth (within 10 points, the model on the"
         " paper's link)",
         abs(of_paper - paper.OF_DMA) <= 0.10,
@@ -182,19 +182,11 @@ def claims(
 def note(dma: float, papers_dma: float) -> str:
     """Return what explains the differences."""
     return (
-        "Rows of 1,024 bytes: a completion of 128 bytes has 20 bytes of header and framing, one of"
-        " 256 bytes too, so that lines leave 93.2 % of the best case; the paper's copy, its 100 %,"
-        " has overheads of its own.\n\n"
-        "Naive reads, sizes: spans of 128 bytes from the row's begin on, cut at lines and widened"
-        " to sectors of 32 bytes, of which none is read twice. This is the paper's own example: a"
-        " row of 480 bytes at address 480 takes 8 reads, and 5 after the shift. If sectors were"
-        " read twice, where spans meet inside them, 69 to 75 % would be left, less than the paper"
-        " has measured.\n\n"
-        f"Naive reads, time: headers leave 82 to 83 %. With {TAGS} tags and a round trip of 1.5 us"
-        " their number alone allows hardly more, 82.2 % for rows of 1,044 bytes: two limits of the"
-        " same size in series, each with its waits, end 3 to 5 points below either. It is the"
-        " paper's second reason against small reads (3.2.1); its Gen4 link has 768 tags. With a"
-        f" round trip of {SHORT_TRIP * 1e6:g} us the tags suffice.\n\n"
+        "Naive reads are spans of 128 bytes from the row's begin on, cut at lines and widened to"
+        " sectors of 32 bytes, of which none is read twice. This is the paper's own example: a row"
+        " of 480 bytes at address 480 takes 8 reads, and 5 after the shift. Headers and the number"
+        " of tags limit them about as much; with a round trip of"
+        f" {SHORT_TRIP * 1e6:g} us the tags suffice.\n\n"
         f"DMA is a model, not measured: two more passes over host memory, then the copy:"
         f" {dma / 1e9:.1f} GB/s on our link, {papers_dma / 1e9:.1f} GB/s on the paper's."
     )

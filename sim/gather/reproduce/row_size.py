@@ -16,7 +16,7 @@ from sim.gather.reproduce.asked import GatherAsked
 from sim.gather.reproduce.dma import gathered
 from sim.gather.reproduce.points import BEST
 from sim.gather.reproduce.runs import Figures, Point
-from sim.reproduce.figure import Claim, Figure, Panel, doubling
+from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us, doubling
 
 SIZES = tuple(512 << k for k in range(6))  #: bytes of rows, of the paper's 128 to 4,096 dimensions
 QUICK_SIZES = (512, 16384)
@@ -129,27 +129,27 @@ def claims(rows: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
     """Yield what the paper says, judged."""
     one, two = ([row for row in rows if row["cards"] == cards] for cards in CARDS)
     trend = [row["training_model_of_paper"] for row in two]
-    yield Claim(
+    yield by_paper(
         f"two GPUs: from 1.5-1.6 times with small rows to about {paper.LARGE_ROWS:g} times with 16"
         f" KB (within {NEAR_PAPER:.0%}, the model on the paper's links, set by the small rows)",
         trend == sorted(trend) and abs(trend[-1] / paper.LARGE_ROWS - 1) <= NEAR_PAPER,
         f"{trend[0]:.2f} to {trend[-1]:.2f}",
     )
     ours = [row["training_model"] for row in two]
-    yield Claim(
+    yield by_paper(
         "the larger the rows, the more it is worth (RTL of two cards, in the model of a training)",
         ours == sorted(ours),
         f"{ours[0]:.2f} to {ours[-1]:.2f}",
     )
-    yield Claim(
+    yield by_us(
         "two cards gain more over DMA than one: host memory is what DMA runs out of",
         all(b["times_dma"] > a["times_dma"] for a, b in zip(one, two, strict=True)),
         f"{one[-1]['times_dma']:.2f} and {two[-1]['times_dma']:.2f} times with 16 KB",
     )
     rates = [b["rtl_gb_per_s"] / a["rtl_gb_per_s"] for a, b in zip(one, two, strict=True)]
     apart = [row["rtl_gb_per_s"] / row["model_gb_per_s"] - 1 for row in rows]
-    yield Claim(
-        "(ours) engines reach what links and host memory allow (within 5 %)",
+    yield by_us(
+        "engines reach what links and host memory allow (within 5 %)",
         max(map(abs, apart)) <= NEAR,
         f"{min(apart):+.1%} to {max(apart):+.1%}; two are {min(rates):.2f} to {max(rates):.2f}"
         " times one",
@@ -169,10 +169,7 @@ def note(asked: GatherAsked) -> str:
         "A training spends time on other things too, which is why the paper's small rows gain"
         f" less. The model has one number for that: {OTHERS * 1e9:.0f} ns a row, by which rows of"
         f" {SIZES[0]} bytes are {sum(paper.SMALL_ROWS) / 2:.2f} times as fast on the paper's"
-        " machine; all other sizes follow from bandwidths. It leaves the paper's largest rows a"
-        " little behind: their DMA is slower than two passes over memory at 59 GB/s explain.\n\n"
-        "What engines lack of what links allow is the first idxs' and the last rows' way, in runs"
-        " that take a few thousand cycles."
+        " machine; all other sizes follow from bandwidths."
     )
 
 

@@ -12,7 +12,7 @@ from sim.gather.reproduce.asked import GatherAsked
 from sim.gather.reproduce.dma import copied
 from sim.gather.reproduce.points import BEST, CLOCK_HZ, way_back
 from sim.golden.pcie_link import traffic
-from sim.reproduce.figure import Claim, Figure, Panel, doubling
+from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us, doubling
 
 SIZES = (64, 128, 256, 512, 1024, 2048, 4096)  #: bytes of rows
 LARGEST = 16 * 1024  #: bytes of the paper's largest row
@@ -92,22 +92,22 @@ def shown(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
 def claims(rows: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
     """Yield what the paper says, judged."""
     half = paper.SET_UP * paper.MEMCPY
-    yield Claim(
+    yield by_paper(
         "3.16 us are the time of 85.5 KB on the paper's link (within 5 %)",
         abs(half / paper.SET_UP_BYTES - 1) <= NEAR,
         f"{half / 1e3:.1f} KB at {paper.MEMCPY / 1e9:g} GB/s; on our link"
         f" {paper.SET_UP * BEST / 1e3:.1f} KB",
     )
     share = LARGEST / paper.SET_UP_BYTES
-    yield Claim(
+    yield by_paper(
         "its largest row, 16 KB, is about 18.7 % of that (within a point)",
         abs(share - 0.187) <= 0.01,
         f"{share:.1%}; a copy of it reaches {copied(LARGEST, BEST, paper.SET_UP) / BEST:.0%} of our"
         " link's best case",
     )
     least = min(one["times_dma"] for one in rows)
-    yield Claim(
-        "(ours) the gather is faster than a copy for each row, at every size that it takes",
+    yield by_us(
+        "the gather is faster than a copy for each row, at every size that it takes",
         least > 1,
         f"{least:.1f} times at {max(one['row_bytes'] for one in rows):,} B and more below",
     )

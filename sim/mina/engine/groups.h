@@ -9,12 +9,12 @@
 // Simulated groups, by their members; equal ones are simulated once.
 class GroupScores {
     std::map<std::vector<std::pair<int, const Timing*>>, Totals> known;
-    Int steps;
+    Int steps, sharing;
 
   public:
     Int groups = 0, events = 0;
 
-    explicit GroupScores(Int steps) : steps(steps) {}
+    GroupScores(Int steps, Int sharing) : steps(steps), sharing(sharing) {}
 
     const Totals& of(const std::vector<Member>& members) {
         std::vector<std::pair<int, const Timing*>> key;
@@ -24,7 +24,7 @@ class GroupScores {
         if (fresh) {
             std::vector<Member> sorted;
             for (auto [hosts, timing] : key) sorted.push_back({timing, hosts});
-            found->second = simulate_group(sorted, steps, SHARE_R, events);
+            found->second = simulate_group(sorted, steps, sharing, events);
             ++groups;
         }
         return found->second;

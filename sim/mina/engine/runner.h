@@ -28,10 +28,11 @@ struct Runner {
     // Whether the next event is the start of an operation, so that INA is to be decided.
     bool decides() const { return started && !busy && op < timing->ops(); }
 
-    // R: host seconds that INA saves, for each second until the operation ends.
-    double worth(double now) const {
-        if (gain < 0) gain = hosts * timing->gain(next_start - next_step, next_op);
-        return gain / (next_end - now);
+    // R: host seconds that INA saves for each second until the operation ends, as in the authors'
+    // program; or, by `rate`, seconds that it saves for each second of INA, as in the paper.
+    double worth(double now, bool rate) const {
+        if (gain < 0) gain = timing->gain(next_start - next_step, next_op);
+        return rate ? gain / timing->ina[next_op] : hosts * gain / (next_end - now);
     }
 
     // Whether INA for the next operation cannot shorten the step.
@@ -64,7 +65,7 @@ struct Runner {
   private:
     double next_step = 0;  // begin of its step
     int next_op = 0;
-    mutable double gain = -1;  // host seconds that INA saves; below 0 if nobody has asked
+    mutable double gain = -1;  // seconds that INA saves; below 0 if nobody has asked
 
     void look_ahead() {
         int k = op + busy;

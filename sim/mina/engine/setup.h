@@ -7,7 +7,7 @@ using Int = int64_t;
 
 enum Placement { PLACE_FIRST, PLACE_DP, PLACE_AWARE };
 enum Trees { TREES_FIRST, TREES_MIS, TREES_EXACT, TREES_SPREAD };
-enum Sharing { SHARE_NEVER, SHARE_GREEDY, SHARE_R, SHARE_BEST };
+enum Sharing { SHARE_NEVER, SHARE_GREEDY, SHARE_R, SHARE_BEST, SHARE_RATE };
 
 // Chooses trees for useful jobs: number of trees, the job of each, where its switches begin and
 // which they are (one more begin than trees), and room for a 1 for each chosen tree.

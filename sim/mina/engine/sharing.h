@@ -11,10 +11,12 @@ bool use_ina(Int sharing, const Runner& job, double now, const Rivals& rivals, B
     if (sharing == SHARE_GREEDY) return true;
     bool best = sharing == SHARE_BEST;
     if (best && job.next_idle()) return false;
-    double worth = job.worth(now);
+    bool rate = sharing == SHARE_RATE;
+    // Jobs of one model have equal rates, which rounding must not tell apart.
+    double worth = job.worth(now, rate) + (rate ? 1e-6 : 0);
     for (const Runner* rival : rivals)
         if (rival != &job && rival->has_next && rival->next_start < job.next_end &&
-            rival->worth(now) > worth && !(best && (rival->next_idle() || blocked(rival))))
+            rival->worth(now, rate) > worth && !(best && (rival->next_idle() || blocked(rival))))
             return false;
     return true;
 }

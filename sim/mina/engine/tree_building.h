@@ -117,7 +117,8 @@ class TreeBuilding {
 
   public:
     TreeBuilding(const Setup& setup, const FatTree& net)
-        : setup(setup), net(net), random(uint64_t(42 + setup.ties)), scores(setup.shared_steps),
+        : setup(setup), net(net), random(uint64_t(42 + setup.ties)),
+          scores(setup.shared_steps, setup.sharing == SHARE_RATE ? SHARE_RATE : SHARE_R),
           load(net.resources()) {}
 
     double load_of_leaf(int leaf) const { return net.leaf_load(leaf, load); }

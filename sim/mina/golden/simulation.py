@@ -139,14 +139,16 @@ class Simulation:
             return False
         if any(rival.training.uses for rival in rivals):
             return False
-        _, worth, end, useless = job.training.worth(now)
+        rate = sharing == "rate"
+        _, worth, end, useless = job.training.worth(now, rate)
         if sharing == "greedy":
             return True
         if sharing == "best" and useless:
             return False
         for rival in rivals:
-            start, its_worth, _, its_useless = rival.training.worth(now)
-            if start >= end or its_worth <= worth:
+            start, its_worth, _, its_useless = rival.training.worth(now, rate)
+            equal = 1e-6 if rate else 0  # rounding must not tell jobs of one model apart
+            if start >= end or its_worth <= worth + equal:
                 continue
             if sharing == "best":
                 others = [other.training for other in self.rivals(rival)]

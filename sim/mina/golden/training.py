@@ -95,12 +95,13 @@ class Training:
             now = began
         return op, began, max(now, began + self.step.start[op])
 
-    def worth(self, now: float) -> tuple[float, float, float, bool]:
-        """Return its next all-reduce's start, R, end with INA, and whether INA is useless."""
+    def worth(self, now: float, rate: bool = False) -> tuple[float, float, float, bool]:
+        """Return its next all-reduce's start, R (or ``rate``), end, and whether INA is useless."""
         coming = self.coming()
         if coming is None:
             return float("inf"), 0, float("inf"), True
         op, began, start = coming
         end = start + self.step.ina[op]
-        gain = self.hosts * self.step.gain(op, start - began)
-        return start, gain / (end - now), end, self.step.useless(op, start - began)
+        gain = self.step.gain(op, start - began)
+        value = gain / self.step.ina[op] if rate else self.hosts * gain / (end - now)
+        return start, value, end, self.step.useless(op, start - began)

@@ -15,7 +15,11 @@ METHOD = (
     " program. Our jobs are drawn by its generator of random numbers. Events at one time may come"
     " in any order, which moves scores: the first column of ours has the binary's order, and where"
     " that decides, the mean of several orders stands beside it. *Our best* is what"
-    " `ingather schedule` does unless told otherwise."
+    " `ingather schedule` does unless told otherwise.\n\nThe paper and the program also differ in"
+    " what they measure. The paper's score is that of the mean time of all jobs, and its R is what"
+    " a job gains for each second of INA: *by words*. The program weighs a job by its hosts in"
+    " both, and divides by the time until the end of the all-reduce: *by program*. Numbers of the"
+    " paper are judged by its words, those of the program by the program's."
 )
 QUICK = "\n\nMade with `--quick`: one order of events, fewer traces and candidates for MINA."
 

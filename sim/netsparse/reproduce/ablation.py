@@ -12,7 +12,7 @@ from sim.netsparse.reproduce.judging import FACTOR, by_decades
 from sim.netsparse.reproduce.points import FORMS, PAPER, Point
 from sim.netsparse.reproduce.runs import Outcome, Outcomes
 from sim.netsparse.reproduce.subjects import Subject, sizes
-from sim.reproduce.figure import Claim, Figure, Panel
+from sim.reproduce.figure import Claim, Figure, Panel, Source, by_paper, by_us
 
 DENSER, SPARSER = "arabic", "europe"
 QUICK_ELEMENTS = (16,)
@@ -177,7 +177,9 @@ def shown(one: Mapping[str, Any]) -> dict[str, str]:
 
 def claims(form: str, outcomes: Series) -> list[Claim]:
     """Return the statements of section 9.2, judged by one form of our runs."""
+    speeds = {key: [one.speed_up for one in mine] for key, mine in outcomes.items()}
     traffic = {key: [one.traffic_reduction for one in mine] for key, mine in outcomes.items()}
+    goodputs = {key: [100 * one.goodput for one in mine] for key, mine in outcomes.items()}
     gains = {key: each[-1] / each[0] for key, each in traffic.items()}
     without_redundancy = {key: each[2] / each[0] for key, each in traffic.items()}
     joined = {key: each[3] / each[2] for key, each in traffic.items()}
@@ -186,72 +188,88 @@ def claims(form: str, outcomes: Series) -> list[Claim]:
     busiest = {key: [one.busiest_reduction for one in mine] for key, mine in outcomes.items()}
     more = all(without_redundancy[DENSER, k] > without_redundancy[SPARSER, k] for k in by_k)
     made = [
-        Claim(
+        by_paper(
             f"{form}: each mechanism reduces the tail node's traffic, within 1 %",
             all(b >= 0.99 * a for each in traffic.values() for a, b in pairwise(each)),
-            "; ".join(
-                f"{name(key)} " + ", ".join(f"{x:.3g}" for x in each)
-                for key, each in traffic.items()
-            ),
+            by_step(traffic),
         ),
-        Claim(
-            f"(ours) {form}: each mechanism reduces the bytes of all links, within 1 %",
+        by_us(
+            f"{form}: each mechanism reduces the bytes of all links, within 1 %",
             all(b <= 1.01 * a for each in falls.values() for a, b in pairwise(each)),
-            "; ".join(
-                f"{name(key)} x {each[0] / each[-1]:.1f} in all" for key, each in falls.items()
-            ),
+            factors({key: each[0] / each[-1] for key, each in falls.items()}),
         ),
-        Claim(
-            f"(ours) {form}: each mechanism reduces what any node receives at most, within 1 %",
+        by_us(
+            f"{form}: each mechanism reduces what any node receives at most, within 1 %",
             all(b >= 0.99 * a for each in busiest.values() for a, b in pairwise(each)),
-            "; ".join(
-                f"{name(key)} " + ", ".join(f"{x:.3g}" for x in each)
-                for key, each in busiest.items()
-            ),
+            by_step(busiest),
         ),
-        near(f"{form}: traffic reduction of each step within a factor of {FACTOR}", traffic),
+        *(
+            near(f"{form}: {what} of each step within a factor of {FACTOR}", values, column)
+            for column, (what, values) in enumerate(
+                [("speed-up", speeds), ("traffic reduction", traffic), ("goodput", goodputs)]
+            )
+        ),
         near(
-            f"(ours) {form}: traffic reduction of the node that receives most, of each step within"
+            f"{form}: traffic reduction of the node that receives most, of each step within"
             f" a factor of {FACTOR}",
             busiest,
+            source=Source.OURS,
         ),
-        Claim(
+        by_paper(
             f"{form}: filtering and coalescing bring {DENSER} more than {SPARSER}",
             more,
-            "; ".join(f"{name(key)} x {gain:.2f}" for key, gain in without_redundancy.items()),
+            factors(without_redundancy),
         ),
-        Claim(
+        by_paper(
             f"{form}: after RIG, {DENSER} still has more to gain than {SPARSER}",
             all(gains[DENSER, k] > gains[SPARSER, k] for k in by_k),
-            "; ".join(f"{name(key)} x {gain:.2f}" for key, gain in gains.items()),
+            factors(gains),
         ),
     ]
     if len(by_k) > 1:
         made.append(
-            Claim(
+            by_paper(
                 f"{form}: concatenation at the NIC is the more effective, the smaller K is",
                 all(
                     joined[family, small] > joined[family, large]
                     for family in (DENSER, SPARSER)
                     for small, large in pairwise(by_k)
                 ),
-                "; ".join(f"{name(key)} x {gain:.2f}" for key, gain in joined.items()),
+                factors(joined),
             )
         )
     return made
 
 
-def near(text: str, traffic: Mapping[Key, Sequence[float]]) -> Claim:
-    """Return the claim that each step's reduction is within :data:`FACTOR` of the paper's."""
+def by_step(found: Mapping[Key, Sequence[float]]) -> str:
+    """Return the number of each step, in words."""
+    return "; ".join(
+        f"{name(key)} " + ", ".join(f"{value:.3g}" for value in each) for key, each in found.items()
+    )
+
+
+def factors(found: Mapping[Key, float]) -> str:
+    """Return a factor of each matrix and K, in words."""
+    return "; ".join(f"{name(key)} x {factor:.2f}" for key, factor in found.items())
+
+
+def near(
+    text: str,
+    found: Mapping[Key, Sequence[float]],
+    column: int = 1,
+    source: Source = Source.PAPER,
+) -> Claim:
+    """Return the claim that each step is within :data:`FACTOR` of a column of the paper's table."""
     apart = [
-        f"{name(key)} {step} {ours:.3g} against {papers:g}"
-        for key, each in traffic.items()
-        for step, ours, (_, papers, _) in zip(
+        f"{name(key)} {step} {ours:.3g} against {papers[column]:g}"
+        for key, each in found.items()
+        for step, ours, papers in zip(
             paper.STEPS, each, paper.ABLATION[key[0]][key[1]], strict=True
         )
-        if not papers / FACTOR <= ours <= papers * FACTOR
+        if not papers[column] / FACTOR <= ours <= papers[column] * FACTOR
     ]
-    return Claim(text, not apart, "; ".join(apart) or f"all {sum(map(len, traffic.values()))} are")
+    told = "; ".join(apart) or f"all {sum(map(len, found.values()))} are"
+    return Claim(source, text, not apart, told)
 
 
 def name(key: Key) -> str:

@@ -1,6 +1,6 @@
 """Compares the model with the RTL, on a cluster that both can run."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from matplotlib.axes import Axes
@@ -11,7 +11,7 @@ from sim.netsparse.reproduce.paper import STEPS
 from sim.netsparse.reproduce.points import RTL, RTL_MODEL, Point
 from sim.netsparse.reproduce.runs import Outcome, Outcomes
 from sim.netsparse.reproduce.subjects import Subject, subjects
-from sim.reproduce.figure import Claim, Figure, Panel
+from sim.reproduce.figure import Claim, Figure, Panel, by_us
 
 SCALE = 0.1  #: share of the families' rows of a node
 ABLATED = "arabic"  #: the matrix of which every step is run
@@ -103,32 +103,26 @@ def figure(_: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
             for pair in pairs
         ],
         panels=[Panel("error of the model", drawing(pairs))],
-        claims=claims(pairs),
+        claims=list(claims(pairs)),
         note="Each number is the RTL's, with the model's error behind it.",
     )
 
 
-def claims(pairs: Sequence[Pair]) -> list[Claim]:
-    """Return the claims on how near the model is to the RTL."""
-    made = []
+def claims(pairs: Sequence[Pair]) -> Iterator[Claim]:
+    """Yield the claims on how near the model is to the RTL."""
     for name, most in BOUNDS.items():
         worst = max(pairs, key=lambda pair: abs(pair.error(name)))
-        made.append(
-            Claim(
-                f"(ours) {name}: the model is " + (f"within {most:.0%}" if most else "exact"),
-                abs(worst.error(name)) <= most,
-                f"at most {worst.error(name):+.2%}: {worst.matrix}, {worst.step}",
-            )
+        yield by_us(
+            f"{name}: the model is " + (f"within {most:.0%}" if most else "exact"),
+            abs(worst.error(name)) <= most,
+            f"at most {worst.error(name):+.2%}: {worst.matrix}, {worst.step}",
         )
     exact = sum(pair.rtl.exact for pair in pairs)
-    made.append(
-        Claim(
-            "(ours) memories and products of the RTL equal the golden model's and scipy's",
-            exact == len(pairs),
-            f"{exact} of {len(pairs)} runs",
-        )
+    yield by_us(
+        "memories and products of the RTL equal the golden model's and scipy's",
+        exact == len(pairs),
+        f"{exact} of {len(pairs)} runs",
     )
-    return made
 
 
 def drawing(pairs: Sequence[Pair]) -> Callable[[Axes], None]:

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullFormatter
 
-from sim.reproduce.figure import Claim
+from sim.reproduce.figure import Claim, by_paper
 
 FACTOR = 2  #: within this factor our traffic counts as the paper's
 
@@ -37,7 +37,7 @@ def ranked(values: Mapping[str, float]) -> list[str]:
 def ranking(text: str, ours: Mapping[str, float], papers: Mapping[str, float]) -> Claim:
     """Return the claim that the matrices have the same order as the paper's."""
     found = f"ours {' > '.join(ranked(ours))}; the paper {' > '.join(ranked(papers))}"
-    return Claim(text, ranked(ours) == ranked(papers), found)
+    return by_paper(text, ranked(ours) == ranked(papers), found)
 
 
 def within_factor(
@@ -57,7 +57,7 @@ def within_factor(
         f"{name} {ours[name]:.3g} against {papers[name]:g}" + (f": {why[name]}" if why else "")
         for name in apart
     ]
-    return Claim(text, not apart, "; ".join(told) or words(ours, ".3g"))
+    return by_paper(text, not apart, "; ".join(told) or words(ours, ".3g"))
 
 
 def bars(

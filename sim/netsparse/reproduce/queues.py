@@ -27,7 +27,7 @@ from hdl.netsparse.rig.destination_solver import DestinationSolver
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.routing_table import RoutingTable
-from sim.reproduce.figure import Claim, Figure, Panel, doubling
+from sim.reproduce.figure import Claim, Figure, Panel, by_paper, doubling
 
 NODES, QUICK_NODES = (128, 1024, 4096), (128, 1024)
 POOL = 256  #: lines of the virtual form, of each class
@@ -199,7 +199,7 @@ def figure(found: Sequence[Memory]) -> Figure:
             Panel(name, drawing([one for one in found if one.design.name == name]))
             for name in ("SNIC", "switch")
         ],
-        claims=claims(found),
+        claims=list(claims(found)),
         note="The virtual form's CAM is made of registers, as are the marks of open queues. The"
         f" parameters allow {most_nodes('full'):,} nodes in the full form, whose concatenators"
         f" number at most 65,536 lines, and {most_nodes('virtual'):,} in the virtual one, the"
@@ -221,43 +221,35 @@ def most_nodes(form: str) -> int:
     return bisect_left(range(2, 1 << 20), True, key=refused) + 1
 
 
-def claims(found: Sequence[Memory]) -> list[Claim]:
-    """Return the statements of section 7.2 and table 5, judged."""
+def claims(found: Sequence[Memory]) -> Iterator[Claim]:
+    """Yield the statements of section 7.2 and table 5, judged."""
     by = {(one.design.name, one.design.form, one.design.nodes): one for one in found}
     sizes = sorted({one.design.nodes for one in found})
     least, most = sizes[0], sizes[-1]
-    made = []
     for name in ("SNIC", "switch"):
         full = [by[name, "full", size] for size in (least, most)]
         small, large = (one.kib(*CONCATENATION) for one in full)
         points = full[0].design.points
-        made.append(
-            Claim(
-                f"{SRAM_KIB} KB are enough for concatenation in a {name}"
-                + (", of each pipe" if points > 1 else "")
-                + f", with {least} nodes",
-                small / points <= SRAM_KIB,
-                f"{small / points:,.0f} KiB",
-            )
+        yield by_paper(
+            f"{SRAM_KIB} KB are enough for concatenation in a {name}"
+            + (", of each pipe" if points > 1 else "")
+            + f", with {least} nodes",
+            small / points <= SRAM_KIB,
+            f"{small / points:,.0f} KiB",
         )
         growth, nodes = large / small, most / least
-        made.append(
-            Claim(
-                f"{name}, a queue for each node: memory grows as the nodes do",
-                abs(growth / nodes - 1) <= 0.1,
-                f"x {growth:.1f} for x {nodes:.0f} nodes: {small:,.0f} to {large:,.0f} KiB",
-            )
+        yield by_paper(
+            f"{name}, a queue for each node: memory grows as the nodes do",
+            abs(growth / nodes - 1) <= 0.1,
+            f"x {growth:.1f} for x {nodes:.0f} nodes: {small:,.0f} to {large:,.0f} KiB",
         )
         small, large = (by[name, "virtual", size].kib("lines", "links") for size in (least, most))
-        made.append(
-            Claim(
-                f"{name}, virtual queues: memory is independent of the nodes",
-                small == large,
-                f"lines and links {small:,.1f} KiB with {least:,} nodes, {large:,.1f} KiB with"
-                f" {most:,}",
-            )
+        yield by_paper(
+            f"{name}, virtual queues: memory is independent of the nodes",
+            small == large,
+            f"lines and links {small:,.1f} KiB with {least:,} nodes, {large:,.1f} KiB with"
+            f" {most:,}",
         )
-    return made
 
 
 def drawing(found: Sequence[Memory]) -> Callable[[Axes], None]:

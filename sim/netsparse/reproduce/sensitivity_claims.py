@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from sim.netsparse.reproduce import paper
 from sim.netsparse.reproduce.runs import Outcome
-from sim.reproduce.figure import Claim
+from sim.reproduce.figure import Claim, by_paper, by_us
 
 ALIKE = 0.02  #: relative difference below which speed-ups count as equal
 
@@ -50,12 +50,12 @@ def judge_batch(lines: Lines) -> list[Claim]:
         if best(mine).value not in (mine[0].value, mine[-1].value)
     ]
     return [
-        Claim(
+        by_paper(
             "for many matrices (at least two) the best batch size is not at the extremes",
             len(inside) >= 2,
             peaks(lines),
         ),
-        Claim(
+        by_paper(
             "the best batch size is not the same for all matrices",
             len({best(mine).value for mine in lines.values()}) > 1,
             peaks(lines),
@@ -71,12 +71,12 @@ def judge_units(lines: Lines) -> list[Claim]:
     }
     last = {family: mine[-1].speed_up / mine[-2].speed_up for family, mine in lines.items()}
     return [
-        Claim(
+        by_paper(
             "speed-ups grow until 32 units",
             all(rises.values()) and all(mine[-1].speed_up > 1 for mine in lines.values()),
             ", ".join(f"{family} {mine[-1].speed_up:.1f}" for family, mine in lines.items()),
         ),
-        Claim(
+        by_paper(
             "the last doubling brings less than the doublings before it did on average",
             all(
                 last[family] < (mine[-2].speed_up / mine[0].speed_up) ** (1 / max(1, len(mine) - 2))
@@ -95,7 +95,7 @@ def judge_delay(lines: Lines) -> list[Claim]:
     gains = {family: best(mine).speed_up for family, mine in lines.items()}
     traffic = {family: [one.traffic for one in mine] for family, mine in lines.items()}
     return [
-        Claim(
+        by_paper(
             "at first performance increases with the delay, or stays",
             all(
                 best(mine).speed_up >= mine[0].speed_up and best(mine).value > 0
@@ -103,17 +103,17 @@ def judge_delay(lines: Lines) -> list[Claim]:
             ),
             peaks(lines),
         ),
-        Claim(
+        by_paper(
             "too large a delay is worse than no concatenation",
             all(mine[-1].speed_up < 1 for mine in lines.values()),
             told,
         ),
-        Claim(
-            "(ours) the longer PRs wait, the fewer bytes pass the links, within 1 %",
+        by_us(
+            "the longer PRs wait, the fewer bytes pass the links, within 1 %",
             all(b <= 1.01 * a for each in traffic.values() for a, b in pairwise(each)),
             "; ".join(f"{family} x {each[-1]:.2f}" for family, each in traffic.items()),
         ),
-        Claim(
+        by_paper(
             "queen has the most benefit, europe the least",
             max(gains, key=lambda family: gains[family]) == "queen"
             and min(gains, key=lambda family: gains[family]) == "europe",
@@ -137,17 +137,17 @@ def judge_cache(lines: Lines) -> list[Claim]:
     traffic = {family: mine[-1].traffic for family, mine in lines.items()}
     rates = {family: [one.hit_rate for one in mine] for family, mine in lines.items()}
     return [
-        Claim(
+        by_paper(
             f"caching brings arabic up to {paper.CACHE_GAIN - 1:.0%}: at least half of that",
             gains["arabic"] >= 1 + (paper.CACHE_GAIN - 1) / 2,
             f"{gains['arabic'] - 1:.0%}; bytes of all links x {traffic['arabic']:.2f}",
         ),
-        Claim(
+        by_paper(
             "caching does not improve stokes, regardless of the size (by no more than 5 %)",
             gains["stokes"] <= 1.05,
             f"{gains['stokes'] - 1:.0%}; hit rate of the largest {rates['stokes'][-1]:.0%}",
         ),
-        Claim(
+        by_paper(
             "32 MB are enough for most matrices: nine tenths of the hits of the largest",
             len(near) > len(lines) / 2,
             f"{', '.join(near) or 'none'}; hit rates "
@@ -156,8 +156,8 @@ def judge_cache(lines: Lines) -> list[Claim]:
                 for family, each in rates.items()
             ),
         ),
-        Claim(
-            "(ours) a larger cache never hits less, within a point",
+        by_us(
+            "a larger cache never hits less, within a point",
             all(b >= a - 0.01 for each in rates.values() for a, b in pairwise(each)),
             "; ".join(
                 f"{family} {', '.join(f'{rate:.1%}' for rate in each)}"

@@ -21,7 +21,7 @@ from sim.netsparse.reproduce.points import (
 )
 from sim.netsparse.reproduce.runs import Outcome, Outcomes
 from sim.netsparse.reproduce.subjects import Subject, sizes
-from sim.reproduce.figure import Claim, Figure, Panel
+from sim.reproduce.figure import Claim, Figure, Panel, by_paper
 
 QUICK_ELEMENTS = (16,)
 
@@ -147,7 +147,7 @@ def claims(form: str, ours: Mapping[Key, SpeedUps], su: Mapping[str, float]) -> 
     over_sa = geometric_mean(one.netsparse / one.saopt for one in ours.values())
     by_traffic = geometric_mean(one.traffic for one in ours.values())
     made = [
-        Claim(
+        by_paper(
             f"{form}: NetSparse is faster than both baselines for all matrices and sizes",
             not slower,
             "; ".join(
@@ -166,7 +166,7 @@ def claims(form: str, ours: Mapping[Key, SpeedUps], su: Mapping[str, float]) -> 
     if len(sizes) > 1:
         families = {family for family, _ in ours}
         made.append(
-            Claim(
+            by_paper(
                 f"{form}: speed-ups of SAOpt and NetSparse rise with K",
                 all(
                     ours[family, large].netsparse > ours[family, small].netsparse
@@ -200,7 +200,7 @@ def software_claim(ours: Mapping[Key, SpeedUps]) -> Claim:
     sizes = sorted({elements for _, elements in ours})
     expected = {("stokes", elements) for elements in sizes} | {("arabic", 1)} & ours.keys()
     behind = {key for key, one in ours.items() if one.saopt < 1}
-    return Claim(
+    return by_paper(
         "SAOpt is slower than SUOpt for stokes (all K) and arabic (K = 1), and only there",
         behind == expected,
         "slower: "
@@ -219,7 +219,7 @@ def mean_claim(
     of = f"of K = {', '.join(map(str, sizes))}"
     text = f"{what}: {papers} on average (geometric mean), within a factor of {FACTOR}"
     told = f"{found:.1f} {of}" + (f"; by traffic alone {by_traffic:.1f}" if by_traffic else "")
-    return Claim(text, papers / FACTOR <= found <= papers * FACTOR, told)
+    return by_paper(text, papers / FACTOR <= found <= papers * FACTOR, told)
 
 
 def order_claim(
@@ -231,7 +231,7 @@ def order_claim(
     apart = sum((ranked(mine).index(family) - places.index(family)) ** 2 for family in mine)
     count = len(mine)
     rank = 1 - 6 * apart / (count * (count**2 - 1))
-    return Claim(
+    return by_paper(
         f"{form}, K = {elements}: gains over SUOpt follow the redundant transfers of table 1 (rank"
         " correlation of at least 0.8)",
         rank >= 0.8,

@@ -20,7 +20,7 @@ from sim.netsparse.golden.redundancy import RACK, WINDOW, header_share
 from sim.netsparse.reproduce import paper
 from sim.netsparse.reproduce.judging import bars, ranking
 from sim.netsparse.reproduce.subjects import Subject, sizes
-from sim.reproduce.figure import Claim, Figure, Panel
+from sim.reproduce.figure import Claim, Figure, Panel, by_paper
 
 NEAR = 0.25  #: relative difference within which a number counts as the paper's
 
@@ -99,7 +99,7 @@ def all_near(text: str, subjects: Sequence[Subject], name: str) -> Claim:
         if not near(ours, papers):
             why = Shape.of(each).against(Shape.of_paper(each.paper))
             apart.append(f"{each.family} {ours:.3g} against {papers:g} ({why})")
-    return Claim(f"{text} within {NEAR:.0%}", not apart, "; ".join(apart) or "all are")
+    return by_paper(f"{text} within {NEAR:.0%}", not apart, "; ".join(apart) or "all are")
 
 
 def redundancy_figure(subjects: Sequence[Subject]) -> Figure:
@@ -157,7 +157,7 @@ def redundancy_figure(subjects: Sequence[Subject]) -> Figure:
             Panel("SA", bars(sa, {each.family: each.paper.sa for each in subjects})),
         ],
         claims=[
-            Claim(
+            by_paper(
                 f"{paper.SU_MEAN} redundant transfers for a useful one under SU, on average,"
                 f" within {NEAR:.0%}",
                 near(mean, paper.SU_MEAN),
@@ -165,13 +165,13 @@ def redundancy_figure(subjects: Sequence[Subject]) -> Figure:
             ),
             all_near("SU of each matrix", subjects, "su"),
             all_near("SA of each matrix", subjects, "sa"),
-            Claim(
+            by_paper(
                 "all but europe have redundant transfers under SA, too",
                 all((value > 1) == (name != "europe") for name, value in sa.items()),
                 ", ".join(f"{name} {value:.2f}" for name, value in sa.items()),
             ),
             ranking("the same order by SU", su, {each.family: each.paper.su for each in subjects}),
-            Claim(
+            by_paper(
                 f"{paper.SHARED_IN_RACK:.0%} of the useful PRs are for properties that several"
                 f" nodes of a rack of {RACK} want, on average, within {NEAR:.0%}",
                 near(mean_shared, paper.SHARED_IN_RACK),
@@ -224,7 +224,7 @@ def headers_figure() -> Figure:
         ],
         panels=[Panel("headers' share", draw)],
         claims=[
-            Claim(
+            by_paper(
                 "headers' share of SA's traffic, within 1 % of the traffic",
                 apart <= 1,
                 f"at most {apart:.2f} % apart",
@@ -278,8 +278,8 @@ def destinations_figure(subjects: Sequence[Subject]) -> Figure:
         ],
         panels=[Panel("destinations of 64 PRs", bars(ours, papers, logarithmic=False))],
         claims=[
-            Claim(f"destinations of each matrix within {NEAR:.0%}", not apart, why or "all are"),
-            Claim(
+            by_paper(f"destinations of each matrix within {NEAR:.0%}", not apart, why or "all are"),
+            by_paper(
                 f"{WINDOW} PRs go to few nodes: at most a tenth of the others",
                 max(ours.values()) <= (subjects[0].nodes - 1) / 10,
                 f"at most {max(ours.values()):.2f}",

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log
+from operator import attrgetter
 from typing import Any
 
 from sim.netsparse.reproduce import paper
@@ -11,11 +12,13 @@ from sim.netsparse.reproduce.judging import FACTOR, bars, ranking, within_factor
 from sim.netsparse.reproduce.points import FORMS, PAPER, SOFTWARE_CYCLES, Point
 from sim.netsparse.reproduce.runs import Outcome, Outcomes, repeats
 from sim.netsparse.reproduce.subjects import Subject, resized, sizes
-from sim.reproduce.figure import Claim, Figure, Panel
+from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us
 
 ELEMENTS = 16
 GROWING = "queen"  #: the matrix that is run in several sizes
 SIZES = (0.5, 1, 2)  #: factors of the matrix's rows
+#: columns judged as they stand; the other two have statements of their own
+COLUMNS = ("prs_per_packet", "hit_rate", "goodput", "utilisation", "goodput_sa", "prs_sa")
 NEAR_RATE = 0.10  #: difference below which filter + coalesce rates count as equal
 
 
@@ -187,7 +190,7 @@ def claims(scaled: bool, ours: Mapping[str, Ours], papers: Mapping[str, Node]) -
     fewer = each(lambda tail: tail.prs_sa)
     return [
         ranking(f"{form}: the same order of the matrices by F+C rate", rates, paper_rates),
-        Claim(
+        by_paper(
             f"{form}: F+C rate of each matrix within {100 * NEAR_RATE:.0f} points",
             not apart,
             "; ".join(
@@ -202,19 +205,27 @@ def claims(scaled: bool, ours: Mapping[str, Ours], papers: Mapping[str, Node]) -
             {name: node.tail.traffic for name, node in papers.items()},
             {name: why(one.node, papers[name]) for name, one in ours.items()},
         ),
-        Claim(
+        *(
+            within_factor(
+                f"{form}: {field.replace('_', ' ')} within a factor of {FACTOR} for each matrix",
+                each(attrgetter(field)),
+                {name: getattr(node.tail, field) for name, node in papers.items()},
+            )
+            for field in COLUMNS
+        ),
+        by_paper(
             f"{form}: PRs get concatenated, at least two in a packet for each matrix",
             min(joined.values()) >= 2,
             words(joined, ".1f"),
         ),
-        Claim(
+        by_paper(
             f"{form}: the caches hit, for europe and stokes less often than for the others",
             min(hits.values()) > 0
             and max(hits["europe"], hits["stokes"])
             < min(hits[name] for name in ("arabic", "queen", "uk")),
             words(hits, ".1%"),
         ),
-        Claim(
+        by_paper(
             f"{form}: higher goodput than SAOpt's for each matrix",
             all(goodputs[name] > of_software[name] for name in goodputs),
             "; ".join(
@@ -223,7 +234,7 @@ def claims(scaled: bool, ours: Mapping[str, Ours], papers: Mapping[str, Node]) -
                 for name, one in ours.items()
             ),
         ),
-        Claim(
+        by_paper(
             f"{form}: fewer PRs than SAOpt for each matrix",
             min(fewer.values()) > 1,
             words(fewer, ".1f"),
@@ -243,8 +254,8 @@ def growth(found: Outcomes) -> list[Claim]:
         for point, traffic in ours.items()
     )
     return [
-        Claim(
-            f"(ours) scaled: the larger {GROWING} is, the nearer its traffic reduction comes to"
+        by_us(
+            f"scaled: the larger {GROWING} is, the nearer its traffic reduction comes to"
             " the paper's",
             all(after <= before for before, after in pairwise(apart)),
             f"{told}; the paper {papers:g}",

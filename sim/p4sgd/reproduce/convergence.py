@@ -1,7 +1,7 @@
 """Reproduces figure 14: loss against epochs, of the RTL, its golden model and float64 SGD."""
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from sim.p4sgd.reproduce.points import BITS, SCALING
 from sim.p4sgd.training_report import Row
 from sim.p4sgd.training_session import TrainingSession
 from sim.p4sgd.training_workload import TrainingWorkload
-from sim.reproduce.figure import Claim, Figure, Panel
+from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us
 
 WORKERS = 4
 BATCH = 64
@@ -104,32 +104,26 @@ def judged(found: Sequence[Convergence], link_latency: int) -> Figure:
             for row in each.rows
         ],
         panels=[Panel(each.data, drawing(each)) for each in found],
-        claims=claims(found),
+        claims=list(claims(found)),
     )
 
 
-def claims(found: Sequence[Convergence]) -> list[Claim]:
-    """Return whether all need the same epochs to a loss, and whether the RTL is bit-exact."""
-    made = []
+def claims(found: Sequence[Convergence]) -> Iterator[Claim]:
+    """Yield whether all need the same epochs to a loss, and whether the RTL is bit-exact."""
     for each in found:
         rtl, double = each.epochs("rtl_loss"), each.epochs("float_loss")
         assert double is not None
-        made.append(
-            Claim(
-                f"{each.data}: as many epochs as full precision to the same loss, give or take one",
-                rtl is not None and abs(rtl - double) <= MOST_LATER,
-                f"loss {each.target:.4f} after {rtl or 'no number of'} epochs in RTL with"
-                f" {BITS} bits, {double} in float64",
-            )
+        yield by_paper(
+            f"{each.data}: as many epochs as full precision to the same loss, give or take one",
+            rtl is not None and abs(rtl - double) <= MOST_LATER,
+            f"loss {each.target:.4f} after {rtl or 'no number of'} epochs in RTL with"
+            f" {BITS} bits, {double} in float64",
         )
-        made.append(
-            Claim(
-                f"(ours) {each.data}: weights equal the golden model's, bit for bit",
-                each.bit_exact,
-                f"{sum(row.bit_exact for row in each.rows)} of {len(each.rows)} epochs",
-            )
+        yield by_us(
+            f"{each.data}: weights equal the golden model's, bit for bit",
+            each.bit_exact,
+            f"{sum(row.bit_exact for row in each.rows)} of {len(each.rows)} epochs",
         )
-    return made
 
 
 def drawing(found: Convergence) -> Callable[[Axes], None]:

@@ -12,7 +12,7 @@ from sim.p4sgd.golden.formula import PAPER_DATA, SLOTS, Machine
 from sim.p4sgd.golden.sgd import Schedule
 from sim.p4sgd.reproduce.points import BITS, Measurements, Point, turnaround
 from sim.p4sgd.reproduce.table import Row, by_formula, follows_formula, measured
-from sim.reproduce.figure import Claim, Figure, Panel, doubling
+from sim.reproduce.figure import Claim, Figure, Panel, by_paper, doubling
 
 WORKERS = 4
 FEATURES, QUICK_FEATURES = (512, 2048, 8192), (512, 2048)
@@ -187,27 +187,27 @@ def claims(curves: Sequence[Curve], kind: str) -> list[Claim]:
     first = "; ".join(f"{curve.label}: {curve.ratios[0]:.2f}" for curve in curves)
     last = "; ".join(f"{curve.label}: {curve.ratios[-1]:.2f}" for curve in curves)
     return [
-        Claim(
+        by_paper(
             f"{kind}model parallelism is faster in most cases",
             2 * faster > len(all_ratios),
             f"in {faster} of {len(all_ratios)}",
         ),
-        Claim(
+        by_paper(
             f"{kind}several times as fast at B = {least} ({SEVERAL:g} or more)",
             all(curve.ratios[0] >= SEVERAL for curve in ordered),
             first,
         ),
-        Claim(
+        by_paper(
             f"{kind}the smaller B, the higher its speed-up",
             all(left > right for curve in ordered for left, right in pairwise(curve.ratios)),
             f"from {first} at B = {least} to {last} at B = {most}",
         ),
-        Claim(
+        by_paper(
             f"{kind}roughly the same time at B = {most} (up to {EQUAL:g} times)",
             all(1 / EQUAL <= curve.ratios[-1] <= EQUAL for curve in ordered),
             last,
         ),
-        Claim(
+        by_paper(
             f"{kind}more features give a higher speed-up at B = {least}",
             all(left.ratios[0] < right.ratios[0] for left, right in pairwise(ordered)),
             first,

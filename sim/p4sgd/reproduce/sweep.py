@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from sim.p4sgd.golden.formula import PAPER_DATA, Machine
 from sim.p4sgd.reproduce.points import Measurements, Point, turnaround
 from sim.p4sgd.reproduce.table import Row, by_formula, follows_formula, measured
-from sim.reproduce.figure import Claim, Figure, Panel, doubling
+from sim.reproduce.figure import Claim, Figure, Panel, by_paper, doubling
 
 MARKERS = "os^Dv"
 
@@ -130,8 +130,8 @@ class Sweep:
         if not self.more_features:
             gains.reverse()
         return [
-            Claim(f"{kind}{self.rises}", all(rises(curve.speed_up) for curve in curves), shown),
-            Claim(f"{kind}{self.by_features}", rises(gains), shown),
+            by_paper(f"{kind}{self.rises}", all(rises(curve.speed_up) for curve in curves), shown),
+            by_paper(f"{kind}{self.by_features}", rises(gains), shown),
         ]
 
     def linear_claims(self, paper: Sequence[Curve]) -> list[Claim]:
@@ -141,7 +141,7 @@ class Sweep:
         most = max(paper, key=lambda curve: curve.features)
         share = most.gain * most.x[0] / most.x[-1]
         found = f"{most.label}: {most.gain:.2f} with {most.x[-1]}, {share:.1%} of linear"
-        return [Claim(f"by the formula: {self.near_linear} (90 % of it)", share >= 0.9, found)]
+        return [by_paper(f"by the formula: {self.near_linear} (90 % of it)", share >= 0.9, found)]
 
     def drawing(self, curves: Sequence[Curve]) -> Callable[[Axes], None]:
         """Return a function that draws measured points on the formula's lines, or lines alone."""

@@ -6,7 +6,7 @@ from typing import Any
 from hdl.common.core_clock import CORE_MHZ
 from sim.p4sgd.golden.formula import DataSize, Machine
 from sim.p4sgd.reproduce.points import Measurements, Point, turnaround
-from sim.reproduce.figure import Claim
+from sim.reproduce.figure import Claim, by_us
 
 MOST_DEVIATION = 0.03  #: most deviation from the formula, as a share of it
 
@@ -62,5 +62,5 @@ def follows_formula(
 ) -> Claim:
     """Return the claim, which is ours, that the cycles are those of the formula."""
     found = max(abs(row["deviation"]) for row in rows)
-    text = f"(ours) {what} within {most:.0%} of the formula"
-    return Claim(text, found <= most, f"at most {found:.2%} away, {len(rows)} points")
+    text = f"{what} within {most:.0%} of the formula"
+    return by_us(text, found <= most, f"at most {found:.2%} away, {len(rows)} points")

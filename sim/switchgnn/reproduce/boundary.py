@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from scipy.sparse.csgraph import connected_components
 
-from sim.reproduce.figure import Claim, Figure, Panel, doubling
+from sim.reproduce.figure import Figure, Panel, by_paper, doubling
 from sim.switchgnn.planning.cut import CutGraph
 from sim.switchgnn.reproduce import paper
 from sim.switchgnn.reproduce.subjects import Subject, share_of_top
@@ -62,13 +62,13 @@ def copies(subjects: Sequence[Subject], workers: Sequence[int]) -> Figure:
             Panel("copies", draw("copies", "copies of a boundary vertex")),
         ],
         claims=[
-            Claim(
+            by_paper(
                 f"a vertex of Reddit has {paper.COPIES} copies at {paper.MOST_WORKERS} workers,"
                 " within 15 %",
                 abs(most["reddit"] / paper.COPIES - 1) <= 0.15,
                 f"{most['reddit']:.1f}",
             ),
-            Claim(
+            by_paper(
                 "the denser Reddit has most copies",
                 max(paper.DATA_SETS, key=lambda name: most[name]) == "reddit",
                 ", ".join(f"{name} {value:.1f}" for name, value in most.items()),
@@ -105,7 +105,7 @@ def degrees(subjects: Sequence[Subject]) -> Figure:
         ],
         panels=[Panel("neighbours", draw)],
         claims=[
-            Claim(
+            by_paper(
                 f"a fifth of Reddit's vertices has {paper.TOP_SHARE:.0%} of the neighbours, within"
                 " 15 %",
                 abs(top["reddit"] / paper.TOP_SHARE - 1) <= 0.15,
@@ -160,7 +160,7 @@ def components(subjects: Sequence[Subject], workers: Sequence[int]) -> Figure:
         rows=rows,
         panels=[Panel("largest component", draw)],
         claims=[
-            Claim(
+            by_paper(
                 f"{paper.CONNECTED:.0%} of the boundary vertices are connected at"
                 f" {paper.MOST_WORKERS} workers, or nearly: more than {NEARLY:.0%}",
                 min(found[name] for name in paper.DATA_SETS) > NEARLY,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from sim.reproduce.figure import Claim, Figure, Panel
+from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us
 from sim.switchgnn.evaluation.background import Background
 from sim.switchgnn.evaluation.congestion import Aggregation, Network, Rules
 from sim.switchgnn.evaluation.frames import FrameSizes
@@ -180,27 +180,27 @@ def claims(found: Mapping[Any, Any], workers: int, loads: Sequence[float]) -> li
         return ", ".join(f"{load:.0%}: {time(load, control, switch):.2f} ms" for load in loads)
 
     return [
-        Claim(
+        by_paper(
             f"{workers} workers: without rate control the time grows with the background, at"
             f" {last:.0%} to more than twice",
             time(last, False) > 2 * time(first, False),
             text(False),
         ),
-        Claim(
+        by_paper(
             f"{workers} workers: at {last:.0%} rate control takes less time than none, by a tenth"
             " or more",
             time(last, True) < 0.9 * time(last, False),
             f"on {time(last, True):.2f} ms, off {time(last, False):.2f} ms",
         ),
-        Claim(
+        by_paper(
             f"{workers} workers: with rate control the time stays short, below 1.5 times that"
             " without background",
             max(time(load, True) for load in loads) < 1.5 * time(first, True),
             f"on {text(True)}",
         ),
-        Claim(
+        by_us(
             f"{workers} workers: sums that wait in aggregators need no rate control: never lost,"
-            " never later than the paper's switch with it (not of the paper)",
+            " never later than the paper's switch with it",
             all(
                 found[workers, load, OURS, False]["lost"] == 0
                 and time(load, False, OURS) <= time(load, True)

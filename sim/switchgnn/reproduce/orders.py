@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from scipy.sparse import csr_array
 
-from sim.reproduce.figure import Claim, Figure, Panel
+from sim.reproduce.figure import Figure, Panel, by_paper
 from sim.switchgnn.evaluation.queues import drained
 from sim.switchgnn.planning.cut import CutGraph, cut_graph
 from sim.switchgnn.planning.destinations import destination_plan
@@ -68,12 +68,12 @@ def orders(subjects: Sequence[Subject]) -> Figure:
             Panel("queue", panel("queue", "longest queue, x n")),
         ],
         claims=[
-            Claim(
+            by_paper(
                 "the paper's order shortens Reddit's queue to less than half",
                 ours["queue"] < random["queue"] / 2,
                 f"{ours['queue']:.2f} n, random {random['queue']:.2f} n",
             ),
-            Claim(
+            by_paper(
                 "and its time",
                 ours["time"] < random["time"],
                 f"{ours['time']:.2f} x the bound, random {random['time']:.2f}",
@@ -127,29 +127,29 @@ def star_and_ring() -> Figure:
         shown=[{**row, "mean": f"{row['mean']:.3f}"} for row in rows],
         panels=[Panel(graph, panel(graph)) for graph in GRAPHS],
         claims=[
-            Claim(
+            by_paper(
                 "star: n slots in the paper's order",
                 all(row["priority_bfs"] == row["n"] for row in stars),
                 ", ".join(f"{row['n']}: {row['priority_bfs']}" for row in stars),
             ),
-            Claim(
+            by_paper(
                 "star: (3n - 1) / 2 slots in the mean, within 1 / n",
                 all(abs(row["mean"] - (3 * row["n"] - 1) / 2) <= 1.001 / row["n"] for row in stars),
                 ", ".join(f"{row['n']}: {row['mean']:.3f}" for row in stars),
             ),
-            Claim(
+            by_paper(
                 "star: 2n - 1 slots at worst",
                 all(row["worst"] == 2 * row["n"] - 1 for row in stars),
                 ", ".join(f"{row['n']}: {row['worst']}" for row in stars)
                 + ": the hub sent last completes the leaves in its own slot, so that one leaves in"
                 " it",
             ),
-            Claim(
+            by_paper(
                 "ring: n + 2 slots in the paper's order",
                 all(row["priority_bfs"] == row["n"] + 2 for row in rings),
                 ", ".join(f"{row['n']}: {row['priority_bfs']}" for row in rings),
             ),
-            Claim(
+            by_paper(
                 "ring: at most n + 2 slots in every order",
                 all(row["worst"] <= row["n"] + 2 for row in rings),
                 ", ".join(f"{row['n']}: {row['worst']}" for row in rings) + f"; {text['ring']}",

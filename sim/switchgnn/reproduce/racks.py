@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from sim.reproduce.figure import Claim, Figure, Panel, doubling
+from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us, doubling
 from sim.switchgnn.evaluation.racks import (
     RackTraffic,
     hosts_alone,
@@ -128,33 +128,33 @@ def claims(
     crossing = {name: each.packets[uplink] for name, each in made[last["workers"]].items()}
     hosts = [each["BNS-GCN"].packets[uplink] for each in made.values()]
     return [
-        Claim(
+        by_paper(
             "traffic between racks grows with the workers (BNS-GCN)",
             all(less < more for less, more in pairwise(hosts)),
             ", ".join(
                 f"{count} workers: {value:,}" for count, value in zip(made, hosts, strict=True)
             ),
         ),
-        Claim(
+        by_paper(
             "at most workers the links between leaves and spines are the bottleneck (BNS-GCN)",
             "spine" in made[last["workers"]]["BNS-GCN"].bottleneck(paper.SPINES),
             f"{made[last['workers']]['BNS-GCN'].bottleneck(paper.SPINES)}; their share of all"
             f" packets {shares[last['workers']]:.0%}",
         ),
-        Claim(
+        by_paper(
             "the paper's plan has the lowest time, at most workers",
             all(last["multi-level"] < last[other] for other in OTHERS),
             ", ".join(
                 f"{name} {last[name]:.3f}" for name in (*OTHERS, "multi-level", TOGETHER, "slices")
             ),
         ),
-        Claim(
+        by_us(
             "aggregation in the network has the lowest time at every number of workers (*slices*)",
             all(row["slices"] < row[other] for row in times for other in OTHERS),
             f"at {first['workers']} workers {first['slices'] / first['BNS-GCN'] - 1:+.0%}, at"
             f" {last['workers']} {last['slices'] / last['BNS-GCN'] - 1:+.0%} against BNS-GCN",
         ),
-        Claim(
+        by_paper(
             "sums reduce the traffic between racks",
             crossing[SUMS] < crossing["BNS-GCN"],
             f"sums alone {crossing[SUMS] / crossing['BNS-GCN'] - 1:+.0%} against BNS-GCN,"

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from sim.reproduce.figure import Claim, Figure, Panel
+from sim.reproduce.figure import Claim, Figure, Panel, by_paper
 from sim.switchgnn.evaluation.timeline import Timeline, plan_timeline, strawman_timeline
 from sim.switchgnn.planning.orders import ordered
 from sim.switchgnn.reproduce import paper
@@ -165,38 +165,38 @@ def claims(found: Mapping[str, Timed]) -> list[Claim]:
     first = {name: in_first_ms(found[name]) for name in (UNLIMITED, STRAWMAN)}
     text = ", ".join(f"{name} {value:.0f} MB" for name, value in first.items())
     return [
-        Claim(
+        by_paper(
             f"an unlimited memory has about {paper.HELD} MB in use, within 25 %",
             abs(unlimited.held.max() / paper.HELD - 1) <= 0.25,
             f"{unlimited.held.max():.0f} MB at most",
         ),
-        Claim(
+        by_paper(
             f"{paper.MEMORY} MB are nearly fully occupied",
             strawman.held[full].mean() > 0.9 * paper.MEMORY,
             f"{strawman.held.max():.1f} MB at most, {strawman.held[full].mean():.1f} MB in the mean"
             f" over {full.sum() * strawman.slot:.2f} ms",
         ),
-        Claim(
+        by_paper(
             "sums are about 10 % of the strawman's throughput, 5 to 15 %",
             0.05 <= strawman.sums_share <= 0.15,
             f"{strawman.sums_share:.0%}",
         ),
-        Claim(
+        by_paper(
             f"the strawman's queues reach {paper.QUEUE} MB in the first ms, with both memories",
             min(first.values()) >= paper.QUEUE,
             text,
         ),
-        Claim(
+        by_paper(
             f"SwitchGNN never uses more than {paper.MEMORY} MB",
             ours.held.max() <= paper.MEMORY,
             f"{ours.held.max():.0f} MB; {SLICES} {found[SLICES].held.max():.0f} MB",
         ),
-        Claim(
+        by_paper(
             "and avoids queue backlog: less than a quarter of the unlimited strawman's",
             ours.queue.max() < unlimited.queue.max() / 4,
             ", ".join(f"{name} {each.queue.max():.0f} MB" for name, each in found.items()),
         ),
-        Claim(
+        by_paper(
             "and ends before the strawman",
             ours.time < strawman.time,
             ", ".join(f"{name} {each.time:.2f} ms" for name, each in found.items()),

@@ -5,7 +5,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from sim.reproduce.figure import Claim, Figure, Panel
+from sim.reproduce.figure import Figure, Panel, by_paper, by_us
 from sim.switchgnn.evaluation.baselines import raw_multicast, strawman
 from sim.switchgnn.evaluation.frames import PAPER, FrameSizes, Traffic
 from sim.switchgnn.reproduce import paper
@@ -56,12 +56,12 @@ def strawmen(subjects: Sequence[Subject]) -> Figure:
         ],
         panels=[Panel("traffic", draw)],
         claims=[
-            Claim(
+            by_paper(
                 "an unlimited memory takes 94 % off Reddit's traffic, within 2 %",
                 abs(unlimited - paper.UNLIMITED) <= 0.02,
                 f"{unlimited:+.1%}",
             ),
-            Claim(
+            by_paper(
                 "and 92 % against the strawman",
                 (1 + unlimited) / (1 + straw) - 1 <= paper.UNLIMITED_TO_STRAWMAN,
                 f"{(1 + unlimited) / (1 + straw) - 1:+.1%}, the strawman itself {straw:+.1%}",
@@ -145,7 +145,7 @@ def memories(subjects: Sequence[Subject], sizes: Sequence[int]) -> Figure:
         panels=[Panel(each.family, panel(each)) for each in subjects],
         claims=[
             *(
-                Claim(
+                by_paper(
                     f"Reddit's traffic at {size} MB: {paper.REDUCED[size]:+.0%}, within"
                     f" {100 * NEAR:.0f} points",
                     abs(reddit[size]["multi-level"] - paper.REDUCED[size]) <= NEAR,
@@ -153,12 +153,12 @@ def memories(subjects: Sequence[Subject], sizes: Sequence[int]) -> Figure:
                 )
                 for size in (less, more)
             ),
-            Claim(
+            by_us(
                 "destinations in slices never send more than the paper's plan",
                 all(row["slices"] <= row["multi-level"] for row in rows),
                 f"at most {max(row['slices'] - row['multi-level'] for row in rows):+.1%}",
             ),
-            Claim(
+            by_paper(
                 "a small memory costs the dense Reddit most",
                 _costs(rows, "reddit", less, more)
                 > max(_costs(rows, name, less, more) for name in ("yelp", "products")),
@@ -231,7 +231,7 @@ def times(subject: Subject, workers: Sequence[int]) -> Figure:
         ],
         panels=[Panel("busiest port", draw)],
         claims=[
-            Claim(
+            by_paper(
                 f"the paper's plan takes {-change:.0%} off the time of {other}",
                 last["multi-level"] / last[other] - 1 <= change,
                 ", ".join(f"{name} {last[name] / last[other] - 1:+.0%}" for name in OURS),

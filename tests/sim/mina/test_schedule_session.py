@@ -24,7 +24,7 @@ def test_figures_are_the_schedules():
 
 def test_what_is_undefined_is_missing():
     figures = ScheduleSession.calculate(None, replace(FEW, bandwidth=25e9, gpu_speed=1.0))
-    assert figures.keys() == {"utilisation", "migrations", "seconds"}
+    assert figures.keys() == {"utilisation", "mean_utilisation", "migrations", "seconds"}
 
 
 def test_jobs_of_a_file_are_read():

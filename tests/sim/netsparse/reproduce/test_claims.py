@@ -50,7 +50,8 @@ def test_tail_node(tmp_path, change, expected):
         return replace(TAILS[point.subject.family], **changed)
 
     figure = made(tail_node, wanted)
-    found = broken(figure.claims)
+    columns = [f"{field.replace('_', ' ')} within" for field in tail_node.COLUMNS]
+    found = [text for text in broken(figure.claims) if not any(one in text for one in columns)]
     assert len(found) == len(expected)
     assert all(text in claim for text, claim in zip(expected, found, strict=True))
     if not change:
@@ -89,19 +90,22 @@ def test_larger_matrices_come_nearer(tmp_path, falls):
 
 
 def test_ablation_of_the_papers_numbers():
-    """Their traffic is judged; goodput and speed-up are not."""
-
     def wanted(point, bend=1.0):
         step = ablation.steps(point).index(point)
-        traffic = paper.ABLATION[point.subject.family][point.elements][step][1]
+        speed, traffic, goodput = paper.ABLATION[point.subject.family][point.elements][step]
         last = step == len(paper.STEPS) - 1
-        return Wanted(traffic=traffic * (bend if last else 1), link_bytes=1e9 / traffic)
+        return Wanted(
+            speed_up=speed,
+            traffic=traffic * (bend if last else 1),
+            goodput=goodput / 100,
+            link_bytes=1e9 / traffic,
+        )
 
     figure = made(ablation, wanted, quick=False)
     assert broken(figure.claims) == []
     assert len(figure.rows) == 2 * 2 * 3 * 5
     found = broken(made(ablation, lambda point: wanted(point, 0.5)).claims, "scaled")
-    assert [text.partition(": ")[2][:14] for text in found] == ["each mechanism"]
+    assert {text.partition(": ")[2][:14] for text in found} == {"each mechanism", "traffic reduct"}
     found = broken(made(ablation, lambda point: wanted(point, 0.4)).claims, "scaled")
     assert any("factor of 2" in text for text in found)
 
@@ -167,5 +171,5 @@ def test_calibration():
     ):
         bent = calibration.figure(FEW, False, found | {modelled: outcome(modelled, wanted)})
         texts = broken(bent.claims)
-        assert texts[0].startswith(f"(ours) {text}")
+        assert texts[0].startswith(text)
         assert len(texts) == 1
