@@ -15,8 +15,9 @@ that says what is legal.
 """
 
 import tempfile
+from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,18 @@ class ChosenDesign:
     settings: dict[str, Any]  #: what differs from the preset
     params: Any  #: the dataclass of its parameters
 
+    def __repr__(self) -> str:
+        changes = "".join(f", {name}={value!r}" for name, value in self.settings.items())
+        return f"<Design {self.design.name}, {self.preset}{changes}: {self.design.about}>"
+
+    def _repr_html_(self) -> str:
+        """Return its datasheet, with a block diagram, for a notebook."""
+        from gen.datasheet.page import datasheet
+        from gen.page.page import framed
+
+        about = {"design": self.design.name, "preset": self.preset, "settings": self.settings}
+        return framed(datasheet(self.emit(), **about))
+
     def component(self) -> Any:
         """Return the Amaranth component, to place in a design of your own."""
         return self.design.make(self.params)
@@ -63,7 +76,7 @@ class ChosenDesign:
         """Return the Verilog, module by module; ``.verilog`` is all of it in one text."""
         from sim.harness.emissions import emission_of
 
-        return emission_of(self.component(), generated=True)
+        return replace(emission_of(self.component(), generated=True), page=self._repr_html_)
 
     def generate(
         self, folder: str | Path, *, board: str | None = None, strict: bool = False
@@ -196,11 +209,32 @@ class Done:
         comparison = self.session.comparison  # pyright: ignore[reportAttributeAccessIssue]
         return comparison.training.original(comparison.last.weights)
 
+    def _repr_html_(self) -> str:
+        """Return pictures, summary and a table of figures, for a notebook."""
+        from gen.page.page import HERE, Section, environment, framed, render
+
+        with tempfile.TemporaryDirectory() as folder:
+            files = [Path(folder, name) for name in self.save(folder)]
+            pictures = [
+                b64encode(path.read_bytes()).decode() for path in files if path.suffix == ".png"
+            ]
+        title, figures = self.session.title, self.figures
+        about = dict.fromkeys(figures, "") | {**self.session.calculated, **self.session.counted}
+        content = (
+            environment(HERE)
+            .get_template("done.html.j2")
+            .render(title=title, pictures=pictures, summary=str(self), figures=figures, about=about)
+        )
+        return framed(render(title, [Section("Result", content)]))
+
     def save(self, folder: str | Path) -> list[str]:
         """Write pictures and data into ``folder``; return the names of the files."""
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
         return list(self.session.write(place))
+
+    def __repr__(self) -> str:
+        return f"<Run: {self.session.title}; figures, save(folder), print() for a summary>"
 
     def __str__(self) -> str:
         return "\n".join(self.session.summary(self.result))

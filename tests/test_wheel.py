@@ -114,6 +114,7 @@ def test_an_installed_wheel_does_what_the_checkout_does(installed, ingather):
     assert "queen" in page
     module = json.loads((work / "card" / "manifest.json").read_text())["modules"][0]
     assert (work / "card" / module["file"]).is_file()
+    assert list(installed.glob("environment/lib/python*/site-packages/gen/tutorials/*.ipynb"))
 
 
 def test_its_metadata_tell_licence_and_purpose(installed):

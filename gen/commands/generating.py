@@ -1,7 +1,7 @@
 """Generates a design's folder, from the design's name to the last file."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ class Generated:
     """Reports what has been written."""
 
     emission: Emission
-    files: Sequence[str]  #: names relative to the folder
+    files: Sequence[str] = field(repr=False)  #: names relative to the folder
     size: int  #: bytes of all files
     misfits: Sequence[str]  #: what does not fit the card, a line each
 

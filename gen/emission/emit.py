@@ -55,11 +55,11 @@ class EmittedModule:
 
     name: str
     kind: type[Any]  #: the class of the component
-    params: Any = None  #: its parameters
-    ports: list[Port] = field(default_factory=list)
+    params: Any = field(default=None, repr=False)  #: its parameters
+    ports: list[Port] = field(default_factory=list, repr=False)
     domains: tuple[str, ...] = ()  #: clock domains of the component that the module has ports for
-    rtlil: str = ""
-    verilog: str = ""
+    rtlil: str = field(default="", repr=False)
+    verilog: str = field(default="", repr=False)
     instances: dict[str, int] = field(default_factory=dict)  #: child module -> times placed
 
     @classmethod
@@ -80,6 +80,14 @@ class Emission:
     """Holds a whole design: its modules, children before parents; the last one is the top."""
 
     modules: dict[str, EmittedModule]
+    page: Callable[[], str] = field(default=str, compare=False)  #: makes HTML of it for a notebook
+
+    def _repr_html_(self) -> str:
+        return self.page()
+
+    def __repr__(self) -> str:
+        lines = self.verilog.count("\n")
+        return f"<Verilog of {self.top.name}: {len(self.modules)} modules, {lines:,} lines>"
 
     @property
     def top(self) -> EmittedModule:

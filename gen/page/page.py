@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from gen.output.heads import made_line
 from gen.page import templates
@@ -78,6 +78,11 @@ def render(
             unpacking=Markup((HERE / "plots.js").read_text(encoding="utf-8")),
         )
     )
+
+
+def framed(page: str) -> str:
+    """Return a whole page as a part of another one, such as a notebook, whose style it keeps."""
+    return f'<iframe srcdoc="{escape(page)}" style="width:100%;height:32rem;border:0"></iframe>'
 
 
 def anchors(sections: Sequence[Section]) -> list[str]:

@@ -58,6 +58,9 @@ class Synthesis:
 
     modules: Mapping[str, ModuleEstimate]
 
+    def __repr__(self) -> str:
+        return f"<Estimate of {self.top.name}: {self.inclusive(self.top.name)}>"
+
     @property
     def top(self) -> ModuleEstimate:
         """Return the module that contains all others."""

@@ -85,14 +85,5 @@ assert "precision" in Path("report.html").read_text()
 
 # Open report.html in a browser: it needs no server and no network.
 
-# %% From Python
-# What the commands do can be called as well. Arrays need no file then, and `exact`, `figures` and
-# `weights` are at hand: this is the same training as above, but for its split.
-
-import ingather  # noqa: E402 - a cell has its own imports
-
-done = ingather.design("p4sgd-worker", preset="tiny").train(
-    features, labels.astype(int), test="0.25", epochs=6, batch=16
-)
-print(done)
-assert done.exact
+# What the commands do can be called from Python as well, with arrays in place of files:
+# own_matrix.ipynb shows how.

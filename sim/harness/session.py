@@ -27,8 +27,9 @@ class Result:
     difference: str = ""  #: the first difference, in a line
     warnings: Sequence[str] = ()  #: reasons not to trust the result although it is exact
     #: title -> name -> numbers; the first name of each is the horizontal axis
-    curves: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
-    details: Mapping[str, Any] = field(default_factory=dict)  #: what else the JSON says
+    curves: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict, repr=False)
+    #: what else the JSON says
+    details: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 class Listener:

@@ -17,13 +17,17 @@ def samples(rng):
 def test_a_notebook(tmp_path, rng):
     X, y = samples(rng)
     worker = ingather.design("p4sgd-worker", preset="tiny")
-    assert "module worker" in worker.emit().verilog
-    worker.generate(tmp_path / "worker")
+    emission = worker.emit()
+    assert "module worker" in emission.verilog
+    assert "&lt;svg" in emission._repr_html_()
+    written = worker.generate(tmp_path / "worker")
     run = worker.train(X, y, epochs=4, batch=16, test="0.25")
     assert run.exact
     assert run.figures["accuracy"] > 0.7
     assert run.weights.shape == (40,)
     assert "training accuracy: RTL" in str(run)
+    pieces = [worker, emission, emission.top, written, run, run.result]
+    assert [text for text in map(repr, pieces) if len(text) > 2000 or "\n" in text] == []
 
     manifest = json.loads((tmp_path / "worker/manifest.json").read_text())
     assert (manifest["design"], manifest["preset"]) == ("p4sgd-worker", "tiny")
