@@ -2,12 +2,11 @@
 
 import json
 import re
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from gen.emission.emit import Emission, EmittedModule, silent_stdout
+from gen.emission.emit import Emission, EmittedModule
+from gen.emission.yosys import Yosys, apart
 
 OUTSIDE = ""  #: the name of the module itself, seen from inside
 
@@ -91,19 +90,12 @@ def add_glue(netlist: Netlist, cell: dict[str, Any]) -> None:
 
 def to_json(module: EmittedModule) -> dict[str, Any]:
     """Return the module as Yosys describes it in JSON, with submodules flattened into it."""
-    from pyosys import libyosys as ys  # pyright: ignore[reportAttributeAccessIssue]
+    return json.loads(apart(described_by_yosys, module))["modules"][module.name]
 
-    with tempfile.TemporaryDirectory() as folder, silent_stdout():
-        source, target = Path(folder, "module.il"), Path(folder, "module.json")
-        source.write_text(module.rtlil)
-        design = ys.Design()
-        for command in (
-            f"read_rtlil {source}",
-            f"hierarchy -top {module.name}",
-            "proc",
-            "flatten",
-            "opt_clean",
-            f"write_json {target}",
-        ):
-            ys.run_pass(f"tee -q -o {folder}/log {command}", design)
-        return json.loads(target.read_text())["modules"][module.name]
+
+def described_by_yosys(module: EmittedModule) -> str:
+    """Return the flattened module as Yosys describes it in JSON."""
+    yosys = Yosys()
+    yosys.read(module.rtlil)
+    yosys.run(f"hierarchy -top {module.name}", "proc", "flatten", "opt_clean")
+    return yosys.write("write_json")

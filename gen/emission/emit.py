@@ -1,18 +1,12 @@
 """Emits components as Verilog: each distinct pair of class and parameters once."""
 
-import ctypes
 import gc
-import os
 import re
-import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from importlib import import_module
-from pathlib import Path
 from typing import Any, Protocol
 
 from amaranth.hdl import ClockSignal, Fragment, Instance, ResetSignal
@@ -22,7 +16,7 @@ from gen.emission.amaranth_internals import PortDirection
 from gen.emission.lean_rtlil import to_rtlil
 from gen.emission.names import NAME_REGISTERS, stable
 from gen.emission.narrowing import check, strict_constants
-from gen.errors import UserError
+from gen.emission.yosys import Yosys, apart
 from hdl.common.component import Component
 
 ATTRIBUTES = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding")
@@ -254,43 +248,18 @@ def module_name(component: Component) -> str:
 
 def to_verilog(modules: list[EmittedModule]) -> None:
     """Fill in the Verilog of ``modules`` by Yosys, in one process."""
-    ys = native_yosys()
-    with tempfile.TemporaryDirectory() as folder, silent_stdout():
-        for index, module in enumerate(modules):
-            source, target = Path(folder, f"{index}.il"), Path(folder, f"{index}.v")
-            source.write_text(module.rtlil)
-            design = ys.Design()
-            kept = (f"{KEEP} {module.name}",) if module.kind.keeps_boundary else ()
-            write = f"write_verilog -norename {target}"
-            for command in (f"read_rtlil {source}", *PASSES, *kept, write):
-                ys.run_pass(f"tee -q -o {folder}/log {command}", design)
-            # The first line names the compiler that Yosys was built with.
-            module.verilog = stable(target.read_text().split("\n", 1)[1].lstrip())
+    texts = apart(lambda: [translated(module) for module in modules]) if modules else []
+    for module, text in zip(modules, texts, strict=True):
+        module.verilog = text
 
 
-def native_yosys() -> Any:
-    """Import Yosys as a library; raise UserError if it is not installed."""
-    try:
-        return import_module("pyosys.libyosys")
-    except ImportError as error:
-        raise UserError("Yosys is missing: pip install ingather, which brings pyosys") from error
-
-
-@contextmanager
-def silent_stdout() -> Iterator[None]:
-    """Discard what native code prints: Yosys announces every pass on standard output."""
-    flush = ctypes.CDLL(None).fflush  # what native code has buffered, too
-    sys.stdout.flush()
-    flush(None)
-    keep = os.dup(1)
-    with open(os.devnull, "w") as null:
-        os.dup2(null.fileno(), 1)
-    try:
-        yield
-    finally:
-        flush(None)
-        os.dup2(keep, 1)
-        os.close(keep)
+def translated(module: EmittedModule) -> str:
+    """Return a module as Verilog."""
+    yosys = Yosys()
+    yosys.read(module.rtlil)
+    yosys.run(*PASSES, *([f"{KEEP} {module.name}"] if module.kind.keeps_boundary else []))
+    # The first line names the compiler that Yosys was built with.
+    return stable(yosys.write().split("\n", 1)[1].lstrip())
 
 
 @contextmanager

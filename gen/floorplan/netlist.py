@@ -1,14 +1,12 @@
 """Reads what Yosys knows of a single emitted module: its cells, and how they are wired."""
 
 import json
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from gen.emission.emit import silent_stdout
+from gen.emission.yosys import Yosys, apart
 
 PASSES = ("proc", "opt_expr", "opt_clean", "opt_dff", "opt_clean")
 
@@ -53,13 +51,13 @@ class Netlist:
 
 def netlists(text: str, language: str = "rtlil") -> dict[str, Netlist]:
     """Return the modules of a text in RTLIL, as Amaranth writes it, or in ``verilog``."""
-    from pyosys import libyosys as ys  # pyright: ignore[reportAttributeAccessIssue]
-
-    with tempfile.TemporaryDirectory() as folder, silent_stdout():
-        source, target = Path(folder, "module"), Path(folder, "module.json")
-        source.write_text(text)
-        design = ys.Design()
-        for command in (f"read_{language} {source}", *PASSES, f"write_json {target}"):
-            ys.run_pass(f"tee -q -o {folder}/log {command}", design)
-        described = json.loads(target.read_text())["modules"]
+    described = json.loads(apart(described_by_yosys, text, language))["modules"]
     return {name: Netlist(module) for name, module in described.items()}
+
+
+def described_by_yosys(text: str, language: str) -> str:
+    """Return the modules of a text as Yosys describes them in JSON."""
+    yosys = Yosys()
+    yosys.read(text, f"read_{language}")
+    yosys.run(*PASSES)
+    return yosys.write("write_json")

@@ -17,7 +17,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from gen.emission.emit import EmittedModule, native_yosys
+from gen.emission.emit import EmittedModule
+from gen.emission.yosys import native_yosys
 from gen.errors import UserError
 from gen.synth.cells import DSP, use_of
 from hdl.u280.vendor import VendorIp
@@ -129,7 +130,9 @@ def black_box(module: EmittedModule | VendorIp) -> str:
 
 def run_yosys(folder: Path, name: str) -> None:
     """Run the script in ``folder``; raise UserError, with Yosys's words, if it fails."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    paths = os.pathsep.join(filter(None, sys.path))
+    # abc's own commands take no blank in the path of its temporary files.
+    environment = os.environ | {"PYTHONPATH": paths, "TMPDIR": "."}
     result = subprocess.run(
         [sys.executable, "-P", "-c", WORKER],
         cwd=folder,

@@ -2,15 +2,13 @@
 
 import json
 import re
-import subprocess
-import sys
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gen.emission.yosys import Yosys, YosysError, apart
 from sim.coverage.data import CoverageError
 from sim.coverage.source import Source
 from sim.harness.cache import cache_root, cached_folder, digest
@@ -22,17 +20,6 @@ PASSES = ("proc", "opt_expr", "opt_merge -nomux", *("opt_dff -nosdff", "opt_clea
 KINDS = ("constant", "again", "unread")
 NET_FORMAT = "6"  #: version of the format of what the cache holds
 POWER_UP = re.compile(r"\(\* init = \S+ \*\)")
-SCRIPT = """
-import sys
-from pyosys import libyosys as ys
-
-folder, count, *passes = sys.argv[1:]
-for index in range(int(count)):
-    design = ys.Design()
-    file = f"{folder}/{index}"
-    for command in (f"read_verilog {file}.v", *passes, f"write_json {file}.json"):
-        ys.run_pass(f"tee -q -o {folder}/log {command}", design)
-"""
 
 
 @dataclass(frozen=True)
@@ -140,21 +127,18 @@ def worth(name: str) -> tuple[bool, int, int, str]:
 
 
 def netlists(texts: Sequence[str]) -> list[Any]:
-    """Return modules as Yosys' JSON has them: a bit is a net's number, "0", "1" or "x".
+    """Return modules as Yosys' JSON has them: a bit is a net's number, "0", "1" or "x"."""
+    try:
+        found = apart(lambda: [described(text) for text in texts]) if texts else []
+    except YosysError as error:
+        raise CoverageError(f"Yosys cannot analyse a module: {error}") from error
+    return [next(iter(json.loads(text)["modules"].values())) for text in found]
 
-    Yosys ends the process that it fails in, and therefore has one of its own.
-    """
-    if not texts:
-        return []
-    with tempfile.TemporaryDirectory() as folder:
-        for index, text in enumerate(texts):
-            # A wire that two registers make up could have two values at power-up.
-            Path(folder, f"{index}.v").write_text(POWER_UP.sub("", text))
-        command = [sys.executable, "-P", "-c", SCRIPT, folder, str(len(texts)), *PASSES]
-        done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
-        if done.returncode:
-            log = Path(folder, "log")
-            told = log.read_text().strip().rpartition("\n")[2] if log.exists() else "is it there?"
-            raise CoverageError(f"Yosys cannot analyse a module: {told}")
-        files = [Path(folder, f"{index}.json") for index in range(len(texts))]
-        return [next(iter(json.loads(f.read_text())["modules"].values())) for f in files]
+
+def described(text: str) -> str:
+    """Return a module as Yosys describes it in JSON."""
+    yosys = Yosys()
+    # A wire that two registers make up could have two values at power-up.
+    yosys.read(POWER_UP.sub("", text), "read_verilog")
+    yosys.run(*PASSES)
+    return yosys.write("write_json")

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+PLAIN = re.compile(r"[\w./+-]+", re.ASCII)  #: a path without what make or a shell reads as a mark
 SESSION = "INGATHER_SESSION"  #: environment: the name of the command that this process works for
 
 
@@ -46,9 +48,11 @@ def unfinished_name(name: str) -> str:
 
 def forget(session: str) -> None:
     """Remove what processes of ``session``, which have all ended, had not finished in the cache."""
-    for folder in ("scratch", "runs", "*/.unfinished", "*/*/.unfinished"):
-        for left in cache_root().glob(f"{folder}/*{session}*"):
-            shutil.rmtree(left, ignore_errors=True)
+    folders = ("scratch", "runs", "*/.unfinished", "*/*/.unfinished")
+    left = [path for one in folders for path in cache_root().glob(f"{one}/*{session}*")]
+    left += [path for one in scratch_folders() for path in one.glob(f"work-*{session}*")]
+    for path in left:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 @contextmanager
@@ -99,12 +103,17 @@ def found_folder(kind: str, key: str) -> Path:
 
 @contextmanager
 def workplace() -> Iterator[Path]:
-    """Make a scratch folder whose path has no blank, which ``make`` could not work with."""
-    root = cache_root() / "scratch"
-    inside = " " not in str(root)
-    if inside:
-        root.mkdir(parents=True, exist_ok=True)
+    """Make a scratch folder whose path ``make`` and a shell read as it stands."""
+    place = scratch_folders()[0]
+    if place.is_relative_to(cache_root()):
+        place.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(
-        prefix=unfinished_name("work-"), dir=root if inside else None, ignore_cleanup_errors=True
+        prefix=unfinished_name("work-"), dir=place, ignore_cleanup_errors=True
     ) as folder:
         yield Path(folder)
+
+
+def scratch_folders() -> list[Path]:
+    """Return the folders with plain paths that scratch folders may be in, the best first."""
+    places = (cache_root() / "scratch", Path(tempfile.gettempdir()), Path("/tmp"))
+    return [place for place in places if PLAIN.fullmatch(str(place))]

@@ -47,7 +47,8 @@ def compile_all(
             unit.write(f'#include "{MAIN}"\n')
     command += ["VM_GLOBAL_FAST=", "VM_GLOBAL_SLOW=", f"OPT_FAST={level} {runtime.header}"]
     command += ["-f", "Vtop_hier.mk" if hierarchical else "Vtop.mk"]
-    libraries = [f"-L{cocotb_folder() / 'libs'}", "-lcocotbvpi_verilator"]
+    (work / "cocotb").symlink_to(cocotb_folder() / "libs")
+    libraries = [f"-L{work / 'cocotb'}", "-lcocotbvpi_verilator"]
     # Nothing in the library asks for its main, which the host of simulations calls.
     shared = ["USER_LDFLAGS=-shared -u main"]
     links = f"USER_LDLIBS={shlex.join([*runtime.objects, *libraries])}"
@@ -132,6 +133,8 @@ def shared_runtime(work: Path, command: list[str], level: str) -> Runtime:
     objects = compiled([f"{name}.o" for name in names], own)
     (work / HEADERS).write_text(HEADER_TEXT)
     headers = compiled([f"{HEADERS}.fast.gch"], level, HEADER_TEXT)
-    for path in headers.iterdir():  # work has no blank in its path
+    for path in headers.iterdir():  # work has a path without blanks
         (work / path.name).symlink_to(path)
-    return Runtime(sorted(map(str, objects.glob("*.o"))), f"-include {work / HEADERS}.fast")
+    (work / "objects").symlink_to(objects)
+    linked = sorted(map(str, (work / "objects").glob("*.o")))
+    return Runtime(linked, f"-include {work / HEADERS}.fast")

@@ -22,10 +22,12 @@ def lint(emission: Emission) -> None:
         with workplace() as work:
             for name, text in texts.items():
                 (work / f"{name}.v").write_text(text)
-            shutil.copy(WAIVERS, work)
+            models = models_of("".join(texts.values()))
+            for path in (WAIVERS, *models):
+                shutil.copy(path, work)
             command = [*verilator_command(work), "--lint-only", "-Wall", WAIVERS.name]
             command += ["--top-module", top, *(f"{name}.v" for name in texts)]
-            execute([*command, *map(str, models_of("".join(texts.values())))], work)
+            execute([*command, *(path.name for path in models)], work)
 
 
 def parts(emission: Emission) -> Iterator[tuple[str, dict[str, str]]]:

@@ -6,14 +6,12 @@ The second attempt is induction over time with the registers in place, since som
 reached.
 """
 
-import tempfile
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from gen.emission.emit import native_yosys, silent_stdout
-from sim.mutation.mutants import BITS, CONTROL, Mutant, run_pass
+from gen.emission.yosys import Yosys, apart, native_yosys
+from sim.mutation.mutants import BITS, CONTROL, Mutant
 
 SECONDS = 2  #: time for one proof
 STEPS = 4  #: most steps of the induction
@@ -27,22 +25,24 @@ def changes_nothing(rtlil: str, mutant: Mutant) -> str:
 
     ``rtlil`` is the module with its mutants. The proof is "combinational" or "induction".
     """
+    return apart(proof, rtlil, mutant)
+
+
+def proof(rtlil: str, mutant: Mutant) -> str:
+    """Return what :func:`changes_nothing` returns."""
     name, number = mutant.module, mutant.number
-    with tempfile.TemporaryDirectory() as folder, silent_stdout():
-        source = Path(folder, "module.il")
-        source.write_text(rtlil)
-        if PROVEN in compare(Path(folder), name, number, is_state, f"-timeout {SECONDS}"):
-            return "combinational"
-        if inductive(source, name):
-            options = f"-tempinduct -seq 1 -maxsteps {STEPS} -timeout {SECONDS}"
-            for shown in (is_register, partial(is_other, mutant)):
-                if INDUCED in compare(Path(folder), name, number, is_box, options, shown):
-                    return "induction"
+    if PROVEN in compare(rtlil, name, number, is_state, f"-timeout {SECONDS}"):
+        return "combinational"
+    if inductive(rtlil, name):
+        options = f"-tempinduct -seq 1 -maxsteps {STEPS} -timeout {SECONDS}"
+        for shown in (is_register, partial(is_other, mutant)):
+            if INDUCED in compare(rtlil, name, number, is_box, options, shown):
+                return "induction"
     return ""
 
 
 def compare(
-    folder: Path,
+    rtlil: str,
     name: str,
     number: int,
     cut: Callable[[Any], bool],
@@ -54,21 +54,19 @@ def compare(
     ``cut`` cells are out. What is in ``shown`` cells has to be the same, too: a stronger claim,
     which is easier to prove by induction.
     """
-    ys = native_yosys()
-    design = ys.Design()
-    run = partial(run_pass, ys, design, folder)
-    run(f"read_rtlil {folder / 'module.il'}")
-    cut_out(design.module(ys.IdString(f"\\{name}")), cut, shown)
+    yosys = Yosys()
+    yosys.read(rtlil)
+    cut_out(yosys.design.module(yosys.native.IdString(f"\\{name}")), cut, shown)
     for copy, value in (("whole", 0), ("mutant", number)):
-        run(f"copy {name} {copy}")
-        run(f"delete -input {copy}/{CONTROL}")
-        run(f"cd {copy}")
-        run(f"connect -set {CONTROL} {BITS}'d{value}")
-        run("cd")
-    run("miter -equiv -flatten whole mutant miter")
-    run("hierarchy -top miter")
-    run("opt -full -fast")
-    return run(f"sat -prove trigger 0 {options} miter")
+        yosys.run(
+            f"copy {name} {copy}",
+            f"delete -input {copy}/{CONTROL}",
+            f"cd {copy}",
+            f"connect -set {CONTROL} {BITS}'d{value}",
+            "cd",
+        )
+    yosys.run("miter -equiv -flatten whole mutant miter", "hierarchy -top miter", "opt -full -fast")
+    return yosys.run(f"sat -prove trigger 0 {options} miter")
 
 
 def cut_out(module: Any, cut: Callable[[Any], bool], shown: Callable[[Any], bool]) -> None:
@@ -121,11 +119,11 @@ def is_box(cell: Any) -> bool:
     return not kind.startswith("$") or kind.startswith("$mem")
 
 
-def inductive(source: Path, name: str) -> bool:
+def inductive(rtlil: str, name: str) -> bool:
     """Return whether the module is small, and has one clock and no asynchronous resets."""
-    ys = native_yosys()
-    design = ys.Design()
-    run_pass(ys, design, source.parent, f"read_rtlil {source}")
+    yosys = Yosys()
+    yosys.read(rtlil)
+    ys, design = yosys.native, yosys.design
     cells = design.module(ys.IdString(f"\\{name}")).cells_.values()
     registers = [cell for cell in cells if is_register(cell)]
     clocks = {

@@ -12,18 +12,17 @@ which of them it shall be. Mutant 0 is none.
 
 import random
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from gen.emission.amaranth_internals import rtlil  # pyright: ignore[reportAttributeAccessIssue]
-from gen.emission.emit import Emission, EmittedModule, emit, native_yosys, silent_stdout
+from gen.emission.emit import Emission, EmittedModule, emit
 from gen.emission.names import stable
+from gen.emission.yosys import Yosys, apart
 from hdl.common.component import Component
 from sim.harness.assembly import assembled
 from sim.harness.primitives import models_of
@@ -109,40 +108,41 @@ def mutate(
     They are at most ``most_control`` of control, and ``sample`` of data and faults together.
     Returns the emission, the mutants, and the RTLIL of the module with its mutants, for proofs.
     """
-    ys = native_yosys()
     module = emission.modules[name]
-    with tempfile.TemporaryDirectory() as folder, silent_stdout():
-        design = ys.Design()
-        run = partial(run_pass, ys, design, Path(folder))
-        read_module(run, emission, module, Path(folder))
-        for command in PASSES:
-            run(command)
-        cells = cells_of(design, name)
-        faults = faults_of(design, name, cells, seed)[: sample // SHARE]
-        every, lines = candidates(run, name, sample - len(faults), seed, Path(folder, "list"))
-        if most_control >= len(every):
-            every.sort()  # all there are, whatever the seed
-        chosen = choose(every, cells, most_control, "control")
-        chosen += choose(lines, cells, sample - len(faults), "data", len(chosen))
-        for mutant, line in chosen:
-            options = line.removeprefix("mutate ")
-            run(f"mutate -ctrl {CONTROL} {BITS} {mutant.number} {options}")
-        mutants = [mutant for mutant, _ in chosen]
-        for fault in faults:
-            mutants.append(of_fault(fault, len(mutants) + 1, name, cells[fault.cell]))
-            put(run, design, fault, name, mutants[-1].number)
-        run(f"write_rtlil {folder}/mutated.il")
-        for attributes in ("", "-modattr"):
-            run(f"attrmap {attributes} -remove src -remove top -remove generator")
-        run(f"write_verilog -norename {folder}/mutated.v")
-        verilog = selectable(Path(folder, "mutated.v").read_text(), name)
-        text = Path(folder, "mutated.il").read_text()
+    mutants, verilog, text = apart(mutated, emission, module, sample, seed, most_control)
     modules = {
         other: replace(one, verilog=f"/* verilator lint_off UNOPTFLAT */ {one.verilog}")
         for other, one in emission.modules.items()
     }  # a mutant may close a loop through any of them
     modules[name] = replace(module, verilog=verilog)
-    return Emission(modules), tuple(mutants), text
+    return Emission(modules), mutants, text
+
+
+def mutated(
+    emission: Emission, module: EmittedModule, sample: int, seed: int, most_control: int
+) -> tuple[tuple[Mutant, ...], str, str]:
+    """Return the mutants of a module, and the module with them as Verilog and as RTLIL."""
+    yosys, name = Yosys(), module.name
+    read_module(yosys, emission, module)
+    yosys.run(*PASSES)
+    cells = cells_of(yosys.design, name)
+    faults = faults_of(yosys.design, name, cells, seed)[: sample // SHARE]
+    every, lines = candidates(yosys, name, sample - len(faults), seed)
+    if most_control >= len(every):
+        every.sort()  # all there are, whatever the seed
+    chosen = choose(every, cells, most_control, "control")
+    chosen += choose(lines, cells, sample - len(faults), "data", len(chosen))
+    for mutant, line in chosen:
+        options = line.removeprefix("mutate ")
+        yosys.run(f"mutate -ctrl {CONTROL} {BITS} {mutant.number} {options}")
+    mutants = [mutant for mutant, _ in chosen]
+    for fault in faults:
+        mutants.append(of_fault(fault, len(mutants) + 1, name, cells[fault.cell]))
+        put(yosys, fault, name, mutants[-1].number)
+    text = yosys.write("write_rtlil")
+    for attributes in ("", "-modattr"):
+        yosys.run(f"attrmap {attributes} -remove src -remove top -remove generator")
+    return tuple(mutants), selectable(yosys.write(), name), text
 
 
 def of_fault(fault: Fault, number: int, module: str, cell: Cell) -> Mutant:
@@ -162,14 +162,14 @@ def of_fault(fault: Fault, number: int, module: str, cell: Cell) -> Mutant:
     )
 
 
-def put(run: Callable[[str], str], design: Any, fault: Fault, name: str, number: int) -> None:
+def put(yosys: Yosys, fault: Fault, name: str, number: int) -> None:
     """Write ``fault`` into module ``name``, in force where the control is ``number``."""
     cell = fault.cell if fault.cell.startswith("$") else f"\\{fault.cell}"
     for mode, port, bit in fault.edits:
         place = f"-module {name} -cell {cell} -port \\{port} -portbit {bit}"
-        run(f"mutate -ctrl {CONTROL} {BITS} {number} -mode {mode} {place}")
+        yosys.run(f"mutate -ctrl {CONTROL} {BITS} {number} -mode {mode} {place}")
     if any(fault.ports):
-        ys = native_yosys()
+        ys, design = yosys.native, yosys.design
         module = design.module(ys.IdString(f"\\{name}"))
         wire = module.wire(ys.IdString(f"\\{CONTROL}"))
         if wire is None:
@@ -179,29 +179,17 @@ def put(run: Callable[[str], str], design: Any, fault: Fault, name: str, number:
         exchange(design, name, fault, ys.SigSpec(wire), number)
 
 
-def run_pass(ys: Any, design: Any, folder: Path, command: str) -> str:
-    """Run a command of Yosys; return what it says."""
-    log = folder / "log"
-    ys.run_pass(f"tee -q -o {log} {command}", design)
-    return log.read_text()
-
-
-def read_module(
-    run: Callable[[str], str], emission: Emission, module: EmittedModule, folder: Path
-) -> None:
+def read_module(yosys: Yosys, emission: Emission, module: EmittedModule) -> None:
     """Read ``module`` whole, and of the modules that it places only the ports."""
     known = (one for one in emission.modules.values() if one.ports)  # not those of the vendor
-    (folder / "children.il").write_text("\n".join(map(stub, known)))
-    (folder / "module.il").write_text(module.rtlil)
-    run(f"read_rtlil {folder / 'children.il'}")
-    run(f"delete {module.name}")
-    run(f"read_rtlil {folder / 'module.il'}")
+    yosys.read("\n".join(map(stub, known)))
+    yosys.run(f"delete {module.name}")
+    yosys.read(module.rtlil)
     for model in models_of(emission.verilog):
-        run(f"read_verilog -sv -lib {model}")
+        yosys.read(model.read_text(), "read_verilog -sv -lib")
     of_vendor = (getattr(module.component, name, ()) for name in ("vendor_ips", "primitives"))
     for ip in chain.from_iterable(of_vendor):
-        (folder / "ip.v").write_text(ip.stub)
-        run(f"read_verilog -sv -lib {folder / 'ip.v'}")
+        yosys.read(ip.stub, "read_verilog -sv -lib")
 
 
 def stub(module: EmittedModule) -> str:
@@ -212,20 +200,16 @@ def stub(module: EmittedModule) -> str:
     return "\n".join([*lines, "end\n"])
 
 
-def candidates(
-    run: Callable[[str], str], name: str, sample: int, seed: int, file: Path
-) -> tuple[list[str], list[str]]:
+def candidates(yosys: Yosys, name: str, sample: int, seed: int) -> tuple[list[str], list[str]]:
     """Return all mutants in Yosys's words, and a choice of more than ``sample`` of them.
 
     Some of the choice will be of no use. In a small module it is all there are, at random: Yosys's
     own choice of most of them never ends.
     """
-    run(f"mutate -list {ALL} -seed {seed} -o {file} {name}")
-    every = file.read_text().splitlines()
+    every = yosys.write(f"mutate -list {ALL} -seed {seed} -o", name).splitlines()
     if len(every) < SMALL * sample:
         return every, random.Random(seed).sample(every, len(every))
-    run(f"mutate -list {4 * sample} -seed {seed} -o {file} {name}")
-    return every, file.read_text().splitlines()
+    return every, yosys.write(f"mutate -list {4 * sample} -seed {seed} -o", name).splitlines()
 
 
 def choose(

@@ -4,16 +4,14 @@ import json
 import pickle
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from amaranth.hdl import Fragment
-from pyosys import libyosys  # pyright: ignore[reportAttributeAccessIssue]
 
 from gen.emission.amaranth_internals import rtlil  # pyright: ignore[reportAttributeAccessIssue]
-from gen.emission.emit import PASSES, emit, interface, silent_stdout, to_rtlil
+from gen.emission.emit import PASSES, emit, interface, to_rtlil
+from gen.emission.yosys import Yosys, apart
 from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.worker import Worker
 from hdl.p4sgd.worker_params import WorkerParams
@@ -44,13 +42,15 @@ def lean(worker: WorkerParams) -> str:
 
 def plain_verilog(text: str) -> str:
     """Pass RTLIL through the passes that our emission uses, to Verilog."""
-    with tempfile.TemporaryDirectory() as folder, silent_stdout():
-        source, target = Path(folder, "design.il"), Path(folder, "design.v")
-        source.write_text(text)
-        design = libyosys.Design()
-        for command in (f"read_rtlil {source}", *PASSES, f"write_verilog -norename {target}"):
-            libyosys.run_pass(f"tee -q -o {folder}/log {command}", design)
-        return target.read_text()
+    return apart(translated_plainly, text)
+
+
+def translated_plainly(text: str) -> str:
+    """Return RTLIL as Verilog."""
+    yosys = Yosys()
+    yosys.read(text)
+    yosys.run(*PASSES)
+    return yosys.write()
 
 
 WAYS: dict[str, Callable[[WorkerParams], str]] = {"ours": ours, "plain": plain, "lean": lean}

@@ -1,12 +1,9 @@
-from functools import partial
-from pathlib import Path
-
-from gen.emission.emit import native_yosys, silent_stdout
+from gen.emission.yosys import Yosys, apart
 from hdl.common.counter_banks import CounterBanks, CounterBanksParams
 from hdl.common.fifo import Fifo, FifoParams
 from sim.harness.cache import CHECKOUT
 from sim.mutation.cells import cells_of, sources
-from sim.mutation.mutants import PASSES, emission_with_sources, read_module, run_pass
+from sim.mutation.mutants import PASSES, emission_with_sources, read_module
 from tests.hdl.common.test_event_counters import some_counters
 
 
@@ -19,24 +16,22 @@ def test_sources_are_those_of_the_hardware():
     assert sources("") == ()
 
 
-def cells_twice(component, tmp_path):
+def cells_twice(component):
     """Return the cells of ``component``, as one process finds them a first and a second time."""
     emission = emission_with_sources(component)
-    found = []
-    for folder in ("a", "b"):  # Yosys goes on counting
-        (tmp_path / folder).mkdir()
-        with silent_stdout():
-            design = native_yosys().Design()
-            run = partial(run_pass, native_yosys(), design, Path(tmp_path, folder))
-            read_module(run, emission, emission.top, tmp_path / folder)
-            for command in PASSES:
-                run(command)
-        found.append(sorted(cells_of(design, emission.top.name).values(), key=lambda c: c.name))
-    return found
+    return apart(lambda: [cells_in(emission), cells_in(emission)])  # Yosys goes on counting
 
 
-def test_multiplexers_are_of_the_register_that_they_feed(tmp_path):
-    found = cells_twice(Fifo(FifoParams(width=8, depth=65)), tmp_path)
+def cells_in(emission):
+    yosys = Yosys()
+    read_module(yosys, emission, emission.top)
+    yosys.run(*PASSES)
+    found = cells_of(yosys.design, emission.top.name).values()
+    return sorted(found, key=lambda cell: cell.name)
+
+
+def test_multiplexers_are_of_the_register_that_they_feed():
+    found = cells_twice(Fifo(FifoParams(width=8, depth=65)))
     assert found[0] == found[1]
     multiplexers = {cell.drives for cell in found[0] if cell.name.startswith("$procmux")}
     assert {"filled", "full", "stored", "o_valid"} <= multiplexers
@@ -45,10 +40,8 @@ def test_multiplexers_are_of_the_register_that_they_feed(tmp_path):
     assert {"$mem_v2", "$dff", "$add"} <= {cell.kind for cell in found[0]}
 
 
-def test_choices_have_the_same_names_however_far_yosys_has_counted(tmp_path):
-    found = cells_twice(
-        CounterBanks(CounterBanksParams(counters=some_counters(24, 40), count=12)), tmp_path
-    )
+def test_choices_have_the_same_names_however_far_yosys_has_counted():
+    found = cells_twice(CounterBanks(CounterBanksParams(counters=some_counters(24, 40), count=12)))
     assert found[0] == found[1]
     choices = {cell.name for cell in found[0] if cell.name.startswith("$procmux_cmp")}
     assert choices == {f"$procmux_cmp{place}" for place in range(12)}
