@@ -10,6 +10,8 @@ import psutil
 
 from sim.harness.cache import cache_root
 
+#: what a shell, make or Yosys would read in another way, were it in the name of a folder
+STRANGE = "a b'c\"d$e;f#gé"
 SECONDS = 240  #: in which all that is waited for must come
 TOOLS = ("g++", "make", "perl", "python3", "sh")
 

@@ -15,8 +15,8 @@ from hdl.common.fifo import Fifo, FifoParams
 from sim.coverage.nets import netlists as nets_of_texts
 from sim.mutation.equivalence import changes_nothing
 from sim.mutation.mutants import emission_with_sources, mutate
+from tests.gen.commands.trouble import STRANGE
 
-STRANGE = "a b'c\"d$e;f#gé"
 PARAMS = FifoParams(width=8, depth=2)
 
 

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +19,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from cocotb.triggers import RisingEdge
 
-from gen.emission.emit import module_name
+from gen.emission.emit import emit, module_name
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from sim.coverage.data import Toggle
@@ -28,12 +29,16 @@ from sim.harness.cache import cache_root
 from sim.harness.coverage_runs import COVERAGE_RUNS
 from sim.harness.verilator import (
     BuildError,
+    Simulation,
     SimulationError,
     build,
     emission_of,
+    lint,
     params_in_simulator,
+    run,
     simulate,
 )
+from tests.gen.commands.trouble import STRANGE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,16 +214,42 @@ def test_waves_on_request(tmp_path):
 
 @pytest.fixture
 def fresh_cache(tmp_path, monkeypatch):
-    """Return an empty cache, except for Verilator's runtime, which is slow to compile."""
-    (tmp_path / "a cache").mkdir()  # a blank in the path, because make cannot stand one
-    (tmp_path / "a cache" / "runtime").symlink_to(cache_root() / "runtime")
-    monkeypatch.setenv("INGATHER_CACHE", str(tmp_path / "a cache"))
+    """Return an empty cache, except for Verilator's runtime, which is slow to compile.
+
+    make and a shell would read the names of all folders in another way, as Yosys would.
+    """
+    cache, temporary = tmp_path / STRANGE, tmp_path / f"{STRANGE} too"
+    for folder in (cache, temporary):
+        folder.mkdir()
+    (cache / "runtime").symlink_to(cache_root() / "runtime")
+    monkeypatch.setenv("INGATHER_CACHE", str(cache))
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     monkeypatch.setenv("INGATHER_TALLY", str(tmp_path / "tally"))
-    return tmp_path / "a cache"
+    return cache
 
 
 def tallied(cache):
     return sorted(line.split()[0] for line in (cache.parent / "tally").read_text().splitlines())
+
+
+@pytest.mark.parametrize(
+    "compiled", [True, pytest.param(False, marks=pytest.mark.long)], ids=["runtime", "nothing"]
+)
+def test_any_path_will_do(compiled, fresh_cache, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path / f"{STRANGE} too")
+    if not compiled:
+        (fresh_cache / "runtime").unlink()
+    emission = emit(StreamRegister(RegisterParams(number_bits=3)))
+    lint(emission)
+    simulation = Simulation(
+        test_module=__name__,
+        params=RegisterParams(number_bits=3),
+        component=StreamRegister,
+        test_filter="passes_beats_on",
+    )
+    done = run(build(emission), simulation, folder=tmp_path / f"{STRANGE} run")
+    assert len(done.tests) == len(streams.STALLS)
 
 
 def test_unchanged_design_is_not_rebuilt(fresh_cache):
