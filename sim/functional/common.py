@@ -1,6 +1,6 @@
 """Defines the bins of the parts that all systems share."""
 
-from sim.functional.unit_bins import UnitGroup
+from sim.functional.unit_bins import UnitGroup, at_once
 
 FIFO = UnitGroup(
     name="filling",
@@ -100,7 +100,11 @@ READ_MASTER = UnitGroup(
     },
 )
 
+ENTERING_BURST = at_once("watch.revive", "bursts_valid and bursts_ready")
+
 GROUPS = {
+    "hdl.common.axi_read_port.AxiReadPort": (ENTERING_BURST, at_once("watch.tick", "axi_rvalid")),
+    "hdl.common.axi_write_port.AxiWritePort": (ENTERING_BURST,),
     "hdl.common.fifo.Fifo": (FIFO,),
     "hdl.common.stream_arbiter.StreamArbiter": (ARBITER,),
     "hdl.common.round_robin.RoundRobin": (ROUND_ROBIN,),

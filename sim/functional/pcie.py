@@ -91,6 +91,9 @@ STRADDLING = UnitGroup(
         "the last of several goes on": lambda now, before: of_beat(now)[0] > of_beat(now)[1] > 0,
         "one more ends than begin": lambda now, before: of_beat(now)[1] > of_beat(now)[0] > 0,
         "one is discontinued": lambda now, before: of_beat(now)[2],
+        "one is discontinued and another begins": lambda now, before: (
+            of_beat(now)[0] >= of_beat(now)[1] > 0 and of_beat(now)[2]
+        ),
     },
 )
 

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
+from operator import getitem
 from typing import Any
 
 from hdl.common.component import Component
@@ -41,6 +42,40 @@ def enum_bits(
         return ask
 
     return {kind.name: asks(kind) for kind in kinds}
+
+
+def happens(event: str, values: PortValues) -> bool:
+    """Return whether none of an event's ports or fields, which are joined by "and", is 0."""
+    return all(reduce(getitem, path.split("."), values) for path in event.split(" and "))
+
+
+def at_once(control: str, event: str) -> UnitGroup:
+    """Return a group of bins: ``event`` in the cycle of ``control``, just before, just behind.
+
+    Such an input clears, begins or resets something, which the event may find half done.
+    """
+    ports = {path.partition(".")[0] for path in f"{control} and {event}".split(" and ")}
+    return UnitGroup(
+        name=f"{event} beside {control}",
+        ports=tuple(sorted(ports)),
+        bins={
+            "before": lambda now, before: happens(event, before) and happens(control, now),
+            "in its cycle": lambda now, before: happens(event, now) and happens(control, now),
+            "behind": lambda now, before: happens(control, before) and happens(event, now),
+        },
+    )
+
+
+class Interrupted:
+    """Is the condition of a bin: what ``lasts`` has ended after so many cycles."""
+
+    def __init__(self, lasts: Callable[[PortValues], bool], cycles: int) -> None:
+        self.lasts, self.cycles, self.count = lasts, cycles, 0
+
+    def __call__(self, now: PortValues, before: PortValues) -> bool:
+        """Return whether it ends now."""
+        count, self.count = self.count, self.count + 1 if self.lasts(now) else 0
+        return not self.count and count == self.cycles
 
 
 class UnitWatcher:

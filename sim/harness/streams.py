@@ -144,22 +144,31 @@ class Source(BusDriver):
         first_wrong.watch(self)
         self._edge = RisingEdge(dut.clk)
         self._payload = getattr(self.bus, "payload", None)
+        self.offers = False  #: a beat is to move
         self.bus.valid.value = 0
 
     async def _driver_send(self, transaction: Any, sync: bool = True, **_: Any) -> None:
+        self.offers = True
         while self.stall():
             if self._payload is not None:
                 self._payload.value = random.getrandbits(len(self._payload))
             await self._edge
+        if not self.offers:
+            return
         if self._payload is not None:
             self._payload.value = pack(self.shape, transaction)
         self.bus.valid.value = 1
-        ready = False
-        while not ready:
+        while self.offers:
             await self._edge
-            ready = bool(self.bus.ready.value)
-        self.cycles.append(cycle())
+            if self.bus.ready.value and self.offers:
+                self.cycles.append(cycle())
+                break
         self.bus.valid.value = 0
+
+    def give_up(self) -> None:
+        """Send nothing of what has not moved yet: the component is being reset."""
+        self.clear()
+        self.offers = False
 
     @property
     def missing(self) -> int:

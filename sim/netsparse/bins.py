@@ -1,7 +1,7 @@
 """Defines the bins of NetSparse's units."""
 
 from hdl.netsparse.concat.deconcatenator_params import Drop
-from sim.functional.unit_bins import UnitGroup, enum_bits
+from sim.functional.unit_bins import UnitGroup, at_once, enum_bits
 from sim.netsparse import middle_pipe_bins, switch_bins
 
 DROPS = UnitGroup(
@@ -172,7 +172,10 @@ GROUPS = (
         f"{PROPERTIES}.property_cache.PropertyCache": (PROPERTY_CACHE, middle_pipe_bins.MODES),
         f"{RIG}.unit.RigUnit": (UNIT,),
         f"{RIG}.pending_table.PendingTable": (PENDING,),
-        f"{RIG}.response_match.ResponseMatch": (MATCH,),
+        f"{RIG}.response_match.ResponseMatch": (
+            MATCH,
+            at_once("clear", "responses_valid and responses_ready"),
+        ),
     }
     | middle_pipe_bins.GROUPS
     | switch_bins.GROUPS

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator
 
 from hdl.netsparse.concat.deconcatenator_params import Drop
+from hdl.netsparse.middle_pipe.lookup_gate import PATIENCE
 from hdl.netsparse.property_cache.params import EVENTS as CACHE_EVENTS
 from hdl.netsparse.property_cache.params import SEGMENT_BYTES
 from hdl.netsparse.switch.params import CLASSES
-from sim.functional.unit_bins import PortValues, UnitGroup, enum_bits
+from sim.functional.unit_bins import Interrupted, PortValues, UnitGroup, enum_bits
 
 LOOKUPS = UnitGroup(
     name="reads",
@@ -31,11 +32,11 @@ LOOKUPS = UnitGroup(
         "waits for a place for a hit": lambda now, before: (
             held(now) and now["entry"]["lookup"] and not now["hits_room"]
         ),
-        "waits for room for its response": lambda now, before: (
-            held(now)
-            and now["entry"]["lookup"]
-            and not now["open_items"] >> now["entry"]["home"] & 1
-        ),
+        "waits for room for its response": lambda now, before: lacks_room(now),
+        **{
+            f"has room after {cycles} cycles": Interrupted(lambda now: lacks_room(now), cycles)
+            for cycles in (PATIENCE - 1, PATIENCE, PATIENCE + 1)
+        },
         "waits for an insertion": lambda now, before: now["waits"],
         "passes a stalled port by": lambda now, before: now["passed_by"],
     },
@@ -45,6 +46,12 @@ LOOKUPS = UnitGroup(
 def held(now: PortValues) -> bool:
     """Return whether the gate has a read that does not enter."""
     return not now["prs_ready"]
+
+
+def lacks_room(now: PortValues) -> bool:
+    """Return whether the gate has a lookup without room for its response."""
+    entry = now["entry"]
+    return held(now) and entry["lookup"] and not now["open_items"] >> entry["home"] & 1
 
 
 GATHER = UnitGroup(

@@ -1,6 +1,6 @@
 """Packs and unpacks NetSparse's packets, from the layouts of the hardware."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +45,12 @@ class Addresses:
     source_mac: int = 0
     source_ip: int = 0
     destination_ip: int = 0
+
+    @classmethod
+    def drawn(cls, bits: Callable[[int], int]) -> "Addresses":
+        """Return addresses drawn by ``bits``, which takes the width of a number."""
+        macs = {"destination_mac": bits(48), "source_mac": bits(48)}
+        return cls(**macs, source_ip=bits(32), destination_ip=bits(32))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from sim.functional.unit_bins import PortValues, UnitGroup
+from sim.functional.unit_bins import PortValues, UnitGroup, at_once
 
 
 def named(port: str, names: Iterable[str]) -> dict[str, Callable[[PortValues, PortValues], bool]]:
@@ -175,7 +175,8 @@ GROUPS = {
     "hdl.switchgnn.switch.judge.Judge": (VERDICTS, REFUSALS, TASKS),
     "hdl.switchgnn.switch.port_window.PortWindow": (ACKS,),
     "hdl.switchgnn.switch.table_errors.TableErrors": (ERRORS,),
-    "hdl.switchgnn.endpoint.send_window.SendWindow": (SENDING,),
+    "hdl.switchgnn.endpoint.send_window.SendWindow": (SENDING, at_once("begin", "ack.valid")),
+    "hdl.switchgnn.switch.link_window.LinkWindow": (at_once("clear", "ack_valid"),),
     "hdl.switchgnn.endpoint.progress.Progress": (TURNS,),
     "hdl.switchgnn.endpoint.token_bucket.TokenBucket": (RATE,),
     "hdl.switchgnn.endpoint.receiver.Receiver": (TAKEN,),

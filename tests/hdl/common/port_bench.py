@@ -1,9 +1,12 @@
 """Has what the tests of both AXI ports share."""
 
+import random
+
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from hdl.common.axi import Response
 from hdl.common.bus_watch import BUS, WATCH
+from sim.harness.coincidences import apart, pulse, reset
 from sim.harness.payloads import pack
 
 BEAT = 16  #: bytes of a beat
@@ -44,6 +47,27 @@ class PortBench:
     async def tick(self, count=1):
         for _ in range(count):
             await self.watch(tick=1)
+
+    async def revived_beside_a_burst(self, distance):
+        """Revive a broken bus; a burst that enters before it works fails, and it stays broken."""
+        self.replies.append(self.unasked)
+        await self.settle()
+        assert self.bus["broken"]
+        given, revive = [], pulse(self.dut, "watch", pack(WATCH, {"revive": 1}))
+        await apart(self.dut, revive, lambda: given.extend(self.ask(1)), distance)
+        await self.settle(40)
+        assert self.bus["broken"] == (distance <= 0)
+        self.check(given, fails=distance <= 0)
+        await self.works_again()
+        self.forget()
+
+    async def reset_under_traffic(self, *sources):
+        """After a reset in any cycle, the port works as at first, and owes nothing."""
+        for _ in range(10):
+            self.ask(8)
+            await self.settle(random.randrange(40))
+            await reset(self.dut, self.forget, *sources)
+            await self.works_again()
 
     async def moves(self, channel):
         """Wait until the middle of a cycle in which ``channel`` moves."""

@@ -1,5 +1,6 @@
 import random
 from collections import deque
+from functools import partial
 
 import cocotb
 import pytest
@@ -8,6 +9,7 @@ from cocotb.triggers import RisingEdge
 from hdl.common.axi import Burst, Response
 from hdl.common.axi_read_port import AxiPortParams, AxiReadPort
 from hdl.common.bus_watch import BUS, WATCH
+from sim.harness.coincidences import DISTANCES, apart, pulse
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, Source, cycle, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
@@ -36,6 +38,8 @@ def test_rejects(sizes, message):
 class Bench(PortBench):
     """Has a memory whose beats are given by hand, and what the master and the host see."""
 
+    unasked = (0, Response.OKAY, 1)  # a beat that breaks a bus that owes none
+
     def __init__(self, dut, stalls=(never, never)):
         super().__init__(dut)
         self.params = params_in_simulator(AxiPortParams)
@@ -56,6 +60,7 @@ class Bench(PortBench):
         while True:
             await edge
             if dut.rst.value:
+                waiting, dut.axi_rvalid.value = None, 0
                 continue
             self.bus = unpack(BUS, int(dut.bus.value))
             self.dropped += self.bus["dropped"]
@@ -79,6 +84,8 @@ class Bench(PortBench):
             dut.axi_arready.value = self.open and not self.stall()
             reply = self.replies.popleft() if self.replies and not self.stall() else None
             dut.axi_rvalid.value = reply is not None
+            if reply is not None:
+                self.came = cycle() + 1  # of the newest beat
             data, response, last = reply or (
                 0,
                 random.choice(list(Response)),
@@ -126,6 +133,15 @@ class Bench(PortBench):
         """Whether ``bursts`` are answered by beats that all failed, with their tags."""
         wanted = [(tag, 1, last) for burst in bursts for tag, _, last, _ in burst]
         return [beat[:3] for beat in self.beats] == wanted
+
+    def check(self, given, *, fails):
+        wanted = [beat for burst in given for beat in burst]
+        assert self.all_failed(given) if fails else self.beats == wanted
+        assert len(self.asked) == (not fails)
+
+    def forget(self):
+        for seen in (self.beats, self.asked, self.replies):
+            seen.clear()
 
     async def works_again(self, first=50):
         """Check that, after a revival, bursts have their own beats and no others."""
@@ -344,6 +360,40 @@ async def the_bus_owes_up_to_the_last(dut, counted):
         await bench.works_again()
         bench.beats.clear()
         bench.asked.clear()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_late_beat_beside_a_tick(dut):
+    """R is idle for a period only from a tick behind the last beat to the next tick."""
+    bench = Bench(dut)
+    await start(dut)
+    tick = pulse(dut, "watch", pack(WATCH, {"tick": 1}))
+    for distance in range(-3, 4):
+        bench.answers = False
+        bench.ask_for(1, 0, 3)
+        await bench.settle()
+        bench.replies.extend([(0, Response.OKAY, 1)] * 2)  # RLAST comes too soon
+        await bench.settle()
+        await bench.tick()
+        late = partial(bench.replies.append, bench.unasked)
+        at, _ = await apart(dut, tick, late, distance)
+        await bench.settle()
+        more = 2 - (at > bench.came)  # ticks until a period is over
+        for _ in range(more):
+            assert bench.bus["owes"]
+            await bench.tick()
+        assert not bench.bus["owes"]
+        await bench.works_again()
+        bench.forget()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def revived_or_reset_at_any_moment(dut):
+    bench = Bench(dut)
+    await start(dut)
+    for distance in DISTANCES:
+        await bench.revived_beside_a_burst(distance)
+    await bench.reset_under_traffic(bench.bursts)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

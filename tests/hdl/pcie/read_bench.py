@@ -74,9 +74,11 @@ class RcPacker:
         dwords, starts, ends, discontinue = [random.getrandbits(32)] * lanes, [], [], 0
         for segment in range(count):
             if rest is None:
-                if segment not in self.begins or not self.packets or discontinue:
+                if segment not in self.begins or not self.packets:
                     continue
-                if ends and self.packets[0][1]:  # the bit would be of both
+                data, discontinued = self.packets[0]
+                fits = len(data) <= lanes - 4 * segment
+                if ends and fits and discontinue != discontinued:  # the bit is of all that end
                     continue
                 rest = self.packets.popleft()
                 starts.append(segment)
@@ -303,14 +305,15 @@ class ReadBench:
         self.sent.append((tag, outstanding))
         self.under_way[tag] = outstanding
 
-    def answer(self, tag, completion):
-        """Send a completion, and tell the model, which says what becomes of it."""
-        outstanding = self.under_way[tag]
-        outstanding.take(completion)
-        if outstanding.ended:
-            del self.under_way[tag]
-            self.ended.append(outstanding)
-        self.packets.append(packet(tag, completion))
+    def answer(self, tag, *completions):
+        """Send completions, and tell the model, which says what becomes of them."""
+        for completion in completions:
+            outstanding = self.under_way[tag]
+            outstanding.take(completion)
+            if outstanding.ended:
+                del self.under_way[tag]
+                self.ended.append(outstanding)
+            self.packets.append(packet(tag, completion))
 
     async def give_completions(self):
         dut, edge, rc = self.dut, RisingEdge(self.dut.clk), self.rc

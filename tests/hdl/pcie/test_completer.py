@@ -5,7 +5,7 @@ from collections import deque
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie import descriptors
 from hdl.pcie.axis import cc_user, cq_user
@@ -53,7 +53,7 @@ class CompleterBench:
         self.dut, self.params = dut, params_in_simulator(CompleterParams)
         self.source, self.sink = stalls
         self.here = random.getrandbits(48) << 16  # where the host has placed the BAR
-        words = {at: at * random.getrandbits(20) for at in range(0, BYTES, 4)}
+        words = {at: at * random.getrandbits(20) for at in range(0, BYTES, 4) if some_bits(at)}
         self.golden = Registers(bar=self.params.bar, words=words)
         self.words = dict(words)  # those of the slave
         self.silent = False  # the slave answers nothing
@@ -101,8 +101,7 @@ class CompleterBench:
             if self.events["taken"] >= self.sent:
                 break
             await RisingEdge(self.dut.clk)
-        for _ in range(10):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 10)
         assert self.events["taken"] == self.sent
         for got, wanted in zip(self.answers, self.wanted, strict=True):
             self.compare(*got, *wanted)
@@ -209,12 +208,16 @@ class CompleterBench:
             self.dut.tick.value = 1
             await RisingEdge(self.dut.clk)
             self.dut.tick.value = 0
-            for _ in range(12):
-                await RisingEdge(self.dut.clk)
+            await ClockCycles(self.dut.clk, 12)
 
 
 #: fields that an answer has of its request
 COPIED = ("address_type", "requester", "tag", "function", "traffic_class", "attributes")
+
+
+def some_bits(at):
+    """Return whether there is a register: any may refuse but the first few."""
+    return at < 16 or random.random() < 0.8
 
 
 def written(words, address, value, strobes):
@@ -306,16 +309,14 @@ async def a_register_that_does_not_answer(dut, kind):
     assert dut.broken.value
     for _ in range(3):
         bench.ask(asked, abort)
-    for _ in range(60):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 60)
     assert bench.events["taken"] == 4
     assert bench.events["refused"] == bench.golden.counts["refused"] + 4
     bench.golden.counts["refused"] = 4
     if posted:
         bench.golden.words[0] = 0x5A  # the write that was late has been done all the same
     bench.silent = False
-    for _ in range(10):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 10)
     assert not dut.broken.value
     for _ in range(20):
         bench.ask(some_request(bench.params))
@@ -331,8 +332,7 @@ async def a_storm_while_answers_wait(dut):
     for _ in range(300):
         bench.ask(some_request(bench.params))
     for _ in range(12):
-        for _ in range(40):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 40)
         waits[0] = not waits[0]
     waits[0] = False
     await bench.finish()

@@ -196,6 +196,22 @@ async def errors_end_the_request_that_they_belong_to(dut, stalls):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+async def one_read_fails_at_its_end_and_the_next_at_its_begin(dut):
+    """The two come in one beat, or in beats that follow each other."""
+    bench = ReadBench(dut)
+    await start(dut)
+    for _ in range(16):
+        for k in range(bench.params.tags):
+            bench.ask(4096 * k, 4 * random.randrange(1, 32))
+        await bench.until(lambda: len(bench.under_way) == bench.params.tags)
+        for k, tag in enumerate(list(bench.under_way)):
+            kind = random.choice(CHANGES) if k % 2 else {"discontinued": True}
+            bench.answer(tag, *spoil(whole(bench.under_way[tag].read), kind, 0))
+        await bench.finish()
+        await bench.tick(2)  # some tags rest
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def strangers_change_nothing(dut):
     """Completions of tags that are free, missing or unknown to the block change nothing."""
     bench = ReadBench(dut)
@@ -214,8 +230,7 @@ async def strangers_change_nothing(dut):
             bench.packets.append(packet(tag, completion))
         await bench.until(lambda: not bench.packets)
         for tag in busy:
-            for part in whole(bench.under_way[tag].read):
-                bench.answer(tag, part)
+            bench.answer(tag, *whole(bench.under_way[tag].read))
         await bench.finish()
         count += len(strangers)
         assert bench.events["stranger"] == count
@@ -238,8 +253,7 @@ async def what_does_not_come_is_given_up(dut):
         if len(parts) > 1 and len(silent) % 2:
             bench.answer(lost, parts.pop(0))
         silent[lost] = parts
-        for part in whole(bench.under_way[good].read):
-            bench.answer(good, part)
+        bench.answer(good, *whole(bench.under_way[good].read))
         await bench.tick()
         await bench.cycles(50)
         assert bench.events["abandoned"] == len(silent) - 1
@@ -314,8 +328,7 @@ async def answer_new(bench):
     while True:
         await RisingEdge(bench.dut.clk)
         for tag, outstanding in bench.sent[at:]:
-            for part in whole(outstanding.read):
-                bench.answer(tag, part)
+            bench.answer(tag, *whole(outstanding.read))
             at += 1
 
 
@@ -338,8 +351,7 @@ async def stopped_under_traffic(dut, stalls):
         assert dut.owes.value
         sent = len(bench.sent)
         for tag, parts in owed.items():
-            for part in parts:
-                bench.answer(tag, part)
+            bench.answer(tag, *parts)
         await bench.until(lambda: not dut.owes.value)
         assert len(bench.sent) == sent
         answers = cocotb.start_soon(answer_new(bench))
@@ -377,8 +389,7 @@ async def goes_on_with_tags_that_are_free(dut):
         await bench.finish()
         assert dut.owes.value
         for tag, parts in owed:
-            for part in parts:
-                bench.answer(tag, part)
+            bench.answer(tag, *parts)
         await bench.until(lambda: not dut.owes.value)
         answers.cancel()
 
@@ -402,8 +413,7 @@ async def what_was_taken_may_be_forgotten(dut):
         assert {beat[3] for beat in beats} == {Cause.STOPPED}
         assert sum(beat[1] for beat in beats) == (0 if bench.params.in_order else len(owed))
         for tag, parts in owed:
-            for part in parts:
-                bench.answer(tag, part)
+            bench.answer(tag, *parts)
         await bench.until(lambda: not dut.owes.value)
         bench.forget()
         dut.stop.value = dut.forget.value = 0
@@ -446,8 +456,7 @@ async def a_reset_forgets_what_was_under_way(dut):
             bench.ask(k * most, most)
         await bench.until(lambda: len(bench.under_way) == bench.params.tags)
         for tag, outstanding in list(bench.under_way.items()):
-            for part in whole(outstanding.read, 128)[:-1]:
-                bench.answer(tag, part)
+            bench.answer(tag, *whole(outstanding.read, 128)[:-1])
         await bench.until(lambda: not bench.packets)
         await bench.cycles(random.randrange(20))
         dut.rst.value = 1
@@ -478,8 +487,7 @@ async def a_beat_a_cycle_and_no_longer_than_stated(dut):
         assert bench.sent_cycles[-1] - bench.requests.cycles[-1] == component.request_latency
         ((tag, outstanding),) = bench.under_way.items()
         before = len(bench.beats.beats)
-        for part in whole(outstanding.read):
-            bench.answer(tag, part)
+        bench.answer(tag, *whole(outstanding.read))
         await bench.finish()
         # A beat of RC is written in the cycle after the one that ``last_beat`` counts.
         assert bench.beats.cycles[before] - (bench.last_beat + 1) == component.latency <= 10
@@ -496,8 +504,7 @@ async def a_beat_a_cycle_and_no_longer_than_stated(dut):
         before = len(bench.beats.beats)
         tags = list(bench.under_way)
         for tag in [*tags[1:], tags[0]]:
-            for part in whole(bench.under_way[tag].read):
-                bench.answer(tag, part)
+            bench.answer(tag, *whole(bench.under_way[tag].read))
         await bench.until(lambda: not bench.packets)
         await bench.cycles(component.latency + 10)
         waits[0] = False
@@ -518,8 +525,7 @@ async def completions_never_wait_for_who_takes_the_beats(dut):
     await bench.until(lambda: len(bench.under_way) == tags)
     answers = cocotb.start_soon(answer_new(bench))
     for tag in list(bench.under_way):
-        for part in whole(bench.under_way[tag].read):
-            bench.answer(tag, part)
+        bench.answer(tag, *whole(bench.under_way[tag].read))
     await bench.until(lambda: not bench.packets and not dut.rc_tvalid.value)
     assert not bench.beats.beats
     waits[0] = False
@@ -566,8 +572,7 @@ async def rc_takes_a_completion_of_64_bytes_in_its_own_time(dut):
     await bench.until(lambda: len(bench.under_way) == tags)
     begin = cycle()
     for tag in list(bench.under_way):
-        for part in whole(bench.under_way[tag].read):
-            bench.answer(tag, part)
+        bench.answer(tag, *whole(bench.under_way[tag].read))
     await bench.finish()
     beats = -(-5 * tags // bench.params.packets)
     assert bench.last_beat - begin <= beats + 1

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.component import Component
 from hdl.netsparse.concat.deconcatenator_params import Drop
 from sim.functional.groups import groups
-from sim.functional.unit_bins import UnitGroup, UnitWatcher, enum_bits
+from sim.functional.unit_bins import Interrupted, UnitGroup, UnitWatcher, at_once, enum_bits
 from sim.functional.units import units
 
 EVENTS = data.StructLayout({"drops": len(Drop), "packet": 1})
@@ -62,3 +62,20 @@ def test_a_group_is_sampled_when_it_means_something():
 def test_groups_are_of_units_that_exist(path):
     module, _, name = path.rpartition(".")
     assert issubclass(getattr(import_module(module), name), Component)
+
+
+def test_events_beside_a_control_and_what_is_interrupted():
+    beside = at_once("take", "events.packet and release_0").bins
+    none, event, control, both = (
+        {"take": bits >> 1, "events": {"packet": bits & 1}, "release_0": 1} for bits in range(4)
+    )
+    cases = {
+        "before": (control, event),
+        "in its cycle": (both, none),
+        "behind": (event, control),
+    }
+    for bin, samples in cases.items():
+        assert [name for name, ask in beside.items() if ask(*samples)] == [bin]
+    ended = Interrupted(lambda now: now["take"], 2)
+    takes = [1, 1, 1, 0, 1, 1, 0, 0]
+    assert [ended({"take": take}, {}) for take in takes] == [k == 6 for k in range(8)]

@@ -234,12 +234,7 @@ class Bench:
             kind=kind,
             dest=random.randrange(params.nodes) if params.any_dest else self.node,
             length=length,
-            addresses=Addresses(
-                destination_mac=random.getrandbits(48),
-                source_mac=random.getrandbits(48),
-                source_ip=random.getrandbits(32),
-                destination_ip=random.getrandbits(32),
-            ),
+            addresses=Addresses.drawn(random.getrandbits),
             prs=[
                 Pr(
                     src=random.choice([0, params.nodes - 1, random.randrange(params.nodes)]),

@@ -43,7 +43,7 @@ def packet(params, kind, length, count):
         )
         for _ in range(count)
     ]
-    addresses = Addresses(destination_mac=1, source_mac=2, source_ip=3, destination_ip=4)
+    addresses = Addresses.drawn(random.getrandbits)
     return Packet(kind=kind, dest=NODE, length=length, addresses=addresses, prs=prs).to_bytes()
 
 

@@ -47,7 +47,7 @@ def packet(kind, length, count, *, dest=None, bits=random.getrandbits):
         )
         for _ in range(count)
     ]
-    addresses = Addresses(destination_mac=1, source_mac=2, source_ip=3, destination_ip=4)
+    addresses = Addresses.drawn(bits)
     return Packet(kind=kind, dest=dest, length=length, addresses=addresses, prs=prs)
 
 

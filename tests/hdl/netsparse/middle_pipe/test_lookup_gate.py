@@ -8,6 +8,7 @@ from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.middle_pipe.cost import response_beats
 from hdl.netsparse.middle_pipe.lookup_gate import PATIENCE, LookupGate
+from sim.harness.coincidences import around
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.verilator import simulate
@@ -144,7 +145,12 @@ async def a_lookup_waits_for_room_until_its_port_is_stalled(dut):
     pr = {"src": 1, "tid": 2, "idx": 3, "id": 4}
     read = {"dest": 2, "length": 8, "pr": pr, "starts": 1, "ends": 0}
     await bench.cycle(1, opens=0, uplink=1, read=read)
-    for _ in range(PATIENCE + 20):
+    for wait in (*around(PATIENCE), PATIENCE + 20):  # each run is interrupted by the next
+        for _ in range(wait):
+            assert not await bench.cycle(0, opens=0b101, stalled=0b101)
+        for _ in range(random.choice((1, 2))):
+            assert not await bench.cycle(0, opens=0b010, hits_room=0)
+    for _ in range(PATIENCE + 1):
         assert not await bench.cycle(0, opens=0b101, stalled=0b101)
     assert dut.lacks_room.value
     assert await bench.cycle(0, opens=0b101, stalled=0b010)

@@ -1,4 +1,5 @@
 import random
+from functools import partial
 
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
@@ -6,7 +7,8 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.rig.response_match import MATCH_EVENTS, ResponseMatch
-from sim.harness.streams import STALLS, Sink, Source, never, start
+from sim.harness.coincidences import apart, pulse
+from sim.harness.streams import STALLS, Sink, Source, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY, Totals, dense_beats
 
@@ -53,6 +55,11 @@ class Bench:
         while self.totals["response"] + self.totals["stale"] < due or self.dut.busy.value:
             await RisingEdge(self.dut.clk)
         await ClockCycles(self.dut.clk, 4)
+
+    def send(self, responses):
+        for beats, _, _ in responses:
+            for beat in beats:
+                self.responses.append(beat)
 
     async def issue(self, entry, idx):
         self.known[entry] = idx
@@ -231,6 +238,27 @@ async def beats_wait_for_heads(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(source=[never, often])
+async def cleared_beside_any_step_of_a_response(dut, source):
+    """It passes if it has begun before, else not at all; then nothing is waited for."""
+    bench = await Bench(dut, source).begin()
+    dut.bytes.value = 64
+    counts = {"response": 0, "stale": 0}
+    for distance in 5 * list(range(-2, 7)):
+        for entry in range(4):
+            await bench.issue(entry, 40 + entry)
+        sent = [bench.response(entry, 64) for entry in range(4)]
+        before = len(bench.heads.beats), len(bench.beats.beats)
+        _, cleared = await apart(dut, partial(bench.send, sent), pulse(dut, "clear"), distance)
+        bench.send(sent)  # no entry waits for these
+        counts["response"] += 8
+        await bench.settle(counts)
+        count = sum(at < cleared for at in bench.heads.cycles[before[0] :])
+        assert bench.heads.beats[before[0] :] == [head for _, head, _ in sent[:count]]
+        assert bench.beats.beats[before[1] :] == [ends[0] for _, _, ends in sent[:count]]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def clear_lets_a_begun_response_end(dut):
     bench = await Bench(dut).begin()
     dut.bytes.value = 192
@@ -246,14 +274,10 @@ async def clear_lets_a_begun_response_end(dut):
     await ClockCycles(dut.clk, 10)
     assert dut.busy.value, "the rest has to come"
     bench.responses.stall = never
-    for entry in range(4):
-        for beat in bench.response(entry, 192)[0]:
-            bench.responses.append(beat)
+    bench.send(bench.response(entry, 192) for entry in range(4))
     await ClockCycles(dut.clk, 40)
     dut.clear.value = 0
-    for entry in range(4):
-        for beat in bench.response(entry, 192)[0]:
-            bench.responses.append(beat)
+    bench.send(bench.response(entry, 192) for entry in range(4))
     await ClockCycles(dut.clk, 40)
     assert (bench.heads.beats, bench.beats.beats) == ([head], ends)
     assert bench.totals == {"response": 1, "stale": 8}

@@ -54,6 +54,11 @@ NAMES = {
 }
 
 
+def to_us():
+    """Return our address, and any for the sender."""
+    return Addresses(OWN, random.randbytes(6))
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_receiver(size):
     simulate(Receiver(SIZES[size]), __name__)
@@ -319,7 +324,7 @@ class Bench:
         return frame
 
     def some_packet(self):
-        octets = to_octets(self.some_frame(), self.params.lanes, Addresses(OWN, bytes(6)))
+        octets = to_octets(self.some_frame(), self.params.lanes, to_us())
         kind = random.random()
         if kind < 0.03:
             octets = octets + random.randbytes(random.choice([1, 4, 64, 700]))
@@ -394,7 +399,7 @@ async def writes_every_sum_to_its_place(dut, stalls):
         for turn in +left:
             assert not int(dut.complete.value) >> bench.slot(turn) & 1
         left[frame.turn] -= 1
-        octets = to_octets(frame, params.lanes, Addresses(OWN, bytes(6)))
+        octets = to_octets(frame, params.lanes, to_us())
         for _ in range(random.choice([1, 1, 2])):
             await bench.send(octets)
         if sink is not never:
@@ -422,7 +427,7 @@ async def nothing_else_is_written(dut):
         frame = Frame(kind=kind, payload=payload, **ours)
         if kind is Kind.ADVANCE:
             frame = replace(frame, turn=1)
-        octets = to_octets(frame, bench.params.lanes, Addresses(OWN, bytes(6)))
+        octets = to_octets(frame, bench.params.lanes, to_us())
         for beats in range(2, 2 + bench.params.sum_beats):
             await bench.send(octets.ljust(BEAT_BYTES * beats, b"\0"))
     await bench.settle()
@@ -441,7 +446,7 @@ async def takes_a_beat_every_cycle(dut):
     octets = b""
     frames = [Frame(kind=Kind.RESULT, list=k, payload=payload, **ours) for k in share.sums]
     for frame in frames:
-        octets = to_octets(frame, params.lanes, Addresses(OWN, bytes(6)))
+        octets = to_octets(frame, params.lanes, to_us())
         await bench.send(octets)
     ended = cycle()
     await bench.settle()
@@ -462,7 +467,7 @@ async def memory_holds_frames_up(dut):
     items = bench.shares[0].sums[:4]
     for k in items:
         frame = Frame(kind=Kind.RESULT, list=k, payload=payload, **ours)
-        await bench.send(to_octets(frame, bench.params.lanes, Addresses(OWN, bytes(6))))
+        await bench.send(to_octets(frame, bench.params.lanes, to_us()))
     for _ in range(30):
         await bench.edge
     assert bench.found["writes wait"] >= 20
@@ -472,7 +477,7 @@ async def memory_holds_frames_up(dut):
     assert len(bench.beats.beats) == len(items) * bench.params.sum_beats
     dut.stop.value = 1
     frame = Frame(kind=Kind.RESULT, list=bench.shares[0].sums[4], payload=payload, **ours)
-    await bench.send(to_octets(frame, bench.params.lanes, Addresses(OWN, bytes(6))))
+    await bench.send(to_octets(frame, bench.params.lanes, to_us()))
     await bench.settle()
     assert len(bench.bursts.beats) == len(items) * bench.params.sum_beats
     dut.stop.value = 0
@@ -491,7 +496,7 @@ async def a_frame_without_room_is_lost(dut):
     items, count = bench.shares[0].sums[:4], bench.params.ingress_beats // 2 + 10
     for item in (items * count)[:count]:
         frame = Frame(kind=Kind.RESULT, list=item, payload=payload, **ours)
-        await bench.send(to_octets(frame, bench.params.lanes, Addresses(OWN, bytes(6))))
+        await bench.send(to_octets(frame, bench.params.lanes, to_us()))
     held = False
     await bench.settle(2 * bench.params.ingress_beats)
     assert bench.found["lost"]
@@ -513,7 +518,7 @@ async def nothing_is_taken_of_a_turn_that_is_not_loaded(dut):
     ]
     for loaded in range(2):
         for frame in frames:
-            await bench.send(to_octets(frame, bench.params.lanes, Addresses(OWN, bytes(6))))
+            await bench.send(to_octets(frame, bench.params.lanes, to_us()))
         await bench.settle()
         assert +bench.found == +Counter(UNLOADED=2, SUM=loaded, FEATURE=loaded)
         bench.say_turns()
@@ -534,7 +539,7 @@ async def tables_wait_for_frames(dut):
         items = bench.shares[0].sums
         sums = [Frame(kind=Kind.RESULT, list=k, payload=payload, **ours) for k in items]
         for frame in (*sums, *[asks, asks, others] * 5):
-            await bench.send(to_octets(frame, bench.params.lanes, Addresses(OWN, bytes(6))))
+            await bench.send(to_octets(frame, bench.params.lanes, to_us()))
 
     sending = cocotb.start_soon(send())
     for share in itertools.cycle([Share([], [], []), bench.shares[1]]):
@@ -547,7 +552,7 @@ async def tables_wait_for_frames(dut):
     assert bench.found["SUM"] == len(bench.shares[0].sums)
     dut.lookups_ready.value = 0
     bench.lookups.stop()
-    await bench.send(to_octets(asks, bench.params.lanes, Addresses(OWN, bytes(6))))
+    await bench.send(to_octets(asks, bench.params.lanes, to_us()))
     await bench.settle()
     assert (bench.found["ASKED"], bench.found["UNSENT"]) == (10, 1)
 
@@ -561,7 +566,7 @@ async def a_malformed_result_is_still_missing(dut):
     item = bench.shares[0].sums[-1]
     ours = {"turn": 0, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
     frame = Frame(kind=Kind.RESULT, list=item, payload=np.full(params.lanes, 7), **ours)
-    octets = to_octets(frame, params.lanes, Addresses(OWN, bytes(6)))
+    octets = to_octets(frame, params.lanes, to_us())
     for length in range(1, len(octets)):
         if length % 8 in (0, 1):
             await bench.send(octets[:length])
@@ -602,7 +607,7 @@ async def a_turn_is_over_for_the_very_next_frame(dut):
     moved = cocotb.start_soon(move_on())
     asks = Frame(kind=Kind.RAWFETCH, turn=0, source=1, **ours)
     for frame in (over, asks, over, old, over, new, old):
-        await bench.send(to_octets(frame, bench.params.lanes, Addresses(OWN, bytes(6))))
+        await bench.send(to_octets(frame, bench.params.lanes, to_us()))
     await bench.settle()
     await moved
     assert +bench.found == Counter({"ADVANCED": 1, "CLOSED": 5, "SUM": 1})

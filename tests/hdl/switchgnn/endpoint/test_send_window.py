@@ -11,6 +11,7 @@ from cocotb.triggers import RisingEdge
 from hdl.switchgnn.endpoint.bundles import ACKNOWLEDGEMENT, UNDER_WAY
 from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
 from hdl.switchgnn.endpoint.send_window import SendWindow
+from sim.harness.coincidences import apart, pairs, pulse
 from sim.harness.payloads import pack
 from sim.harness.streams import Monitor, cycle, never, often, rarely, start
 from sim.harness.verilator import params_in_simulator, simulate
@@ -42,6 +43,7 @@ class Bench:
         self.window = Window()  # the switch's
         self.told = Window()  # by the ACKs that have come
         self.answers, self.manual = True, []  # ACKs that are not the switch's
+        self.by_hand = False  # a test drives the ACKs
         self.under_way, self.hold = 0, False  # orders that have not left; none leaves
         self.first = 0  # seq that a turn begins with, of which others count from
         for name in ("begin", "sends", "end", "ack", "left", "left_again"):
@@ -95,6 +97,8 @@ class Bench:
 
     def acknowledge(self):
         """Give any of the ACKs that are due; older ones may come after newer ones."""
+        if self.by_hand:
+            return
         self.dut.ack.value = 0
         if self.manual:
             base, bitmap = self.manual.pop(0)
@@ -127,6 +131,15 @@ class Bench:
         self.dut.begin.value, self.dut.sends.value = 0, random.getrandbits(32)
         self.began = cycle()
         await self.edge
+
+    async def idle(self, cycles):
+        for _ in range(cycles):
+            await self.edge
+
+    async def sent(self, count):
+        """Wait until so many frames of the turn have left."""
+        while len(self.left) < count:
+            await self.edge
 
     async def ends(self):
         while not (self.dut.acknowledged.value and self.dut.idle.value):
@@ -163,8 +176,7 @@ async def frames_are_counted_in_every_bit(dut):
         assert bench.window.base == sends
         # That more has come than was ordered, as no switch says, changes nothing.
         bench.manual.append((first + sends, 1))
-        for _ in range(6):
-            await bench.edge
+        await bench.idle(6)
         assert dut.acknowledged.value
 
 
@@ -175,11 +187,9 @@ async def what_a_bitmap_says_counts_at_any_base(dut):
     await start(dut)
     for first in [*((1 << bit) - 5 for bit in range(3, 33)), 0xAAAAAAA0, 0x55555550]:
         await bench.begin(4, first)
-        while len(bench.left) < 4:
-            await bench.edge
+        await bench.sent(4)
         bench.manual.append((first, 0b1010))
-        for _ in range(6):
-            await bench.edge
+        await bench.idle(6)
         bench.left.clear()
         for _ in range(4 * TIMEOUT):  # once frame 0, which the timer began with, then both
             await bench.edge
@@ -202,12 +212,10 @@ async def repeats_after_the_timeout(dut):
                 await bench.edge
             dut.timeout.value, dut.timer.value = timeout, timeout - (1 << bit)
             ordered = len(bench.orders.beats)
-            for _ in range(20):
-                await bench.edge
+            await bench.idle(20)
             assert len(bench.orders.beats) == ordered
             dut.timer.value, began = timeout - 5, cycle()
-            for _ in range(20):
-                await bench.edge
+            await bench.idle(20)
             assert bench.orders.beats[ordered:] == [{"seq": 0, "again": 1}]
             delays.add(bench.orders.cycles[-1] - began)
     assert len(delays) == 1
@@ -241,8 +249,7 @@ async def the_window_fills_and_is_repeated(dut):
     bench.answers = False
     await start(dut)
     await bench.begin(2 * bench.width)
-    for _ in range(6 * TIMEOUT + 10 * bench.width):
-        await bench.edge
+    await bench.idle(6 * TIMEOUT + 10 * bench.width)
     assert dut.full.value
     seqs = [(seq, again) for _, seq, again in bench.left]
     once = [(seq, 0) for seq in range(bench.width)]
@@ -270,8 +277,7 @@ async def an_end_gives_up(dut):
     await start(dut)
     for _ in range(20):
         await bench.begin(10 * bench.width)
-        for _ in range(random.randrange(3 * TIMEOUT)):
-            await bench.edge
+        await bench.idle(random.randrange(3 * TIMEOUT))
         dut.end.value = 1
         await bench.edge
         dut.end.value = 0
@@ -279,8 +285,7 @@ async def an_end_gives_up(dut):
         while not dut.idle.value:
             await bench.edge
         assert len(bench.orders.beats) <= ordered + 2
-        for _ in range(2 * TIMEOUT):
-            await bench.edge
+        await bench.idle(2 * TIMEOUT)
         assert not dut.orders_valid.value
 
 
@@ -290,16 +295,34 @@ async def nonsense_has_no_effect(dut):
     bench.answers = False
     await start(dut)
     await bench.begin(2)
-    for _ in range(10):
-        await bench.edge
+    await bench.idle(10)
     for base in (3, 1 << 31, (1 << 32) - 1):
         bench.manual.append((base, 1))
-        for _ in range(6):
-            await bench.edge
+        await bench.idle(6)
         assert not dut.acknowledged.value
     assert bench.nonsense == 3
     bench.answers = True
     await bench.ends()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def an_ack_beside_a_begin(dut):
+    """Up to the cycle of begin it is of the turn before, and changes nothing of the new one."""
+    bench = Bench(dut)
+    await start(dut)
+    for base, bitmap, distance in pairs((0, 1), (0b10, 0b111)):
+        bench.answers, bench.by_hand = False, True
+        said = {"valid": 1, "base": base, "bitmap": bitmap}
+        if distance > 0:  # nothing is under way that it can be about
+            said = {"valid": 1, "base": 3, "bitmap": 0}
+        ack = pulse(dut, "ack", pack(ACKNOWLEDGEMENT, said))
+        before = bench.nonsense
+        await apart(dut, lambda: cocotb.start_soon(bench.begin(3)), ack, distance)
+        await bench.sent(6)
+        assert [seq for _, seq, _ in bench.left] == [0, 1, 2, 0, 0, 1]
+        assert bench.nonsense - before == (distance > 0)
+        bench.answers, bench.by_hand = True, False
+        await bench.ends()
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -309,22 +332,18 @@ async def older_acks_take_nothing_back(dut):
     bench.answers = False
     await start(dut)
     await bench.begin(bench.width)
-    while len(bench.left) < bench.width:
-        await bench.edge
+    await bench.sent(bench.width)
     said = [(1, 0), (1, 0b100), (0, 0b10), (1, 0b10), (0, 0), (1, 0), (0, 0b110)]
     for base, bitmap in said:
         bench.manual.append((base, bitmap))
-        for _ in range(3 * TIMEOUT + 10 * bench.width):
-            await bench.edge
+        await bench.idle(3 * TIMEOUT + 10 * bench.width)
         bench.left = bench.left[-bench.width :]
         assert 0 not in {seq for _, seq, _ in bench.left}
     assert {seq for _, seq, _ in bench.left} == {1, *range(4, bench.width)}
     bench.manual += [(bench.width, 0), (1, 0), (0, 0b110)]
-    for _ in range(10):
-        await bench.edge
+    await bench.idle(10)
     bench.left.clear()
-    for _ in range(3 * TIMEOUT):
-        await bench.edge
+    await bench.idle(3 * TIMEOUT)
     assert dut.acknowledged.value
     assert not bench.left
 
@@ -335,17 +354,14 @@ async def what_has_arrived_is_not_repeated(dut):
     bench.answers = False
     await start(dut)
     await bench.begin(bench.width)
-    while len(bench.left) < bench.width:
-        await bench.edge
+    await bench.sent(bench.width)
     gone = random.sample(range(bench.width), bench.width // 2)
     gone = [0, *(seq for seq in gone if seq)]
     there = sum(1 << seq for seq in range(bench.width) if seq not in gone)
     bench.manual += [(0, there & int("10" * 64, 2)), (0, there & int("01" * 64, 2))]
-    for _ in range(6):
-        await bench.edge
+    await bench.idle(6)
     bench.left.clear()
-    for _ in range(4 * TIMEOUT + 8 * bench.width):
-        await bench.edge
+    await bench.idle(4 * TIMEOUT + 8 * bench.width)
     assert {seq for _, seq, _ in bench.left} == set(gone)
 
 
@@ -356,15 +372,12 @@ async def a_base_that_moves_puts_it_off(dut):
     bench.answers = False
     await start(dut)
     await bench.begin(count := min(bench.width, 10))
-    while len(bench.left) < count:
-        await bench.edge
+    await bench.sent(count)
     for base in range(1, count):
         bench.manual.append((base, 0))
-        for _ in range(TIMEOUT - 3):
-            await bench.edge
+        await bench.idle(TIMEOUT - 3)
     assert len(bench.left) == count
-    for _ in range(20):
-        await bench.edge
+    await bench.idle(20)
     assert len(bench.left) == count + 1
 
 
@@ -375,8 +388,7 @@ async def repeats_are_waited_for(dut):
     bench.answers = False
     await start(dut)
     await bench.begin(bench.width)
-    while len(bench.left) < bench.width + 1:  # the oldest one again: the others had not left
-        await bench.edge
+    await bench.sent(bench.width + 1)  # the oldest one again: the others had not left
     missing = set(range(bench.width))
     for count in sorted((1 << bits for bits in range(bench.width.bit_length())), reverse=True):
         missing = {0, *random.sample(sorted(missing - {0}), count - 1)}
@@ -384,8 +396,7 @@ async def repeats_are_waited_for(dut):
         while not dut.idle.value or bench.manual:
             await bench.edge
         bench.hold, ordered = True, len(bench.orders.beats)
-        for _ in range(3 * TIMEOUT + 4 * bench.width):
-            await bench.edge
+        await bench.idle(3 * TIMEOUT + 4 * bench.width)
         again = [{"seq": seq, "again": 1} for seq in sorted(missing)]
         assert bench.orders.beats[ordered:] == again
         bench.hold = False
@@ -402,8 +413,7 @@ async def any_number_may_be_under_way(dut):
     while len(bench.ordered) < most:
         bench.told = bench.told.acknowledged(len(bench.ordered), 0)
         bench.manual.append((len(bench.ordered), 0))
-        for _ in range(bench.width):
-            await bench.edge
+        await bench.idle(bench.width)
     bench.manual.append((most, 0))
     bench.hold = False
     await bench.ends()

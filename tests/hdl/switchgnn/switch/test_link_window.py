@@ -9,6 +9,7 @@ from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.switch.link_window import LinkWindow
 from hdl.switchgnn.switch.params import GnnSwitchParams
+from sim.harness.coincidences import apart, pairs, pulse
 from sim.harness.payloads import pack
 from sim.harness.streams import Monitor, never, often, rarely, start
 from sim.harness.verilator import params_in_simulator, simulate
@@ -222,8 +223,7 @@ async def the_timer_has_all_bits(dut):
 async def a_cleared_window_begins_with_seq_0(dut):
     bench = await begin(dut, loss=1.0)
     bench.wanted = 3
-    for _ in range(TIMEOUT + 20):
-        await bench.edge
+    await bench.idle(TIMEOUT + 20)
     dut.clear.value = 1
     await bench.edge
     dut.clear.value = 0
@@ -232,17 +232,40 @@ async def a_cleared_window_begins_with_seq_0(dut):
     assert dut.used.value == 0
     assert dut.following.value == 0
     count = len(bench.left)
-    for _ in range(3 * TIMEOUT):
-        await bench.edge
+    await bench.idle(3 * TIMEOUT)
     assert len(bench.left) == count, "nothing of before is ordered"
+
+
+@cocotb.test()
+async def an_ack_beside_a_clear(dut):
+    """Up to the cycle of clear it is of the turn before; nothing of the new turn has arrived."""
+    for base, bitmap, distance in pairs((0, 1), (0b10, 0b111)):
+        bench = await begin(dut, loss=1.0)
+        bench.wanted = 3
+        await bench.idle(10)
+        bench.running.cancel()
+        if distance > 0:
+            base = 4  # nothing is under way that it can be about
+        said = {"place": 0, "base": base, "bitmap": bitmap}
+        dut.ack.value = pack(bench.params.link_ack, said)
+        await apart(dut, pulse(dut, "clear"), pulse(dut, "ack_valid"), distance)
+        await RisingEdge(dut.clk)
+        assert dut.nonsense.value == (distance > 0)
+        dut.add.value = 1
+        await bench.idle(3)
+        dut.add.value = 0
+        bench.orders.beats.clear()
+        await bench.idle(2 * TIMEOUT + 20)
+        assert dut.used.value == 3
+        again = [beat["slot"] for beat in bench.orders.beats if beat["again"]]
+        assert again == [0, 0, 1, 2]
 
 
 @cocotb.test()
 async def an_ack_of_what_was_never_sent_has_no_effect(dut):
     bench = await begin(dut, loss=1.0)
     bench.wanted = 2
-    for _ in range(10):
-        await bench.edge
+    await bench.idle(10)
     for bit in range(32):
         base = max(3, 1 << bit | random.randrange(3))
         before = bench.nonsense
