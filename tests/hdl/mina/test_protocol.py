@@ -66,5 +66,11 @@ def test_the_format_is_of_one_beat():
     assert AGREEMENT_FRAMES.most_bytes == FRAME_BYTES
 
 
+def test_a_filter_refuses_bits_that_must_be_zero():
+    """Only those are refused that no field has (MINA's rules: they are zero)."""
+    unused = {name for name, _ in AgreementHead.as_shape() if name.startswith("no")}
+    assert set(AGREEMENT_FRAMES.zero) == unused == {"no_flags", "nothing"}
+
+
 def test_names_are_those_of_the_rules():
     assert [kind.name for kind in Kind] == list(frames.Kind.__members__)

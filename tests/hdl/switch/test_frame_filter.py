@@ -14,6 +14,7 @@ from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.golden import frames
 from sim.p4sgd.golden.frames import WireFrame, judge
 from tests.hdl.p4sgd.bench import LOW, TOP
+from tests.hdl.switch import frames as sample
 from tests.hdl.switch.frames import Head
 
 ADDRESS = bytes.fromhex("021122334455")
@@ -23,7 +24,11 @@ EDGES = LOW, 0, TOP
 
 @pytest.mark.parametrize("frames", [FRAMES, TREE_FRAMES], ids=lambda frames: frames.name)
 def test_frame_filter(frames):
-    simulate(FrameFilter(frames), __name__)
+    simulate(FrameFilter(frames), __name__, test_filter=r"^(?!.*of_several_beats)")
+
+
+def test_frames_of_several_beats():
+    simulate(FrameFilter(sample.FRAMES), __name__, test_filter="of_several_beats")
 
 
 @pytest.mark.parametrize(("least", "more"), [(30, 4), (60, 5)])
@@ -229,3 +234,34 @@ async def a_reset_in_the_middle_makes_no_packet_of_the_rest(dut, beats):
         await bench.send(good, False)
         await resetting
     await bench.finish(2 * (beats - 1))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stall=[never, often])
+async def judges_packets_of_several_beats(dut, stall):
+    """Bytes may lack anywhere: at the end, in the middle, in a beat that is not the last."""
+    dut.axis_tvalid.value = 0
+    dut.address.value = int.from_bytes(ADDRESS, "little")
+    await start(dut)
+    packets = [sample.some_packet(ADDRESS) for _ in range(2000)]
+    found = []
+
+    async def watch():
+        while True:
+            await RisingEdge(dut.clk)
+            if dut.valid.value:
+                found.append(Quality(int(dut.quality.value)).name)
+
+    cocotb.start_soon(watch())
+    for beat in (beat for packet in packets for beat in packet.beats):
+        while stall():
+            dut.axis_tvalid.value = 0
+            await RisingEdge(dut.clk)
+        dut.axis_tvalid.value = 1
+        for name, value in zip(("tdata", "tkeep", "tlast", "tuser"), beat, strict=True):
+            getattr(dut, f"axis_{name}").value = value
+        await RisingEdge(dut.clk)
+    dut.axis_tvalid.value = 0
+    for _ in range(3):
+        await RisingEdge(dut.clk)
+    assert found == [sample.judge(packet.beats, ADDRESS)[0] for packet in packets]

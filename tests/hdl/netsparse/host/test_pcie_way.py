@@ -473,3 +473,18 @@ async def the_function_is_reset_under_traffic(dut, stop):
         for way in ("read", "write"):
             assert not any(bench.bus(way).values())
         assert await one_each() == before
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def what_is_refused_when_the_buses_are_revived_ends_as_it_began(dut):
+    """A property has several beats, and the revival comes with any of them."""
+    bench = Bench(dut, window=8)
+    await start(dut)
+    storm = Storm(bench)
+    for _ in range(10):
+        await reset(bench)
+        dut.function_master.value = 1
+        cocotb.start_soon(storm.run())
+        await bench.cycles(random.randrange(30, 60))
+        await bench.say("revive")
+        await storm.over()

@@ -7,7 +7,7 @@ from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.property_cache.access_check import AccessCheck
 from hdl.netsparse.property_cache.params import PRESETS, Operation, PropertyCacheParams
-from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
+from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
 from sim.harness.payloads import unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
@@ -51,7 +51,8 @@ async def each_access_by_its_length(dut):
     sizes = [None, *random.sample(sizes, len(sizes)), 8191]
     for size, cycle in ((size, cycle) for size in sizes for cycle in range(60)):
         configure = cycle == 59 and size is not None
-        length = random.choice((model.property_bytes, random.choice(sizes[1:])))
+        near = model.property_bytes ^ 1 << random.randrange(LENGTH_BITS)
+        length = random.choice((model.property_bytes, near, random.choice(sizes[1:])))
         access = random.random() < 0.9, random.getrandbits(1), random.getrandbits(40), length
         clear_row = random.choice((None, None, None, random.randrange(params.rows)))
         dut.valid.value, dut.insert.value, dut.idx.value, dut.length.value = access

@@ -274,6 +274,26 @@ async def watches_for_progress(dut):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_movement_at_the_limit_counts(dut):
+    """Nothing ends a command that moves up to the last cycle in which its watchdog allows it."""
+    bench = await Bench(dut).begin()
+    dut.open.value = 0b11
+    limit, expired = 30, []
+    for pause in range(limit - 3, limit + 5):
+        await bench.run(watchdog=limit)
+        await pulse(dut, "moves")
+        await ClockCycles(dut.clk, pause)
+        await pulse(dut, "moves")
+        await ClockCycles(dut.clk, 4)
+        expired.append(bool(dut.cancel.value))
+        while not dut.cancel.value:
+            await RisingEdge(dut.clk)
+        await pulse(dut, "drained")
+        await ClockCycles(dut.clk, 4)
+    assert expired == [pause > limit for pause in range(limit - 3, limit + 5)]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
 async def commands_wait_for_the_host(dut):
     """A completion stays until taken; as many commands as there are slots are kept."""
     bench = await Bench(dut).begin()

@@ -98,6 +98,24 @@ async def halves_once_a_round_trip_and_grows(dut):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_mark_counts_from_the_end_of_a_round_trip_on(dut):
+    """Marks come just before that cycle, in it, and behind it, where the rate would grow."""
+    for trip in (5, 30):
+        await begin(dut, round_trip=trip, least=1)
+        seen = []
+        for pause in range(trip - 2, trip + 3):
+            for wait in (3 * trip, pause):
+                for _ in range(wait):
+                    await RisingEdge(dut.clk)
+                dut.congested.value = 1
+                await RisingEdge(dut.clk)
+                halved = bool(dut.halved.value)
+                dut.congested.value = 0
+            seen.append(halved)
+        assert seen == [pause >= trip for pause in range(trip - 2, trip + 3)]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
 async def grows_after_a_round_trip(dut):
     """It grows to the cycle and by its step, whatever the bits of both are."""
     await begin(dut, least=0)
