@@ -25,6 +25,8 @@ async def begin(dut, idle=1, owes=0):
     assert dut.stop.value, "a reset begins stopped"
     await cycles(dut, 3)
     assert not dut.stop.value
+    for _ in range(3):  # time passes before the reset, too
+        await tick(dut, 1)
     dut.function_in_process.value = 1
     await cycles(dut, 1 + FunctionReset.latency)
     assert dut.stop.value

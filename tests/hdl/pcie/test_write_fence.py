@@ -149,11 +149,17 @@ async def a_number_that_is_not_the_next_counts_nothing(dut):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(count=[1, 3, MOST])
-async def what_is_forgotten_is_never_told(dut, count):
-    """Numbers of packets from before come late, before and between those of new ones."""
+@cocotb.parametrize(count=[1, 3, MOST], following=[None, LAST - 1, LAST, 1])
+async def what_is_forgotten_is_never_told(dut, count, following):
+    """Numbers of packets from before come late, before and between those of new ones.
+
+    The first of the new ones has number ``following``, if that is given.
+    """
     bench = FenceBench(dut)
     await start(dut)
+    while following and (int(dut.number.value) + count - following) % LAST:
+        await bench.say(await bench.send(0))
+    await bench.rest()
     old = [await bench.send(1) for _ in range(count)]
     told = count - 1 if count > 3 else 1
     for number in old[:told:2]:

@@ -114,6 +114,19 @@ async def does_what_the_host_asks_for(dut):
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
+async def patience_begins_anew_after_a_reset(dut):
+    """A reset that the host asks for comes before, and just before, the watchdog's."""
+    for number, pause in enumerate((QUICK.patience // 2, QUICK.patience - 8)):
+        side = await up(dut)
+        dut.aligned.value = 0
+        await side.edges(pause)
+        dut.asks.value = ASKS.const({"receive": 1}).as_value().value
+        (_, rest), (pulse, high), (quiet, _), *_ = await follow(dut, side, 400)
+        assert (rest, high, pulse) == (set(), {"receive"}, QUICK.pulse), number
+        assert quiet >= QUICK.patience
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
 async def what_comes_during_a_reset_is_done_after_it(dut):
     side = await up(dut)
     dut.asks.value = 0b010

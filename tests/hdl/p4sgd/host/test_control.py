@@ -314,12 +314,19 @@ async def soft_reset_recovers(dut, state, outstanding):
 
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
-@cocotb.parametrize(ticks=[1, 3, 4, 5, 9])
-async def a_reset_waits_for_the_memory_for_four_ticks(dut, ticks):
-    """It also waits while they owe the readers something, which give up then."""
+@cocotb.parametrize(ticks=[1, 3, 4, 5, 9], before=[0, 3])
+async def a_reset_waits_for_the_memory_for_four_ticks(dut, ticks, before):
+    """It also waits while they owe the readers something, which give up then.
+
+    Ticks ``before`` are those of another reset, which this one comes in the middle of.
+    """
     await reset(dut)
     await go_to(dut, "RUN")
     put(dut, memory_owes=1, readers_busy=1)
+    if before:
+        await pulse(dut, "soft_reset")
+    for _ in range(before):
+        await pulse(dut, "tick")
     await pulse(dut, "soft_reset")
     for _ in range(ticks):
         await clock(dut, 30)

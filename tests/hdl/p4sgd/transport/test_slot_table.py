@@ -192,9 +192,10 @@ class Bench:
             "saturated": random.getrandbits(self.params.lanes),
         }
 
-    async def random_step(self, luck=0.8, starts=0.9, comes=0.95, takes=0.7):
+    async def random_step(self, luck=0.8, starts=0.9, comes=0.95, takes=0.7, **inputs):
         """Draw a start, an arrival and a delivery for one cycle."""
         await self.step(
+            **inputs,
             start=self.golden.may_start and random.random() < starts,
             valid=random.random() < comes,
             arrival=self.some_arrival(luck),
@@ -255,11 +256,12 @@ async def begins_anew(dut, many):
         for _ in range(random.randrange(1, 60)):
             await bench.random_step()
         if again:
-            await bench.step(clear=1, valid=1, arrival=bench.some_arrival(0.8))
+            await bench.random_step(luck=1, starts=1, comes=1, takes=1, clear=1)
             for _ in range(random.randrange(bench.params.slots)):
                 await bench.step()
         await bench.clear()
         assert bench.golden.idle
+        await bench.step()
     for _ in range(100):
         await bench.random_step()
 
