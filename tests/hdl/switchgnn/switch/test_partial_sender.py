@@ -212,6 +212,9 @@ class Bench:
             of = [lists for (turn, lists) in self.delivered if turn in self.turns]
             got = [lists for (turn, _), lists in self.got.items() if turn in self.turns]
             if not any(self.wanted) and not any(self.pipeline) and sorted(got) == sorted(of):
+                for turn in self.turns:  # no sum of another turn has taken a number of this one
+                    seqs = sorted(seq for of_turn, seq in self.got if of_turn == turn)
+                    assert seqs == list(range(len(seqs)))
                 return
         raise AssertionError(f"{len(self.got)} of {len(self.delivered)} have arrived")
 
@@ -272,7 +275,7 @@ async def turns_end_and_others_follow(dut):
     for two in (1, 0):
         bench = await begin(dut, loss=0.3, void=0.1, stall=often)
         bench.two = two
-        for _ in range(8):
+        for _ in range(16):
             oldest = bench.lo % 2 if two else 0
             bench.want(oldest, random.randrange(20))
             await bench.until_all()
