@@ -102,11 +102,14 @@ def simulate(
     Interrupted, it returns that of what had ended, and the interrupt.
     """
     from sim.harness.session import Listener
+    from sim.harness.variables import changed
+    from sim.harness.verilate import WAVES
 
     for line in session.about():
         console.print(line, soft_wrap=True)
+    traced = {WAVES: "1"} if with_waves else {}
     try:
-        with waiting(console, BUILDING), waves.traced(with_waves):
+        with waiting(console, BUILDING), changed(traced):
             simulator = session.build(session.hardware(session.params, session.asked))
     except KeyboardInterrupt as stop:
         stop.add_note("parts of the simulator that are finished stay in the cache")

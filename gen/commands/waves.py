@@ -2,24 +2,18 @@
 
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from gen.errors import UserError
 from sim.harness.errors import HarnessError
 from sim.harness.session import RunFailed
-from sim.harness.variables import changed
-from sim.harness.verilate import WAVES, Build
+from sim.harness.verilate import Build
 from sim.harness.verilator import new_scratch
 from sim.verify.gtkwave import SAVE, write_save
 
 FILE = "dump.vcd"
 HELP = f"Write the waveform of the RTL as {FILE}, and {SAVE}, which opens it in GTKWave."
-
-
-def traced(waves: bool) -> AbstractContextManager[None]:
-    """Let simulators that are built in the block write waves, if ``waves``."""
-    return changed({WAVES: "1"} if waves else {})
 
 
 def check(simulator: Build) -> None:

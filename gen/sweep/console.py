@@ -1,5 +1,6 @@
 """Shows a sweep on the console: a bar, or a line a point without a terminal, and then a table."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -52,13 +53,18 @@ class Show:
             yield
         self.progress = None
 
-    def begins(self, total: int, there: int, illegal: int = 0) -> None:
-        """Show how many points there are, how many have ended before, and how many are illegal."""
-        self.total, self.done = total, there + illegal
+    def begins(self, total: int, there: int, illegal: Sequence[str] = ()) -> None:
+        """Show how many points there are, how many have ended before, and why others are illegal.
+
+        ``illegal`` has what is wrong with each illegal point.
+        """
+        self.total, self.done = total, there + len(illegal)
         if there:
             self.console.print(f"{there} of {total} points are there already")
         if illegal:
-            self.console.print(f"{illegal} of {total} points are illegal")
+            self.console.print(f"{len(illegal)} of {total} points are illegal:")
+        for reason, count in Counter(illegal).most_common(MOST_ROWS):
+            self.console.print(f"  {count}: {reason}", markup=False, soft_wrap=True)
         if self.progress is not None:
             self.progress.update(self.task, total=total, completed=self.done)
 

@@ -104,7 +104,8 @@ def sweep(
             store.forget_failures([point.key for point in points if point.params is not None])
         legal = [point for point in points if point.params is not None]
         there = sum(running.ended(point) for point in legal)
-        show.begins(len(points), there, len(points) - len(legal))
+        illegal = [point.row.error for point in points if point.params is None]
+        show.begins(len(points), there, illegal)
         running.run(points)
         rows = store.points()
     aims = usual(plan.subject, plan.spec.metrics)

@@ -204,8 +204,10 @@ class GatherSession(MeasuringSession):
         )
 
     def about(self) -> Iterator[str]:
-        """Yield the title."""
+        """Yield the title, and where idxs come from that no file has."""
         yield self.title
+        if self.asked.table is not None and self.asked.idx is None:
+            yield f"no --idx names idxs: they are drawn from the graph {self.asked.graph} (--graph)"
 
     def plusargs(self, folder: Path) -> Sequence[str]:
         """Fill both memories, and name where device memory goes behind the run."""

@@ -234,6 +234,7 @@ def table_of_file(name: str) -> NDArray[np.uint8]:
     rows = np.ascontiguousarray(found).reshape(len(found), -1).view(np.uint8)
     if rows.shape[1] % 4 or rows.shape[1] > MOST_ROW:
         raise ValueError(
-            f"{name}: a row must have a multiple of 4 bytes, at most {MOST_ROW}: {rows.shape[1]}"
+            f"{name}: a row must have a multiple of 4 bytes, at most {MOST_ROW}: {rows.shape[1]};"
+            " fill rows up (numpy.pad), or cut each into several (table.reshape), with an idx each"
         )
     return rows

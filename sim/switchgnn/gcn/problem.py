@@ -1,6 +1,7 @@
 """Describes what a network is trained on: a graph, features, training and test vertices."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +60,8 @@ def problem_of(graph: Graph, labels: int, seed: int) -> Problem:
     """
     name, known = graph.name, graph.labels
     features = scaled(graph)
-    refuse(known is None, f"{name}: has no labels [{graph.vertices}]")
-    assert known is not None
+    if known is None:
+        raise lacking(graph, f"labels [{graph.vertices}]")
     check_labels(name, known)
     edges = without_loops(graph.adjacency)
     refuse(not edges.nnz, f"{name}: has no edges between vertices")
@@ -82,7 +83,7 @@ def problem_of(graph: Graph, labels: int, seed: int) -> Problem:
 def scaled(graph: Graph) -> NDArray[np.float64]:
     """Return the features less the mean of each, divided by the largest magnitude of all."""
     if graph.features is None:
-        raise UserError(f"{graph.name}: has no features [{graph.vertices}, features]")
+        raise lacking(graph, f"features [{graph.vertices}, features]")
     with np.errstate(over="ignore", invalid="ignore"):  # what is beyond float64 is refused below
         centred = graph.features - graph.features.mean(0)
     largest = np.abs(centred).max(initial=0)
@@ -91,6 +92,15 @@ def scaled(graph: Graph) -> NDArray[np.float64]:
         f"{graph.name}: the features of all vertices are the same, or beyond float64",
     )
     return centred / largest
+
+
+def lacking(graph: Graph, what: str) -> UserError:
+    """Return the error for a graph without an array; it names the file that could hold it."""
+    stem, suffix, _ = graph.name.rpartition(".mtx")
+    beside = Path(f"{stem}.npz")
+    found = "has none" if beside.is_file() else "is not there, as numpy.savez writes it"
+    place = f": {beside} beside it {found}" if suffix else ""
+    return UserError(f"{graph.name}: has no {what}{place}")
 
 
 def check_labels(name: str, labels: Integers) -> None:

@@ -54,6 +54,8 @@ class GcnSession(Session):
 
     def __init__(self, params: GnnSwitchParams, asked: GcnWorkload) -> None:
         super().__init__(params, asked)
+        if params.links:
+            raise ValueError(f"links must be 0, as no other switch is there: {params.links}")
         self.training = GcnRun(asked)
         setup = SwitchSetup(
             shape=shape_of(params, asked),

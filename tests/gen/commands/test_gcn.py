@@ -91,7 +91,11 @@ def bad_files(folder):
     ("arguments", "says"),
     [
         (["--data", "nothing.npz"], "nothing.npz: no such file"),
-        (["--data", "alone.mtx"], "alone.mtx: has no features [40, features]"),
+        (
+            ["--data", "alone.mtx"],
+            "[40, features]: alone.npz beside it is not there",
+        ),
+        (["--set", "links=1"], "links must be 0, as no other switch is there: 1"),
         (["--data", "arrays.npz"], "arrays.npz: has no adjacency, which scipy.sparse.save_npz"),
         (["--data", "short.npz"], "short.npz: labels must be integers [40], not int64 [39]"),
         (["--data", "nan.npz"], "nan.npz: features must be finite"),

@@ -25,13 +25,14 @@ def test_a_line_a_point_where_there_is_no_terminal(plan):
     show, console = made(plan)
     points = [point.row for point in plan.points()]
     with show.showing():
-        show.begins(4, 1, 1)
+        show.begins(4, 1, ["size [9]"])
         show.works(["building"])
         show.ended(replace(points[0], status="done", metrics={"speed": 1234.5}, seconds=1.26))
         show.ended(replace(points[1], status="failed", error="no [bold]"))
     assert without_progress(console.file.getvalue()).splitlines() == [
         "1 of 4 points are there already",
-        "1 of 4 points are illegal",
+        "1 of 4 points are illegal:",
+        "  1: size [9]",
         "3/4 size=1, load=1: speed 1,234, cost - (1.3 s)",
         "4/4 size=2, load=1: FAILED: no [bold]",
     ]

@@ -51,7 +51,7 @@ def search(path, count, **parts):
 def test_a_sweep_ends_with_its_best_and_where_it_is(path):
     failed, text = sweep(path, grid={"size": [1, 2, 9]})
     assert failed == 1
-    assert "1 of 3 points are illegal\n" in text
+    assert "1 of 3 points are illegal:\n  1: size must be from 1 to 8: 9\n" in text
     assert "the best for large speed:\n" in text
     assert "2 points done, 1 failed, such as: size must be from 1 to 8: 9" in text
     assert text.endswith(f"wrote {path}\n")

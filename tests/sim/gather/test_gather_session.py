@@ -63,6 +63,8 @@ def test_a_table_that_32_bits_do_not_reach(simulator, tmp_path):
     files = {name: str(tmp_path / f"{name}.npy") for name in ("table", "idx")}
     result = GatherSession(PARAMS, replace(ASKED, **files)).run(simulator, tmp_path)
     assert (result.exact, result.difference) == (True, "")
+    drawn = GatherSession(PARAMS, replace(ASKED, table=files["table"]))
+    assert list(drawn.about())[1].startswith("no --idx names idxs: they are drawn from the graph")
 
 
 def test_engines_share_the_host(tmp_path):

@@ -87,8 +87,8 @@ def test_settings_have_limits(wrong, reason):
         (np.zeros((3, 4), "f4"), np.array([[1]]), ".*: expected one axis .* found 2 of int64"),
         (np.zeros((3, 4), "f4"), np.array([], int), ".*idx.npy: has no idxs"),
         (np.zeros((3, 4), "f4"), np.array([True]), ".*: expected one axis .* found 1 of bool"),
-        (np.zeros((3, 3), "u1"), np.array([1]), ".*: a row must have a multiple of 4 bytes, .*: 3"),
-        (np.zeros((3, 1025), "f4"), np.array([1]), ".* at most 4096: 4100"),
+        (np.zeros((3, 3), "f2"), np.array([1]), ".*: a row must have a multiple .*: 6; fill .*"),
+        (np.zeros((3, 1025), "f4"), np.array([1]), ".* 4096: 4100; .* cut each .*reshape.*"),
         (np.zeros(0, "f4"), np.array([1]), ".*: expected rows of numbers, .*"),
     ],
 )
