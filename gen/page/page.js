@@ -1,4 +1,8 @@
 "use strict";
+// Navigation: a long list of parts closes when one of them was chosen.
+document.querySelector("nav details")?.addEventListener("click", ({ target, currentTarget }) => {
+  if (target.closest("a")) currentTarget.open = false;
+});
 // Tables: a click on a heading sorts by it, the box above leaves rows that hold every word.
 (() => {
   const keyOf = (cell) => {

@@ -28,6 +28,7 @@ HERE = Path(__file__).parent
 #: Plotly.js for plots with two axes (npm: plotly.js-cartesian-dist-min 4.1.1), made small by
 #: ``gzip -9n``; in a page it takes 0.66 MB, where the whole library would take 4.8.
 PLOTLY = HERE / "plotly" / "plotly-cartesian.min.js.gz"
+MOST_LINKS = 8  #: parts of a page whose links are always seen; more are behind one line
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ def render(
         .render(
             title=title,
             made=made_line(clocks_mhz),
+            most_links=MOST_LINKS,
             sections=list(zip(anchors(sections), sections, strict=True)),
             contents=[Markup(section.html) for section in sections],
             style=Markup((HERE / "page.css").read_text(encoding="utf-8")),

@@ -7,6 +7,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+FEW = 10  #: range of an axis within which plotly may choose ticks at fractions
+
 
 def embedded(content: Any) -> Markup:
     """Return JSON that can be put into a script element; what is no number becomes null."""
@@ -21,6 +23,13 @@ def numbers_only(content: Any) -> Any:
     if isinstance(content, list | tuple):
         return [numbers_only(value) for value in content]
     return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+def axes_of(across: str, places: Sequence[float], up: str) -> dict[str, Any]:
+    """Return the titled axes of a plot over ``places``, which has no tick between whole ones."""
+    few = max(places) - min(places) <= FEW and all(place == int(place) for place in places)
+    whole = {"tickmode": "linear", "dtick": 1} if few else {}
+    return {"xaxis": {"title": {"text": across}, **whole}, "yaxis": {"title": {"text": up}}}
 
 
 def figure(

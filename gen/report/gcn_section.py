@@ -5,13 +5,17 @@ from pathlib import Path
 from typing import Any
 
 from gen.page.page import Section, environment
-from gen.report.figures import figure
+from gen.report.figures import axes_of, figure
 
 HERE = Path(__file__).parent
 
 #: maps the source of a curve to how it is drawn, from back to front
 STYLES = {
-    "plain": {"name": "without the graph", "mode": "lines", "line": {"width": 2}},
+    "plain": {
+        "name": "without the graph",
+        "mode": "lines",
+        "line": {"width": 2, "color": "#2f9e6e"},
+    },
     "float": {"name": "float64", "mode": "lines", "line": {"width": 7, "color": "#9aa7b5"}},
     "golden": {"name": "one worker", "mode": "lines", "line": {"width": 2, "color": "#3b7dc4"}},
     "switch": {"name": "workers", "mode": "markers", "marker": {"size": 7, "color": "#e0862b"}},
@@ -36,8 +40,7 @@ def curve(epochs: Sequence[Mapping[str, Any]], kind: str) -> Any:
         {"x": numbers, "y": [epoch[f"{source}_{kind}"] for epoch in epochs], **style}
         for source, style in STYLES.items()
     ]
-    axes = {"xaxis": {"title": {"text": "epoch"}}, "yaxis": {"title": {"text": KINDS[kind]}}}
-    return figure(traces, axes, height=22)
+    return figure(traces, axes_of("epoch", numbers, KINDS[kind]), height=22)
 
 
 def frames(run: Mapping[str, Any]) -> list[Any]:

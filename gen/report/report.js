@@ -17,6 +17,10 @@ plotlyReady.then(() => {
     linecolor: colour("--line"), zerolinecolor: colour("--line"), ...more,
   });
 
+  // An axis of one value begins at 0: plotly would show its last digits alone.
+  const single = (data, key) => new Set(data.flatMap((trace) => trace[key] ?? []).filter(Number.isFinite)).size === 1
+    ? { rangemode: "tozero" } : {};
+
   const draw = (plot, data, layout) => {
     const themed = {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", colorway: PALETTE,
@@ -27,7 +31,8 @@ plotlyReady.then(() => {
       hoverlabel: { bgcolor: colour("--paper"), bordercolor: colour("--line"),
         font: { color: colour("--ink") }, align: "left" },
       ...layout,
-      xaxis: axis("", layout.xaxis), yaxis: axis("", layout.yaxis),
+      xaxis: axis("", { ...single(data, "x"), ...layout.xaxis }),
+      yaxis: axis("", { ...single(data, "y"), ...layout.yaxis }),
     };
     Plotly.react(plot, data, themed, CONFIG);
   };

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from gen.page.page import Section, environment
-from gen.report.figures import figure
+from gen.report.figures import axes_of, figure
 
 HERE = Path(__file__).parent
 
@@ -26,5 +26,4 @@ def plot(title: str, curve: Mapping[str, Sequence[float]]) -> Any:
     """Return a plot of lines over the first series of ``curve``."""
     (axis, places), *others = curve.items()
     traces = [{"x": places, "y": numbers, "name": name} for name, numbers in others]
-    axes = {"xaxis": {"title": {"text": axis}}, "yaxis": {"title": {"text": title}}}
-    return figure(traces, axes, height=20)
+    return figure(traces, axes_of(axis, places, title), height=20)

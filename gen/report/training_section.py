@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gen.page.page import Section, environment
-from gen.report.figures import figure
+from gen.report.figures import axes_of, figure
 
 HERE = Path(__file__).parent
 
@@ -64,9 +64,10 @@ def overlaid(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
             for label, run in runs
             if run["epochs"][0][f"rtl_{kind}"] is not None
         ]
-        longest = max(len(run["epochs"]) for _, run in runs)
+        places = [epoch["epoch"] for _, run in runs for epoch in run["epochs"]]
         if traces:
-            plots[kind] = figure(traces, axes(f"training {kind}", longest), height=26)
+            axes = axes_of("epoch", places, f"training {kind}")
+            plots[kind] = figure(traces, axes, height=26)
     return plots
 
 
@@ -86,18 +87,13 @@ def plot(epochs: Sequence[Mapping[str, Any]], kind: str) -> Any:
         for one in kinds
         for source, style in STYLES.items()
     ]
-    return figure(traces, axes(title, len(epochs)), height=22)
+    places = [epoch["epoch"] for epoch in epochs]
+    return figure(traces, axes_of("epoch", places, title), height=22)
 
 
 def points(epochs: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
     """Return the points of a curve: ``name`` by epoch."""
     return {"x": [epoch["epoch"] for epoch in epochs], "y": [epoch[name] for epoch in epochs]}
-
-
-def axes(title: str, epochs: int) -> dict[str, Any]:
-    """Return the axes of a plot over this many epochs, with at most about ten ticks."""
-    whole = {"tickmode": "linear", "dtick": max(1, epochs // 10)}
-    return {"xaxis": {"title": {"text": "epoch"}, **whole}, "yaxis": {"title": {"text": title}}}
 
 
 def drawn(style: Mapping[str, Any], kind: str) -> Mapping[str, Any]:

@@ -59,6 +59,10 @@ def test_a_page_of_sections():
     assert "<p>first</p>" in text
     assert read.links == ["#one-two", "#3"]
     assert read.ids == ["one-two", "3"]
+    assert "<details>" not in text
+    many = Reader(render("t", [Section(str(number), "") for number in range(9)]))
+    assert many.tags.index("details") < many.tags.index("a")
+    assert len(many.links) == 9
 
 
 def test_titles_that_are_alike_have_places_of_their_own():

@@ -91,6 +91,24 @@ def test_no_script_fails_in_a_browser(tmp_path, width, dark):
     assert '"1 rows, plots true, 0 too wide"' in said[0]
 
 
+#: says where the axes of the first plot begin, and whether the navigation scrolls sideways
+LOOK = """<script>plotlyReady.then(() => {
+const { xaxis, yaxis } = document.querySelector(".plot").layout;
+const nav = document.querySelector("nav");
+console.log(xaxis.range[0], yaxis.range[0], nav.scrollWidth <= nav.clientWidth);
+});</script></body>"""
+
+
+@pytest.mark.skipif(no_browser, reason="no browser on the path")
+def test_one_point_has_axes_from_zero_and_many_parts_fit_the_navigation(tmp_path):
+    for number in range(20):
+        sample.write_sweep(tmp_path / f"many-{number}.sqlite", [sample.point(1, 2)])
+    page = tmp_path / "page.html"
+    page.write_text(report(find([tmp_path]))[0].replace("</body>", LOOK))
+    (said,) = screenshot(page, tmp_path / "page.png", width=600, height=600)
+    assert '"0 0 true"' in said
+
+
 @pytest.mark.skipif(no_browser, reason="no browser on the path")
 @pytest.mark.parametrize(("width", "dark"), VIEWS)
 @pytest.mark.parametrize("name", short_and_long(list(designs()), ["mina-switch"]))
