@@ -199,8 +199,8 @@ class Done:
         return dict(self.result.figures)
 
     @property
-    def exact(self) -> bool:
-        """Return whether all that was computed equals the golden model's, bit for bit."""
+    def exact(self) -> bool | None:
+        """Return whether all that was compared is equal, bit for bit; None if nothing was."""
         return self.result.exact
 
     @property
@@ -237,4 +237,4 @@ class Done:
         return f"<Run: {self.session.title}; figures, save(folder), print() for a summary>"
 
     def __str__(self) -> str:
-        return "\n".join(self.session.summary(self.result))
+        return "\n".join([*self.session.summary(self.result), self.result.verdict])

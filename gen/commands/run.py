@@ -19,7 +19,7 @@ from gen.output.waiting import lines, waiting
 from gen.settings import make_params, parse_settings
 
 RESULT = "result.json"
-FORMAT = 2  #: version of the format of a result
+FORMAT = 3  #: version of the format of a result
 BUILDING = "building the simulator (once for this hardware; minutes for large ones)"
 
 
@@ -56,7 +56,7 @@ def command_of(design: Design, run: Run) -> Any:
 
 
 def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
-    """Do the run that the command line asks for; exit 1 if its result is not exact."""
+    """Do the run that the command line asks for; exit 1 if it differs from the golden model."""
     changes: dict[str, Any] = dict(parse_settings(values["settings"] or []))
     changes |= {name: values[name] for name in run.shortcuts if values[name] is not None}
     session_class, preset = run.session_class, values["preset"]
@@ -79,12 +79,14 @@ def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
         write_json(folder / MANIFEST, {"made_by": MADE_BY, "command": run.command, "files": files})
     for line in session.summary(result):
         console.print(line, soft_wrap=True)
+    if not result.difference:
+        console.print(result.verdict, soft_wrap=True)
     for warning in result.warnings:
         console.print(f"warning: {warning}", style="yellow")
     console.print(f"wrote {output}: {', '.join(files)}")
     if waves.SAVE in files:
         console.print(f"waves: gtkwave {output / waves.SAVE}", soft_wrap=True)
-    if not result.exact:
+    if result.difference:
         console.print(f"NOT what it must be: {result.difference}", style="red", soft_wrap=True)
         raise typer.Exit(1)
     if stop is not None:
@@ -152,10 +154,10 @@ def result_json(design: Design, run: Run, preset: str, session: Any, result: Any
         "design": design.name,
         "preset": preset,
         "title": session.title,
-        "workload": session.asked.as_json(),
+        "workload": session.settings,
         "hardware": asdict(session.params),
         "exact": result.exact,
-        "difference": result.difference,
+        "verdict": result.verdict,
         "warnings": list(result.warnings),
         "figures": dict(result.figures),
         "curves": {name: dict(curve) for name, curve in result.curves.items()},

@@ -11,11 +11,7 @@ HERE = Path(__file__).parent
 
 #: maps the source of a curve to how it is drawn, from back to front
 STYLES = {
-    "plain": {
-        "name": "without the graph",
-        "mode": "lines",
-        "line": {"width": 2, "color": "#2f9e6e"},
-    },
+    "plain": {"name": "without the graph", "mode": "lines", "line": {"color": "#2f9e6e"}},
     "float": {"name": "float64", "mode": "lines", "line": {"width": 7, "color": "#9aa7b5"}},
     "golden": {"name": "one worker", "mode": "lines", "line": {"width": 2, "color": "#3b7dc4"}},
     "switch": {"name": "workers", "mode": "markers", "marker": {"size": 7, "color": "#e0862b"}},

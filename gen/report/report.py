@@ -70,9 +70,9 @@ class Parts:
         if kept:
             self.sections.append(section(kept))
 
-    def each(self, kind: str, name: str) -> list[bool]:
-        """Return whether each result of ``kind`` has a true value of ``name``."""
-        return [bool(content[name]) for _, content in self.results[kind]]
+    def each(self, kind: str, name: str) -> list[bool | None]:
+        """Return ``name`` of each result of ``kind``: true, false or unknown."""
+        return [content[name] for _, content in self.results[kind]]
 
     def add_regressions(self, results: Results) -> None:
         """Add the sections of each regression that is not damaged."""
@@ -139,7 +139,11 @@ def tiles(parts: Parts) -> list[tuple[str, str, str]]:
         ),
     ]
     return [
-        (f"{sum(good):,} of {len(good):,}", text, "good" if all(good) else "bad")
+        (
+            f"{good.count(True):,} of {len(good):,}",
+            text + f", {good.count(None):,} compared with nothing" * (None in good),
+            "bad" if False in good else "warn" if None in good else "good",
+        )
         for good, text in counted
         if good
     ]

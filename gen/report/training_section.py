@@ -87,8 +87,7 @@ def plot(epochs: Sequence[Mapping[str, Any]], kind: str) -> Any:
         for one in kinds
         for source, style in STYLES.items()
     ]
-    places = [epoch["epoch"] for epoch in epochs]
-    return figure(traces, axes_of("epoch", places, title), height=22)
+    return figure(traces, axes_of("epoch", traces[0]["x"], title), height=22)
 
 
 def points(epochs: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:

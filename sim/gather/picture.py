@@ -1,7 +1,4 @@
-"""Draws what links carried in a gather, beside what the model of the link says.
-
-The background is white and opaque, so that the picture can be read on dark pages too.
-"""
+"""Draws what links carried in a gather, beside what the model of the link says."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,6 +6,7 @@ from typing import Any
 
 from sim.gather.workload import Gathering, GatherWorkload, Order
 from sim.golden.pcie_link import BEST_CASE, traffic
+from sim.harness.picture import picture
 
 ROWS, BESIDE, HEADERS, RTL, MODEL = "tab:green", "tab:blue", "tab:orange", "tab:green", "0.8"
 LEAST_SHOWN = 0.08  #: share of the bytes from which on a part has room for its own
@@ -27,21 +25,13 @@ def draw(
 
     ``engines`` are bytes of rows a second of each engine; ``link_bytes`` what its link carries.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, panels = pyplot.subplots(1, 3, figsize=(14, 4.2), width_ratios=(1.2, 1, 1))
-    draw_bytes(panels[0], figures)
-    draw_orders(panels[1], asked, what.table.shape[1], figures["share_of_best"])
-    draw_bandwidths(panels[2], engines, link_bytes * float(BEST_CASE))
-    for axes in panels:
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(f"{title}: {figures['bytes_per_second'] / 1e9:.2f} GB/s")
-    figure.tight_layout()
-    figure.savefig(path, dpi=110, facecolor="white")
-    pyplot.close(figure)
+    title = f"{title}: {figures['bytes_per_second'] / 1e9:.2f} GB/s"
+    with picture(path, title, 3, width=4.7, width_ratios=(1.2, 1, 1)) as panels:
+        draw_bytes(panels[0], figures)
+        draw_orders(panels[1], asked, what.table.shape[1], figures["share_of_best"])
+        draw_bandwidths(panels[2], engines, link_bytes * float(BEST_CASE))
+        for axes in panels:
+            axes.spines[["top", "right"]].set_visible(False)
 
 
 def draw_bytes(axes: Any, figures: Mapping[str, float]) -> None:

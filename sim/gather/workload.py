@@ -123,6 +123,14 @@ class GatherWorkload(Workload):
         _ = self.layers  # judges
 
     @property
+    def idle(self) -> set[str]:
+        """Return the names of the fields that have no effect beside the others."""
+        found = {"row_bytes"} if self.table is not None else set()
+        if self.idx is not None:
+            found |= {"graph", "batch", "fan_outs", "idx_bytes", "repeats"}
+        return found | {"seed"} if {"row_bytes", "graph"} <= found else found
+
+    @property
     def share_code(self) -> int:
         """Return the share as an engine's register takes it: in 256ths; 0: all."""
         return round(self.share * 256 / 100) % 256

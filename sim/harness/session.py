@@ -16,6 +16,7 @@ from sim.harness.workload import Workload
 
 CLOCK_MHZ = float(CORE_MHZ)  #: of figures in seconds, unless told otherwise
 NOT_SIMULATED = "this design is not simulated by itself: it has figures by a formula only"
+UNCOMPARED = "nothing was compared with a golden model"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,13 +24,24 @@ class Result:
     """Holds what came of a run."""
 
     figures: Mapping[str, float]  #: by the names in the session's ``counted`` and ``calculated``
-    exact: bool = True  #: whether all that was computed equals the golden model's
+    compared: str = ""  #: what was compared and is equal unless there is a difference, in a line
     difference: str = ""  #: the first difference, in a line
+    uncompared: str = UNCOMPARED  #: what a run says that has compared nothing, in a line
     warnings: Sequence[str] = ()  #: reasons not to trust the result although it is exact
     #: title -> name -> numbers; the first name of each is the horizontal axis
     curves: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict, repr=False)
     #: what else the JSON says
     details: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def exact(self) -> bool | None:
+        """Return whether all that was compared is equal; None if nothing was compared."""
+        return False if self.difference else True if self.compared else None
+
+    @property
+    def verdict(self) -> str:
+        """Return in a line what was compared and is equal, or the difference, or why neither."""
+        return self.difference or self.compared or self.uncompared
 
 
 class Listener:
@@ -54,6 +66,7 @@ class Session:
     calculated: ClassVar[Mapping[str, str]] = {}  #: figure -> what it is, from a formula
     maximise: ClassVar[Sequence[str]] = ()  #: what a search maximises by default
     swept: ClassVar[Mapping[str, Any]] = {}  #: defaults of a sweep that differ from the workload's
+    decided: Mapping[str, Any] = {}  #: settings in effect that data or hardware have decided
 
     def __init__(self, params: Any, asked: Any) -> None:
         self.params, self.asked = params, asked
@@ -88,6 +101,11 @@ class Session:
         """Describe the run in a line."""
         return f"{type(self).__name__} of {self.params}"
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Return the workload as it was in effect, fit for JSON: None for what had no effect."""
+        return {**self.asked.as_json(), **self.decided}
+
     def about(self) -> Iterable[str]:
         """Return lines to show before the run."""
         return ()
@@ -111,7 +129,7 @@ class Session:
         return ()
 
     def summary(self, result: Result) -> Iterable[str]:
-        """Return lines to show after the run."""
+        """Return lines to show after the run, above its verdict."""
         width = max(map(len, result.figures), default=0)
         return (f"{name:{width}}  {value:,.6g}" for name, value in result.figures.items())
 

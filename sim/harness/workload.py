@@ -4,7 +4,7 @@ Everything else that knows a setting takes it from there: the options of a comma
 a sweep, the JSON of a result, and the table of a report.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import Field, dataclass, field, fields
 from enum import Enum
 from typing import Any
@@ -52,9 +52,18 @@ class Workload:
         for one in fields(self):
             check_limits(one, getattr(self, one.name))
 
+    @property
+    def idle(self) -> Collection[str]:
+        """Return the names of the fields that have no effect, whatever they are, beside others."""
+        return ()
+
     def as_json(self) -> dict[str, Any]:
-        """Return the value of each field, fit for JSON."""
-        return {one.name: plain(getattr(self, one.name)) for one in fields(self)}
+        """Return the value of each field, fit for JSON; None for one that has no effect."""
+        idle = self.idle
+        return {
+            one.name: None if one.name in idle else plain(getattr(self, one.name))
+            for one in fields(self)
+        }
 
 
 def check_limits(one: Field[Any], value: Any) -> None:

@@ -51,5 +51,6 @@ class TenantSwitchSession(MeasuringSession):
         """Return what the simulated switch has counted; it has been compared on the way."""
         return Result(
             figures={name: found["figures"][name] for name in self.counted},
+            compared="every frame that left and every counter equal the golden model's",
             details={"packets_by_verdict": found["verdicts"], "jobs": found["jobs"]},
         )

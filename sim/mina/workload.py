@@ -159,6 +159,14 @@ class ScheduleWorkload(Workload):
             )
 
     @property
+    def idle(self) -> set[str]:
+        """Return the names of the fields that have no effect beside the others."""
+        found = {"trace", "count", "seed"} if self.jobs is not None else set()
+        if self.placement is Placement.FIRST:
+            found.add("alpha")
+        return found if self.trees in (Trees.MIS, Trees.EXACT) else found | {"candidates"}
+
+    @property
     def cluster(self) -> FatTree:
         """Return the fat tree that ``topology`` describes."""
         return parse_topology(self.topology)

@@ -10,6 +10,7 @@ from typing import Any
 from hdl.common.core_clock import CORE_MHZ
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.snic_counters import BUCKETS, CLASSES
+from sim.harness.picture import picture
 from sim.netsparse.gather_job import GatherResult
 from sim.netsparse.golden.redundancy import (
     ELEMENT_BYTES,
@@ -37,11 +38,12 @@ class NodeFigures:
 
     unit: Mapping[str, int]  #: the units' counters, summed
     snic: Mapping[str, int]
-    cycles: int  #: times the nodes that were added up
+    cycles: int  #: of the whole gather, which rates are over; of several nodes added up
     property_bytes: int
     clients: int  #: number of a node's clients
     requests: int  #: work requests
     accesses: Mapping[str, int]  #: how often the host used registers while requests were under way
+    done: int  #: cycles from the gather's first request to these nodes' last completion
 
     @property
     def remote(self) -> int:
@@ -129,7 +131,7 @@ class NodeFigures:
             "prs_per_cycle": self.per_cycle("prs"),
             "host_lines_per_property": self.lines_per_property,
             "stalled": {name: self.stalled(name) for name in STALLS},
-            "cycles": self.cycles,
+            "cycles": self.done,
             "requests": self.requests,
             "register_accesses": dict(self.accesses),
             "register_accesses_per_request": {
@@ -150,6 +152,7 @@ def together(nodes: Sequence[NodeFigures]) -> NodeFigures:
         nodes[0].clients,
         sum(node.requests for node in nodes),
         {kind: sum(node.accesses[kind] for node in nodes) for kind in nodes[0].accesses},
+        max(node.done for node in nodes),
     )
 
 
@@ -160,7 +163,6 @@ class SpmmReport:
     run: SpmmRun
     name: str  #: name of the matrix
     result: GatherResult
-    difference: str  #: what is wrong, nothing if all is exact
     window: int = WINDOW  #: window of table 4
 
     @cached_property
@@ -191,6 +193,7 @@ class SpmmReport:
                 run.clients,
                 len(node.completions),
                 node.accesses,
+                node.cycles,
             )
             for node in self.result.nodes
         ]
@@ -228,47 +231,36 @@ class SpmmReport:
             "all": together(self.nodes).summary(),
         }
 
-    def plot(self, path: Path) -> None:
+    def plot(self, path: Path, title: str) -> None:
         """Draw what became of each node's idxs, and how many PRs its packets had."""
-        import matplotlib
-
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-
-        figure, (fates, packets) = pyplot.subplots(1, 2, figsize=(10.4, 3.8))
         nodes = self.nodes
         names = [f"node {k}" for k in range(len(nodes))]
         colours = ("0.75", "tab:green", "tab:blue", "tab:orange")
-        bottom = [0] * len(nodes)
-        for fate, colour in zip(FATES, colours, strict=True):
-            counts = [node.unit[fate] for node in nodes]
-            label = "PR" if fate == "prs" else fate
-            fates.bar(names, counts, 0.6, bottom=bottom, label=label, color=colour)
-            bottom = [a + b for a, b in zip(bottom, counts, strict=True)]
-        if len(nodes) > MOST_NAMES:
-            fates.set_xticks([0, len(nodes) - 1])
-        fates.set_ylabel("idxs")
-        fates.set_ylim(top=1.2 * max(1, *bottom))
-        fates.set_title("what became of the idxs")
-        every = together(nodes)
-        for k, kind in enumerate(CLASSES):
-            places = [bucket + 0.4 * k - 0.2 for bucket in range(BUCKETS)]
-            packets.bar(places, every.histogram(kind), 0.4, label=kind)
-        packets.set_xticks(range(BUCKETS), BUCKET_NAMES)
-        packets.set_xlabel("PRs of a packet")
-        packets.set_ylabel("packets sent")
-        packets.set_title("PRs joined to packets")
-        for axis in (fates, packets):
-            axis.grid(axis="y", alpha=0.3)
-            axis.set_axisbelow(True)
-            axis.legend(loc="upper right", ncols=len(FATES) if axis is fates else 1)
-        figure.suptitle(
-            f"{self.name}, {self.redundancy.nodes} nodes, properties of"
-            f" {self.run.asked.property_bytes} bytes: {self.result.cycles:,} cycles"
-        )
-        figure.tight_layout()
-        figure.savefig(path, dpi=110)
-        pyplot.close(figure)
+        title = f"{title}: {self.result.cycles:,} cycles"
+        with picture(path, title, 2) as (fates, packets):
+            bottom = [0] * len(nodes)
+            for fate, colour in zip(FATES, colours, strict=True):
+                counts = [node.unit[fate] for node in nodes]
+                label = "PR" if fate == "prs" else fate
+                fates.bar(names, counts, 0.6, bottom=bottom, label=label, color=colour)
+                bottom = [a + b for a, b in zip(bottom, counts, strict=True)]
+            if len(nodes) > MOST_NAMES:
+                fates.set_xticks([0, len(nodes) - 1])
+            fates.set_ylabel("idxs")
+            fates.set_ylim(top=1.2 * max(1, *bottom))
+            fates.set_title("what became of the idxs")
+            every = together(nodes)
+            for k, kind in enumerate(CLASSES):
+                places = [bucket + 0.4 * k - 0.2 for bucket in range(BUCKETS)]
+                packets.bar(places, every.histogram(kind), 0.4, label=kind)
+            packets.set_xticks(range(BUCKETS), BUCKET_NAMES)
+            packets.set_xlabel("PRs of a packet")
+            packets.set_ylabel("packets sent")
+            packets.set_title("PRs joined to packets")
+            for axis in (fates, packets):
+                axis.grid(axis="y", alpha=0.3)
+                axis.set_axisbelow(True)
+                axis.legend(loc="upper right", ncols=len(FATES) if axis is fates else 1)
 
 
 def ratio(part: float, whole: float) -> float:

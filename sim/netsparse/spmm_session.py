@@ -54,7 +54,7 @@ FIGURES = {
     "register_writes_per_request": "register writes of the host for each work request",
     "register_reads_per_request": "register reads of the host for each work request",
     **NETWORK_FIGURES,
-    "exact": "1 if memories, counters and product are what they must be",
+    "exact": "1 if memories, counters and product are what they must be; none of a model",
 }
 
 
@@ -89,6 +89,7 @@ class SpmmSession(Session):
     def __init__(self, params: SnicParams, asked: SpmmWorkload) -> None:
         super().__init__(params, asked)
         self.product = SpmmRun(matrix_for(asked.matrix, asked.nodes, asked.seed), params, asked)
+        self.decided = {"clients": self.product.clients, "servers": self.product.servers}
         self.report: SpmmReport | None = None
 
     @classmethod
@@ -120,7 +121,8 @@ class SpmmSession(Session):
     def title(self) -> str:
         """Describe matrix, nodes and size of a property in a line."""
         asked = self.asked
-        return f"{asked.matrix}, {asked.nodes} nodes, properties of {asked.property_bytes} bytes"
+        found = f"{asked.matrix}, {asked.nodes} nodes, properties of {asked.property_bytes} bytes"
+        return f"{found}, on a model" if asked.model else found
 
     def run(
         self,
@@ -144,11 +146,13 @@ class SpmmSession(Session):
             check()
         except GatherError as error:
             difference = str(error)
-        self.report = SpmmReport(self.product, self.asked.matrix, result, difference)
+        self.report = SpmmReport(self.product, self.asked.matrix, result)
         found = figures(together(self.report.nodes), clock_mhz) | self.report.network.figures()
+        exact = {} if self.asked.model and not difference else {"exact": float(not difference)}
         return Result(
-            figures=found | {"cycles": result.cycles, "exact": float(not difference)},
-            exact=not difference,
+            figures=found | {"cycles": result.cycles} | exact,
+            compared="" if self.asked.model else text.EQUAL,
+            uncompared=text.MODELLED,
             difference=difference,
             details=self.report.details(),
         )
@@ -182,7 +186,7 @@ class SpmmSession(Session):
     def write(self, folder: Path) -> Sequence[str]:
         """Write a picture of what became of the idxs."""
         assert self.report is not None
-        self.report.plot(folder / PICTURE)
+        self.report.plot(folder / PICTURE, self.title)
         return (PICTURE,)
 
     def summary(self, result: Result) -> Iterator[str]:
@@ -191,7 +195,7 @@ class SpmmSession(Session):
         yield from text.matrix_lines(self.report)
         yield from text.figure_lines(self.report)
         yield from text.network_lines(self.report.network)
-        yield from text.end_lines(self.report)
+        yield text.end_line(self.report)
 
 
 def figures(every: NodeFigures, clock_mhz: float) -> dict[str, float]:

@@ -148,6 +148,17 @@ class SpmmWorkload(Workload):
     )
 
     @property
+    def idle(self) -> set[str]:
+        """Return the names of the fields that have no effect beside the others."""
+        switch = {"switch_concatenate", "switch_read_delay", "switch_response_delay"}
+        found = {"watchdog"} if self.model else set()
+        if self.racks == 1:
+            found |= {"spines", "switch", "switch_cache", *switch}
+        elif not self.switch_concatenate:
+            found |= switch - {"switch_concatenate"}
+        return found if self.concatenate else found | {"read_delay", "response_delay"}
+
+    @property
     def mechanisms(self) -> dict[str, int]:
         """Return the SNIC's settings of what may be switched off."""
         names = ("filter", "coalesce", "concatenate", "aligned", "read_delay", "response_delay")

@@ -40,5 +40,6 @@ class SwitchSession(MeasuringSession):
                 "packets_per_cycle_single": single,
                 "packets_per_second": random * clock_hz,
             },
+            compared="every sum whose latency was measured equals that of what was sent",
             details={"least_latency_cycles": min(found["latencies"]), "packets": found},
         )

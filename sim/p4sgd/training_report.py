@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hdl.common.core_clock import CORE_MHZ
+from sim.harness.picture import over_epochs, picture
 from sim.p4sgd.golden.sgd import Saturations
 from sim.p4sgd.train import Epoch
 from sim.p4sgd.training import TrainingRun
@@ -75,9 +76,10 @@ class Comparison:
         return row
 
     @property
-    def bit_exact(self) -> bool:
-        """Return whether every epoch was bit-exact."""
-        return all(row.bit_exact for row in self.rows)
+    def difference(self) -> str:
+        """Return the first epoch that was not bit-exact, in a line; nothing if all were."""
+        wrong = "after epoch {}, weights or saturations differ from the golden model's"
+        return next((wrong.format(row.epoch) for row in self.rows if not row.bit_exact), "")
 
     @property
     def cycles(self) -> int:
@@ -167,17 +169,8 @@ def plot(rows: Sequence[Row], title: str, path: Path) -> None:
 
     The samples that were held out have a fainter set of the same curves.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-    from matplotlib.ticker import MaxNLocator
-
     has_accuracy = rows[0].rtl_accuracy is not None
     has_test = rows[0].rtl_test_loss is not None
-    figure, axes = pyplot.subplots(
-        1, 1 + has_accuracy, figsize=(5.2 * (1 + has_accuracy), 3.8), squeeze=False
-    )
     epochs = [row.epoch for row in rows]
     styles = {
         "float": ("float64 SGD", {"color": "0.65", "linewidth": 4}),
@@ -185,21 +178,15 @@ def plot(rows: Sequence[Row], title: str, path: Path) -> None:
         "rtl": ("RTL", {"color": "tab:orange", "linestyle": "none", "marker": "o", "ms": 4}),
     }
     test = {"linestyle": "--", "marker": "", "linewidth": 1.5}
-    for axis, what in zip(axes[0], ("loss", "accuracy"), strict=False):
-        for source, (label, style) in styles.items():
-            axis.plot(
-                epochs, [getattr(row, f"{source}_{what}") for row in rows], label=label, **style
-            )
-        for source, (label, style) in styles.items() if has_test else ():
-            curve = [getattr(row, f"{source}_test_{what}") for row in rows]
-            faint = style | ({"ms": 3, "mfc": "none"} if source == "rtl" else test)
-            axis.plot(epochs, curve, label=f"{label}, test", **faint)
-        axis.set_xlabel("epoch")
-        axis.set_ylabel(f"training {what}" if not has_test else f"training and test {what}")
-        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axis.grid(alpha=0.3)
-        axis.legend(fontsize="small" if has_test else None)
-    figure.suptitle(title)
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
-    pyplot.close(figure)
+    with picture(path, title, 1 + has_accuracy) as axes:
+        for axis, what in zip(axes, ("loss", "accuracy"), strict=False):
+            for source, (label, style) in styles.items():
+                axis.plot(
+                    epochs, [getattr(row, f"{source}_{what}") for row in rows], label=label, **style
+                )
+            for source, (label, style) in styles.items() if has_test else ():
+                curve = [getattr(row, f"{source}_test_{what}") for row in rows]
+                faint = style | ({"ms": 3, "mfc": "none"} if source == "rtl" else test)
+                axis.plot(epochs, curve, label=f"{label}, test", **faint)
+            samples = "training and test" if has_test else "training"
+            over_epochs(axis, f"{samples} {what}", len(styles))

@@ -133,11 +133,10 @@ class TrainingSession(Session):
 
     def result(self, clock_mhz: float = CLOCK_MHZ) -> Result:
         """Return the result of all epochs that have ended."""
-        exact = self.comparison.bit_exact
         return Result(
             figures=self.figures(clock_mhz),
-            exact=exact,
-            difference="" if exact else "the RTL's weights differ from the golden model's",
+            compared=text.EQUAL,
+            difference=self.comparison.difference,
             warnings=self.comparison.warnings,
             details=self.comparison.details(),
         )
@@ -153,7 +152,7 @@ class TrainingSession(Session):
             "samples_per_second": training.samples * clock_mhz * 1e6 / cycles,
             "efficiency": ideal / cycles,
             "ideal_cycles_per_epoch": ideal,
-            "exact": float(self.comparison.bit_exact),
+            "exact": float(not self.comparison.difference),
         }
         if self.asked.data == ZEROS:
             return found

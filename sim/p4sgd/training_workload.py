@@ -131,6 +131,16 @@ class TrainingWorkload(Workload):
             raise ValueError("a single worker has no links: --workers 2 or more gives it some")
 
     @property
+    def idle(self) -> set[str]:
+        """Return the names of the fields that have no effect beside the others."""
+        found = {"samples", "features"}
+        if self.data == ZEROS:
+            found = {"test", "shuffle", "positive", "bias"}
+        if not self.has_switch:
+            found |= {*CHANCES, "link_latency", "timeout", "retries"}
+        return found if self.duplicate or self.reorder else found | {"displacement"}
+
+    @property
     def stored(self) -> int:
         """Return the bits of a feature in memory."""
         return self.bits if self.stored_bits is None else self.stored_bits

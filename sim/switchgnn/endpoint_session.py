@@ -89,5 +89,6 @@ class EndpointSession(MeasuringSession):
                 "features_per_second": found["sent_feature"] * second,
                 "sums_per_second": found["taken_sum"] * second,
             },
+            compared="every sum in the endpoint's memory equals the golden model's",
             details={"counters": found},
         )

@@ -56,5 +56,6 @@ class GnnSwitchSession(MeasuringSession):
                 **{f"{name}_per_cycle": rate for name, rate in rates.items()},
                 "features_per_second": rates["features"] * clock_hz,
             },
+            compared="every sum equals that of the features that were sent",
             details={"least_latency_cycles": min(found["latencies"]), "counts": found},
         )

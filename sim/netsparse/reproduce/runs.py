@@ -38,7 +38,7 @@ class Outcome:
     su: SuOpt
     sa: SaOpt
     line_bytes: float  #: bytes that a line brings in a cycle
-    exact: bool
+    exact: bool | None  #: None of the model, which compares nothing
     seconds: float  #: time that this computer took
 
     @property

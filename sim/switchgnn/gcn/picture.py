@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sim.harness.picture import over_epochs, picture
 from sim.switchgnn.gcn.comparison import Row
 from sim.switchgnn.gcn.run import GcnRun
 
@@ -19,63 +20,36 @@ STYLES: dict[str, dict[str, Any]] = {
 MOST_EDGES = 20_000  #: most edges that are drawn
 
 
-def new_figure(columns: int, title: str) -> tuple[Any, Any]:
-    """Return a figure that needs no screen, and its axes."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(1, columns, figsize=(5.2 * columns, 4), squeeze=False)
-    figure.suptitle(title)
-    return figure, axes[0]
-
-
-def save(figure: Any, path: Path) -> None:
-    """Write a figure into a file, and free it."""
-    from matplotlib import pyplot
-
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
-    pyplot.close(figure)
-
-
 def draw_curves(rows: Sequence[Row], title: str, path: Path) -> None:
     """Draw the loss of the training vertices and the accuracy of the test vertices."""
-    figure, axes = new_figure(2, title)
     epochs = [row.epoch for row in rows]
-    for axis, name, text in zip(
-        axes, ("loss", "test_accuracy"), ("training loss", "test accuracy"), strict=True
-    ):
-        for source, style in STYLES.items():
-            axis.plot(epochs, [getattr(row.qualities[source], name) for row in rows], **style)
-        axis.set_xlabel("epoch")
-        axis.set_ylabel(text)
-        axis.grid(alpha=0.3)
-        axis.legend(fontsize="small")
-    save(figure, path)
+    kinds = {"loss": "training loss", "test_accuracy": "test accuracy"}
+    with picture(path, title, len(kinds)) as axes:
+        for axis, (name, text) in zip(axes, kinds.items(), strict=True):
+            for source, style in STYLES.items():
+                axis.plot(epochs, [getattr(row.qualities[source], name) for row in rows], **style)
+            over_epochs(axis, text, len(STYLES))
 
 
 def draw_traffic(frames: Mapping[str, Mapping[str, Sequence[int]]], path: Path) -> None:
     """Draw the frames of a run by direction and kind, for each worker."""
-    figure, axes = new_figure(2, "frames between workers and switch, counted by the hardware")
-    for axis, (direction, kinds) in zip(axes, frames.items(), strict=True):
-        below: Any = 0
-        for kind, counts in kinds.items():
-            if any(counts):
-                names = [f"worker {number}" for number in range(len(counts))]
-                axis.bar(names, counts, bottom=below, label=f"{kind}: {sum(counts):,}")
-                below = below + np.array(counts)
-        axis.set_title(direction, fontsize="medium")
-        axis.set_ylabel("frames")
-        axis.set_ylim(0, 1.45 * np.max(below))  # the legend stands above the bars
-        axis.legend(fontsize="small", ncols=2, loc="upper left")
-    save(figure, path)
+    title = "frames between workers and switch, counted by the hardware"
+    with picture(path, title, 2) as axes:
+        for axis, (direction, kinds) in zip(axes, frames.items(), strict=True):
+            below: Any = 0
+            for kind, counts in kinds.items():
+                if any(counts):
+                    names = [f"worker {number}" for number in range(len(counts))]
+                    axis.bar(names, counts, bottom=below, label=f"{kind}: {sum(counts):,}")
+                    below = below + np.array(counts)
+            axis.set_title(direction, fontsize="medium")
+            axis.set_ylabel("frames")
+            axis.set_ylim(0, 1.45 * np.max(below))  # the legend stands above the bars
+            axis.legend(fontsize="small", ncols=2, loc="upper left")
 
 
 def draw_cut(run: GcnRun, path: Path) -> None:
     """Draw vertices by their two main features, coloured by worker, and edges between workers."""
-    figure, (axis,) = new_figure(1, "vertices of each worker, and the edges between workers")
     problem, partition = run.problem, run.partition
     assert partition is not None
     _, directions = np.linalg.eigh(problem.features.T @ problem.features)
@@ -85,13 +59,14 @@ def draw_cut(run: GcnRun, path: Path) -> None:
     ends = np.stack(run.cut.tocoo().coords, 1)
     from matplotlib.collections import LineCollection
 
-    axis.add_collection(
-        LineCollection(list(places[ends[:MOST_EDGES]]), colors="0.6", linewidths=0.3)
-    )
-    for worker in range(partition.workers):
-        own = places[partition.owner == worker]
-        axis.plot(*own.T, linestyle="", marker=".", ms=3, label=f"worker {worker}")
-    axis.set_xticks([])
-    axis.set_yticks([])
-    axis.legend(fontsize="small")
-    save(figure, path)
+    title = "vertices of each worker, and the edges between workers"
+    with picture(path, title, 1) as (axis,):
+        axis.add_collection(
+            LineCollection(list(places[ends[:MOST_EDGES]]), colors="0.6", linewidths=0.3)
+        )
+        for worker in range(partition.workers):
+            own = places[partition.owner == worker]
+            axis.plot(*own.T, linestyle="", marker=".", ms=3, label=f"worker {worker}")
+        axis.set_xticks([])
+        axis.set_yticks([])
+        axis.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))

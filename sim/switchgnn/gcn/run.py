@@ -23,7 +23,9 @@ class GcnRun:
 
     def __init__(self, asked: GcnWorkload) -> None:
         self.asked = asked
-        self.problem: Problem = problem_of(load_graph(asked.data), asked.labels, asked.seed)
+        graph = load_graph(asked.data)
+        self.labels_drawn = graph.train is None  #: whether ``asked.labels`` says what is trained on
+        self.problem: Problem = problem_of(graph, asked.labels, asked.seed)
         self.network = Network(
             inputs=self.problem.features.shape[1],
             hidden=asked.hidden,

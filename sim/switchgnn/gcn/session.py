@@ -1,6 +1,6 @@
 """Trains a graph network on workers around a SwitchGNN switch, beside its golden models."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -45,7 +45,7 @@ class GcnSession(Session):
         },
         **{name: f"{about}; of an epoch, all workers" for name, about in COUNTERS.items()},
         "saturations": "features that did not fit their bits; of an epoch, all workers",
-        "exact": "1 if every sum is A X, and weights equal a one-worker run's bit for bit",
+        "exact": "1 if a switch's sums are A X, and weights equal a one-worker run's bit for bit",
     }
     maximise = ("switch_test_accuracy",)
 
@@ -57,6 +57,7 @@ class GcnSession(Session):
         if params.links:
             raise ValueError(f"links must be 0, as no other switch is there: {params.links}")
         self.training = GcnRun(asked)
+        self.decided = {} if self.training.labels_drawn else {"labels": None}
         setup = SwitchSetup(
             shape=shape_of(params, asked),
             window=params.window,
@@ -146,10 +147,10 @@ class GcnSession(Session):
         """Return the result of all epochs that have ended."""
         return Result(
             figures=self.figures(comparison),
-            exact=not comparison.difference,
+            compared=text.EQUAL[self.asked.adder] if self.asked.has_links else "",
+            uncompared=text.ALONE,
             difference=comparison.difference,
             warnings=comparison.warnings,
-            curves=self.curves(comparison),
             details=self.details(comparison),
         )
 
@@ -172,27 +173,10 @@ class GcnSession(Session):
             f"{source}_{name}": last[f"{source}_{name}"] for source in SOURCES for name in QUALITIES
         }
         counters = {name: comparison.total[name] / epochs for name in COUNTERS}
-        return (
-            qualities
-            | counters
-            | {
-                "saturations": sum(row.saturations for row in rows) / epochs,
-                "exact": float(not comparison.difference),
-            }
-        )
-
-    def curves(self, comparison: Comparison) -> Mapping[str, Mapping[str, Sequence[float]]]:
-        """Return loss and accuracy by epoch, of all trainings."""
-        rows = comparison.rows
-        epochs: Sequence[float] = [row.epoch for row in rows]
-        return {
-            name.replace("_", " "): {"epoch": epochs}
-            | {
-                text.NAMES[source]: [getattr(row.qualities[source], name) for row in rows]
-                for source in SOURCES
-            }
-            for name in QUALITIES
-        }
+        compared = self.asked.has_links or comparison.difference
+        exact = {"exact": float(not comparison.difference)} if compared else {}
+        saturations = sum(row.saturations for row in rows) / epochs
+        return qualities | counters | {"saturations": saturations} | exact
 
     def details(self, comparison: Comparison) -> dict[str, Any]:
         """Return what the JSON says beside the figures: data, plan and epochs."""

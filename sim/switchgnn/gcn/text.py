@@ -14,6 +14,12 @@ NAMES = {
     "float": "float64",
     "plain": "without graph",
 }
+#: Says what of a training is compared, by what connects the workers.
+EQUAL = {
+    Adder.RTL: "the hardware's sums equal A X, weights those of one worker, bit for bit",
+    Adder.GOLDEN: "the golden switch's sums equal A X, weights those of one worker, bit for bit",
+}
+ALONE = "nothing was compared with A X: no switch has added up"
 #: Names in a title what connects the workers.
 ADDERS = {
     Adder.RTL: ", RTL",
@@ -89,4 +95,3 @@ def summary(comparison: Comparison) -> Iterator[str]:
             f"{done:,} aggregations took {total['cycles']:,} cycles of the hardware,"
             f" {each:,.0f} each: {each / CORE_MHZ:.2f} us at {CORE_MHZ:g} MHz"
         )
-    yield comparison.difference or "sums equal A X, weights those of one worker, bit for bit"

@@ -122,6 +122,16 @@ class GcnWorkload(Workload):
             raise ValueError(f"{alone} has no links: nothing can happen to a frame")
 
     @property
+    def idle(self) -> set[str]:
+        """Return the names of the fields that have no effect beside the others."""
+        found = {"partition", "adder"} if self.workers == 1 else set()
+        if not self.has_links:
+            found |= {"plan", "order", "open_turns", *CHANCES}
+        if not self.has_links or self.adder is not Adder.RTL:
+            found |= {"link_latency", "displacement", "timeout"}
+        return found if self.duplicate or self.reorder else found | {"displacement"}
+
+    @property
     def has_links(self) -> bool:
         """Return whether frames are sent at all."""
         return self.workers > 1 and self.adder is not Adder.EXACT

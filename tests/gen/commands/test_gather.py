@@ -33,6 +33,10 @@ def test_gathers_rows_of_a_file(ingather, tmp_path):
     result = json.loads((tmp_path / "made" / "result.json").read_text())
     assert result["exact"]
     assert result["figures"]["row_bytes"] == 4 * 36
+    settings = result["workload"]
+    assert (settings["table"], settings["row_bytes"], settings["idx_bytes"]) == ("table.npy", 36, 8)
+    assert not any(settings[name] for name in ("graph", "batch", "fan_outs", "repeats", "seed"))
+    assert out.count(result["verdict"]) == 1
     assert (tmp_path / "made" / "gather.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -78,7 +78,7 @@ def made_by(command, design, exact=True):
         "figures": {"cycles": 1234, "rate": 0.5},
         "curves": {},
         "exact": exact,
-        "difference": "" if exact else "the last sum",
+        "verdict": {True: "all equal", False: "the last sum", None: "a model"}[exact],
         "warnings": [],
     }
 
@@ -167,7 +167,7 @@ def gather(exact=True, **changes):
     """Return what ``ingather spmm`` writes, as far as the page shows it."""
     return {
         **made_by("spmm", "netsparse-snic", exact),
-        "workload": {"property_bytes": 64},
+        "workload": {"property_bytes": 64, "model": exact is None},
         "matrix": {"name": "stokes", "rows": 400, "nonzeros": 9000},
         "partition": {"nodes": 2},
         "cycles": 12345,

@@ -36,9 +36,3 @@ def test_the_network():
     old = sample.gather()
     del old["network"]
     assert "summed over" not in gather_section([("a", old)]).html
-
-
-def test_a_product_that_is_wrong_says_so():
-    html = gather_section([("a", sample.gather(exact=False, difference="node 1: <3>"))]).html
-    assert "Not what it must be: node 1: &lt;3&gt;" in html
-    assert "equals scipy" in gather_section([("a", sample.gather())]).html

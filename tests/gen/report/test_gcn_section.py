@@ -23,13 +23,13 @@ def run(**changes):
     found = {
         "title": "digits, 64 x 32 x 10",
         "preset": "small",
-        "workload": {"adder": "rtl", "workers": 2},
+        "workload": {"adder": "rtl", "workers": 2, "plan": "destinations"},
         "data": {"name": "digits", "vertices": 1797, "edges": 24680},
         "cut": {"edges": 900},
         "epochs": [epoch(number) for number in range(4)],
         "figures": {"frames": 3578.5, "repeats": 0.0, "cycles": 3581.0},
         "exact": True,
-        "difference": "",
+        "verdict": "all equal",
         "warnings": [],
         "hardware_counters": {"workers": workers, "switch": {"rows": 123456}},
         "traffic": traffic(workers),
@@ -60,7 +60,8 @@ def test_curves_and_frames():
         "y": [10, 20],
     }
     assert "<td><code>rows</code></td>" in html
-    assert "weights equal those of one worker, bit for bit" in html
+    assert len({trace["line"]["color"] for trace in loss["data"] if "line" in trace}) == 3
+    assert loss["layout"]["xaxis"]["dtick"] == 1
 
 
 def test_a_run_without_hardware_has_curves_alone():
@@ -69,8 +70,6 @@ def test_a_run_without_hardware_has_curves_alone():
     assert "Counters" not in html
 
 
-def test_what_is_wrong_is_said():
-    html = gcn_section([("a", run(exact=False, difference="sum <3>", warnings=["too fast"]))]).html
-    assert '<tr class="bad">' in html
-    assert "Not what it must be: sum &lt;3&gt;" in html
-    assert '<p class="bad">too fast</p>' in html
+def test_a_run_without_a_switch_has_no_preset():
+    alone = run(exact=None, workload={"adder": None, "workers": 1, "plan": None})
+    assert "<td>-</td><td>-</td>" in gcn_section([("a", alone)]).html

@@ -3,7 +3,7 @@
 import pytest
 
 from gen.errors import UserError
-from gen.report.report import report
+from gen.report.report import Parts, report, tiles
 from gen.report.sources import find
 from tests.gen.page.test_page import Reader
 from tests.gen.report import sample
@@ -62,6 +62,10 @@ def test_the_summary_counts(page):
         '"good">1 of 1</b><span>runs of spmm exact',
     ):
         assert figure in page
+    one, two = ("spmm", sample.gather()), ("spmm", sample.gather(exact=None))
+    assert tiles(Parts(results={"regression": [], "estimate": [], "spmm": [one, two]})) == [
+        ("1 of 2", "runs of spmm exact, 1 compared with nothing", "warn")
+    ]
 
 
 def test_items_that_were_skipped_do_not_count(tmp_path):

@@ -13,7 +13,7 @@ from sim.harness.cache import CHECKOUT, cache_root
 FOLDER = CHECKOUT / "gen/tutorials"
 #: the tutorials, and what each prints near its end
 TUTORIALS = {
-    "train_sweep_report": ["wrote report.html", "weights equal the golden model's bit for bit"],
+    "train_sweep_report": ["wrote report.html", "saturations equal the golden model's bit for bit"],
     "add_component": ["stalls=NONE: passed", "3 of 3 cocotb tests failed", "first wrong beat"],
     "add_design": ["tally              a counter of events", "4 points done"],
 }

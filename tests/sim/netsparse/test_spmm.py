@@ -46,7 +46,7 @@ def test_product_is_exact_and_counters_tell_why(made):
     run, gathered, heard = made
     run.check(gathered)
     assert heard == sorted(heard)
-    report = SpmmReport(run, "queen", gathered.result, "")
+    report = SpmmReport(run, "queen", gathered.result)
     figures = report.redundancy
     every = together(report.nodes)
     assert every.unit["consumed"] == run.matrix.nnz == figures.nonzeros
@@ -100,6 +100,7 @@ def test_classes_share_a_line():
         clients=1,
         requests=2,
         accesses=accesses,
+        done=90,
     )
     assert [node.utilisation(kind) for kind in ("reads", "responses")] == [0.2, 0.8]
     assert node.goodput == 0.5
@@ -178,10 +179,10 @@ def test_a_matrix_without_remote_nonzeros(params, simulator, tmp_path):
     run = SpmmRun(matrix, params, SpmmWorkload())
     gathered = run.simulate(*simulator, tmp_path)
     run.check(gathered)
-    report = SpmmReport(run, "diagonal", gathered.result, "")
+    report = SpmmReport(run, "diagonal", gathered.result)
     assert report.details()["partition"]["su"] is None
     assert report.details()["all"]["filter_coalesce_rate"] == 0
-    report.plot(tmp_path / "spmm.png")
+    report.plot(tmp_path / "spmm.png", "diagonal")
     assert (tmp_path / "spmm.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -24,7 +24,7 @@ def test_figures_come_from_counters():
     sent = {"reads_sent_packets": 2, "reads_sent_bytes": 400, "reads_sent_prs": 12}
     sent |= {"responses_sent_packets": 4, "responses_sent_bytes": 800, "responses_sent_prs": 12}
     every = NodeFigures(
-        unit, counters(SNIC_COUNTERS, **sent), 160, 32, 1, 4, {"writes": 2, "reads": 0}
+        unit, counters(SNIC_COUNTERS, **sent), 160, 32, 1, 4, {"writes": 2, "reads": 0}, 80
     )
     found = figures(every, 100)
     assert found["prs_saved"] == 8

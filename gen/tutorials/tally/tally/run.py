@@ -54,7 +54,7 @@ class CountSession(Session):
         expected = events % (1 << self.params.bits)
         return Result(
             figures={"count": counts[-1], "cycles": events, "wraps": events >> self.params.bits},
-            exact=counts[-1] == expected,
+            compared="the count equals the number of events",
             difference="" if counts[-1] == expected else f"{counts[-1]} is not {expected}",
             curves={"count": {"cycle": list(range(len(counts))), "count": counts}},
         )

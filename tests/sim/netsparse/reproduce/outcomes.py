@@ -55,7 +55,7 @@ def outcome(point, wanted=None):
     }
     return Outcome(
         figures=figures,
-        tail=NodeFigures(unit, snic, cycles, point.property_bytes, 16, 1, {}),  # pyright: ignore
+        tail=NodeFigures(unit, snic, cycles, point.property_bytes, 16, 1, {}, 0),  # pyright: ignore
         tail_node=0,
         tail_useful=useful(point.subject, 0),
         tail_hit_rate=wanted.hit_rate,

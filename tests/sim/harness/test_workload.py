@@ -1,0 +1,38 @@
+"""Tells which settings of a run have an effect beside the others."""
+
+import pytest
+
+from sim.gather.workload import GatherWorkload
+from sim.mina.workload import Placement, ScheduleWorkload, Trees
+from sim.netsparse.spmm_workload import SpmmWorkload
+from sim.p4sgd.training_workload import TrainingWorkload
+from sim.switchgnn.gcn.workload import Adder, GcnWorkload
+
+LINKS = "link_latency drop duplicate reorder corrupt displacement timeout"
+SWITCH = "switch_read_delay switch_response_delay"
+MANY = {"racks": 2, "nodes": 4}
+
+
+IDLE = [
+    (GatherWorkload(), ""),
+    (GatherWorkload(table="t"), "row_bytes"),
+    (GatherWorkload(table="t", idx="i"), "row_bytes graph batch fan_outs idx_bytes repeats seed"),
+    (SpmmWorkload(), f"spines switch switch_cache switch_concatenate {SWITCH}"),
+    (SpmmWorkload(**MANY, model=True), "watchdog"),
+    (SpmmWorkload(**MANY, switch_concatenate=False), SWITCH),
+    (SpmmWorkload(**MANY, concatenate=False), "read_delay response_delay"),
+    (TrainingWorkload(), f"samples features retries {LINKS}"),
+    (TrainingWorkload(data="zeros", workers=2, reorder=0.1), "test shuffle positive bias"),
+    (GcnWorkload(adder=Adder.GOLDEN, drop=0.1), "link_latency displacement timeout"),
+    (GcnWorkload(adder=Adder.EXACT), f"plan order open_turns {LINKS}"),
+    (GcnWorkload(workers=1), f"partition adder plan order open_turns {LINKS}"),
+    (ScheduleWorkload(jobs="j", trees=Trees.MIS, placement=Placement.DP), "trace count seed"),
+    (ScheduleWorkload(placement=Placement.FIRST), "alpha candidates"),
+]
+
+
+@pytest.mark.parametrize(("workload", "idle"), IDLE)
+def test_settings_without_effect_are_null(workload, idle):
+    assert set(workload.idle) == set(idle.split())
+    for name, value in workload.as_json().items():
+        assert value == (None if name in workload.idle else getattr(workload, name)), name
