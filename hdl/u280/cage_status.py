@@ -34,7 +34,7 @@ class CageStatusParams:
         """Describe the counts, by the names of their registers."""
         return data.StructLayout(
             {name: COUNT_BITS for name in self.events}
-            | {name: RARE_BITS for name in HAPPENINGS.members}
+            | dict.fromkeys((*HAPPENINGS.members, "cut_transmit", "cut_receive"), RARE_BITS)
         )
 
 
@@ -75,8 +75,7 @@ class CageStatus(Component):
             begins = Signal(name=f"{name}_begins")
             m.d.sync += begins.eq(self.happenings[name] & ~before[name])
             more[name] = begins
-        more["cut_transmit"] = more["cut_transmit"] + self.cuts.transmit
-        more["cut_receive"] = more["cut_receive"] + self.cuts.receive
+        more["cut_transmit"], more["cut_receive"] = self.cuts.transmit, self.cuts.receive
         for name, count in more.items():
             total = Signal(self.params.sums[name].width, name=name)
             m.d.sync += total.eq((total + count)[: len(total)])

@@ -16,13 +16,13 @@ from amaranth.hdl import (
 )
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
 from hdl.common.crossing.count_crossing import WAITING_BITS, CountCrossing, CountCrossingParams
 from hdl.common.crossing.crossing import inside
 from hdl.common.packets import AXIS
 from hdl.u280 import flow_control
 from hdl.u280.cmac_ip import LANES, RSFEC_CONTROLS, TIED, cmac_ip
-from hdl.u280.cut_watch import CutWatch
 from hdl.u280.flow_control import FlowControlParams
 from hdl.u280.kind_split import KINDS, KindSplit
 from hdl.u280.mac_link import MacLink
@@ -33,14 +33,18 @@ from hdl.u280.mac_signals import (
     CUTS,
     FEC_LANES,
     LEVELS,
+    RARE_BITS,
     SETTINGS,
     STATUS,
     Loopback,
     events_of,
 )
 from hdl.u280.mac_transmit import MacTransmit, MacTransmitParams
+from hdl.u280.packet_ledger import PacketLedger, PacketLedgerParams
 from hdl.u280.pauses import Pauses
 from hdl.u280.transmit_repair import TransmitRepair
+
+SPARE = 64  #: packets on the way of a class beside its buffer, at most: of a beat each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,8 +99,9 @@ class Mac(Component):
 
     ``settings`` and ``asks`` of the host come from registers of any clock (:class:`MacResets`);
     ``levels`` are registers of the MAC's clock and of ``apb``, to be synchronised. A reset of the
-    MAC, whoever asked for it, loses what is inside; whole packets go on after it. ``cuts`` are to
-    be added up in every cycle, beside those that ``levels`` tell.
+    MAC, whoever asked for it, loses what is inside; whole packets go on after it. ``cuts`` count
+    the packets that it lost between core and MAC, to be added up in every cycle. Of those that the
+    MAC itself had taken whole it does not say which it has sent: they count as sent.
 
     Its MAC's clock is clock ``mac_<cage>``. Throughput: line rate out of ``transmit``; received,
     all that the core takes at 250 MHz, 64 bytes each: packets of 65 bytes back to back exceed it.
@@ -112,7 +117,16 @@ class Mac(Component):
         receive = MacReceive(params.received).crossings
         transmit = MacTransmit(params.packets).crossings
         mac = {"mac": self.clock}
+        self.ledgers = {
+            name: PacketLedgerParams(most=params.classes * (sizes.beats + SPARE))
+            for name, sizes in (("sent", params.packets), ("taken", params.received))
+        }
         self.crossings = (
+            *(
+                c
+                for n, p in self.ledgers.items()
+                for c in inside(n, PacketLedger(p).crossings, mac)
+            ),
             *(c for k in range(params.classes) for c in inside(f"transmitter_{k}", transmit, mac)),
             *(c for k in range(params.classes) for c in inside(f"receiver_{k}", receive, mac)),
             *inside("counter", events.crossings, {"write": self.clock, "read": "sync"}),
@@ -182,13 +196,13 @@ class Mac(Component):
     def packets(self, m: Module, incoming, outgoing, events) -> dict[str, Any]:
         """Add the ways of packets, and with flow control what the MAC says and hears of pauses."""
         receivers = self.add_receivers(m, incoming)
-        counted = Cat(self.lost(m, receivers), events)
+        counted = Cat(self.lost(m, incoming, receivers), events)
         if not self.params.split:
-            self.add_transmitters(m, [flipped(outgoing)])
+            self.add_transmitters(m, [flipped(outgoing)], outgoing)
             self.add_counter(m, counted)
             return {}
         m.submodules.pauses = pauses = DomainRenamer("transmitting")(Pauses(self.params.link))
-        self.add_transmitters(m, pauses.i)
+        self.add_transmitters(m, pauses.i, outgoing)
         connect(m, pauses.mac, flipped(outgoing))
         m.d.comb += [
             used.eq(receiver.used) for used, receiver in zip(pauses.used, receivers, strict=True)
@@ -205,8 +219,6 @@ class Mac(Component):
         m.submodules.resets = resets = DomainRenamer("apb")(MacResets(self.params.resets))
         m.submodules.link = link = DomainRenamer("transmitting")(MacLink())
         m.submodules.repair = repair = DomainRenamer("transmitting")(TransmitRepair())
-        m.submodules.cut_transmit = sent = DomainRenamer("transmitting")(CutWatch())
-        m.submodules.cut_receive = received = DomainRenamer("receiving")(CutWatch())
         told = Signal(STATUS)
         status = Signal(STATUS, reset_less=True)
         m.d.transmitting += status.eq(told)
@@ -219,16 +231,10 @@ class Mac(Component):
             told.linked.eq(link.linked),
             told.transmit_ready.eq(~ResetSignal("transmitting")),
             told.receive_ready.eq(~ResetSignal("receiving")),
-            sent.moves.eq(outgoing.tvalid & outgoing.tready),
-            sent.last.eq(outgoing.tlast),
-            received.moves.eq(incoming.tvalid),
-            received.last.eq(incoming.tlast),
             self.levels.status.eq(status),
             happenings.watchdog.eq(resets.watchdog),
             happenings.underflow.eq(repair.underflow),
             happenings.overflow.eq(repair.overflow),
-            happenings.cut_transmit.eq(sent.cut),
-            happenings.cut_receive.eq(received.cut),
             resets.aligned.eq(status.aligned),
             resets.asks.eq(self.asks),
             resets.settings.eq(self.settings),
@@ -257,16 +263,30 @@ class Mac(Component):
             "stat_rx_rsfec_lane_alignment_status": told.fec_aligned,
         }
 
-    def add_transmitters(self, m: Module, ways) -> None:
-        """Send packets of each class on ``ways`` of their own to the MAC."""
-        cuts = Const(0)
+    def add_ledger(self, m: Module, name: str, domain: str, parts: list) -> Any:
+        """Add what counts the packets that a reset of ``domain`` loses on their way."""
+        ledger = DomainRenamer({"mac": domain})(PacketLedger(self.ledgers[name]))
+        m.submodules[name] = ledger
+        m.d.comb += ledger.runs.eq(Cat(part.runs for part in parts).any())
+        return ledger
+
+    def add_transmitters(self, m: Module, ways, outgoing) -> None:
+        """Send packets of each class on ``ways`` of their own to the MAC, by ``outgoing``."""
+        parts = []
         for k, way in enumerate(ways):
             transmitter = DomainRenamer({"mac": "transmitting"})(MacTransmit(self.params.packets))
             m.submodules[f"transmitter_{k}"] = transmitter
             connect(m, flipped(self.transmit[k]), transmitter.axis)
             connect(m, transmitter.mac, way)
-            cuts = cuts + transmitter.cut
-        m.d.comb += self.cuts.transmit.eq(cuts)
+            parts.append(transmitter)
+        sent = self.add_ledger(m, "sent", "transmitting", parts)
+        ended = Signal()  # the MAC is in reset a cycle before this register
+        m.d.transmitting += ended.eq(outgoing.tvalid & outgoing.tready & outgoing.tlast)
+        m.d.comb += [
+            sent.comes.eq(count_ones([part.entered for part in parts])),
+            sent.mac_leaves.eq(ended & ~ResetSignal("transmitting")),
+            self.cuts.transmit.eq((sent.lost + count_ones([p.cut for p in parts]))[:RARE_BITS]),
+        ]
 
     def add_receivers(self, m: Module, incoming) -> list[MacReceive]:
         """Give out whole packets that come in, by class if there are two."""
@@ -276,7 +296,6 @@ class Mac(Component):
         for k, receiver in enumerate(receivers):
             m.submodules[f"receiver_{k}"] = receiver
             connect(m, receiver.axis, flipped(self.receive[k]))
-        m.d.comb += self.cuts.receive.eq(sum((receiver.cut for receiver in receivers), Const(0)))
         if params.split:
             m.submodules.kinds = kinds = DomainRenamer("receiving")(KindSplit())
             connect(m, incoming, kinds.mac)
@@ -286,13 +305,29 @@ class Mac(Component):
             connect(m, incoming, receivers[0].mac)
         return receivers
 
-    def lost(self, m: Module, receivers: list[MacReceive]) -> Value:
-        """Report packets that are dropped, broken and foreign."""
-        return Cat(
+    def lost(self, m: Module, incoming, receivers: list[MacReceive]) -> Value:
+        """Report packets that are dropped, broken and foreign, and count those of a reset."""
+        foreign = Signal(
+            MacReceive.verdict_latency
+        )  # so that of a packet one is reported at a time
+        if self.params.split:
+            m.d.receiving += foreign.eq(Cat(m.submodules.kinds.foreign, foreign)[: len(foreign)])
+        verdicts = Cat(
             Cat(receiver.dropped for receiver in receivers).any(),
             Cat(receiver.broken for receiver in receivers).any(),
-            m.submodules.kinds.foreign if self.params.split else Const(0, 1),
+            foreign[-1],
         )
+        taken = self.add_ledger(m, "taken", "receiving", receivers)
+        first = Signal(init=1)
+        with m.If(incoming.tvalid):
+            m.d.receiving += first.eq(incoming.tlast)
+        m.d.comb += [
+            taken.mac_comes.eq(incoming.tvalid & first & ~ResetSignal("receiving")),
+            taken.mac_leaves.eq(verdicts.any()),
+            taken.leaves.eq(count_ones([receiver.left for receiver in receivers])),
+            self.cuts.receive.eq(taken.lost[:RARE_BITS]),
+        ]
+        return verdicts
 
     def add_counter(self, m: Module, events) -> None:
         """Count ``events`` into ``counts``."""

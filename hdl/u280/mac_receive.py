@@ -20,14 +20,15 @@ class MacReceive(Component):
 
     A reset of either clock loses what is inside; afterwards whole packets leave. One of which a
     part has left when the MAC's clock is reset ends with a beat without its first byte, which
-    nobody takes for a packet's end (:class:`PacketCrossing`): ``cut``, in the core's clock, is
-    high for a cycle.
+    nobody takes for a packet's end (:class:`PacketCrossing`). ``left``, in the core's clock, is
+    high when a packet has left, and ``runs`` while none is lost.
 
     Throughput: a beat a cycle of the slower clock. Latency: a packet's length, five cycles of the
     MAC's and the crossing. Stalls: packets wait up to the buffer's size; longer ones are dropped.
     """
 
     domains = ("mac", "sync")
+    verdict_latency = 2  #: cycles from a packet's last beat to ``broken`` or ``dropped``
 
     def __init__(self, params: MacTransmitParams) -> None:
         self.crossings = inside("way", PacketCrossing().crossings, {"write": "mac", "read": "sync"})
@@ -38,7 +39,8 @@ class MacReceive(Component):
                 "axis": Out(AXIS),
                 "dropped": Out(1),
                 "broken": Out(1),
-                "cut": Out(1),
+                "left": Out(1),
+                "runs": Out(1),
                 "used": Out(params.beats.bit_length()),
             },
         )
@@ -48,7 +50,10 @@ class MacReceive(Component):
         m.submodules.packets = packets = DomainRenamer("mac")(PacketBuffer(self.params.buffer))
         m.submodules.way = way = DomainRenamer({"write": "mac", "read": "sync"})(PacketCrossing())
         to_axis(m, way.o, self.axis)
-        m.d.comb += self.cut.eq(way.ended)
+        m.d.comb += [
+            self.left.eq(way.left),
+            self.runs.eq(way.read_runs),
+        ]
         come = Signal()
         room = Signal()
         word = Signal(BEAT, reset_less=True)

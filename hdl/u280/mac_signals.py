@@ -51,11 +51,11 @@ STATUS = data.StructLayout(
 )
 
 #: levels that are high for a while when something has happened
-HAPPENINGS = data.StructLayout(
-    {"watchdog": 1, "underflow": 1, "overflow": 1, "cut_transmit": 1, "cut_receive": 1}
-)
+HAPPENINGS = data.StructLayout({"watchdog": 1, "underflow": 1, "overflow": 1})
 
 LEVELS = data.StructLayout({"status": STATUS, "happenings": HAPPENINGS})
 
-#: counts packets of each direction that are found to be cut in the core's clock, in a cycle
-CUTS = data.StructLayout({"transmit": 2, "receive": 2})
+RARE_BITS = 12  #: width of a count of what is rare; it begins again at 0
+
+#: counts packets of each direction that a reset has lost, as the core's clock finds in a cycle
+CUTS = data.StructLayout({"transmit": RARE_BITS, "receive": RARE_BITS})

@@ -43,6 +43,7 @@ class MacTransmit(Component):
     A reset of either clock loses what is inside; afterwards whole packets leave. The rest of a
     packet that a reset of the MAC's clock has cut is taken and dropped: ``cut``, in the core's
     clock, is high for a cycle. Of one that a reset of the core's clock has cut nothing leaves.
+    ``entered`` is high when a packet has come that is to leave, and ``runs`` while none is lost.
 
     Throughput: a beat a cycle of the slower clock. Latency: a packet's length, the crossing, and
     five cycles of the MAC's. Full: ``axis.tready`` goes low. Longer packets than
@@ -53,7 +54,8 @@ class MacTransmit(Component):
 
     def __init__(self, params: MacTransmitParams) -> None:
         self.crossings = inside("way", PacketCrossing().crossings, {"write": "sync", "read": "mac"})
-        super().__init__(params, {"axis": In(AXIS), "mac": Out(AXIS), "cut": Out(1)})
+        told = dict.fromkeys(("cut", "entered", "runs"), Out(1))
+        super().__init__(params, {"axis": In(AXIS), "mac": Out(AXIS), **told})
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -68,6 +70,8 @@ class MacTransmit(Component):
         whole = Signal()  # what ends is not cut off
         m.d.comb += [
             self.cut.eq(way.dropped),
+            self.entered.eq(way.entered),
+            self.runs.eq(way.write_runs),
             way.o.ready.eq(packets.room),
             packets.write.eq(write),
             packets.word.eq(word),

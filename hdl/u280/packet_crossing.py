@@ -1,6 +1,8 @@
 """Takes packets from one clock to another; a reset of either may cut them, but not mix them."""
 
-from amaranth.hdl import DomainRenamer, Module, Signal
+from typing import Any
+
+from amaranth.hdl import DomainRenamer, Module, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -18,7 +20,9 @@ class PacketCrossing(Component):
     When the reader was reset, the rest of a packet that had begun to come in is taken and dropped
     at ``i``: ``dropped`` is high for a cycle. When the writer was reset, a packet that had begun to
     go out is ended at ``o`` by a last beat of which the first byte is not kept, as no packet of
-    ours ends: ``ended`` is high for a cycle. Throughput, latency, stalls: the crossing's.
+    ours ends. ``entered`` and ``left`` are high when the last beat of a whole packet moves, at
+    either end; ``write_runs`` and ``read_runs`` are the crossing's. Throughput, latency, stalls:
+    the crossing's.
     """
 
     domains = ("write", "read")
@@ -31,7 +35,10 @@ class PacketCrossing(Component):
                 "i": In(stream.Signature(BEAT.size)),
                 "o": Out(stream.Signature(BEAT.size)),
                 "dropped": Out(1),
-                "ended": Out(1),
+                "entered": Out(1),
+                "left": Out(1),
+                "write_runs": Out(1),
+                "read_runs": Out(1),
             },
         )
 
@@ -48,9 +55,18 @@ class PacketCrossing(Component):
             rest.runs.eq(beats.write_runs),
             end.runs.eq(beats.read_runs),
             self.dropped.eq(rest.dropped),
-            self.ended.eq(end.ended),
+            self.entered.eq(ends(beats.i)),
+            self.left.eq(ends(self.o)),
+            self.write_runs.eq(beats.write_runs),
+            self.read_runs.eq(beats.read_runs),
         ]
         return m
+
+
+def ends(beats: Any) -> Value:
+    """Return whether the last beat of a whole packet moves."""
+    beat = BEAT(beats.payload)
+    return beats.valid & beats.ready & beat.last & beat.keep[0]
 
 
 class RestOfPacket(Component):
@@ -95,8 +111,8 @@ class EndOfPacket(Component):
     """Passes packets of ``i`` to ``o``; when ``runs`` falls inside one, a beat of our own ends it.
 
     ``i.valid`` is low from the cycle after ``runs`` falls to the one after it rises. The beat is a
-    last one without its first byte; its data and the rest of ``keep`` are anything. ``ended`` is
-    high in the cycle after it has left. Throughput: a beat a cycle. Latency: none, ``o`` is ``i``.
+    last one without its first byte; its data and the rest of ``keep`` are anything. Throughput: a
+    beat a cycle. Latency: none, ``o`` is ``i``.
     """
 
     def __init__(self, params: None = None) -> None:
@@ -106,7 +122,6 @@ class EndOfPacket(Component):
                 "i": In(stream.Signature(BEAT.size)),
                 "o": Out(stream.Signature(BEAT.size)),
                 "runs": In(1),
-                "ended": Out(1),
             },
         )
 
@@ -128,5 +143,4 @@ class EndOfPacket(Component):
             m.d.sync += owed.eq(~self.o.ready)
         with m.Else():
             m.d.sync += owed.eq(begun & ~self.runs & ~self.i.valid)
-        m.d.sync += self.ended.eq(owed & self.o.ready)
         return m

@@ -4,12 +4,11 @@ from dataclasses import dataclass
 
 from hdl.common.register_parts import COMMANDS_DOC, single
 from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw
-from hdl.u280.mac_signals import CLASSES, FEC_LANES, PCS_LANES, Loopback
+from hdl.u280.mac_signals import CLASSES, FEC_LANES, PCS_LANES, RARE_BITS, Loopback
 
 IDENTITY = 0x55323830  #: "U280"
 VERSION = 2
 COUNT_BITS = 48
-RARE_BITS = 12  #: width of a count of what is rare; it begins again at 0
 BASE = 0x10000  #: address of these registers; those of the design are at 0
 ADDRESS_BITS = 12
 
@@ -141,7 +140,8 @@ def mac_registers(k: int) -> list[Register]:
         ),
         Register(
             f"mac_resets_{k}",
-            f"Takes commands to reset the MAC at cage {k}. Packets inside the MAC are lost.",
+            f"Takes commands to reset the MAC at cage {k}. Packets on the way to and from the MAC"
+            " are lost, and counted.",
             (
                 pulse(
                     f"reset_{k}",
@@ -237,8 +237,8 @@ def mac_registers(k: int) -> list[Register]:
         ),
         Register(
             f"mac_repairs_{k}",
-            f"Counts resets and cut packets at cage {k}; counters wrap to 0 after the highest"
-            " number.",
+            f"Counts resets, and packets that they lost, at cage {k}; counters wrap to 0 after the"
+            " highest number.",
             (
                 ro(
                     f"watchdog_{k}",
@@ -258,12 +258,14 @@ def mac_registers(k: int) -> list[Register]:
                 ro(
                     f"cut_transmit_{k}",
                     RARE_BITS,
-                    f"counts packets to be sent by cage {k} that a reset cut off",
+                    f"counts packets to be sent by cage {k} that a reset lost before all of them"
+                    " had passed to the MAC",
                 ),
                 ro(
                     f"cut_receive_{k}",
                     RARE_BITS,
-                    f"counts packets received at cage {k} that a reset cut off",
+                    f"counts packets received at cage {k} that a reset cut off, or lost before the"
+                    " design had taken them",
                 ),
             ),
         ),

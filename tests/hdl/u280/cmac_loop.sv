@@ -56,6 +56,11 @@ module cmac_0 (
   logic lost /* verilator public_flat_rw */ = 0;
   logic [1:0] mishap /* verilator public_flat_rw */ = 0;
   logic [2:0] words /* verilator public_flat_rw */ = 0;  // codewords, for as long as they are set
+  // resets, beats that are received and whether they are last ones, packets to be sent that end
+  logic [4:0] books /* verilator public_flat_rd */;
+  assign books = {usr_rx_reset, usr_tx_reset, rx_axis_tlast, rx_axis_tvalid,
+                  tx_axis_tvalid & tx_axis_tready & tx_axis_tlast};
+  reg was_reset = 0;  // it takes beats for a cycle of its reset, and a cycle longer
   reg begun = 0;  // a packet has been sent in part
   reg [3:0] up = 0;
   assign gt_txusrclk2 = init_clk;
@@ -77,7 +82,8 @@ module cmac_0 (
   always @(posedge rx_clk) begin
     up <= usr_rx_reset | lost ? 0 : up + (up != 15);
     stat_rx_aligned <= up == 15;
-    tx_axis_tready <= ctl_tx_enable & ~ctl_tx_send_rfi & ~usr_tx_reset;
+    was_reset <= usr_tx_reset;
+    tx_axis_tready <= ctl_tx_enable & ~ctl_tx_send_rfi & ~was_reset;
     rx_axis_tvalid <= tx_axis_tvalid & tx_axis_tready & ~usr_rx_reset;
     rx_axis_tdata <= tx_axis_tdata;
     rx_axis_tkeep <= tx_axis_tkeep;

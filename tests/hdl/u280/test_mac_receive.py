@@ -130,8 +130,7 @@ async def a_packet_that_is_too_long_is_dropped(dut):
 async def whole_packets_come_after_a_reset_of_either_clock(dut, periods, which):
     mac, core = await begin(dut, periods)
     packets = numbered(400, [60, 64, 200, 700, 1200])
-    taken, cut, events = [], [], {"cut": 0}
-    counting = cocotb.start_soon(count(core, events))
+    taken, cut = [], []
     taking = cocotb.start_soon(take(core, "axis", taken, cut=cut))
     side = {"core": core, "mac": mac}[which]
     resets = cocotb.start_soon(reset_now_and_then([side], 20, 150))
@@ -142,7 +141,5 @@ async def whole_packets_come_after_a_reset_of_either_clock(dut, periods, which):
     await send(mac, "mac", packets[-50:], waits=False, gap=gap)
     await until(core, lambda: taken and taken[-1] == packets[-1])
     check_after_resets(packets, taken, bytes)
-    assert len(cut) == events["cut"]
     assert bool(cut) == (which == "mac")
-    for task in (counting, taking):
-        task.cancel()
+    taking.cancel()
