@@ -35,17 +35,16 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
         began = time.process_time()
         found = schedule(asked)
         took = time.process_time() - began
-        made.append(Row(what=name, value=took, unit="s of CPU", limit=Limit(seconds)))
         assert found.score is not None
-        bound = bound_of(found)
-        made.append(
+        made += [
+            Row(what=name, value=took, unit="s of CPU", limit=Limit(seconds)),
             Row(
                 what=f"{name}: score",
                 value=found.score,
                 limit=None if least is None else Limit(least, at_least=True),
-                note=f"bound on its placement {bound:.4f}",
-            )
-        )
+                note=f"bound on its placement {bound_of(found):.4f}",
+            ),
+        ]
     progress("five seeds")
     scores = [schedule(replace(OURS, seed=seed, **SLOW)).score or 0 for seed in SEEDS]
     mean = sum(scores) / len(scores)

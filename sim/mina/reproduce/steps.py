@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
 from sim.mina.golden.training import Step
 from sim.mina.models import known_models
@@ -133,22 +134,15 @@ def bandwidth() -> Figure:
 def sharing(most: int) -> Figure:
     """Return figure 12: jobs that share one switch, in groups of 2 to ``most``."""
     names = list(known_models())
-    scores = {
-        count: np.array(
-            [
-                group_score(SLOW, [(m, 2) for m in each], STEPS)
-                for each in product(names, repeat=count)
-            ],
-            float,
-        )
-        for count in range(2, most + 1)
-    }
+
+    def scores_of(asked: ScheduleWorkload, count: int) -> NDArray[np.float64]:
+        groups = product(names, repeat=count)
+        found = [group_score(asked, [(m, 2) for m in each], STEPS) for each in groups]
+        return np.array(found, float)
+
+    scores = {count: scores_of(SLOW, count) for count in range(2, most + 1)}
     means = {count: float(each.mean()) for count, each in scores.items()}
-    rate = replace(SLOW, sharing=Sharing.RATE)
-    by_words = np.array(
-        [group_score(rate, [(m, 2) for m in each], STEPS) for each in product(names, repeat=2)],
-        float,
-    )
+    by_words = scores_of(replace(SLOW, sharing=Sharing.RATE), 2)
     good, good_by_words = (int((each >= paper.GOOD).sum()) for each in (scores[2], by_words))
     pairs = scores[2].reshape(len(names), -1)
 

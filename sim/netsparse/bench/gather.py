@@ -1,6 +1,6 @@
 """Measures the rates of a gather between two SNICs: idxs, PRs and bytes a cycle, by counters."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,7 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
         progress(f"four units, properties of {size} bytes")
         found += exchange_rows(rng, size)
     progress("lines of host memory")
-    return found + line_rows() + single_rows()
+    return [*found, *line_rows(), *single_rows()]
 
 
 def measure(
@@ -104,9 +104,8 @@ def pipeline_rows(rng: np.random.Generator) -> list[Row]:
     ]
 
 
-def shared_rows() -> list[Row]:
+def shared_rows() -> Iterator[Row]:
     """Measure what all clients of a node take a cycle together when they want the same idxs."""
-    rows = []
     for what, (columns, idxs), limit in (
         ("airlines", airlines(), LEAST_SHARED),
         ("roads", roads(), None),
@@ -123,16 +122,13 @@ def shared_rows() -> list[Row]:
             f" clients wait for the idx filter in {stall:.0%} of all cycles, for room in the"
             f" Pending PR Table in {totals['table_stall'] / (CLIENTS * cycles):.0%}"
         )
-        rows.append(
-            Row(
-                what=f"{CLIENTS} clients, {what}",
-                value=totals["consumed"] / cycles,
-                unit="idx/cycle",
-                limit=limit,
-                note=note,
-            )
+        yield Row(
+            what=f"{CLIENTS} clients, {what}",
+            value=totals["consumed"] / cycles,
+            unit="idx/cycle",
+            limit=limit,
+            note=note,
         )
-    return rows
 
 
 def airlines(airports: int = 3_400, flights: int = 68_000) -> tuple[int, Ints]:
@@ -243,22 +239,18 @@ def steady_row(longer: Sequence[NodeResult], shorter: Sequence[NodeResult]) -> R
     )
 
 
-def line_rows() -> list[Row]:
+def line_rows() -> Iterator[Row]:
     """Measure the paper's example: 480 bytes at address 480, which node 1 has from node 0."""
-    made = []
     for name, aligned, limit in (("aligned", 1, ALIGNED), ("naive", 0, NAIVE)):
         idxs = [[[]], [[np.array([1])]]]
         nodes = measure(idxs, 480, 1, rows=4, mechanisms={"aligned": aligned}).result.nodes
         reads = nodes[0].snic["host_read_requests"]
-        made.append(
-            Row(
-                what=f"line requests, {name}",
-                value=nodes[1].snic["host_write_requests"],
-                limit=limit,
-                note=f"480 bytes written at 480; {reads} to read them",
-            )
+        yield Row(
+            what=f"line requests, {name}",
+            value=nodes[1].snic["host_write_requests"],
+            limit=limit,
+            note=f"480 bytes written at 480; {reads} to read them",
         )
-    return made
 
 
 def single_rows() -> list[Row]:

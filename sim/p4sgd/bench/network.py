@@ -1,7 +1,7 @@
 """Measures cycles of the network: AllReduce, switch, and training on one to eight workers."""
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
     asked = scale_out_points()
     everything = [*asked, *(point.turnaround for point in asked)]
     measured = points.measure(everything, lambda what, *_: progress(f"scale-out: {what}"))
-    return found + scale_out_rows(asked, measured)
+    return [*found, *scale_out_rows(asked, measured)]
 
 
 def allreduce_rows(found: allreduce.Latencies) -> list[Row]:
@@ -66,29 +66,24 @@ def measure_switch(params: SwitchParams) -> Mapping[str, Any]:
         return session.run(session.build(params), Path(folder)).details["packets"]
 
 
-def switch_rows(found: Mapping[str, Any], switch: str, most: Limit) -> list[Row]:
-    """Return the latency from the last packet to the sum on every port, and packets a cycle."""
-    made = [
-        Row(
-            what=f"{switch}: last packet to sum",
-            value=max(found["latencies"]),
-            unit="cycles",
-            limit=most,
-            note=f"on every port; least {min(found['latencies'])}",
-        )
-    ]
+def switch_rows(found: Mapping[str, Any], switch: str, most: Limit) -> Iterator[Row]:
+    """Yield the latency from the last packet to the sum on every port, and packets a cycle."""
+    yield Row(
+        what=f"{switch}: last packet to sum",
+        value=max(found["latencies"]),
+        unit="cycles",
+        limit=most,
+        note=f"on every port; least {min(found['latencies'])}",
+    )
     for name, slots in (("random", "random slots"), ("single", "a single slot")):
         packets, cycles = found[name]
-        made.append(
-            Row(
-                what=f"{switch}: {slots}",
-                value=packets / cycles,
-                unit="packets/cycle",
-                limit=LEAST_THROUGHPUT,
-                note=f"{packets:,} packets in {cycles:,} cycles by its own counters",
-            )
+        yield Row(
+            what=f"{switch}: {slots}",
+            value=packets / cycles,
+            unit="packets/cycle",
+            limit=LEAST_THROUGHPUT,
+            note=f"{packets:,} packets in {cycles:,} cycles by its own counters",
         )
-    return made
 
 
 def scale_out_points() -> list[Point]:
@@ -105,39 +100,33 @@ def scale_out_points() -> list[Point]:
     ]
 
 
-def scale_out_rows(asked: Sequence[Point], measured: Measurements) -> list[Row]:
+def scale_out_rows(asked: Sequence[Point], measured: Measurements) -> Iterator[Row]:
     """Compare the cycles with the formula's, and with those of one worker with one share."""
-    made = []
     first = measured[asked[0]].batch_cycles
     for point in asked:
         cycles, found = measured[point].batch_cycles, turnaround(point, measured)
         ideal, speed_up = point.ideal(found), first / cycles
         name = f"{point.workers} worker{'s' * (point.workers > 1)}"
-        made += [
-            Row(
-                what=f"{name}: off the formula",
-                value=100 * abs(cycles / ideal - 1),
-                unit="%",
-                limit=MOST_DEVIATION,
-                note=f"{cycles:,.0f} cycles a mini-batch, {ideal:,.0f} by the formula, T {found:g}",
-            ),
-            Row(
-                what=f"{name}: of linear",
-                value=100 * speed_up / point.workers,
-                unit="%",
-                limit=LEAST_LINEAR,
-                note=f"{speed_up:.2f} times 1 worker; D = {point.features:,}, B = {point.batch},"
-                f" links of {point.link_latency} cycles",
-            ),
-        ]
+        yield Row(
+            what=f"{name}: off the formula",
+            value=100 * abs(cycles / ideal - 1),
+            unit="%",
+            limit=MOST_DEVIATION,
+            note=f"{cycles:,.0f} cycles a mini-batch, {ideal:,.0f} by the formula, T {found:g}",
+        )
+        yield Row(
+            what=f"{name}: of linear",
+            value=100 * speed_up / point.workers,
+            unit="%",
+            limit=LEAST_LINEAR,
+            note=f"{speed_up:.2f} times 1 worker; D = {point.features:,}, B = {point.batch},"
+            f" links of {point.link_latency} cycles",
+        )
     counters = measured[asked[0]].workers[0]
-    made += [
-        Row(
+    for stall in STALLS:
+        yield Row(
             what=f"{asked[0].workers} worker: waits for {stall}",
             value=100 * counters[f"{stall}_stalls"] / counters["cycles"],
             unit="%",
             note=f"{counters[f'{stall}_stalls']:,} of {counters['cycles']:,} cycles of a run",
         )
-        for stall in STALLS
-    ]
-    return made

@@ -1,7 +1,7 @@
 """Measures plans of full-size graphs: how good they are, and how long they take."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -88,30 +88,26 @@ def bytes_row(family: str, cut: CutGraph, share: float) -> Row:
     )
 
 
-def million_rows() -> list[Row]:
+def million_rows() -> Iterator[Row]:
     """Measure all steps from a graph to its tables, and compare the tables' sums with A X."""
     adjacency = load_graph(MILLION).adjacency
-    made: list[Row] = []
     for plan in PLANS:
         begin = time.perf_counter()
         prepared = prepare(adjacency, metis_workers(adjacency, MANY), LARGE, [4], plan=plan)
         seconds = time.perf_counter() - begin
         edges = prepared.cut.edges
-        made += [
-            Row(
-                what=f"{plan} plan of {edges:,} edges",
-                value=seconds * 1e6 / edges,
-                unit="s",
-                limit=Limit(SECONDS),
-                note=f"for a million; {prepared.plan.blocks} blocks, METIS to tables",
-            ),
-            Row(
-                what=f"{plan} plan: sums that are not A X",
-                value=wrong_sums(adjacency, prepared),
-                limit=Limit(0),
-            ),
-        ]
-    return made
+        yield Row(
+            what=f"{plan} plan of {edges:,} edges",
+            value=seconds * 1e6 / edges,
+            unit="s",
+            limit=Limit(SECONDS),
+            note=f"for a million; {prepared.plan.blocks} blocks, METIS to tables",
+        )
+        yield Row(
+            what=f"{plan} plan: sums that are not A X",
+            value=wrong_sums(adjacency, prepared),
+            limit=Limit(0),
+        )
 
 
 def wrong_sums(adjacency: csr_array, prepared: Prepared) -> int:

@@ -73,7 +73,7 @@ def measured(changes):
     ],
 )
 def test_scale_out(changes, fails):
-    found = scale_out_rows(scale_out_points(), measured(changes))
+    found = [*scale_out_rows(scale_out_points(), measured(changes))]
     assert broken(found) == fails
     assert [row.value for row in found if "waits" in row.what] == [0.5] * 4
 
