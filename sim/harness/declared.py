@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from sim.harness.results import Case
 
@@ -32,16 +33,20 @@ def note() -> None:
 
 def declared(modules: Iterable[str]) -> list[tuple[str, str]]:
     """Return the module and the name of each cocotb test that is found in ``modules``."""
+    return [(test.module, test.name) for module in modules for test in tests_of(module)]
+
+
+def tests_of(module: str) -> list[Any]:
+    """Return each cocotb test that is found in ``module``."""
     from cocotb.regression import Test, TestGenerator
 
     tests: list[Test] = []
-    for module in modules:
-        for found in vars(import_module(module)).values():
-            if isinstance(found, Test):
-                tests.append(found)
-            elif isinstance(found, TestGenerator):
-                tests += found.generate_tests()
-    return [(test.module, test.name) for test in tests]
+    for found in vars(import_module(module)).values():
+        if isinstance(found, Test):
+            tests.append(found)
+        elif isinstance(found, TestGenerator):
+            tests += found.generate_tests()
+    return tests
 
 
 def difference(

@@ -26,6 +26,8 @@ from sim.harness.verilator import simulate
 from tests.hdl.pcie.parts_bench import ACCESSES, LONG, ODD, Bench, Parts
 from tests.hdl.pcie.test_requester_on_model import MEMORY
 
+OUTLIVES_RESET = "the host, and what it has been asked for, are outside"
+
 READS, SIZE = 240, 512
 ANSWER = 1000  #: cycles to a register's answer at most, after up to three writes
 

@@ -38,6 +38,8 @@ from tests.hdl.pcie.faults_on_host import (
 from tests.hdl.pcie.requester_on_host import RequesterOnHostParams
 from tests.long import short_products
 
+OUTLIVES_RESET = "its logs are those of the whole simulation"
+
 READER = ReadRequesterParams(tags=32, user_bits=USER_BITS)
 WRITER = WriteRequesterParams(user_bits=USER_BITS, max_payload=256)
 SIZES = {

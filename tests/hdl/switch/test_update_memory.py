@@ -9,6 +9,8 @@ from hdl.switch.update_memory import UpdateMemory
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 
+OUTLIVES_RESET = "the memory keeps what was written"
+
 SIZES = [
     MemoryParams(bits=8, depth=2),
     MemoryParams(bits=16, depth=6, style="ultra"),

@@ -7,6 +7,8 @@ from hdl.u280.transmit_repair import PULSE, TransmitRepair
 from sim.harness.streams import start
 from sim.harness.verilator import simulate
 
+OUTLIVES_RESET = "a mishap under way is repaired across resets"
+
 
 def test_transmit_repair():
     simulate(TransmitRepair(), __name__)

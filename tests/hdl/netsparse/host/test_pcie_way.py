@@ -154,6 +154,8 @@ class Bench:
         dut, parts = self.dut, [b"" for _ in self.found]
         while True:
             await RisingEdge(dut.clk)
+            if dut.rst.value:
+                continue
             for name in ("asked", "answered"):
                 if getattr(dut, name).value:
                     self.moments[name].append(cycle())

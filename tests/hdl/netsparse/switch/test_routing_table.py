@@ -10,6 +10,8 @@ from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 
+OUTLIVES_RESET = "the memory keeps the routes that were written"
+
 SIZES = [
     NetSparseSwitchParams(ports=3, pipes=0, nodes=nodes, mtu=594) for nodes in (8, 600)
 ]  # the second in block RAM, and no power of two

@@ -1,0 +1,51 @@
+"""Resets a component under traffic: one of its tests is cut short, and then all of them run.
+
+This is a cocotb module ahead of the tests of each component. What the traffic left in registers
+must make no difference to a test that begins with a reset, as :func:`sim.harness.streams.start`
+does. Inputs are then as they are at the start of a simulation.
+
+A test module in which something has to outlive a reset says so: ``OUTLIVES_RESET = "reason"``.
+"""
+
+import os
+import random
+import re
+from importlib import import_module
+from typing import Any
+
+import cocotb
+from amaranth.lib.wiring import Flow
+from cocotb.triggers import First, Timer
+
+from sim.harness.clock import PERIOD_NS
+from sim.harness.declared import tests_of
+from sim.harness.in_simulator import component_in_simulator
+
+TESTED = "tests.hdl."  #: beginning of the names of modules that this one goes ahead of
+MOST_CYCLES = 400  #: of which the reset itself takes some
+
+
+def ahead_of(module: str) -> list[str]:
+    """Return the module here if it runs ahead of ``module``."""
+    tested = module.startswith(TESTED) and not hasattr(import_module(module), "OUTLIVES_RESET")
+    return [__name__] if tested else []
+
+
+def selected_too(test_filter: str | None) -> str | None:
+    """Return the filter of cocotb that also selects the test here."""
+    return test_filter and f"{test_filter}|^{__name__}[.]"
+
+
+@cocotb.test()
+async def a_reset_comes_under_traffic(dut: Any) -> None:
+    """Begin a test of the component, and end in the middle of it; both are chosen at random."""
+    tests = tests_of(os.environ["COCOTB_TEST_MODULES"].rpartition(",")[2])
+    wanted = re.compile(os.environ["COCOTB_TEST_FILTER"])
+    test = random.choice([one for one in tests if wanted.search(one.fullname)])
+    task = cocotb.start_soon(test.func(dut, *test.args, **test.kwargs))
+    await First(task.complete, Timer(random.randrange(MOST_CYCLES) * PERIOD_NS, "ns"))
+    component = component_in_simulator()
+    for path, member, _ in component.signature.flatten(component) if component else ():
+        name = "_".join(map(str, path))
+        if member.flow is Flow.In and hasattr(dut, name):  # a port without bits is left out
+            getattr(dut, name).value = 0
