@@ -191,8 +191,10 @@ def gathering(asked: GatherWorkload) -> Gathering:
     if len(idxs) < asked.engines:
         raise ValueError(f"{len(idxs)} idxs are too few for {asked.engines} engines")
     if idxs.max() >= len(table):
+        drawn = f"; without --idx they are drawn from the graph {asked.graph} (--graph)"
         raise ValueError(
             f"idxs must be less than the {len(table):,} rows of the table: {idxs.max():,}"
+            + drawn * (asked.idx is None)
         )
     return Gathering(table, idxs)
 

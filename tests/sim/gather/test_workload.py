@@ -82,6 +82,11 @@ def test_settings_have_limits(wrong, reason):
     ("table", "idx", "reason"),
     [
         (np.zeros((3, 4), "f4"), np.array([3]), "idxs must be less than the 3 rows of the .*: 3"),
+        (
+            np.zeros((3, 4), "f4"),
+            None,
+            "idxs .* rows .*; without --idx they are drawn from .* uk:.*",
+        ),
         (np.zeros((3, 4), "f4"), np.array([-1]), ".*idx.npy: idxs must not be negative: -1"),
         (np.zeros((3, 4), "f4"), np.array([0.5]), ".*: expected one axis of whole numbers, .*"),
         (np.zeros((3, 4), "f4"), np.array([[1]]), ".*: expected one axis .* found 2 of int64"),
@@ -94,7 +99,11 @@ def test_settings_have_limits(wrong, reason):
 )
 def test_files_that_cannot_be_gathered(saved, table, idx, reason):
     with pytest.raises(ValueError, match=f"^{reason}$"):
-        gathering(GatherWorkload(table=saved("table", table), idx=saved("idx", idx)))
+        gathering(
+            GatherWorkload(
+                table=saved("table", table), idx=None if idx is None else saved("idx", idx)
+            )
+        )
 
 
 @pytest.mark.parametrize("content", [b"", b"no numbers", b"\x93NUMPY\x01\x00"])
