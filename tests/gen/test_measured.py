@@ -8,16 +8,17 @@ import pytest
 
 from tests.gen.test_readme import READMES, ROOT
 
-CODE = re.compile(r"```[^`]*```|`[^`]*`|\]\([^)]*\)|doi:\S+|Python 3\S+")
+CODE = re.compile(r"\{[%{].*?[%}]\}|```[^`]*```|`[^`]*`|\]\([^)]*\)|doi:\S+|Python 3\S+")
 UNITS = (
     "%|[KM]? ?(?:LUTs?|FFs?|flip-flops)|DSPs?|UltraRAMs?|RAMB36|block RAMs|[GM]B/s|Gb/s|[num]?s"
     "|seconds?|minutes?|hours?|cycles|times|levels|states|PRs|packets|hits|grants|wires|loads"
 )
 #: a number with a unit, a large one that is no power of two, a fraction, or a time in words
 FIGURE = re.compile(
-    rf"(?<![\w.,/-])(?:(?:\d[\d.,]*|\.\d+) ?(?:{UNITS})|\d+(?:,\d{{3}})+|\d*\.\d\d+"
+    rf"(?<![\w.,/-])(?:(?:\d+(?:[.,]\d+)*|\.\d+) ?(?:{UNITS})|\d+(?:,\d{{3}})+|\d*\.\d\d+"
     r"|(?:half an?|few|two|three|five|ten) (?:seconds|minute|hour)s?)(?![\w.]\w|\w)"
 )
+PAGES = [*READMES, *ROOT.glob("gen/guides/*.j2"), *ROOT.glob("constraints/**/*.md.j2")]
 HELD = tomllib.loads((ROOT / "tests/gen/measured.toml").read_text())
 WORDS = {"paper", "setting", "computed"}
 
@@ -28,7 +29,7 @@ def figures(text):
     return {one for one, n in numbers.items() if not n.isdigit() or int(n) & (int(n) - 1)}
 
 
-@pytest.mark.parametrize("page", READMES, ids=lambda path: path.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_figures_of_a_page_are_held(page):
     """Each is chosen, computed or printed by the paper, or stands in a file that states it."""
     held = HELD.get(page.relative_to(ROOT).as_posix(), {})

@@ -129,7 +129,7 @@ def claims(found: Sequence[Latencies]) -> list[Claim]:
     at_random = [each for each in found if each.order.spread]
     widths = [max(each.cycles) - min(each.cycles) for each in at_random]
     return [
-        printed("us on average, with the links' delay", PAPER_MICROSECONDS, most),
+        printed("us of an AllReduce on average, with the links' delay", PAPER_MICROSECONDS, most),
         by_us(
             f"our hardware alone takes less than {PAPER_MICROSECONDS} us",
             bare.microseconds < PAPER_MICROSECONDS,

@@ -168,7 +168,7 @@ def memories(subjects: Sequence[Subject], sizes: Sequence[int]) -> Figure:
                 ),
             ),
         ],
-        note="Reddit itself has a mean degree of 489, seven times the generated graph's, so that"
+        note="Reddit itself has a mean degree of 489, far more than a generated graph's, so that"
         " parts for a small memory cut more of its edges. *frames* is ours in bytes: frames of 128"
         " features of 16 bits or sums of 32, aggregators of 512 bytes, against the full graph in"
         " the same frames.",
