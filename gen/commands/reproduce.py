@@ -56,9 +56,7 @@ def command() -> Any:
             "quick",
             bool,
             False,
-            typer.Option(
-                "--quick", help="Measure fewer and smaller points, which takes about two minutes."
-            ),
+            typer.Option("--quick", help="Measure fewer and smaller points, which takes minutes."),
         ),
         *(option for paper in known for option in options_of(paper)),
     ]

@@ -58,6 +58,8 @@ def test_baseline_and_placement_are_the_binarys(asked, score, used):
     assert found.score == pytest.approx(score, abs=5e-5)
     assert used is None or found.utilisation == pytest.approx(used, abs=5e-5)
     assert found.events == 3_875_870
+    if asked is BASELINE:
+        assert found.mean_score == pytest.approx(0.2531, abs=5e-5)  # the paper's words, and .263
 
 
 @pytest.mark.parametrize("trace", [1, pytest.param(10, marks=pytest.mark.long)])

@@ -19,6 +19,9 @@ def test_figures_are_the_schedules():
     found, figures = schedule(FEW), ScheduleSession.calculate(None, FEW)
     assert figures.keys() == ScheduleSession.calculated.keys()
     assert (figures["score"], figures["utilisation"]) == (found.score, found.utilisation)
+    plain = (found.none - found.time).mean() / (found.none - found.all).mean()
+    assert figures["mean_score"] == pytest.approx(plain)
+    assert figures["mean_utilisation"] == pytest.approx((found.in_ina / found.time).mean())
     assert 0 < figures["score"] <= figures["bound"] <= 1 + 1e-9
 
 
