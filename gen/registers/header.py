@@ -19,10 +19,17 @@ if TYPE_CHECKING:
     from systemrdl.node import AddrmapNode
 
 ENDS = "\n#ifdef __cplusplus\n}\n#endif\n"  #: what ends the declarations
+SIZE_CHECK = re.compile(r"^(static_assert\(sizeof\((\w+)\) == (\w+), .*\);)$", re.MULTILINE)
+#: the same check of a size, which C99 has no word for
+CHECKED = r"""#if defined(__cplusplus) || __STDC_VERSION__ >= 201112L
+\1
+#else
+typedef char \2_has_its_size[sizeof(\2) == \3 ? 1 : -1];
+#endif"""
 
 
 def c_header(map: RegisterMap, tree: "AddrmapNode | None" = None) -> str:
-    """Return the text of ``NAME.h``, for C from C11 and for C++; ``tree`` is ``map`` compiled.
+    """Return the text of ``NAME.h``, for C from C99 and for C++; ``tree`` is ``map`` compiled.
 
     UserError if the tools of register documentation are not installed.
     """
@@ -34,7 +41,7 @@ def c_header(map: RegisterMap, tree: "AddrmapNode | None" = None) -> str:
         text = path.read_text()
     declarations, end, rest = text.rpartition(ENDS)
     assert end, "the exporter's header ends differently"
-    return declarations + addresses(map) + end + rest
+    return SIZE_CHECK.sub(CHECKED, declarations) + addresses(map) + end + rest
 
 
 def addresses(map: RegisterMap) -> str:

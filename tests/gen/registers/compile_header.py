@@ -20,7 +20,7 @@ LINE = '    printf("\\"{key}\\": [%llu, %llu, %d, %d, %llu], ", {values});'
 C_WORDS = {"int", "double", "enum", "signed", "register", "switch"}
 
 
-def compile_header(map, folder, compiler="gcc"):
+def compile_header(map, folder, compiler="gcc", standard="c11"):
     """Return fields as the header has them: place, address, lowest bit, bits, reset."""
     (folder / f"{map.name}.h").write_text(c_header(map))
     lines = []
@@ -40,6 +40,6 @@ def compile_header(map, folder, compiler="gcc"):
     source = folder / ("show.c" if compiler == "gcc" else "show.cpp")
     source.write_text(PRINTED.format(name=map.name, lines="\n".join(lines)))
     program = folder / "show"
-    flags = ["-Wall", "-Wextra", "-Werror", "-O0"]
+    flags = [f"-std={standard}", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O0"]
     subprocess.run([compiler, *flags, source, "-o", program], check=True, timeout=60)
     return json.loads(subprocess.run([program], check=True, capture_output=True).stdout)
