@@ -17,6 +17,7 @@ from gen.emission.emit import emit
 from gen.output.folder import written_whole
 from gen.output.manifest import write_design
 from tests.gen.board.sample import DESIGN, CoreParams, SampleBoard
+from tests.tclsh import tclsh
 
 HERE = Path(__file__).resolve().parent
 PLACEMENT = Placement(
@@ -95,7 +96,7 @@ def vivado(tmp_path):
     """Run ``make`` in a folder, with the stub as Vivado; return what the stub was told."""
     (tmp_path / "bin").mkdir()
     command = tmp_path / "bin" / "vivado"
-    command.write_text(f'#!/bin/sh\nexec tclsh {HERE}/vivado_stub.tcl "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec {tclsh()} {HERE}/vivado_stub.tcl "$@"\n')
     command.chmod(0o755)
     log = tmp_path / "log"
 

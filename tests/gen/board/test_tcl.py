@@ -1,8 +1,11 @@
 import subprocess
+import sys
 
 import pytest
 
 from gen.board.tcl import Command, TclError, commands, elements, quote
+from sim.harness.cache import CHECKOUT
+from tests.tclsh import MISSING, tclsh
 
 SCRIPT = """# a comment with { in it
 set_property -dict {PACKAGE_PIN BJ43 IOSTANDARD LVDS} [get_ports {a[0]}]; next "two words"
@@ -54,8 +57,18 @@ def test_quoted_values_are_what_tcl_reads(value):
     word = quote(value)
     assert commands(f"x {word}")[0].words[1:] == (str(value),)
     script = f"puts -nonewline [lindex [list {word}] 0]"
-    read = subprocess.run(["tclsh"], input=script, capture_output=True, text=True, check=True)
+    read = subprocess.run([tclsh()], input=script, capture_output=True, text=True, check=True)
     assert read.stdout == str(value)
+
+
+def test_what_is_left_out_without_tclsh_is_named(tmp_path):
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", __file__]
+    command += ["-k", "what_tcl_reads"]
+    done = subprocess.run(
+        command, cwd=CHECKOUT, env={"PATH": str(tmp_path)}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
+    assert f"\n{len(VALUES)} tests are left out: {MISSING}\n" in done.stdout
 
 
 @pytest.mark.parametrize("value", ["a\\ b", "{ "])

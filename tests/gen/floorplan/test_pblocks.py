@@ -1,6 +1,5 @@
 """Checks constraints as text."""
 
-import shutil
 import subprocess
 
 from gen.floorplan.model import Floorplan, Part
@@ -9,6 +8,7 @@ from gen.floorplan.solver import solve
 from gen.synth.device import U280
 from gen.synth.resources import Resources
 from tests.gen.floorplan.plans import engine_groups, link, small_device
+from tests.tclsh import tclsh
 
 #: stands for Vivado: says what each command did
 VIVADO = """
@@ -22,9 +22,7 @@ proc add_cells_to_pblock {block cell} { puts "add $block $cell" }
 
 
 def run(xdc):
-    tclsh = shutil.which("tclsh")
-    assert tclsh, "tclsh is needed to run these tests"
-    done = subprocess.run([tclsh], input=VIVADO + xdc, text=True, capture_output=True, check=True)
+    done = subprocess.run([tclsh()], input=VIVADO + xdc, text=True, capture_output=True, check=True)
     assert done.stderr == ""
     return done.stdout.splitlines()
 

@@ -1,0 +1,15 @@
+"""Finds tclsh, without which some tests of the board package are left out."""
+
+import shutil
+
+import pytest
+
+MISSING = "tclsh is missing (on Debian: apt-get install tcl)"
+
+
+def tclsh() -> str:
+    """Return the path of tclsh; leave out the test that asks if there is none."""
+    path = shutil.which("tclsh")
+    if path is None:
+        pytest.skip(MISSING)
+    return path
