@@ -47,6 +47,11 @@ def test_what_does_not_hold_is_named():
     assert (proof.holds, proof.failed) == (False, ("count_is_small",))
 
 
+def test_what_is_not_proven_is_named_though_the_solver_stops_at_the_trace():
+    proof = sby.prove(Counter(Limits(5, 4)), mode="prove", depth=2)
+    assert (proof.holds, proof.failed) == (False, ("count_is_small",))
+
+
 def test_a_bound_too_short_finds_nothing():
     assert sby.prove(Counter(Limits(5, 4)), mode="bmc", depth=4).holds
 
