@@ -102,7 +102,7 @@ class Bench:
         assert Fault(int(self.dut.fault.value)) is Fault.NONE
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
+@cocotb.test(timeout_time=60, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS, size=[0, 1, 4, 6])
 async def each_place_is_asked_for_in_turn(dut, stalls, size):
     """A host fills the ring for several rounds, as it has room; then a ring at address 0."""
@@ -116,7 +116,7 @@ async def each_place_is_asked_for_in_turn(dut, stalls, size):
     assert bench.most == bench.params.ahead or size < 4
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.test(timeout_time=10, timeout_unit="us")
 async def what_is_held_is_not_asked_for(dut):
     """``hold`` acts from the next cycle on; after it, what the host has written is asked for."""
     bench = await Bench().begin(dut)
@@ -138,7 +138,7 @@ async def what_is_held_is_not_asked_for(dut):
     await bench.close()
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.test(timeout_time=10, timeout_unit="us")
 async def a_ring_that_closes_asks_for_nothing(dut):
     """It is busy until all descriptors that were asked for have come and left."""
     bench = await Bench().begin(dut, delay=lambda: 50)
@@ -155,7 +155,7 @@ async def a_ring_that_closes_asks_for_nothing(dut):
     await bench.run(20)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.test(timeout_time=10, timeout_unit="us")
 @cocotb.parametrize(
     case=[
         (6, 64, 0, Fault.ADDRESS),
@@ -182,7 +182,7 @@ async def a_ring_that_cannot_be_stops(dut, case):
     await bench.run(20)
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
+@cocotb.test(timeout_time=200, timeout_unit="us")
 async def consumer_counts_over_every_bit(dut):
     dut.ring.value = pack(RING, {"enable": 1, "size": 4})
     dut.asks_ready.value = dut.hold.value = dut.left.value = dut.arrived.value = 0
@@ -200,7 +200,7 @@ async def consumer_counts_over_every_bit(dut):
             assert int(dut.consumer.value) == counted
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.test(timeout_time=10, timeout_unit="us")
 async def indices_go_round(dut):
     """Indices wrap in the largest ring and in a small one, and also pass 2 ** 15."""
     bench = await Bench().begin(dut)
@@ -214,7 +214,7 @@ async def indices_go_round(dut):
             await bench.close()
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.test(timeout_time=10, timeout_unit="us")
 @cocotb.parametrize(more=[0, 1])
 async def the_largest_ring_may_be_full(dut, more):
     bench = await Bench().begin(dut)
@@ -226,7 +226,7 @@ async def the_largest_ring_may_be_full(dut, more):
     assert bool(bench.asks.beats) == (not more)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.test(timeout_time=10, timeout_unit="us")
 async def a_descriptor_every_three_or_four_cycles(dut):
     bench = await Bench().begin(dut, delay=lambda: 1)
     bench.open(6)

@@ -1,3 +1,5 @@
+from functools import partial
+
 import pytest
 
 from hdl.netsparse.idx_filter.port import FilterPortParams
@@ -54,9 +56,15 @@ def test_rejects(sizes, message):
 @pytest.mark.parametrize("reserved", [2, 62])
 def test_any_lsq_is_a_legal_port(reserved):
     params = RigParams(lsq_reserved=reserved)
-    FilterPortParams(
+    port = FilterPortParams(
         lsq_entries=params.lsq_entries, reserved=params.lsq_reserved, entry_bits=params.entry_bits
     )
+    assert (port.reserved, port.lookup_slots) == (reserved, 64 - reserved)
+    beyond = reserved + (1 if reserved > 2 else -1)
+    for refused in (RigParams, partial(FilterPortParams, entry_bits=params.entry_bits)):
+        name = "lsq_reserved" if refused is RigParams else "reserved"
+        with pytest.raises(ValueError, match=f"{name} must be from 2 to 62.*: {beyond}"):
+            refused(**{name: beyond})
 
 
 def test_widths():
