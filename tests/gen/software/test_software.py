@@ -51,7 +51,7 @@ def test_it_needs_numpy_alone(name):
     for path in files.keys() - simulated:
         assert {*needed(files[path])} <= {"numpy", f"{software.map.name}_driver"}, path
     assert not {*re.findall(r"^from \.(\w+)", files[f"{software.package}/__init__.py"])} & simulated
-    known = {"numpy", software.package, *SIMULATOR}
+    known = {"numpy", software.package, *SIMULATOR, "verilator_tool"}
     for text in software.bench_files("").values():
         assert {*needed(text)} <= known
 
