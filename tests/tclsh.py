@@ -9,7 +9,4 @@ MISSING = "tclsh is missing (on Debian: apt-get install tcl)"
 
 def tclsh() -> str:
     """Return the path of tclsh; leave out the test that asks if there is none."""
-    path = shutil.which("tclsh")
-    if path is None:
-        pytest.skip(MISSING)
-    return path
+    return shutil.which("tclsh") or pytest.skip(MISSING)

