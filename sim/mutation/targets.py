@@ -11,12 +11,16 @@ from sim.harness.cache import CHECKOUT, digest
 from sim.harness.closure import digest_of
 from sim.harness.verilate import class_path
 
+BUFFER_TESTS = ("hdl/common/test_packet_buffer.py", "hdl/common/test_packet_buffer_ahead.py")
+BUS_TESTS = ("hdl/common/test_bus_watch.py", "hdl/common/test_axi_read_port.py")
 ENDS = ("hdl/gather/test_engine_ends.py",)
 ENGINE_TESTS = ("hdl/gather/test_engine.py", "hdl/gather/test_engine_faults.py")
 RING_TESTS = ("hdl/gather/test_engine_ring.py",)
 #: lists tests of components that no test file of their own simulates: those of what contains them;
 #: and of those whose tests are in several files
 ELSEWHERE = {
+    "hdl/common/bus_watch.py": BUS_TESTS,
+    "hdl/common/packet_buffer.py": BUFFER_TESTS,
     "hdl/gather/card_reader.py": ENDS,
     "hdl/gather/engine_counters.py": ("hdl/gather/test_engine.py",),
     "hdl/gather/row_fetcher.py": ENGINE_TESTS,

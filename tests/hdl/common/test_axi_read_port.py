@@ -86,11 +86,8 @@ class Bench(PortBench):
             dut.axi_rvalid.value = reply is not None
             if reply is not None:
                 self.came = cycle() + 1  # of the newest beat
-            data, response, last = reply or (
-                0,
-                random.choice(list(Response)),
-                random.getrandbits(1),
-            )
+            nothing = (0, random.choice(list(Response)), random.getrandbits(1))
+            data, response, last = reply or nothing
             dut.axi_rdata.value = data
             dut.axi_rresp.value = response.value
             dut.axi_rlast.value = last
@@ -211,10 +208,8 @@ async def a_wrong_number_of_beats_breaks_the_bus(dut, kind, length):
     await bench.settle()
     assert bench.beats == [beat for burst in good for beat in burst]
     bench.beats.clear()
-    bursts = []
-    if kind != "unasked":
-        for number in range(3):
-            bursts.append(bench.ask_for(number, 4 * BEAT * number, length))
+    asked = 0 if kind == "unasked" else 3
+    bursts = [bench.ask_for(k, 4 * BEAT * k, length) for k in range(asked)]
     await bench.settle()
     count = {"short": length, "long": length + 2, "no last": length + 1, "unasked": 1}[kind]
     for k in range(count):
@@ -223,13 +218,11 @@ async def a_wrong_number_of_beats_breaks_the_bus(dut, kind, length):
     await bench.settle()
     assert bench.bus["broken"]
     assert not bench.bus["silent"]
-    right = {"short": length - 1, "long": length, "no last": length, "unasked": 0}[
-        kind
-    ]  # those that were due
+    due = {"short": length - 1, "long": length, "no last": length, "unasked": 0}[kind]
     kept = [beat for burst in bursts for beat in burst]
-    kept = [beat if k < right else (*beat[:1], 1, beat[2]) for k, beat in enumerate(kept)]
+    kept = [beat if k < due else (*beat[:1], 1, beat[2]) for k, beat in enumerate(kept)]
     assert [beat[:3] for beat in bench.beats] == [beat[:3] for beat in kept]
-    assert bench.dropped == count - right
+    assert bench.dropped == count - due
     # What comes now fails at once, without a burst.
     asked, before = len(bench.asked), len(bench.beats)
     more = bench.ask(12, 20)
@@ -246,7 +239,7 @@ async def a_wrong_number_of_beats_breaks_the_bus(dut, kind, length):
         for number in (1, 2):
             bench.answer(4 * BEAT * number, length)
         await bench.settle()
-        assert bench.dropped == count - right + 2 * (length + 1)
+        assert bench.dropped == count - due + 2 * (length + 1)
         # Beats and RLASTs did not end together, so that only time tells whether more comes.
         await bench.tick()
         await bench.watch(revive=1)

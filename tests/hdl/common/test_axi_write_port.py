@@ -123,7 +123,9 @@ class Bench(PortBench):
 
     def check(self, given, *, fails):
         assert self.answers == (self.failures_of if fails else self.answers_to)(given)
-        assert self.written == ([] if fails else self.beats_of(given))
+        sent = [] if fails else given
+        assert self.asked == [(at, len(data) - 1) for _, at, data in sent]
+        assert self.written == self.beats_of(sent)
 
     def forget(self):
         for seen in (self.answers, self.asked, self.written, self.replies):
@@ -137,9 +139,7 @@ class Bench(PortBench):
         self.forget()
         given = self.ask(8, 50)
         await self.settle_when(lambda: len(self.answers) >= len(given))
-        assert self.asked == [(at, len(data) - 1) for _, at, data in given]
-        assert self.written == self.beats_of(given)
-        assert self.answers == self.answers_to(given)
+        self.check(given, fails=False)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -154,9 +154,7 @@ async def every_burst_has_its_answer(dut, stalls):
     while len(bench.answers) < len(given):
         await RisingEdge(dut.clk)
     await bench.settle()
-    assert bench.asked == [(at, len(data) - 1) for _, at, data in given]
-    assert bench.written == bench.beats_of(given)
-    assert bench.answers == bench.answers_to(given)
+    bench.check(given, fails=False)
     assert bench.bus == QUIET
     assert bench.dropped == 0
     if stalls.none:

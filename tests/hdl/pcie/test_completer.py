@@ -2,6 +2,7 @@
 
 import random
 from collections import deque
+from functools import partial
 
 import cocotb
 import pytest
@@ -15,6 +16,7 @@ from hdl.pcie.descriptors import ANSWER, HOST_REQUEST
 from sim.golden import pcie_completer
 from sim.golden.pcie_completer import Answer, Kind, Registers, Request
 from sim.golden.pcie_requester import Status
+from sim.harness.coincidences import apart, pulse
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, never, start
 from sim.harness.verilator import params_in_simulator, simulate
@@ -321,6 +323,25 @@ async def a_register_that_does_not_answer(dut, kind):
     for _ in range(20):
         bench.ask(some_request(bench.params))
     await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def an_answer_beside_the_time_out(dut):
+    """The host has it or an abort, and the registers work as before."""
+    bench = CompleterBench(dut)
+    await start(dut)
+    aborted = []
+    for distance in range(-4, 5):
+        bench.silent = True
+        bench.ask(Request(Kind.MEMORY_READ, 0, 1, (15, 0), bar=bench.params.bar), None)
+        await bench.tick(2)  # the first before the access
+        await apart(dut, pulse(dut, "tick"), partial(setattr, bench, "silent", False), distance)
+        await ClockCycles(dut.clk, 20)
+        aborted.append(bench.answers.pop()[0]["status"].value == Status.ABORTED)
+        bench.golden.counts["refused"] += aborted[-1]
+        bench.ask(some_request(bench.params))
+        await bench.finish()
+    assert set(aborted) == {False, True}
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -32,7 +32,7 @@ def test_send_window(width):
 class Bench:
     """Plays the rest of the sender, a network and a switch: frames are lost, ACKs late or lost."""
 
-    def __init__(self, dut, *, loss=0, stall=never, latency=5, late=False):
+    def __init__(self, dut, *, loss=0, stall=never, latency=5, late=False, answers=True):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
         self.width = params_in_simulator(EndpointParams).window
         self.loss, self.stall, self.latency = loss, stall, latency
@@ -42,7 +42,7 @@ class Bench:
         self.acks = []  # when they come, and what they say
         self.window = Window()  # the switch's
         self.told = Window()  # by the ACKs that have come
-        self.answers, self.manual = True, []  # ACKs that are not the switch's
+        self.answers, self.manual = answers, []  # ACKs that are not the switch's
         self.by_hand = False  # a test drives the ACKs
         self.under_way, self.hold = 0, False  # orders that have not left; none leaves
         self.first = 0  # seq that a turn begins with, of which others count from
@@ -182,8 +182,7 @@ async def frames_are_counted_in_every_bit(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_a_bitmap_says_counts_at_any_base(dut):
-    bench = Bench(dut)
-    bench.answers = False
+    bench = Bench(dut, answers=False)
     await start(dut)
     for first in [*((1 << bit) - 5 for bit in range(3, 33)), 0xAAAAAAA0, 0x55555550]:
         await bench.begin(4, first)
@@ -199,8 +198,7 @@ async def what_a_bitmap_says_counts_at_any_base(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def repeats_after_the_timeout(dut):
     """It repeats to the cycle, whatever the bits of the timeout are."""
-    bench = Bench(dut)
-    bench.answers = False
+    bench = Bench(dut, answers=False)
     await start(dut)
     await bench.begin(1)
     while not bench.left:
@@ -245,8 +243,7 @@ async def orders_a_frame_a_cycle(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def the_window_fills_and_is_repeated(dut):
     """Unanswered, it orders nothing new, but the first frame again, then all once a timeout."""
-    bench = Bench(dut)
-    bench.answers = False
+    bench = Bench(dut, answers=False)
     await start(dut)
     await bench.begin(2 * bench.width)
     await bench.idle(6 * TIMEOUT + 10 * bench.width)
@@ -272,8 +269,7 @@ async def the_window_fills_and_is_repeated(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def an_end_gives_up(dut):
     """Nothing new is ordered after an end; the next turn begins at seq 0."""
-    bench = Bench(dut, stall=rarely)
-    bench.answers = False
+    bench = Bench(dut, stall=rarely, answers=False)
     await start(dut)
     for _ in range(20):
         await bench.begin(10 * bench.width)
@@ -291,8 +287,7 @@ async def an_end_gives_up(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def nonsense_has_no_effect(dut):
-    bench = Bench(dut)
-    bench.answers = False
+    bench = Bench(dut, answers=False)
     await start(dut)
     await bench.begin(2)
     await bench.idle(10)
@@ -328,8 +323,7 @@ async def an_ack_beside_a_begin(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def older_acks_take_nothing_back(dut):
     """They take back neither a base nor what was said from it on."""
-    bench = Bench(dut)
-    bench.answers = False
+    bench = Bench(dut, answers=False)
     await start(dut)
     await bench.begin(bench.width)
     await bench.sent(bench.width)
@@ -350,8 +344,7 @@ async def older_acks_take_nothing_back(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def what_has_arrived_is_not_repeated(dut):
-    bench = Bench(dut)
-    bench.answers = False
+    bench = Bench(dut, answers=False)
     await start(dut)
     await bench.begin(bench.width)
     await bench.sent(bench.width)
@@ -368,8 +361,7 @@ async def what_has_arrived_is_not_repeated(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_base_that_moves_puts_it_off(dut):
     """The base moves frame by frame, with less than a timeout between."""
-    bench = Bench(dut)
-    bench.answers = False
+    bench = Bench(dut, answers=False)
     await start(dut)
     await bench.begin(count := min(bench.width, 10))
     await bench.sent(count)
@@ -384,8 +376,7 @@ async def a_base_that_moves_puts_it_off(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def repeats_are_waited_for(dut):
     """While repeats are under way nothing is repeated again, however many there are."""
-    bench = Bench(dut)
-    bench.answers = False
+    bench = Bench(dut, answers=False)
     await start(dut)
     await bench.begin(bench.width)
     await bench.sent(bench.width + 1)  # the oldest one again: the others had not left
@@ -405,8 +396,8 @@ async def repeats_are_waited_for(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def any_number_may_be_under_way(dut):
     """Frames are even acknowledged before they have left, as no switch does."""
-    bench = Bench(dut)
-    bench.answers, bench.hold = False, True
+    bench = Bench(dut, answers=False)
+    bench.hold = True
     await start(dut)
     most = 4 * bench.width + 4 * UNDER_WAY - 1
     await bench.begin(most)

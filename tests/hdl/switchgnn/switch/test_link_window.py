@@ -28,13 +28,13 @@ def test_link_window(window):
 class Bench:
     """Adds PARTIALs while there is room; the other switch acknowledges those that it gets."""
 
-    def __init__(self, dut, *, loss=0.0, stall=never, latency=5, late=False):
+    def __init__(self, dut, *, loss=0.0, stall=never, latency=5, late=False, wanted=0):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
         self.params = params_in_simulator(GnnSwitchParams)
         self.width = self.params.link_window
         self.loss, self.stall, self.latency, self.late = loss, stall, latency, late
         self.orders = Monitor(dut, "orders")
-        self.added, self.now, self.wanted = 0, 0, 0
+        self.added, self.now, self.wanted = 0, 0, wanted
         self.far = Window()
         self.acks = []  # cycle, base, bitmap
         self.left = []  # cycle, seq, again
@@ -191,8 +191,7 @@ async def a_bitmap_frees_room_up_to_the_first_that_is_lost(dut):
 async def what_leaves_later_is_repeated_later(dut):
     """The timer is that of the frames that had left when it began."""
     for first in (1, 2, 3):
-        bench = await begin(dut, loss=1.0)
-        bench.wanted = first
+        bench = await begin(dut, loss=1.0, wanted=first)
         await bench.idle(TIMEOUT + 20)
         bench.wanted = 4
         await bench.idle(2 * TIMEOUT + 25)
@@ -221,8 +220,7 @@ async def the_timer_has_all_bits(dut):
 
 @cocotb.test()
 async def a_cleared_window_begins_with_seq_0(dut):
-    bench = await begin(dut, loss=1.0)
-    bench.wanted = 3
+    bench = await begin(dut, loss=1.0, wanted=3)
     await bench.idle(TIMEOUT + 20)
     dut.clear.value = 1
     await bench.edge
@@ -240,8 +238,7 @@ async def a_cleared_window_begins_with_seq_0(dut):
 async def an_ack_beside_a_clear(dut):
     """Up to the cycle of clear it is of the turn before; nothing of the new turn has arrived."""
     for base, bitmap, distance in pairs((0, 1), (0b10, 0b111)):
-        bench = await begin(dut, loss=1.0)
-        bench.wanted = 3
+        bench = await begin(dut, loss=1.0, wanted=3)
         await bench.idle(10)
         bench.running.cancel()
         if distance > 0:
@@ -263,8 +260,7 @@ async def an_ack_beside_a_clear(dut):
 
 @cocotb.test()
 async def an_ack_of_what_was_never_sent_has_no_effect(dut):
-    bench = await begin(dut, loss=1.0)
-    bench.wanted = 2
+    bench = await begin(dut, loss=1.0, wanted=2)
     await bench.idle(10)
     for bit in range(32):
         base = max(3, 1 << bit | random.randrange(3))
