@@ -144,6 +144,7 @@ def build(
             raise ValueError("without an emission, name the top")
         top = emission.top.name
     waves = bool(os.environ.get(WAVES)) if waves is None else waves
+    hier_blocks = () if waves else hier_blocks  # Verilator does not trace what is in a block.
     texts = [emission.verilog] if emission is not None else []
     models = models_of("".join(texts))
     recipe = Recipe(
@@ -151,7 +152,7 @@ def build(
         top=top,
         flags=verilator_flags(bool(hier_blocks), waves, coverage, all_signals, timing),
         control=control_file(top, hier_blocks, registers, watched=coverage or all_signals),
-        optimise=optimise and os.environ.get(OPTIMISE) != "0",
+        optimise=optimise and not waves and os.environ.get(OPTIMISE) != "0",
         second_main=second_main,
         modules=modules_of(emission) if hier_blocks and not coverage else {},
     )

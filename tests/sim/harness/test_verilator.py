@@ -201,15 +201,19 @@ def test_no_test_is_a_failure(failure_of):
     assert "ran no test" in text
 
 
-def test_waves_on_request(tmp_path):
+def test_waves_on_request_are_of_blocks_too(tmp_path):
     ran = simulate(
-        StreamRegister(RegisterParams()),
+        StreamChain(RegisterParams()),
         __name__,
         test_filter="passes_beats_on.*NONE",
+        hier_blocks=["stream_register_8"],
+        env={"LATENCY": "3"},
         waves=True,
         folder=tmp_path,
     )
-    assert (ran.folder / "dump.vcd").read_text().count("\n#") > 200
+    dump = (ran.folder / "dump.vcd").read_text()
+    assert dump.count("\n#") > 200
+    assert dump.count(" o_payload ") == 5  # of the top, as ports too, and of its three blocks
 
 
 @pytest.fixture
