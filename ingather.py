@@ -52,6 +52,9 @@ def main() -> None:
         print(f"ingather: {line}", file=sys.stderr)
         sys.exit(2)
     try:
+        from sim.harness.environment import forget
+
+        forget()
         from gen.cli import main as run
     except KeyboardInterrupt:  # later ones are heard by the command
         print("ingather: interrupted; nothing was written", file=sys.stderr)

@@ -6,7 +6,7 @@ or flags. One that a shell happens to have must not change what is tested.
 
 import os
 
-__all__ = ["inherited"]
+__all__ = ["forget", "inherited"]
 
 OURS = "INGATHER_"  #: prefix of the project's own variables, which are passed on
 PASSED_ON = {
@@ -24,3 +24,9 @@ def inherited() -> dict[str, str]:
         for name, value in os.environ.items()
         if name in PASSED_ON or name.startswith(OURS)
     }
+
+
+def forget() -> None:
+    """Unset in this process what cocotb reads, some of it when it is imported."""
+    for name in [n for n in os.environ if n.startswith(("COCOTB_", "GPI_", "PYGPI_"))]:
+        del os.environ[name]

@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from sim.harness.environment import forget
+
+forget()  # before a module of tests imports cocotb
 # Examples come from the item's seed alone, and take as long as a busy machine makes them take.
 settings.register_profile("ingather", database=None, deadline=None)
 settings.load_profile("ingather")
