@@ -40,10 +40,12 @@ def first_epoch(
 ) -> None:
     """Train an epoch on a card and compare its weights with the golden model's."""
     manifest = read_manifest(package)
-    design = find_board(manifest["board"]["name"]).find(DESIGN)
-    params = make_params(
-        design.design.params_class, design.settings_of(manifest["preset"]), manifest["settings"]
-    )
+    try:
+        design = find_board(manifest["board"]["name"]).find(DESIGN)
+        preset, changes = design.settings_of(manifest["preset"]), manifest["settings"]
+        params = make_params(design.design.params_class, preset, changes)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise UserError(f"{package} is no package: its {MANIFEST} is damaged ({error})") from error
 
     import numpy as np
 
@@ -97,8 +99,8 @@ def read_manifest(package: Path) -> dict:
     """Read the manifest of a worker's package for a card; raise UserError if it is none."""
     try:
         manifest = json.loads((package / MANIFEST).read_text())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{package} is no package: {error}") from error
-    if manifest.get("design") != DESIGN or "board" not in manifest:
+    if not isinstance(manifest, dict) or manifest.get("design") != DESIGN:
         raise UserError(f"{package} is no package of {DESIGN} for a card")
     return manifest

@@ -1,6 +1,7 @@
 """Implements ``ingather train``, ``spmm`` and every other run that a design's descriptor names."""
 
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -67,15 +68,18 @@ def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
         asked = session_class.workload(**asked_of(session_class.workload, values))
         changes = {**session_class.needs(asked), **changes}  # the user's are the last
         params = make_params(design.params_class, design.settings_of(preset), changes)
-        with waiting(console, "reading the data"):
+        with waiting(console, "reading the data"), warnings.catch_warnings(record=True) as said:
             session = session_class(params, asked)
     except ValueError as error:
         raise UserError(str(error)) from error
+    notes = [str(each.message) for each in said]
+    for note in notes:
+        console.print(f"note: {note}", soft_wrap=True)
     with written_whole(output) as folder, waves.workplace(run.command) as scratch:
         result, stop = simulate(session, console, scratch, values["waves"])
         files = [RESULT, *session.write(folder), *waves.taken(scratch, folder)]
         content = result_json(design, run, preset, session, result)
-        write_json(folder / RESULT, content | {"unfinished": stop is not None})
+        write_json(folder / RESULT, content | {"notes": notes, "unfinished": stop is not None})
         write_json(folder / MANIFEST, {"made_by": MADE_BY, "command": run.command, "files": files})
     for line in session.summary(result):
         console.print(line, soft_wrap=True)

@@ -9,14 +9,18 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from gen.errors import UserError
 from hdl.common.core_clock import CORE_MHZ
+from sim.workloads.files import InputError, read_unpacked
 
 Scalar = bool | int | float | str
+MOST_VALUES = 100_000  #: of a range
 
 
 class Strict(BaseModel):
     """Refuses fields that it does not know."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False
+    )
 
 
 class Range(Strict):
@@ -51,6 +55,8 @@ class Range(Strict):
         if self.log or (self.step is None and not self.whole):
             raise ValueError("a range in a grid needs whole numbers or a step, and no log")
         count = int((self.to - self.start) / step + 1e-9) + 1
+        if count > MOST_VALUES:
+            raise ValueError(f"a range has at most {MOST_VALUES:,} values, not {count:,}")
         return [self.start + k * step for k in range(count)]
 
 
@@ -122,11 +128,10 @@ def read_spec(path: Path, seed: int | None = None) -> tuple[Spec, dict[str, Any]
     ``seed`` is taken in place of those of the file.
     """
     try:
-        parsed = tomllib.loads(path.read_text())
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "is not UTF-8"
-        raise UserError(f"cannot read {path}: {reason}") from error
-    except tomllib.TOMLDecodeError as error:
+        parsed = tomllib.loads(read_unpacked(path).decode())
+    except InputError as error:
+        raise UserError(str(error)) from error
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is not TOML: {error}") from error
     if seed is not None:
         for part in ("random", "search"):

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,13 @@ from hdl.gather.params import MOST_ROW
 from sim.gather.surroundings.cards_system import MOST_CARDS
 from sim.golden import pcie_link
 from sim.harness.workload import Workload, setting
-from sim.workloads.files import read_unpacked
+from sim.workloads.arrays import check, read_array
+from sim.workloads.files import InputError
 from sim.workloads.matrices import load_matrix
 from sim.workloads.mini_batch import mini_batch
 
 IDX_BYTES = (4, 8)
-MAGIC = b"\x93NUMPY"  #: with which a .npy file begins
+MOST_TABLE = 1 << 30  #: bytes of a random table
 
 
 class Order(StrEnum):
@@ -172,7 +172,7 @@ class Gathering:
 
 
 def gathering(asked: GatherWorkload) -> Gathering:
-    """Read or make table and idxs; raise ValueError for what is none, or does not fit."""
+    """Read or make table and idxs; raise InputError for what is none, or does not fit."""
     rng = np.random.default_rng(asked.seed)
     idxs = idxs_of_file(asked.idx) if asked.idx is not None else None
     vertices = None
@@ -187,63 +187,43 @@ def gathering(asked: GatherWorkload) -> Gathering:
         table = table_of_file(asked.table)
     else:
         rows = int(idxs.max()) + 1 if vertices is None else vertices
+        if rows * asked.row_bytes > MOST_TABLE:
+            raise InputError(
+                f"a random table of {rows:,} rows of {asked.row_bytes} bytes has more than"
+                f" {MOST_TABLE:,} bytes: smaller row_bytes, or a table of your own, which stays in"
+                " its file"
+            )
         table = rng.integers(0, 256, (rows, asked.row_bytes), dtype=np.uint8)
     if len(idxs) < asked.engines:
-        raise ValueError(f"{len(idxs)} idxs are too few for {asked.engines} engines")
+        raise InputError(f"{len(idxs)} idxs are too few for {asked.engines} engines")
     if idxs.max() >= len(table):
         drawn = f"; without --idx they are drawn from the graph {asked.graph} (--graph)"
-        raise ValueError(
+        raise InputError(
             f"idxs must be less than the {len(table):,} rows of the table: {idxs.max():,}"
             + drawn * (asked.idx is None)
         )
     return Gathering(table, idxs)
 
 
-def array_of(name: str) -> NDArray:
-    """Return the array of a .npy file; raise ValueError if it is none.
-
-    It stays in the file, but for a packed one, so that it can be larger than this machine's memory.
-    """
-    path = Path(name)
-    try:
-        with path.open("rb") as file:
-            plain = file.read(len(MAGIC)) == MAGIC
-    except (OSError, ValueError):
-        plain = False
-    content = None if plain else read_unpacked(path)
-    if content is not None and not content.startswith(MAGIC):
-        raise ValueError(f"{name}: is no .npy file, as numpy.save writes one of an array")
-    try:
-        if content is None:
-            return np.load(path, mmap_mode="r", allow_pickle=False)
-        return np.load(BytesIO(content), allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        reason = "Python objects" if "object" in str(error) else " ".join(str(error).split())
-        raise ValueError(f"{name}: is no .npy file of numbers ({reason})") from None
-
-
 def idxs_of_file(name: str) -> NDArray[np.unsignedinteger]:
     """Return the idxs of a file, of 8 bytes each if its numbers have 8, else of 4."""
-    found = array_of(name)
-    if found.ndim != 1 or not np.issubdtype(found.dtype, np.integer):
-        raise ValueError(
-            f"{name}: expected one axis of whole numbers, found {found.ndim} of {found.dtype}"
-        )
+    found = read_array(Path(name))
+    check(f"{name}: idxs", found, "iu", "idxs")
     if not found.size:
-        raise ValueError(f"{name}: has no idxs")
+        raise InputError(f"{name}: has no idxs")
     if found.min() < 0:
-        raise ValueError(f"{name}: idxs must not be negative: {found.min()}")
+        raise InputError(f"{name}: idxs must not be negative: {found.min()}")
     return found.astype("<u8" if found.dtype.itemsize == 8 else "<u4")
 
 
 def table_of_file(name: str) -> NDArray[np.uint8]:
     """Return the rows of a file as bytes."""
-    found = array_of(name)
-    if found.ndim < 1 or not found.size or found.dtype.hasobject:
-        raise ValueError(f"{name}: expected rows of numbers, found {found.shape} of {found.dtype}")
+    found = read_array(Path(name))
+    if found.ndim < 1 or not found.size:
+        raise InputError(f"{name}: expected rows of numbers, found {found.shape} of {found.dtype}")
     rows = np.ascontiguousarray(found).reshape(len(found), -1).view(np.uint8)
     if rows.shape[1] % 4 or rows.shape[1] > MOST_ROW:
-        raise ValueError(
+        raise InputError(
             f"{name}: a row must have a multiple of 4 bytes, at most {MOST_ROW}: {rows.shape[1]};"
             " fill rows up (numpy.pad), or cut each into several (table.reshape), with an idx each"
         )

@@ -10,9 +10,10 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from gen.errors import unknown
+from gen.errors import UserError, unknown
 from sim.mina.lehmer import Lehmer
-from sim.mina.models import DATA, FILES, TrainedModel, known_models, model_of
+from sim.mina.models import DATA, FILES, TrainedModel, known_models, model_of, whole
+from sim.workloads.files import InputError, read_unpacked, reason
 
 TRACES = 10
 STEPS = range(10, 101, 10)
@@ -67,23 +68,22 @@ def drawn_jobs(trace: int, count: int, seed: int) -> JobList:
 
 def read_jobs(path: Path) -> JobList:
     """Read jobs from JSON: a list, or an object with ``jobs`` and with ``models`` of its own."""
+    text = read_unpacked(path)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise ValueError(f"{path} is not JSON: {error}") from error
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: is not JSON ({reason(error)})") from None
     about_all: Any = {"jobs": content} if isinstance(content, list) else content
     try:
         own = {name: model_of(name, about) for name, about in about_all.get("models", {}).items()}
         models = dict(known_models()) | own
         jobs = [job_of(number, about, models) for number, about in enumerate(about_all["jobs"], 1)]
-    except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} must have a list of jobs, or jobs and models") from error
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+    except (AttributeError, KeyError, TypeError):
+        raise InputError(f"{path}: must have a list of jobs, or jobs and models") from None
+    except (ValueError, UserError) as error:
+        raise InputError(f"{path}: {error}") from None
     if not jobs:
-        raise ValueError(f"{path} has no job; there must be at least one")
+        raise InputError(f"{path}: has no job; there must be at least one")
     return JobList(models=list(models.values()), jobs=sorted(jobs, key=lambda job: job.arrival))
 
 
@@ -101,14 +101,7 @@ def job_of(
             steps=whole(about["steps"]),
             arrival=float(about.get("arrival", 0)),
         )
-    except (AttributeError, KeyError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError, OverflowError) as error:
         raise ValueError(f"job {number} must have model, hosts and steps") from error
     except ValueError as error:
         raise ValueError(f"job {number}: {error}") from error
-
-
-def whole(value: Any) -> int:
-    """Return ``value`` if it is an integer; raise ValueError otherwise, for True and 1.0 too."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"hosts and steps must be integers: {value!r}")
-    return value

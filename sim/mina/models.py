@@ -53,11 +53,18 @@ def model_of(name: str, recorded: Mapping[str, Any]) -> TrainedModel:
             name=name,
             period=float(recorded["duration"]),
             starts=tuple(float(each["start"]) for each in operations),
-            sizes=tuple(int(each["size"]) for each in operations),
+            sizes=tuple(whole(each["size"]) for each in operations),
         )
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, OverflowError) as error:
         text = "it must have duration, and allreduces with start and size"
         raise ValueError(f"model {name}: {text}") from error
+
+
+def whole(value: Any) -> int:
+    """Return ``value`` if it is an integer; raise ValueError otherwise, for True and 1.0 too."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"hosts, steps and sizes must be integers: {value!r}")
+    return value
 
 
 @cache

@@ -37,7 +37,7 @@ RING_SIZE = 8  #: logarithm of the places of a ring
 
 
 def matrix_for(text: str, nodes: int, seed: int) -> csr_array:
-    """Load the matrix that a user names, with whole values; raise MatrixError if there is none.
+    """Load the matrix that a user names, with whole values; raise InputError if there is none.
 
     A family is made for ``nodes`` with ``seed`` unless its own options say otherwise; of a file,
     only the pattern is used.

@@ -27,7 +27,7 @@ class SpmmWorkload(Workload):
     matrix: str = setting(
         "stokes",
         f"Multiply this matrix: {', '.join(FAMILIES)}, or a Matrix Market file (.gz, .bz2 and .xz"
-        " too).",
+        " too), of which the places of nonzeros count: values are drawn, 1 to 9.",
         metavar="FAMILY[:KEY=VALUE,...]|PATH",
     )
     nodes: int = setting(

@@ -37,7 +37,7 @@ from sim.workloads.step_size import Smoothness
 def data_of(asked: TrainingWorkload, arrays: tuple[Any, Any] | None = None) -> DataSet:
     """Return the samples that ``asked`` names, or those of two ``arrays``, in training order.
 
-    Raises DataError for what is wrong with them.
+    Raises InputError for what is wrong with them.
     """
     if asked.data == ZEROS and arrays is None:
         shape = (asked.samples, asked.features)
@@ -49,7 +49,11 @@ def data_of(asked: TrainingWorkload, arrays: tuple[Any, Any] | None = None) -> D
         "order": asked.seed if asked.shuffle else None,
         "test": asked.test,
     }
-    return load(asked.data, **how) if arrays is None else from_arrays(*arrays, **how)
+    return (
+        load(asked.data, label=asked.label, **how)
+        if arrays is None
+        else from_arrays(*arrays, **how)
+    )
 
 
 class TrainingRun:

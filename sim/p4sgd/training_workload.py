@@ -22,8 +22,14 @@ class TrainingWorkload(Workload):
 
     data: str = setting(
         "digits",
-        "Train on these samples: digits, breast-cancer, a LIBSVM file (.gz, .bz2, .xz too), an"
-        f" .npz file, or {ZEROS}, which are as many as --samples and --features say.",
+        "Train on these samples: digits, breast-cancer, a LIBSVM or CSV file (.gz, .bz2, .xz too),"
+        " an .npz file of arrays X [samples, features] and y [samples] (or features and labels), or"
+        f" {ZEROS}, which are as many as --samples and --features say.",
+    )
+    label: str | None = setting(
+        None,
+        "Take the labels from this column of a CSV file: its name, or its number from 1 on.",
+        metavar="COLUMN",
     )
     test: str | None = setting(
         None,

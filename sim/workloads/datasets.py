@@ -1,7 +1,6 @@
 """Loads data sets as dense float64 arrays, from scikit-learn, LIBSVM text or NumPy archives."""
 
 from dataclasses import dataclass, replace
-from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -10,18 +9,19 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sim.p4sgd.golden.sgd import Loss
-from sim.workloads import libsvm
-from sim.workloads.files import UnreadableError, read_unpacked
-from sim.workloads.labels import DataError, labelling
+from sim.workloads import csv_text, libsvm
+from sim.workloads.arrays import ARCHIVE_MARKS, ARRAY_MARK, Archive, check
+from sim.workloads.files import InputError, read_unpacked
+from sim.workloads.labels import labelling
 
-__all__ = ["DataError", "DataSet", "from_arrays", "load"]
+__all__ = ["DataSet", "from_arrays", "load"]
 
 BUILT_IN = {"digits": "load_digits", "breast-cancer": "load_breast_cancer"}
 """Name -> function of scikit-learn's."""
 
 DEFAULT_POSITIVE = {"digits": ">=5"}
-ARCHIVE_MARKS = (b"PK\3\4", b"PK\5\6")
-ARRAY_MARK = b"\x93NUMPY"
+FORMS = "LIBSVM text, CSV of numbers with --label COLUMN, or an .npz archive of arrays X and y"
+MISSING = "the data set {} needs scikit-learn: pip install 'ingather[data]'"
 
 DENSE_LIMIT = 1 << 28
 """Values of a dense data set (2 GiB); far more than a simulation can train on."""
@@ -58,15 +58,15 @@ class DataSet:
         )
 
     def held_out(self, share: float) -> "DataSet":
-        """Hold out the last ``share`` of samples for tests; raise DataError if too few remain."""
+        """Hold out the last ``share`` of samples for tests; raise InputError if too few remain."""
         count = round(share * len(self.labels))
         kept = len(self.labels) - count
         if not (count and kept):
-            raise DataError(
+            raise InputError(
                 f"{self.name}: {share:g} of {len(self.labels)} samples leaves no others"
             )
         if self.classes and np.unique(self.labels[:kept]).size == 1:
-            raise DataError(f"{self.name}: the first {kept} samples, to train on, are of one class")
+            raise InputError(f"{self.name}: the first {kept} to train on are of one class")
         features, labels = self.features, self.labels
         test = replace(self, features=features[kept:], labels=labels[kept:], test=None)
         return replace(self, features=features[:kept], labels=labels[:kept], test=test)
@@ -80,12 +80,14 @@ def load(
     bias: bool = False,
     order: int | None = None,
     test: str | None = None,
+    label: str | None = None,
 ) -> DataSet:
-    """Load `source` for training with `loss`; anything wrong with it raises DataError.
+    """Load `source` for training with `loss`; anything wrong with it raises InputError.
 
-    `source` is "digits", "breast-cancer", or the path of a LIBSVM text or of an .npz archive with
-    arrays X and y, or features and labels; files are told by their content and may be packed with
-    gzip, bzip2 or xz. For the classification losses labels become two classes: of two, the larger
+    `source` is "digits", "breast-cancer", or the path of a LIBSVM text, of a CSV whose column
+    `label` (its name, or its number from 1 on) has the labels, or of an .npz archive with arrays X
+    and y, or features and labels; files are told by their content and may be packed with gzip,
+    bzip2 or xz. For the classification losses labels become two classes: of two, the larger
     is the positive one; of several, `positive` names one ("3") or a threshold (">=5", default for
     digits). `bias` appends a constant feature 1. `order` is the seed by which the samples are
     shuffled; without one they stay as they are. `test` is the share of the samples that is held
@@ -93,16 +95,20 @@ def load(
     its own that `source` lacks have the weight zero, and are left out.
     """
     if source in BUILT_IN:
-        name, (features, labels) = source, _built_in(source)
+        if label is not None:
+            raise InputError(f"--label names a column of a CSV file, {source} is none")
+        name, (features, labels), names = source, _built_in(source), []
         if loss is not Loss.LINEAR:
             positive = positive or DEFAULT_POSITIVE.get(source)
     else:
-        name, (features, labels) = Path(source).name, _read(Path(source))
+        name, (features, labels, names) = Path(source).name, _read(Path(source), label)
     share = None if test is None else _share(test)
     held = None
     if test is not None and share is None:
-        held = Path(test).name, *_read(Path(test))
-        features, held = _alike(name, features, held)
+        test_features, test_labels, test_names = _read(Path(test), label)
+        if test_names != names:
+            raise InputError(f"{test}: its columns have other names than those of {name}")
+        features, held = _alike(name, features, (Path(test).name, test_features, test_labels))
     features, labels = _checked(name, _dense(name, features), labels)
     rule, classes = labelling(name, labels, loss, positive)
     data = DataSet(name, _with_bias(features, bias), rule(name, labels), classes)
@@ -127,7 +133,7 @@ def from_arrays(
 ) -> DataSet:
     """Make samples of two arrays, of shapes (samples, features) and (samples,).
 
-    The rest is as for `load`, but test samples are a share of these. Raises DataError.
+    The rest is as for `load`, but test samples are a share of these. Raises InputError.
     """
     features, labels = _checked(name, np.asarray(features), np.asarray(labels))
     rule, classes = labelling(name, labels, loss, positive)
@@ -146,7 +152,7 @@ def _built_in(name: str) -> tuple[NDArray, NDArray]:
     try:
         from sklearn import datasets
     except ImportError:
-        raise DataError(libsvm.MISSING.format(f"the data set {name}")) from None
+        raise InputError(MISSING.format(name)) from None
     return getattr(datasets, BUILT_IN[name])(return_X_y=True)
 
 
@@ -157,40 +163,37 @@ def _share(test: str) -> float | None:
     except ValueError:
         return None
     if not 0 < share < 1:
-        raise DataError(f"the test samples are a share above 0 and below 1, or a file: {test}")
+        raise InputError(f"the test samples are a share above 0 and below 1, or a file: {test}")
     return share
 
 
-def _read(path: Path) -> tuple[Features, NDArray]:
-    try:
-        content = read_unpacked(path, instead=f" (built-in data sets: {', '.join(BUILT_IN)})")
-        if content.startswith(ARRAY_MARK):
-            raise DataError(f"{path}: a single array, expected an .npz archive")
-        if content.startswith(ARCHIVE_MARKS):
-            return _read_npz(path, content)
-        if b"\0" in content or path.suffix == ".npz":
-            raise DataError(f"{path}: malformed file (neither LIBSVM text nor an .npz archive)")
-        features, labels = libsvm.parse(content)
-    except UnreadableError as error:
-        raise DataError(str(error)) from None
-    except libsvm.MalformedLine as error:
-        raise DataError(f"{path}: {error}") from None
+def _read(path: Path, label: str | None) -> tuple[Features, NDArray, list[str]]:
+    """Return features, labels and the names of the features, as far as they have names."""
+    content = read_unpacked(path, instead=f" (built-in data sets: {', '.join(BUILT_IN)})")
+    if content.startswith(ARRAY_MARK):
+        raise InputError(f"{path}: a single array, expected an .npz archive")
+    is_archive = content.startswith(ARCHIVE_MARKS)
+    if (b"\0" in content or path.suffix == ".npz") and not is_archive:
+        raise InputError(f"{path}: malformed file, expected {FORMS}")
+    is_csv = not is_archive and (label is not None or csv_text.is_csv(content))
+    if label is not None and not is_csv:
+        raise InputError(f"{path}: --label names a column of a CSV file, this is an .npz archive")
+    if is_archive:
+        return *_read_npz(Archive(path, content)), []
+    if is_csv:
+        return csv_text.parse(path, content, label)
+    features, labels = libsvm.parse(path, content)
     if labels.size and not features.nnz:
-        raise DataError(f"{path}: no features")
-    return features, labels
+        raise InputError(f"{path}: no features")
+    return features, labels, []
 
 
-def _read_npz(path: Path, content: bytes) -> tuple[NDArray, NDArray]:
-    try:
-        with np.load(BytesIO(content), allow_pickle=False) as archive:
-            for features, labels in (("X", "y"), ("features", "labels")):
-                if features in archive and labels in archive:
-                    return archive[features], archive[labels]
-            found = ", ".join(archive.files) or "none"
-    except Exception as error:  # parsers of foreign files raise nearly anything
-        reason = str(error).strip().split("\n")[0] or type(error).__name__
-        raise DataError(f"{path}: malformed file ({reason})") from None
-    raise DataError(f"{path}: needs arrays X and y, or features and labels; found {found}")
+def _read_npz(archive: Archive) -> tuple[NDArray, NDArray]:
+    for features, labels in (("X", "y"), ("features", "labels")):
+        if features in archive and labels in archive:
+            return archive[features], archive[labels]
+    found = ", ".join(archive) or "none"
+    raise InputError(f"{archive.path}: needs arrays X and y, or features and labels; found {found}")
 
 
 def _alike(
@@ -202,7 +205,7 @@ def _alike(
         dense = _dense(name, features)
         if test.shape[1:] != dense.shape[1:]:
             shapes = f"{test.shape} beside the {dense.shape} of {name}"
-            raise DataError(f"{test_name}: must have the same number of features, not {shapes}")
+            raise InputError(f"{test_name}: must have the same number of features, not {shapes}")
         return dense, (test_name, test, labels)
     first = libsvm.first_index(test)
     if _is_sparse(features):
@@ -218,10 +221,10 @@ def _dense(name: str, features: Features, first: int | None = None) -> NDArray:
         return features
     first = libsvm.first_index(features) if first is None else first
     samples, count = features.shape[0], features.shape[1] - first
-    if samples * count > DENSE_LIMIT:
-        raise DataError(
-            f"{name}: {samples} samples x {count} features are too many, at most"
-            f" {DENSE_LIMIT} values"
+    most = min(DENSE_LIMIT, (1 << 22) + (features.nnz << 10))  # no file's zeros fill a memory
+    if samples * count > most:
+        raise InputError(
+            f"{name}: {samples} samples x {count} features are too many, at most {most} values"
         )
     return features[:, first:].toarray()
 
@@ -236,18 +239,13 @@ def _with_bias(features: Floats, bias: bool) -> Floats:
 
 def _checked(name: str, features: NDArray, labels: NDArray) -> tuple[Floats, Floats]:
     for what, array in (("features", features), ("labels", labels)):
-        if array.dtype.kind not in "biuf":
-            raise DataError(f"{name}: {what} must be real numbers, not {array.dtype}")
+        check(f"{name}: {what}", array, "biuf", *array.shape)
     if features.ndim != 2 or labels.shape != features.shape[:1]:
-        raise DataError(
+        raise InputError(
             f"{name}: features must have shape (samples, features) and labels (samples,), "
             f"not {features.shape} and {labels.shape}"
         )
     for what, size in zip(("samples", "features"), features.shape, strict=True):
         if not size:
-            raise DataError(f"{name}: no {what}")
-    features, labels = features.astype(np.float64), labels.astype(np.float64)
-    for what, array in (("features", features), ("labels", labels)):
-        if not np.isfinite(array).all():
-            raise DataError(f"{name}: {what} must be finite, found NaN or infinity")
-    return features, labels
+            raise InputError(f"{name}: no {what}")
+    return features.astype(np.float64), labels.astype(np.float64)

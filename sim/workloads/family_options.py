@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from scipy.sparse import csr_array
 
-from sim.workloads.matrix_families.pattern import MatrixError
+from sim.workloads.files import InputError
 
 
 def generated(
@@ -14,7 +14,7 @@ def generated(
     """Make a matrix of ``family`` with the options in ``settings``, and with ``options``.
 
     ``settings`` is text such as "nodes=8,seed=3", None if a name had none. An option that the
-    function has not, one that is given twice and a value that it refuses raise MatrixError.
+    function has not, one that is given twice and a value that it refuses raise InputError.
     """
     name = family.__name__
     if settings is not None:
@@ -22,16 +22,16 @@ def generated(
             option, equals, text = (part.strip() for part in setting.partition("="))
             if not equals or not option or option in options:
                 reason = "is given twice" if equals and option else "is not key=value"
-                raise MatrixError(f"{name}: option {setting.strip()!r} {reason}")
+                raise InputError(f"{name}: option {setting.strip()!r} {reason}")
             options = {**options, option: _number(name, option, text, family)}
     known = _defaults(family)
     for option in options:
         if option not in known:
-            raise MatrixError(f"{name} has no option {option!r}, only {', '.join(known)}")
+            raise InputError(f"{name} has no option {option!r}, only {', '.join(known)}")
     try:
         return family(**options)
-    except ValueError as error:  # a MatrixError, or NumPy's of an extreme option
-        raise MatrixError(f"{name}: {error}") from None
+    except ValueError as error:  # a InputError, or NumPy's of an extreme option
+        raise InputError(f"{name}: {error}") from None
 
 
 def _defaults(family: Callable[..., csr_array]) -> dict[str, int | float | None]:
@@ -45,4 +45,4 @@ def _number(name: str, option: str, text: str, family: Callable[..., csr_array])
         return float(text) if is_real else int(text)
     except ValueError:
         kind = "a number" if is_real else "an integer"
-        raise MatrixError(f"{name}: {option} must be {kind}, not {text!r}") from None
+        raise InputError(f"{name}: {option} must be {kind}, not {text!r}") from None

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.p4sgd.golden.sgd import Loss
+from sim.workloads.files import InputError
 
 LABEL_LIMIT = 256
 """Real labels must fit signed 32 bits with 23 fraction bits."""
@@ -14,10 +15,6 @@ LABEL_LIMIT = 256
 LISTED_CLASSES = 10
 
 Floats = NDArray[np.float64]
-
-
-class DataError(ValueError):
-    """Reports a data set that cannot be used, in one line for the user."""
 
 
 def labelling(
@@ -32,7 +29,7 @@ def labelling(
     def fitted(name: str, labels: Floats) -> Floats:
         foreign = np.setdiff1d(labels, known).tolist()
         if foreign and positive is None:
-            raise DataError(
+            raise InputError(
                 f"{name}: label {_number(foreign[0])} is none to train on: {_listed(known)}"
             )
         return np.where(chosen(labels), 1.0, -1.0 if loss is Loss.HINGE else 0.0)
@@ -42,10 +39,10 @@ def labelling(
 
 def _real_labels(name: str, labels: Floats, positive: str | None) -> Floats:
     if positive is not None:
-        raise DataError(f"{name}: a positive class is for classification, not for linear loss")
+        raise InputError(f"{name}: a positive class is for classification, not for linear loss")
     largest = labels[np.argmax(np.abs(labels))]
     if abs(largest) >= LABEL_LIMIT:
-        raise DataError(
+        raise InputError(
             f"{name}: labels must be between -{LABEL_LIMIT} and {LABEL_LIMIT}, "
             f"found {_number(largest)}; scale them"
         )
@@ -58,10 +55,10 @@ def _positive_class(
     classes = np.unique(labels)
     listed = _listed(classes)
     if classes.size == 1:
-        raise DataError(f"{name}: only one class ({listed}), nothing to tell apart")
+        raise InputError(f"{name}: only one class ({listed}), nothing to tell apart")
     if positive is None:
         if classes.size > 2:
-            raise DataError(
+            raise InputError(
                 f"{name}: {classes.size} classes ({listed}), name the positive one "
                 'or a threshold such as ">=5"'
             )
@@ -71,9 +68,9 @@ def _positive_class(
     value = _parsed(name, positive)
     chosen = compare(classes, value)
     if not chosen.any():
-        raise DataError(f"{name}: no label is {positive}; classes: {listed}")
+        raise InputError(f"{name}: no label is {positive}; classes: {listed}")
     if chosen.all():
-        raise DataError(f"{name}: every label is {positive}; classes: {listed}")
+        raise InputError(f"{name}: every label is {positive}; classes: {listed}")
     return lambda labels: compare(labels, value), f"{positive} against the rest of {listed}"
 
 
@@ -83,7 +80,7 @@ def _parsed(name: str, positive: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise DataError(
+        raise InputError(
             f'{name}: positive must be a label or a threshold such as ">=5", not {positive!r}'
         )
     return value

@@ -1,42 +1,47 @@
 """Parses LIBSVM text: a line a sample, ``label index:value index:value ...``."""
 
-from bisect import bisect_left
-from importlib.util import find_spec
-from io import BytesIO
-from typing import Any
+import re
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-MISSING = "{} needs scikit-learn: pip install 'ingather[data]'"
-SHOWN = 40  #: characters of a malformed line
+from sim.workloads.files import leave_out
+from sim.workloads.lines import COMMENT, GAP, NUMBER, check_lines, numbers, raise_first
+
+FORM = "`label index:value ...` of LIBSVM"
+OTHERS = "accepted are also CSV of numbers with --label COLUMN, and .npz"
+RANK = GAP + rb"qid:\d++"
+SAMPLE = rb"%b(?:%b)?+(?:%b\d++:%b)*+" % (NUMBER, RANK, GAP, NUMBER)
+MOST_INDEX = (1 << 31) - 1
 
 
-class MalformedLine(ValueError):
-    """Reports a line that is no sample: which line, and why."""
-
-
-def parse(text: bytes) -> tuple[csr_array, NDArray[np.float64]]:
+def parse(path: Path, text: bytes) -> tuple[csr_array, NDArray[np.float64]]:
     """Return features as CSR, whose columns are the indices as written, and the labels.
 
-    Raises MalformedLine with the number of the first line that is no sample, and its text, or if
-    the package that reads them is not installed.
+    Comments behind # and the qid of a sample are left out, which is said. Raises InputError with
+    the number of the first line that is no sample, and its text.
     """
-    if find_spec("sklearn") is None:
-        raise MalformedLine(MISSING.format("LIBSVM text"))
-    try:
-        return _parse(text)
-    except Exception as error:  # the parser raises nearly anything
-        lines = text.split(b"\n")
-        found = bisect_left(range(len(lines)), True, key=lambda k: _fails(lines[: k + 1]))
-        if found == len(lines):
-            raise MalformedLine(" ".join(str(error).split())) from None
-        line = lines[found].decode(errors="replace").strip()
-        shown = line[:SHOWN] + "..." * (len(line) > SHOWN)
-        raise MalformedLine(
-            f"line {found + 1}: {shown!r} is not `label index:value ...` ({_reason(lines[found])})"
-        ) from None
+    text += b"\n" * (not text.endswith(b"\n"))
+    check_lines(path, text, SAMPLE, f"{FORM}; {OTHERS}", COMMENT)
+    plain, ranks = re.subn(RANK, b"", re.sub(rb"#[^\n]*+", b"", text))
+    if ranks:
+        leave_out(f"{path}: the qid of {ranks:,} samples, for nothing is ranked")
+    found = numbers(path, plain)
+    lines = np.frombuffer(re.sub(rb"\s*\n\s*", b"\n", plain.strip() + b"\n"), np.uint8)
+    ends = np.flatnonzero(lines == ord("\n")) if found.size else np.empty(0, np.int64)
+    starts = np.append(0, np.searchsorted(np.flatnonzero(lines == ord(":")), ends))
+    is_label = np.zeros(found.size, bool)
+    is_label[2 * starts[:-1] + np.arange(ends.size)] = True
+    pairs = found[~is_label].reshape(-1, 2)
+    rises = np.diff(pairs[:, 0], prepend=-1) > 0
+    rises[starts[:-1][np.diff(starts) > 0]] = True
+    if not (rises.all() and pairs[:, 0].max(initial=0) <= MOST_INDEX):
+        raise_first(path, plain, _is_disordered, f"must have indices that rise, up to {MOST_INDEX}")
+    indices = pairs[:, 0].astype(np.int64)
+    shape = (ends.size, int(indices.max(initial=-1)) + 1)
+    return csr_array((pairs[:, 1].copy(), indices, starts), shape), found[is_label]
 
 
 def first_index(features: csr_array) -> int:
@@ -44,25 +49,6 @@ def first_index(features: csr_array) -> int:
     return 0 if features.nnz and features.indices.min() == 0 else 1
 
 
-def _parse(text: bytes) -> tuple[csr_array, NDArray[np.float64]]:
-    from sklearn.datasets import load_svmlight_file
-
-    load: Any = load_svmlight_file  # its type knows less than its documentation
-    features, labels = load(BytesIO(text), zero_based=True)
-    return csr_array(features), labels
-
-
-def _fails(lines: list[bytes]) -> bool:
-    try:
-        _parse(b"\n".join(lines))
-    except Exception:
-        return True
-    return False
-
-
-def _reason(line: bytes) -> str:
-    try:
-        _parse(line)
-    except Exception as error:
-        return " ".join(str(error).split()) or type(error).__name__
-    return "after the lines before it"
+def _is_disordered(line: bytes) -> bool:
+    indices = [int(pair.partition(b":")[0]) for pair in line.split()[1:]]
+    return indices != sorted(set(indices)) or max(indices, default=0) > MOST_INDEX

@@ -10,7 +10,7 @@ from gen.errors import UserError, unknown
 from sim.netsparse.golden.redundancy import Redundancy, redundancy
 from sim.netsparse.reproduce import paper
 from sim.netsparse.spmm import matrix_for
-from sim.workloads.matrices import FAMILIES, MatrixError
+from sim.workloads.matrices import FAMILIES
 from sim.workloads.matrix_families import ROWS_OF_NODE
 from sim.workloads.partition import Partition
 
@@ -108,7 +108,7 @@ def check(subject: Subject) -> None:
     """Raise UserError unless the matrix can be read and divided among the nodes."""
     try:
         rows = subject.rows
-    except MatrixError as error:
+    except ValueError as error:
         raise UserError(str(error)) from error
     if rows < LEAST_ROWS * subject.nodes:
         raise UserError(

@@ -11,6 +11,7 @@ from gen.errors import UserError
 from sim.golden.arithmetic import Integers
 from sim.switchgnn.graphs.graph import Graph
 from sim.switchgnn.planning.saved import refuse
+from sim.workloads.files import leave_out
 
 UNKNOWN = -1  #: the label of a vertex that is neither trained on nor tested on
 
@@ -64,6 +65,8 @@ def problem_of(graph: Graph, labels: int, seed: int) -> Problem:
         raise lacking(graph, f"labels [{graph.vertices}]")
     check_labels(name, known)
     edges = without_loops(graph.adjacency)
+    if loops := graph.edges - edges.nnz:
+        leave_out(f"{name}: {loops:,} edges from a vertex to itself")
     refuse(not edges.nnz, f"{name}: has no edges between vertices")
     train = drawn(name, known, labels, seed) if graph.train is None else graph.train
     refuse((train & (known == UNKNOWN)).any(), f"{name}: a vertex to train on has no label")

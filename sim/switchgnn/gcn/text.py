@@ -46,6 +46,10 @@ def about(run: GcnRun) -> Iterator[str]:
         f"{problem.name}: {problem.vertices:,} vertices, {problem.edges:,} {kind};"
         f" {problem.features.shape[1]} features, {problem.classes} classes"
     )
+    if problem.directed:
+        lone = (problem.adjacency != problem.adjacency.T).nnz // 2
+        there = f"as an undirected graph it has {problem.edges + lone:,}"
+        yield f"{lone:,} edges have no way back, nothing is learnt along it; {there} edges"
     yield f"{problem.train.sum():,} vertices are trained on, {problem.test.sum():,} tested on"
     if run.partition is not None:
         yield (

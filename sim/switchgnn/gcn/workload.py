@@ -30,8 +30,9 @@ class GcnWorkload(Workload):
     data: str = setting(
         "digits",
         "Train on this graph: digits, a Matrix Market file (.gz, .bz2, .xz too) or an .npz file"
-        " that scipy.sparse.save_npz wrote. The .npz file, or one beside the .mtx file of its name,"
-        " has arrays features [vertices, features] and labels [vertices], -1 where there is none;"
+        " that scipy.sparse.save_npz wrote (arrays format, shape, data, indices and indptr). The"
+        " .npz file, or NAME.npz beside NAME.mtx, has arrays features [vertices, features] and"
+        " labels [vertices], -1 where there is none;"
         " an array train [vertices], true or false, may say which vertices are trained on.",
         metavar="digits|PATH",
     )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sim.workloads.matrix_families.pattern import MatrixError
+from sim.workloads.files import InputError
 
 PAIRS = 0.525  #: drawn, for each vertex and unit of the drawn degree
 PARETO = 1.5  #: exponent of the sizes of communities
@@ -39,7 +39,7 @@ class Family:
         """Return the adjacency of a graph of ``scale`` times the vertices: symmetric, ones."""
         count = round(self.vertices * scale) if np.isfinite(scale) else 0
         if count < LEAST_VERTICES or seed < 0:
-            raise MatrixError(
+            raise InputError(
                 f"scale must leave at least {LEAST_VERTICES} of {self.vertices} vertices and seed"
                 f" be at least 0, not {scale} and {seed}"
             )

@@ -1,26 +1,22 @@
 """Loads graphs by name: digits, a family, a Matrix Market file, or an .npz file of SciPy's."""
 
-import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, load_npz
+from scipy.sparse import csr_array
 
 from gen.errors import UserError
 from sim.switchgnn.graphs.families import FAMILIES, simple
 from sim.switchgnn.graphs.vertices import Vertices
-from sim.workloads.files import UnreadableError, read_unpacked
-from sim.workloads.matrices import MatrixError, load_matrix
+from sim.workloads.arrays import Archive
+from sim.workloads.files import InputError
+from sim.workloads.matrices import load_matrix
+from sim.workloads.sparse_arrays import sparse_of
 
 DIGITS = "digits"
 DIGITS_NEIGHBOURS = 10
-ARCHIVE_MARK = b"PK"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -57,14 +53,13 @@ def load_graph(text: str | Path) -> Graph:
     name, colon, _ = str(text).partition(":")
     if name == DIGITS and colon:
         raise UserError(f"{DIGITS} has no options, found {text}")
+    if name == DIGITS:
+        return digits()
     try:
-        if name == DIGITS:
-            return digits()
         if Path(text).suffix == ".npz":
             return _archive(Path(text))
-        matrix = load_matrix(text, families=NAMES)
-        return _beside(Graph(name=str(text), adjacency=pattern(matrix)))
-    except (MatrixError, UnreadableError) as error:
+        return _beside(Graph(name=str(text), adjacency=pattern(load_matrix(text, families=NAMES))))
+    except InputError as error:
         raise UserError(str(error)) from None
 
 
@@ -97,12 +92,10 @@ def digits() -> Graph:
 NAMES = {DIGITS: lambda: digits().adjacency, **FAMILIES}
 
 
-def pattern(matrix: Any) -> csr_array:
-    """Return a matrix of ones where a sparse matrix is not zero."""
-    made = csr_array(matrix)
-    made.sum_duplicates()
-    made.eliminate_zeros()
-    return csr_array((np.ones(made.nnz, np.int8), made.indices, made.indptr), made.shape)
+def pattern(matrix: csr_array) -> csr_array:
+    """Return a matrix of ones where a sparse matrix, which stores no zeros, has entries."""
+    ones = np.ones(matrix.nnz, np.int8)
+    return csr_array((ones, matrix.indices, matrix.indptr), matrix.shape)
 
 
 def _beside(graph: Graph) -> Graph:
@@ -111,47 +104,11 @@ def _beside(graph: Graph) -> Graph:
     path = Path(f"{stem}.npz")
     if not suffix or not path.is_file():
         return graph
-    with _opened(path, _content(path), "an .npz file of vertices") as archive:
-        return replace(graph, **vars(Vertices.of(path, archive, graph.vertices)))
+    return replace(graph, **vars(Vertices.of(Archive(path), graph.vertices)))
 
 
 def _archive(path: Path) -> Graph:
-    content = _content(path)
-    with _opened(path, content, "a graph that scipy.sparse.save_npz wrote") as archive:
-        if "format" not in archive:
-            raise UserError(f"{path}: has no adjacency, which scipy.sparse.save_npz writes")
-        matrix = csr_array(load_npz(BytesIO(content)))
-        rows, columns = (int(size) for size in matrix.shape or ())
-        if rows != columns or not matrix.nnz:
-            raise UserError(
-                f"{path}: must be square and have edges, is {rows} x {columns} with {matrix.nnz}"
-            )
-        if not np.isfinite(matrix.data).all():
-            raise UserError(f"{path}: has values that are not finite")
-        vertices = Vertices.of(path, archive, rows)
-    return Graph(name=str(path), adjacency=pattern(matrix), **vars(vertices))
-
-
-def _content(path: Path) -> bytes:
-    content = read_unpacked(path)
-    if not content.startswith(ARCHIVE_MARK):
-        raise UserError(f"{path}: not an .npz file")
-    return content
-
-
-@contextmanager
-def _opened(path: Path, content: bytes, expected: str) -> Iterator[Any]:
-    """Yield the arrays of an .npz file; raise UserError if it, or one of them, cannot be read."""
-    try:
-        with np.load(BytesIO(content), allow_pickle=False) as archive:
-            yield archive
-    except (
-        ValueError,
-        KeyError,
-        OSError,
-        EOFError,
-        NotImplementedError,
-        zipfile.BadZipFile,
-    ) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise UserError(f"{path}: not {expected} ({reason})") from None
+    archive = Archive(path)
+    adjacency = pattern(sparse_of(archive))
+    vertices = Vertices.of(archive, adjacency.indptr.size - 1)
+    return Graph(name=str(path), adjacency=adjacency, **vars(vertices))

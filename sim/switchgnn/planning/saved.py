@@ -1,7 +1,6 @@
 """Saves what a step of the preprocessing leaves: an .npz file of arrays with a schema."""
 
 import os
-import zipfile
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -11,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gen.errors import UserError
+from sim.workloads.arrays import Archive
+from sim.workloads.files import InputError
 
 
 class Held(NamedTuple):
@@ -76,18 +77,14 @@ class Saved:
         """Read a file that ``save`` wrote."""
         try:
             return cls(**cls._values(path))
+        except InputError as error:
+            raise UserError(str(error)) from None
         except UserError as error:
             raise UserError(f"{path}: {error}") from None
 
     @classmethod
     def _values(cls, path: Path) -> dict[str, Any]:
-        try:
-            with np.load(path, allow_pickle=False) as archive:
-                content: dict[str, NDArray[Any]] = {name: archive[name] for name in archive}
-        except FileNotFoundError:
-            raise UserError("no such file") from None
-        except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-            raise UserError(f"not an .npz file ({str(error).splitlines()[0]})") from None
+        content = dict(Archive(path))
         schema = str(content.pop("schema", "none"))
         refuse(schema != cls.schema, f"the schema is {schema}, must be {cls.schema}")
         names = {each.name for each in fields(cls)}

@@ -11,6 +11,9 @@ from scipy.sparse import csr_array
 from gen.errors import UserError
 from sim.switchgnn.planning.metis import metis, undirected
 from sim.switchgnn.planning.saved import Int32s, Saved, refuse
+from sim.workloads.arrays import read_array
+from sim.workloads.files import InputError
+from sim.workloads.lines import read_numbers
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -71,15 +74,13 @@ def _whole(found: NDArray[Any]) -> bool:
 
 def read_workers(path: Path, vertices: int, workers: int) -> WorkerPartition:
     """Read a partition: .npz of ``WorkerPartition.save``, .npy, or a number a line."""
-    if path.suffix == ".npz":
-        owner: ArrayLike = WorkerPartition.load(path).owner
-    else:
-        try:
-            owner = np.load(path) if path.suffix == ".npy" else np.loadtxt(path, ndmin=1)
-        except OSError as error:
-            raise UserError(f"{path}: {error.strerror or error}") from None
-        except (ValueError, EOFError) as error:
-            raise UserError(f"{path}: not a partition ({str(error).splitlines()[0]})") from None
+    try:
+        if path.suffix == ".npz":
+            owner: ArrayLike = WorkerPartition.load(path).owner
+        else:
+            owner = read_array(path) if path.suffix == ".npy" else read_numbers(path)
+    except InputError as error:
+        raise UserError(str(error)) from None
     try:
         return given_workers(owner, vertices, workers)
     except UserError as error:

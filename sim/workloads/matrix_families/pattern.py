@@ -4,13 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from sim.workloads.files import InputError
+
 LARGEST_VALUE = 9
 
 Ints = NDArray[np.int64]
-
-
-class MatrixError(ValueError):
-    """Reports a matrix that cannot be made or used; the message is one line for the user."""
 
 
 def assembled(rows: Ints, columns: Ints, count: int, *, seed: int) -> csr_array:
@@ -29,14 +27,14 @@ def with_integer_values(matrix: csr_array, *, seed: int) -> csr_array:
 
 
 def check_at_least(least: int, **values: float) -> None:
-    """Raise MatrixError unless every value is at least ``least``."""
+    """Raise InputError unless every value is at least ``least``."""
     for name, value in values.items():
         if not value >= least:
-            raise MatrixError(f"{name} must be at least {least}, not {value}")
+            raise InputError(f"{name} must be at least {least}, not {value}")
 
 
 def check_shares(**values: float) -> None:
-    """Raise MatrixError unless every value is a probability."""
+    """Raise InputError unless every value is a probability."""
     for name, value in values.items():
         if not 0 <= value <= 1:
-            raise MatrixError(f"{name} must be between 0 and 1, not {value}")
+            raise InputError(f"{name} must be between 0 and 1, not {value}")

@@ -5,9 +5,9 @@ import math
 import numpy as np
 from scipy.sparse import csr_array
 
+from sim.workloads.files import InputError
 from sim.workloads.matrix_families.pattern import (
     Ints,
-    MatrixError,
     assembled,
     check_at_least,
     check_shares,
@@ -51,7 +51,7 @@ def europe(
     chosen = rng.random(tails.size) < kept
     tails, heads = tails[chosen], heads[chosen]
     if not tails.size:
-        raise MatrixError(f"no roads: rows ({rows}) or kept ({kept}) is too small")
+        raise InputError(f"no roads: rows ({rows}) or kept ({kept}) is too small")
     points = rng.geometric(1 / (1 + chain), tails.size) - 1
     return _joined(order, tails, heads, points, seed)
 

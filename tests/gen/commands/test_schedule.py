@@ -125,7 +125,7 @@ def test_runs_the_jobs_on_switches_in_hardware(ingather, tmp_path):
     ("arguments", "says"),
     [
         (["--jobs", "bad.json"], "no model 'GPT'"),
-        (["--jobs", "missing.json"], "cannot read missing.json"),
+        (["--jobs", "missing.json"], "missing.json: no such file"),
         (["--topology", "4,2:1,2"], "at most the 8 of the cluster: job 2 has 16; try"),
         (["--topology", "4,2:1"], "as many numbers of links up as down"),
         (["--ratio", "0.5"], "--ratio"),

@@ -14,7 +14,7 @@ from sim.netsparse.gather import GatherError, build_gather
 from sim.netsparse.spmm import SpmmRun, matrix_for
 from sim.netsparse.spmm_report import NodeFigures, SpmmReport, together
 from sim.netsparse.spmm_workload import SpmmWorkload
-from sim.workloads.matrices import MatrixError
+from sim.workloads.files import InputError
 from sim.workloads.partition import Partition
 
 NODES = 2
@@ -196,7 +196,7 @@ def test_files_get_whole_values(tmp_path):
 def test_families_are_made_for_the_nodes():
     assert matrix_for("queen", 2, 1).shape == matrix_for("queen:nodes=2", 4, 1).shape
     assert (matrix_for("uk:rows=50", 2, 1) != matrix_for("uk:rows=50,seed=2", 2, 1)).nnz
-    with pytest.raises(MatrixError, match="did you mean 'queen'"):
+    with pytest.raises(InputError, match="did you mean 'queen'"):
         matrix_for("quen", 2, 1)
 
 

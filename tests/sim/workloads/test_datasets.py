@@ -2,16 +2,24 @@ import bz2
 import gzip
 import lzma
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from sim.p4sgd.golden.sgd import Loss
-from sim.workloads.datasets import DataError, load
+from sim.workloads.datasets import load
+from sim.workloads.files import InputError
 
 SVM = "3 1:0.5 3:-2\n1 2:4\n3 1:1\n"
 PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 FEATURES = [[0.5, 0, -2], [0, 4, 0], [1, 0, 0]]
+CSV = 'species,"length",width\n0,"5.1",3.5\n\n1, 4.9 ,-3e0\n1,+.5,3.\n'
+
+
+def ordered(count: int = 40) -> dict[str, np.ndarray]:
+    """Return samples that tell where they were, sorted by class."""
+    return {"X": np.arange(count * 2.0).reshape(count, 2), "y": np.arange(count) * 2 // count}
 
 
 def save_svm(folder: Path, text: str, name: str = "data.svm") -> str:
@@ -97,7 +105,7 @@ def test_the_smaller_of_two_classes_can_be_chosen(tmp_path: Path) -> None:
 
 
 def message(source: str, loss: Loss = Loss.LOGISTIC, positive: str | None = None) -> str:
-    with pytest.raises(DataError) as error:
+    with pytest.raises(InputError) as error:
         load(source, loss=loss, positive=positive)
     text = str(error.value)
     assert "\n" not in text
@@ -112,175 +120,18 @@ def test_a_packed_file_is_told_by_its_first_bytes(tmp_path: Path) -> None:
     assert load(str(path), loss=Loss.LOGISTIC).features.tolist() == [[1, 0], [0, 1]]
 
 
-@pytest.mark.parametrize("name", ["none.svm", "none.npz", "a/b.svm", "\0.svm"])
-def test_missing_file(tmp_path: Path, name: str) -> None:
-    expected = "no such file (built-in data sets: digits, breast-cancer)"
-    assert message(f"{tmp_path}/{name}").endswith(expected)
-
-
-def test_a_folder(tmp_path: Path) -> None:
-    expected = f"{tmp_path}: is a folder, expected a file (built-in data sets: digits"
-    assert message(str(tmp_path)).startswith(expected)
-    assert "is a folder" in message("")
+def test_what_is_no_file(tmp_path: Path) -> None:
+    instead = " (built-in data sets: digits, breast-cancer)"
+    for name in ("none.svm", "none.npz", "a/b.svm", "\0.svm"):
+        assert message(f"{tmp_path}/{name}").endswith(f"no such file{instead}")
+    assert message(str(tmp_path)) == f"{tmp_path}: is a folder, expected a file{instead}"
     assert "File name too long" in message("a" * 300)
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ("1 a:b", "invalid literal"),
-        ("x 1:1", "could not convert"),
-        ("1 1", "need more than 1 value"),
-        ("1,2 1:1", "could not convert"),
-        ("1 -1:2", "Invalid index -1"),
-        ("1 2:1 1:1", "sorted and unique"),
-        ("1 99999999999:1", "too large"),
-        ("5.1,3.5,1.4,0.2,setosa", "could not convert"),
-    ],
-)
-@pytest.mark.parametrize("before", [0, 1, 500])
-def test_malformed_lines_have_their_number(
-    tmp_path: Path, line: str, reason: str, before: int
-) -> None:
-    text = "# comment\n" + "1 1:1 # good\n" * before + f"{line}\n1 1:1\n0 bad too\n"
-    for newline in ("\n", "\r\n"):
-        found = message(save_svm(tmp_path, text.replace("\n", newline)))
-        assert f"data.svm: line {before + 2}: {line!r} is not `label index:value ...` (" in found
-        assert reason in found
-
-
-def test_long_malformed_lines_are_cut(tmp_path: Path) -> None:
-    found = message(save_svm(tmp_path, "1 " + "1:1 " * 10_000))
-    assert f"line 1: '1 {'1:1 ' * 9}1:...' is not" in found
-    assert len(found) < 300
-
-
-def test_binary_rubbish(tmp_path: Path) -> None:
-    for name in ("a.svm", "a.svm.gz", "a.npz", "a"):
-        (tmp_path / name).write_bytes(bytes(range(256)))
-        expected = f"{name}: malformed file (neither LIBSVM text nor an .npz archive)"
-        assert message(str(tmp_path / name)).endswith(expected)
-
-
-def test_truncated_gz(tmp_path: Path) -> None:
-    path = Path(save_svm(tmp_path, SVM * 100, "data.svm.gz"))
-    path.write_bytes(path.read_bytes()[:-12])
-    assert "malformed file (Compressed file ended" in message(str(path))
-
-
-def test_truncated_and_empty_npz(tmp_path: Path) -> None:
-    path = Path(save_npz(tmp_path, X=np.ones((100, 5)), y=np.ones(100)))
-    content = path.read_bytes()
-    for size in (0, 100, len(content) - 30):
-        path.write_bytes(content[:size])
-        assert "malformed file (" in message(str(path))
-    damaged = bytearray(content)
-    damaged[300] ^= 255
-    path.write_bytes(damaged)
-    assert "malformed file (" in message(str(path))
-
-
-def test_too_many_values_for_a_dense_array(tmp_path: Path) -> None:
-    assert "2 samples x 2000000000 features are too many" in message(
-        save_svm(tmp_path, "1 1:1\n2 2000000000:1\n")
-    )
-
-
-def test_npz_without_the_arrays(tmp_path: Path) -> None:
-    text = message(save_npz(tmp_path, X=np.ones((2, 2)), labels=np.ones(2)))
-    assert text.endswith("needs arrays X and y, or features and labels; found X, labels")
-    assert message(save_npz(tmp_path, "empty.npz")).endswith("found none")
 
 
 def test_single_array_named_npz(tmp_path: Path) -> None:
     with (tmp_path / "a.npz").open("wb") as file:
         np.save(file, np.ones(3))
     assert message(str(tmp_path / "a.npz")).endswith("a single array, expected an .npz archive")
-
-
-def test_pickles_are_refused(tmp_path: Path) -> None:
-    path = save_npz(tmp_path, X=np.array([[1, "a"]], dtype=object), y=np.ones(1))
-    assert "Object arrays cannot be loaded" in message(path)
-
-
-@pytest.mark.parametrize(
-    ("features", "labels"), [((4, 2), (3,)), ((4,), (4,)), ((4, 2), (4, 1)), ((2, 2, 2), (2,))]
-)
-def test_wrong_shapes(tmp_path: Path, features: tuple, labels: tuple) -> None:
-    text = message(save_npz(tmp_path, X=np.ones(features), y=np.ones(labels)))
-    assert text.endswith(f"labels (samples,), not {features} and {labels}")
-
-
-def test_wrong_types(tmp_path: Path) -> None:
-    ones = np.ones((2, 2))
-    text = message(save_npz(tmp_path, X=ones * 1j, y=[0, 1]))
-    assert text == "data.npz: features must be real numbers, not complex128"
-    text = message(save_npz(tmp_path, X=ones, y=["a", "b"]))
-    assert text == "data.npz: labels must be real numbers, not <U1"
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_not_finite(tmp_path: Path, bad: float) -> None:
-    good, broken = np.ones((2, 1)), np.array([[1.0], [bad]])
-    text = message(save_npz(tmp_path, X=broken, y=[0, 1]))
-    assert text == "data.npz: features must be finite, found NaN or infinity"
-    text = message(save_npz(tmp_path, X=good, y=[0, bad]))
-    assert text == "data.npz: labels must be finite, found NaN or infinity"
-    text = message(save_svm(tmp_path, f"1 1:{bad}\n2 1:1\n"))
-    assert text == "data.svm: features must be finite, found NaN or infinity"
-
-
-def test_nothing_in_it(tmp_path: Path) -> None:
-    assert message(save_npz(tmp_path, X=np.ones((0, 2)), y=[])) == "data.npz: no samples"
-    assert message(save_npz(tmp_path, X=np.ones((2, 0)), y=[0, 1])) == "data.npz: no features"
-    assert message(save_svm(tmp_path, "")) == "data.svm: no samples"
-    assert message(save_svm(tmp_path, "1\n2\n")).endswith("data.svm: no features")
-
-
-def test_one_class(tmp_path: Path) -> None:
-    path = save_svm(tmp_path, "7 1:1\n7 1:2\n")
-    expected = "data.svm: only one class (7), nothing to tell apart"
-    assert message(path) == message(path, positive="7") == expected
-
-
-def test_several_classes_need_a_positive_one(tmp_path: Path) -> None:
-    path = save_npz(tmp_path, X=np.ones((3, 1)), y=[1.5, 2, 1234567])
-    assert message(path) == (
-        'data.npz: 3 classes (1.5, 2, 1234567), name the positive one or a threshold such as ">=5"'
-    )
-    path = save_npz(tmp_path, X=np.ones((30, 1)), y=np.arange(30))
-    assert "30 classes (0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 20 more)" in message(path)
-
-
-@pytest.mark.parametrize(
-    ("positive", "expected"),
-    [
-        ("4", "no label is 4; classes: 1, 2, 3"),
-        (">=3.5", "no label is >=3.5; classes: 1, 2, 3"),
-        (">=1", "every label is >=1; classes: 1, 2, 3"),
-        ("spam", "positive must be a label or a threshold such as \">=5\", not 'spam'"),
-        (">=nan", "positive must be a label or a threshold such as \">=5\", not '>=nan'"),
-        ("", "positive must be a label or a threshold such as \">=5\", not ''"),
-    ],
-)
-def test_impossible_positive(tmp_path: Path, positive: str, expected: str) -> None:
-    path = save_npz(tmp_path, X=np.ones((3, 1)), y=[1, 2, 3])
-    assert message(path, positive=positive) == f"data.npz: {expected}"
-
-
-def test_linear_errors(tmp_path: Path) -> None:
-    path = save_npz(tmp_path, X=np.ones((3, 1)), y=[1, -256, 3])
-    assert message(path, Loss.LINEAR) == (
-        "data.npz: labels must be between -256 and 256, found -256; scale them"
-    )
-    assert message("digits", Loss.LINEAR, ">=5") == (
-        "digits: a positive class is for classification, not for linear loss"
-    )
-
-
-def ordered(count: int = 40) -> dict[str, np.ndarray]:
-    """Return samples that tell where they were, sorted by class."""
-    return {"X": np.arange(count * 2.0).reshape(count, 2), "y": np.arange(count) * 2 // count}
 
 
 def test_shuffled_by_seed(tmp_path: Path) -> None:
@@ -308,25 +159,6 @@ def test_a_share_is_held_out(tmp_path: Path) -> None:
     last = load(path, loss=Loss.HINGE, test="0.1").test
     assert last
     assert last.features[:, 0].tolist() == [72, 74, 76, 78]
-
-
-@pytest.mark.parametrize(
-    ("test", "says"),
-    [
-        ("0.01", "data.npz: 0.01 of 40 samples leaves no others"),
-        ("0.999", "data.npz: 0.999 of 40 samples leaves no others"),
-        ("0.5", "data.npz: the first 20 samples, to train on, are of one class"),
-        ("1.5", "the test samples are a share above 0 and below 1, or a file: 1.5"),
-        ("0", "the test samples are a share above 0 and below 1, or a file: 0"),
-        ("nan", "the test samples are a share above 0 and below 1, or a file: nan"),
-        ("missing.svm", "missing.svm: no such file"),
-    ],
-)
-def test_impossible_tests(tmp_path: Path, test: str, says: str) -> None:
-    path = save_npz(tmp_path, **ordered())
-    with pytest.raises(DataError) as error:
-        load(path, loss=Loss.LOGISTIC, test=test)
-    assert says in str(error.value)
 
 
 def test_a_test_file_has_the_labels_and_features_of_the_data(tmp_path: Path) -> None:
@@ -364,6 +196,126 @@ def test_archives_as_tests(tmp_path: Path) -> None:
         (wide, "must have the same number of features, not (1, 3) beside the (40, 2) of data.npz"),
         (foreign, "f.npz: label 5 is none to train on: 0, 1"),
     ):
-        with pytest.raises(DataError) as error:
+        with pytest.raises(InputError) as error:
             load(path, loss=Loss.LOGISTIC, test=test)
         assert says in str(error.value)
+
+
+@pytest.mark.parametrize(("label", "comma"), [("species", ","), ("1", ";"), ("species", "\t")])
+def test_csv(tmp_path: Path, label: str, comma: str) -> None:
+    text = "# of irises\n" + CSV.replace(",", comma)
+    path = save_svm(tmp_path, text.replace("\n", "\r\n"), "a.csv")
+    data = load(path, loss=Loss.LOGISTIC, label=label, test=path)
+    assert data.features.tolist() == [[5.1, 3.5], [4.9, -3], [0.5, 3]]
+    assert data.labels.tolist() == [0, 1, 1]
+    assert data.test
+    assert data.test.labels.tolist() == [0, 1, 1]
+
+
+def test_a_label_names_a_column_of_csv_alone(tmp_path: Path) -> None:
+    for source in ("digits", save_npz(tmp_path, **ordered())):
+        with pytest.raises(InputError, match="--label names a column of a CSV file"):
+            load(source, loss=Loss.LOGISTIC, label="y")
+    one, other = (save_svm(tmp_path, f"y,{n}\n0,1\n1,2", f"{n}.csv") for n in "ab")
+    with pytest.raises(InputError, match=r"b\.csv: its columns have other names than those of a"):
+        load(one, loss=Loss.LOGISTIC, label="y", test=other)
+
+
+def test_ranks_are_left_out_and_said(tmp_path: Path) -> None:
+    path = save_svm(tmp_path, "1 qid:3 1:2\n0 qid:4 2:1\n")
+    with pytest.warns(UserWarning, match=r"left out: .*data\.svm: the qid of 2 samples"):
+        assert load(path, loss=Loss.LOGISTIC).features.tolist() == [[2, 0], [0, 1]]
+
+
+ONES = np.ones((3, 1))
+LINE = "is not `label index:value ...` of LIBSVM"
+THRESHOLD = 'positive must be a label or a threshold such as ">=5", not'
+SHARE = "the test samples are a share above 0 and below 1, or a file:"
+TOP, NO_LOSS = {"positive": ">=1"}, {"loss": Loss.LINEAR}
+
+
+@pytest.mark.parametrize(
+    ("source", "how", "says"),
+    [
+        *[
+            (f"# no sample\r\n1 1:1 # good\r\n{line}\r\n0 bad", {}, f"line 3: {line!r} {LINE}")
+            for line in ("1 a:b", "x 1:1", "1,2 1:1", "1 1", "1 -1:2", "1 1_0:1", "1 1:nan")
+        ],
+        ("1 1_0:1", {}, "also CSV of numbers with --label COLUMN, and .npz (at '1_0:1')"),
+        *[
+            (f"1 1:1\n#\n{line} # odd\n1", {}, f"line 3: {line!r} must have indices that rise")
+            for line in ("1 2:1 1:1", "1 2:1 2:1", "1 99999999999:1")
+        ],
+        ("1 " + "1:1 " * 10_000, {}, f"line 1: '1 {'1:1 ' * 9}1:...' must have indices that rise"),
+        ("1 1:1\n2 2000000000:1\n", {}, "2 samples x 2000000000 features are too many"),
+        ("", {}, "data.svm: no samples"),
+        ("\0", {}, "data.svm: malformed file, expected LIBSVM text"),
+        ("1\n2\n", {}, "data.svm: no features"),
+        ("7 1:1\n7 1:2\n", {}, "data.svm: only one class (7), nothing to tell apart"),
+        ("7 1:1\n7 1:2\n", {"positive": "7"}, "data.svm: only one class (7), nothing to tell"),
+        ({}, {}, "needs arrays X and y, or features and labels; found none"),
+        ({"X": ONES, "labels": ONES}, {}, "or features and labels; found X, labels"),
+        ({"X": np.array([{}]), "y": ONES}, {}, "array X: holds Python objects"),
+        ({"X": ONES * 1j, "y": ONES}, {}, "features must be real numbers [3, 1], not complex128"),
+        ({"X": ONES, "y": ["a", "b"]}, {}, "labels must be real numbers [2], not <U1 [2]"),
+        (
+            {"X": [[1], [np.nan]], "y": [0, 1]},
+            {},
+            "finite, found NaN or infinity at [1, 0]",
+        ),
+        ({"X": ONES, "y": [0, np.inf, 1]}, {}, "must be finite, found NaN or infinity at [1]"),
+        ({"X": np.ones((0, 2)), "y": []}, {}, "data.npz: no samples"),
+        ({"X": np.ones((2, 0)), "y": [0, 1]}, {}, "data.npz: no features"),
+        *[
+            ({"X": np.ones(X), "y": np.ones(y)}, {}, f"labels (samples,), not {X} and {y}")
+            for X, y in (((4, 2), (3,)), ((4,), (4,)), ((4, 2), (4, 1)), ((2, 2, 2), (2,)))
+        ],
+        ({"X": ONES, "y": [1.5, 2, 1234567]}, {}, "3 classes (1.5, 2, 1234567), name the positive"),
+        (
+            {"X": np.ones((30, 1)), "y": range(30)},
+            {},
+            "30 classes (0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and",
+        ),
+        *[
+            ({"X": ONES, "y": [1, 2, 3]}, {"positive": positive}, f"data.npz: {says}")
+            for positive, says in (
+                ("4", "no label is 4; classes: 1, 2, 3"),
+                (">=3.5", "no label is >=3.5; classes: 1, 2, 3"),
+                (">=1", "every label is >=1; classes: 1, 2, 3"),
+                *[(wrong, f"{THRESHOLD} {wrong!r}") for wrong in ("spam", ">=nan", "")],
+            )
+        ],
+        ({"X": ONES, "y": [1, -256, 3]}, NO_LOSS, "between -256 and 256, found -256; scale them"),
+        ({"X": ONES, "y": [1, 2, 3]}, TOP | NO_LOSS, "a positive class is for classification, not"),
+        *[
+            (ordered(), {"test": test}, says)
+            for test, says in (
+                ("0.01", "data.npz: 0.01 of 40 samples leaves no others"),
+                ("0.999", "data.npz: 0.999 of 40 samples leaves no others"),
+                ("0.5", "data.npz: the first 20 to train on are of one class"),
+                ("missing.svm", "missing.svm: no such file"),
+                *[(wrong, f"{SHARE} {wrong}") for wrong in ("1.5", "0", "nan")],
+            )
+        ],
+        (CSV, {}, "is CSV: name the column of the labels by --label, one of species, length"),
+        (CSV, {"label": "color"}, "one of species, length, width; 'color' is not there once"),
+        ("a,a\n1,2", {"label": "a"}, "one of a, a; 'a' is not there once"),
+        ("1,2\n3,4", {"label": "1"}, "is CSV without names of columns"),
+        *[
+            (f"y,a\n1,2\n{line}", {"label": "y"}, f"line 3: {line!r} {says}")
+            for line, says in (
+                ("1,setosa", "is not 2 numbers, divided by ','"),
+                ("1,nan", "is not 2 numbers"),
+                ("1,2,3", "is not 2 numbers, divided by ',' (at '1,2,3')"),
+                ("1,1e999", "has a number beyond float64"),
+            )
+        ],
+    ],
+)
+def test_what_is_refused(tmp_path: Path, source: Any, how: dict[str, Any], says: str) -> None:
+    save = save_svm if isinstance(source, str) else lambda path, arrays: save_npz(path, **arrays)
+    with pytest.raises(InputError) as error:
+        load(save(tmp_path, source), **{"loss": Loss.LOGISTIC, **how})
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 500

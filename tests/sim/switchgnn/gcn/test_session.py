@@ -177,7 +177,7 @@ def test_what_came_to_nothing_is_warned_of(tmp_path):
         ({"data": "nonsense"}, "'nonsense' is no family"),
         ({"data": "yelp:scale=0.001"}, "yelp:scale=0.001: has no features"),
         ({"workers": 5}, "5 workers need 5 ports, the switch has 4"),
-        ({"partition": "missing.npy"}, "missing.npy: No such file"),
+        ({"partition": "missing.npy"}, "missing.npy: no such file"),
         ({"labels": 41}, "class 0 has .* vertices, but labels asks for 41"),
         ({"params": replace(TINY, rows=2)}, "the lists have .* rows of 2 entries, .* holds 2"),
     ],

@@ -74,15 +74,6 @@ def test_a_file_of_other_content(tmp_path, changes, message):
         Plan.load(path)
 
 
-def test_a_file_that_is_none(tmp_path):
-    path = written(tmp_path / "plan.npz")
-    path.write_bytes(path.read_bytes()[:200])
-    with pytest.raises(UserError, match=r"plan.npz: not an \.npz file"):
-        Plan.load(path)
-    with pytest.raises(UserError, match=r"none.npz: no such file"):
-        Plan.load(tmp_path / "none.npz")
-
-
 def test_a_file_is_whole_or_not_there(tmp_path):
     with pytest.raises(FileNotFoundError):
         Plan(**plan()).save(tmp_path / "missing" / "plan.npz")

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from sim.workloads.files import InputError
 from sim.workloads.matrix_families.pattern import (
-    MatrixError,
     assembled,
     check_at_least,
     check_shares,
@@ -21,7 +21,7 @@ def test_assembled_merges_repeats() -> None:
 def test_checks() -> None:
     check_at_least(1, nodes=1, rows=2)
     check_shares(kept=0, stray=1)
-    with pytest.raises(MatrixError, match="rows must be at least 1, not 0"):
+    with pytest.raises(InputError, match="rows must be at least 1, not 0"):
         check_at_least(1, nodes=1, rows=0)
-    with pytest.raises(MatrixError, match=r"stray must be between 0 and 1, not -0\.1"):
+    with pytest.raises(InputError, match=r"stray must be between 0 and 1, not -0\.1"):
         check_shares(kept=0.5, stray=-0.1)

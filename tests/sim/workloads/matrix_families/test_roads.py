@@ -3,7 +3,7 @@ import pytest
 from scipy.sparse.csgraph import connected_components
 
 from sim.netsparse.golden.redundancy import redundancy
-from sim.workloads.matrix_families.pattern import MatrixError
+from sim.workloads.files import InputError
 from sim.workloads.matrix_families.roads import _hilbert, europe
 
 
@@ -39,7 +39,7 @@ def test_chains_are_paths() -> None:
 
 
 def test_no_roads() -> None:
-    with pytest.raises(MatrixError, match="no roads"):
+    with pytest.raises(InputError, match="no roads"):
         europe(nodes=1, rows=100, kept=0)
 
 

@@ -1,0 +1,50 @@
+"""Parses CSV: a row a sample, of numbers, beneath a row of names."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.workloads.files import InputError
+from sim.workloads.lines import BLANKS, NUMBER, check_lines, numbers
+
+DELIMITERS = b",;\t"
+
+
+def is_csv(text: bytes) -> bool:
+    """Return whether the first line of a text has columns, and no ``index:value`` of LIBSVM's."""
+    line = BLANKS.sub(b"", text[: 1 << 16], count=1).partition(b"\n")[0].strip()
+    return any(each in DELIMITERS for each in line) and not re.search(rb"\s\d+:", line)
+
+
+def parse(path: Path, text: bytes, label: str | None) -> tuple[NDArray, NDArray, list[str]]:
+    """Return features and labels, and the names of the features, which are in the first line.
+
+    ``label`` is the name of the labels' column, or its number from 1 on. Columns are divided by
+    commas, semicolons or tabs. Raises InputError for a column that is not there, and for the first
+    line that has something other than numbers, by its number.
+    """
+    begin = len(text) - len(BLANKS.sub(b"", text, count=1))
+    line, _, body = (text[begin:] + b"\n").partition(b"\n")
+    delimiter = next((each for each in DELIMITERS.decode() if each.encode() in line), ",")
+    names = [each.strip(' "') for each in line.decode(errors="replace").strip().split(delimiter)]
+    if all(re.fullmatch(NUMBER, name.encode()) for name in names):
+        raise InputError(f"{path}: is CSV without names of columns, which the first line must have")
+    column, first = _column(path, names, label), 2 + text.count(b"\n", 0, begin)
+    cell = rb'(?:"%b"|[ ]*+%b[ ]*+)' % (NUMBER, NUMBER)
+    row = cell + rb"(?:%b%b){%d}" % (re.escape(delimiter.encode()), cell, len(names) - 1)
+    check_lines(path, body, row, f"{len(names)} numbers, divided by {delimiter!r}", first=first)
+    found = numbers(path, body, first).reshape(-1, len(names))
+    features = np.delete(found, column, 1)
+    return features, found[:, column], names[:column] + names[column + 1 :]
+
+
+def _column(path: Path, names: list[str], label: str | None) -> int:
+    listed = f"{path}: is CSV: name the column of the labels by --label, one of {', '.join(names)}"
+    number = int(label) if label and re.fullmatch(r"\d{1,9}", label) else 0
+    if label is not None and names.count(label) == 1:
+        return names.index(label)
+    if label is None or not 1 <= number <= len(names) or label in names:
+        raise InputError(listed[:400] + (f"; {label!r} is not there once" if label else ""))
+    return number - 1
