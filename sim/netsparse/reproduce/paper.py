@@ -22,7 +22,7 @@ NETSPARSE_OVER_SUOPT, NETSPARSE_OVER_SAOPT = 33, 15  #: geometric means of figur
 CACHE_GAIN = 1.4  #: speed-up of arabic by caches, figure 18
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Tail:
     """Holds a row of table 7: the node that takes longest, K = 16."""
 
@@ -36,7 +36,7 @@ class Tail:
     prs_sa: float  #: SAOpt's PRs for each one sent
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Matrix:
     """Holds a matrix of table 6, and its figures in tables 1, 4 and 7."""
 
@@ -49,111 +49,36 @@ class Matrix:
     tail: Tail
 
 
+#: Tables 6, 1 and 4: each matrix with its rows, nonzeros, SU, SA, destinations and batch.
+_MATRICES = {
+    "arabic": (23e6, 640e6, 1947, 27, 2.51, 32768),
+    "europe": (51e6, 108e6, 582, 0.02, 7.43, 8192),
+    "queen": (4e6, 317e6, 74, 25, 1.00, 32768),
+    "stokes": (11e6, 350e6, 32, 3.6, 1.85, 32768),
+    "uk": (19e6, 298e6, 966, 4.5, 5.61, 8192),
+}
+
+#: Table 7: the figures of each matrix's tail node, in the order of the fields of ``Tail``.
+_TAILS = {
+    "arabic": (0.97, 5.7, 0.26, 0.35, 0.65, 283, 0.01, 3.8),
+    "europe": (0.08, 4.5, 0.05, 0.37, 0.70, 188, 0.10, 1.3),
+    "queen": (0.95, 19.6, 0.50, 0.40, 0.66, 42, 0.11, 1.1),
+    "stokes": (0.90, 12.1, 0.06, 0.38, 0.64, 17, 0.08, 4.4),
+    "uk": (0.61, 17, 0.30, 0.30, 0.50, 271, 0.09, 2.6),
+}
+
 MATRICES: Mapping[str, Matrix] = {
-    "arabic": Matrix(
-        rows=23e6,
-        nonzeros=640e6,
-        su=1947,
-        sa=27,
-        destinations=2.51,
-        batch=32768,
-        tail=Tail(
-            filter_coalesce=0.97,
-            prs_per_packet=5.7,
-            hit_rate=0.26,
-            goodput=0.35,
-            utilisation=0.65,
-            traffic=283,
-            goodput_sa=0.01,
-            prs_sa=3.8,
-        ),
-    ),
-    "europe": Matrix(
-        rows=51e6,
-        nonzeros=108e6,
-        su=582,
-        sa=0.02,
-        destinations=7.43,
-        batch=8192,
-        tail=Tail(
-            filter_coalesce=0.08,
-            prs_per_packet=4.5,
-            hit_rate=0.05,
-            goodput=0.37,
-            utilisation=0.70,
-            traffic=188,
-            goodput_sa=0.10,
-            prs_sa=1.3,
-        ),
-    ),
-    "queen": Matrix(
-        rows=4e6,
-        nonzeros=317e6,
-        su=74,
-        sa=25,
-        destinations=1.00,
-        batch=32768,
-        tail=Tail(
-            filter_coalesce=0.95,
-            prs_per_packet=19.6,
-            hit_rate=0.50,
-            goodput=0.40,
-            utilisation=0.66,
-            traffic=42,
-            goodput_sa=0.11,
-            prs_sa=1.1,
-        ),
-    ),
-    "stokes": Matrix(
-        rows=11e6,
-        nonzeros=350e6,
-        su=32,
-        sa=3.6,
-        destinations=1.85,
-        batch=32768,
-        tail=Tail(
-            filter_coalesce=0.90,
-            prs_per_packet=12.1,
-            hit_rate=0.06,
-            goodput=0.38,
-            utilisation=0.64,
-            traffic=17,
-            goodput_sa=0.08,
-            prs_sa=4.4,
-        ),
-    ),
-    "uk": Matrix(
-        rows=19e6,
-        nonzeros=298e6,
-        su=966,
-        sa=4.5,
-        destinations=5.61,
-        batch=8192,
-        tail=Tail(
-            filter_coalesce=0.61,
-            prs_per_packet=17,
-            hit_rate=0.30,
-            goodput=0.30,
-            utilisation=0.50,
-            traffic=271,
-            goodput_sa=0.09,
-            prs_sa=2.6,
-        ),
-    ),
+    name: Matrix(*row, tail=Tail(*_TAILS[name])) for name, row in _MATRICES.items()
 }
 
 #: Table 3: headers' share of SA's traffic, in per cent, by K.
-HEADER_SHARES = {
-    1: 97.6,
-    2: 95.2,
-    4: 90.9,
-    8: 83.3,
-    16: 71.4,
-    32: 55.6,
-    64: 38.5,
-    128: 23.8,
-    256: 13.5,
-}
+HEADER_SHARES = dict(
+    zip(
+        (1, 2, 4, 8, 16, 32, 64, 128, 256),
+        (97.6, 95.2, 90.9, 83.3, 71.4, 55.6, 38.5, 23.8, 13.5),
+        strict=True,
+    )
+)
 
 STEPS = ("RIG", "Filter", "Coalesce", "Conc NIC", "Switch")  #: table 8; each adds to those before
 
