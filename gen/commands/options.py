@@ -76,6 +76,14 @@ def asked_of(workload: type, values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def unused(asked: Any) -> Iterator[str]:
+    """Yield a line for each option that was set and changes nothing beside the others."""
+    for one in fields(asked):
+        if one.name in asked.idle and getattr(asked, one.name) != one.default:
+            name = f"no_{one.name}" if one.default is True else one.name
+            yield f"{spelled(name)} has no effect on this run"
+
+
 def with_options(function: Callable[..., None], options: list[inspect.Parameter]) -> Any:
     """Return ``function``, which takes any keywords, with the signature of ``options``."""
 

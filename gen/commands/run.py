@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from gen.commands import waves
-from gen.commands.options import asked_of, options_of, parameter, shortcuts_of, with_options
+from gen.commands.options import asked_of, options_of, parameter, shortcuts_of, unused, with_options
 from gen.designs.design import Design, Run
 from gen.errors import UserError
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
@@ -85,7 +85,7 @@ def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
         console.print(line, soft_wrap=True)
     if not result.difference:
         console.print(result.verdict, soft_wrap=True)
-    for warning in result.warnings:
+    for warning in (*result.warnings, *unused(asked)):
         console.print(f"warning: {warning}", style="yellow")
     console.print(f"wrote {output}: {', '.join(files)}")
     if waves.SAVE in files:

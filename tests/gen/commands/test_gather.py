@@ -26,10 +26,12 @@ def test_gathers_rows_of_a_file(ingather, tmp_path):
     np.save(tmp_path / "table.npy", np.random.default_rng(1).normal(size=(40, 9)).astype("f4"))
     np.save(tmp_path / "idx.npy", np.array([3, 39, 0, 3]))
     files = ("--table", "table.npy", "--idx", "idx.npy")
-    status, out, err = ingather(*files, "--preset", "tiny", "-o", "made")
+    idle = ("--row-bytes", "64")
+    status, out, err = ingather(*files, *idle, "--preset", "tiny", "-o", "made")
     assert (status, err) == (0, "")
     assert "4 rows of 36 bytes, of 40, merged" in out
     assert "every byte equals NumPy's" in out
+    assert "warning: --row-bytes has no effect on this run" in out
     result = json.loads((tmp_path / "made" / "result.json").read_text())
     assert result["exact"]
     assert result["figures"]["row_bytes"] == 4 * 36
