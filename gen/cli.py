@@ -230,8 +230,11 @@ def first_word() -> str:
 
 def main() -> None:
     """Run the command line; a user's mistake ends in one line and exit status 2."""
-    with Interruption() as interruption:
-        status = called(sys.argv[1:] or [first_word() or "--help"], interruption)
+    try:
+        with Interruption() as interruption:
+            status = called(sys.argv[1:] or [first_word() or "--help"], interruption)
+    except OSError as error:  # there is no folder for temporary files
+        status = refused(error)
     sys.exit(status)
 
 
@@ -241,6 +244,7 @@ def called(arguments: list[str], interruption: Interruption) -> int:
         known = arguments[0] in COMMANDS or arguments[0] in commands()
         app = make_app(arguments[0]) if known else make_outline()
         status = app(arguments, prog_name="ingather", standalone_mode=False)
+        sys.stdout.flush()
     except UserError as error:
         return fail(str(error))
     except HarnessError as error:
@@ -250,12 +254,22 @@ def called(arguments: list[str], interruption: Interruption) -> int:
     except BrokenPipeError:  # whoever reads has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        return refused(error)
     except Stopped as stop:
         silence()
         return fail(str(stop), interruption.status)
     except KeyboardInterrupt:  # before the command, or behind it
         return fail(f"interrupted; {NOTHING}", interruption.status)
     return status if isinstance(status, int) else 0
+
+
+def refused(error: OSError) -> int:
+    """Say in a line what the system refused, and of which file; return the exit status."""
+    # What standard output has still to take, Python would complain of at its end.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    place = error.filename or "standard output or a temporary file"
+    return fail(f"cannot work on {place}: {error.strerror or error}")
 
 
 def silence() -> None:

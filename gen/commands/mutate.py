@@ -14,6 +14,7 @@ from rich.table import Table
 
 from gen.commands.mutate_planted import PLANTED, try_planted
 from gen.errors import UserError, unknown
+from gen.output.folder import check_above, write_file
 from gen.output.tables import print_wide
 from gen.output.waiting import lines
 
@@ -141,10 +142,8 @@ def check_folder(folder: Path) -> None:
     there = {path.name for path in folder.iterdir()} if folder.exists() else set()
     if there and not there & {SUMMARY, PARTS, PLANTED}:
         raise UserError(f"{folder} is not empty and was not made by ingather; choose another")
-    try:
-        (folder / PARTS).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"cannot write to {folder}: {error.strerror}") from error
+    check_above(folder / PARTS)
+    (folder / PARTS).mkdir(parents=True, exist_ok=True)
 
 
 def examine_all(
@@ -245,11 +244,8 @@ def write(
         ],
         "below": below(scores),
     }
-    try:
-        (output / SUMMARY).write_text(json.dumps(content, indent=1) + "\n")
-        (output / "index.html").write_text(page(content))
-    except OSError as error:
-        raise UserError(f"cannot write to {output}: {error.strerror}") from error
+    write_file(output / SUMMARY, json.dumps(content, indent=1) + "\n")
+    write_file(output / "index.html", page(content))
 
 
 def rounded(percent: float | None) -> float | None:

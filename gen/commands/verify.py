@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 from gen.errors import UserError
-from gen.output.folder import MADE_BY, MANIFEST, written_whole
+from gen.output.folder import MADE_BY, MANIFEST, NO_ROOM, written_whole
 from gen.output.waiting import waiting
 from sim.harness.coverage_runs import COVERAGE, COVERAGE_RUNS
 from sim.harness.variables import changed
@@ -170,12 +170,16 @@ def run(options: "Options", console: Console) -> "tuple[Outcome, float]":
 
 
 def check_outcome(options: "Options", outcome: "Outcome") -> None:
-    """Raise UserError if no test could run."""
+    """Raise UserError if no test could run, or one had no room on a disk."""
     if outcome.trouble:
         raise UserError(outcome.trouble)
     if not outcome.items and not outcome.interrupted:
         named = f" and matches {options.keyword!r}" if options.keyword else ""
         raise UserError(f"no test that simulates is in {', '.join(options.targets)}{named}")
+    full = [*map(os.strerror, NO_ROOM), "SIGXFSZ"]
+    for item in outcome.items:
+        if not item.good and any(words in item.message for words in full):
+            raise UserError(f"{item.test}: {item.message}")
 
 
 def look_into(outcome: "Outcome", folder: Path, most: int, console: Console) -> None:

@@ -1,12 +1,11 @@
 """Reads what an emitted module contains and how it is wired, bit by bit."""
 
-import json
 import re
 from dataclasses import dataclass
 from typing import Any
 
 from gen.emission.emit import Emission, EmittedModule
-from gen.emission.yosys import Yosys, apart
+from gen.emission.yosys import described
 
 OUTSIDE = ""  #: the name of the module itself, seen from inside
 
@@ -90,12 +89,5 @@ def add_glue(netlist: Netlist, cell: dict[str, Any]) -> None:
 
 def to_json(module: EmittedModule) -> dict[str, Any]:
     """Return the module as Yosys describes it in JSON, with submodules flattened into it."""
-    return json.loads(apart(described_by_yosys, module))["modules"][module.name]
-
-
-def described_by_yosys(module: EmittedModule) -> str:
-    """Return the flattened module as Yosys describes it in JSON."""
-    yosys = Yosys()
-    yosys.read(module.rtlil)
-    yosys.run(f"hierarchy -top {module.name}", "proc", "flatten", "opt_clean")
-    return yosys.write("write_json")
+    passes = (f"hierarchy -top {module.name}", "proc", "flatten", "opt_clean")
+    return described(module.rtlil, *passes)[module.name]

@@ -6,6 +6,7 @@ without a word. So it runs in a forked process, and no file of it is on a disk.
 """
 
 import gc
+import json
 import os
 import pickle
 import re
@@ -69,6 +70,18 @@ class Yosys:
         return file.read()
 
 
+def described(text: str, *passes: str, language: str = "rtlil") -> dict[str, Any]:
+    """Return the modules of a text, after passes, as Yosys describes them in JSON, by name."""
+
+    def work() -> str:
+        yosys = Yosys()
+        yosys.read(text, f"read_{language}")
+        yosys.run(*passes)
+        return yosys.write("write_json")
+
+    return json.loads(apart(work))["modules"]
+
+
 def apart(work: Callable[..., T], *arguments: Any) -> T:
     """Return ``work(*arguments)``, which a forked process calls; raise what it raises.
 
@@ -86,7 +99,7 @@ def apart(work: Callable[..., T], *arguments: Any) -> T:
         os.waitpid(child, 0)
         raise
     if status:
-        raise YosysError(f"Yosys failed: {last_words(said.read()) or how_it_ended(status)}")
+        raise YosysError(f"Yosys failed: {last_words(said.read(), status)}")
     returned, value = pickle.loads(result.path.read_bytes())
     if returned:
         return value
@@ -112,16 +125,11 @@ def answer(work: Callable[..., T], arguments: Any, result: MemoryFile, said: Mem
         os._exit(1)
 
 
-def last_words(said: str) -> str:
-    """Return the error that Yosys ended with, or else its last line."""
-    errors = re.findall(r"^(?:.*: )?ERROR: (.*)", said, re.M)
-    return (errors or said.strip().splitlines() or [""])[-1]
-
-
-def how_it_ended(status: int) -> str:
-    """Write in words the exit status of a process that said nothing."""
-    name = signal.Signals(-status).name if status < 0 else f"status {status}"
-    return f"its process ended with {name}"
+def last_words(said: str, status: int) -> str:
+    """Return the error that Yosys ended with, or else its last line, or else how it ended."""
+    errors = re.findall(r"^(?:.*: )?ERROR: (.*)", said, re.M) or said.splitlines()[-1:]
+    ended = signal.Signals(-status).name if status < 0 else f"status {status}"
+    return errors[-1] if errors else f"its process ended with {ended}"
 
 
 def native_yosys() -> Any:

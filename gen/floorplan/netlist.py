@@ -1,12 +1,11 @@
 """Reads what Yosys knows of a single emitted module: its cells, and how they are wired."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from gen.emission.yosys import Yosys, apart
+from gen.emission.yosys import described
 
 PASSES = ("proc", "opt_expr", "opt_clean", "opt_dff", "opt_clean")
 
@@ -51,13 +50,5 @@ class Netlist:
 
 def netlists(text: str, language: str = "rtlil") -> dict[str, Netlist]:
     """Return the modules of a text in RTLIL, as Amaranth writes it, or in ``verilog``."""
-    described = json.loads(apart(described_by_yosys, text, language))["modules"]
-    return {name: Netlist(module) for name, module in described.items()}
-
-
-def described_by_yosys(text: str, language: str) -> str:
-    """Return the modules of a text as Yosys describes them in JSON."""
-    yosys = Yosys()
-    yosys.read(text, f"read_{language}")
-    yosys.run(*PASSES)
-    return yosys.write("write_json")
+    found = described(text, *PASSES, language=language)
+    return {name: Netlist(module) for name, module in found.items()}

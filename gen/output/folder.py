@@ -1,6 +1,7 @@
 """Writes folders and files whole: a reader finds what was there before or what is finished."""
 
 import ctypes
+import errno
 import json
 import os
 import secrets
@@ -12,6 +13,8 @@ from pathlib import Path
 
 from gen.errors import UserError
 
+#: errors of a write to a disk, which do not name the file
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 MANIFEST = "manifest.json"
 MADE_BY = "ingather"
 CACHE = "__pycache__"  #: Python writes such folders beside modules that a user's program imports
@@ -19,6 +22,8 @@ CACHE = "__pycache__"  #: Python writes such folders beside modules that a user'
 
 def check_target(target: Path) -> None:
     """Raise UserError unless ``target`` is new, empty, or all of it was written by us."""
+    if os.path.islink(os.path.realpath(target)):
+        raise UserError(f"cannot write to {target}: its links lead in a circle")
     if not target.exists():
         check_above(target)
         return
@@ -51,23 +56,25 @@ def written_whole(target: Path) -> Iterator[Path]:
 
     If it does not, nothing is left of it, nor of folders above it that were not there.
     """
-    name, target = target, target.resolve()
+    name, target = target, Path(os.path.realpath(target))
     check_target(target)
     parent = target.parent
     made = [above for above in target.parents if not above.exists()]
     folder = parent / f".{target.name}-{secrets.token_hex(4)}"
     try:
-        try:
-            parent.mkdir(parents=True, exist_ok=True)
-            folder.mkdir(mode=0o700)
-        except OSError as error:
-            raise UserError(f"cannot write to {parent}: {error.strerror}") from error
+        parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700)
         yield folder
         folder.chmod(0o777 & ~current_umask())
         if target.exists():
             exchange(folder, target)
         else:
             folder.rename(target)
+    except OSError as error:
+        if error.filename is None and error.errno not in NO_ROOM:
+            raise
+        place = str(error.filename or f"{name} or temporary files").replace(str(folder), str(name))
+        raise UserError(f"cannot write {place}: {error.strerror}") from error
     except KeyboardInterrupt as stop:
         stop.add_note(
             f"{name} is as it was" if target.exists() else f"nothing was written to {name}"
@@ -94,7 +101,7 @@ def write_file(target: Path, text: str) -> None:
         if target.exists() and not target.is_file():  # such as /dev/stdout
             target.write_text(text, encoding="utf-8")
             return
-        target = target.resolve()
+        target = Path(os.path.realpath(target))
         with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as folder:
             new = Path(folder, target.name)
             new.write_text(text, encoding="utf-8")

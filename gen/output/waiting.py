@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from rich.console import Console
 
@@ -40,7 +40,8 @@ def lines(console: Console, text: str, seconds: float = SECONDS) -> Iterator[Cal
         pause = FIRST
         while not ended.wait(pause):
             spent = time.monotonic() - start
-            console.print(f"{shown[0]} ... {spent:.0f} s", soft_wrap=True)
+            with suppress(OSError):  # of which the command hears at its own next line
+                console.print(f"{shown[0]} ... {spent:.0f} s", soft_wrap=True)
             pause = seconds
 
     def update(other: str) -> None:

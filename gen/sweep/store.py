@@ -92,7 +92,7 @@ class Store:
                 store.connection.executescript(SCHEMA)
                 store.set_meta("format", FORMAT)
                 yield store
-            except UserError:
+            except (UserError, OSError, sqlite3.Error):
                 if new and not store.tried:
                     store.connection.close()
                     path.unlink()
@@ -255,11 +255,8 @@ def only_writer(path: Path) -> Iterator[None]:
     when the process dies.
     """
     check_above(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(path, os.O_RDONLY | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from error
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(path, os.O_RDONLY | os.O_CREAT, 0o666)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield

@@ -102,7 +102,10 @@ def map_module(
         (folder / "source.il").write_text(source)
         (folder / "script").write_text(script)
         run_yosys(folder, module.name)
-        text = json.loads((folder / NETLIST).read_text())["modules"][module.name]
+        try:
+            text = json.loads((folder / NETLIST).read_text())["modules"][module.name]
+        except ValueError as error:  # which Yosys does not say
+            raise UserError(f"no room on the disk for {folder / NETLIST}") from error
         for name in ("source.il", "script", "log", "count"):
             (folder / name).unlink(missing_ok=True)
         (folder / NETLIST).write_text(json.dumps(essence(text), separators=(",", ":")))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gen.emission.yosys import Yosys, YosysError, apart
+from gen.emission.yosys import YosysError, described
 from sim.coverage.data import CoverageError
 from sim.coverage.source import Source
 from sim.harness.cache import cache_root, cached_folder, digest
@@ -128,17 +128,10 @@ def worth(name: str) -> tuple[bool, int, int, str]:
 
 def netlists(texts: Sequence[str]) -> list[Any]:
     """Return modules as Yosys' JSON has them: a bit is a net's number, "0", "1" or "x"."""
+    # A wire that two registers make up could have two values at power-up.
+    plain = [POWER_UP.sub("", text) for text in texts]
     try:
-        found = apart(lambda: [described(text) for text in texts]) if texts else []
+        found = [described(text, *PASSES, language="verilog") for text in plain]
     except YosysError as error:
         raise CoverageError(f"Yosys cannot analyse a module: {error}") from error
-    return [next(iter(json.loads(text)["modules"].values())) for text in found]
-
-
-def described(text: str) -> str:
-    """Return a module as Yosys describes it in JSON."""
-    yosys = Yosys()
-    # A wire that two registers make up could have two values at power-up.
-    yosys.read(POWER_UP.sub("", text), "read_verilog")
-    yosys.run(*PASSES)
-    return yosys.write("write_json")
+    return [next(iter(modules.values())) for modules in found]

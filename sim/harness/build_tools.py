@@ -67,8 +67,11 @@ def failed(tool: str, status: int, said: str) -> BuildError:
     lines = [line for line in said.splitlines() if re.search("%|error", line)]
     lines = (lines or said.splitlines())[:MOST_LINES]
     reason = lines[0].strip() if lines else how_it_ended(status)
-    log = keep_log(tool, said)
-    error = BuildError("\n".join([f"{tool} failed: {reason}; all that it said: {log}", *lines[1:]]))
+    try:
+        kept = f"all that it said: {keep_log(tool, said)}"
+    except OSError as refused:
+        kept = f"nothing is kept of what it said: {refused.strerror}"
+    error = BuildError("\n".join([f"{tool} failed: {reason}; {kept}", *lines[1:]]))
     error.add_note(said)
     return error
 

@@ -6,7 +6,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -75,17 +75,17 @@ def cached_folder(kind: str, key: str, make: Callable[[Path], None]) -> tuple[Pa
     folder = root / key
     with locked(root / ".locks" / key):
         if folder.is_dir():
-            with suppress(PermissionError):  # in a cache that others keep
-                os.utime(folder)
-            return folder, False
+            return found_folder(kind, key), False
         unfinished = root / ".unfinished" / unfinished_name(key)
         shutil.rmtree(unfinished, ignore_errors=True)  # left by a process that was killed
         unfinished.mkdir(parents=True)
         try:
             make(unfinished)
             os.replace(unfinished, folder)
-        except BaseException:
+        except BaseException as error:
             shutil.rmtree(unfinished, ignore_errors=True)
+            if isinstance(error, OSError) and error.filename is None:
+                error.filename = str(folder)  # a write does not say where it failed
             raise
     return folder, True
 
@@ -96,8 +96,10 @@ def found_folder(kind: str, key: str) -> Path:
     Its time tells from then on that it was asked for.
     """
     folder = cache_root() / kind / key
-    with suppress(PermissionError):  # in a cache that others keep
+    try:
         os.utime(folder)
+    except OSError:
+        folder.stat()  # there, in a cache that others keep
     return folder
 
 

@@ -30,16 +30,21 @@ def environment(folder, **changes):
     }
 
 
-def start(folder, *arguments, **changes):
-    """Begin a command in ``folder``, whose environment has ``changes``."""
+def start(folder, *arguments, stdout=subprocess.PIPE, before=lambda: None, **changes):
+    """Begin a command in ``folder``, whose environment has ``changes``; call ``before`` in it."""
+
+    def begin():
+        hears_interrupts()
+        before()
+
     return subprocess.Popen(
         [sys.executable, "-m", "gen", *map(str, arguments)],
-        stdout=subprocess.PIPE,
+        stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
         cwd=folder,
         env=environment(folder, **changes),
-        preexec_fn=hears_interrupts,
+        preexec_fn=begin,
     )
 
 

@@ -1,0 +1,90 @@
+"""Tests that a command whose disk is full says so in a line, and leaves nothing half-written."""
+
+import os
+import subprocess
+from functools import partial
+from pathlib import Path
+from resource import RLIMIT_FSIZE, setrlimit
+
+import pytest
+
+from tests.gen.commands.trouble import ended, is_one_line, start
+from tests.gen.report.sample import everything
+
+SWEEP = 'design = "p4sgd-engine"\npreset = "tiny"\nmetrics = ["lut"]\ngrid = {lanes = [8]}\n'
+TINY = ("--preset", "tiny")
+COMMANDS = {
+    "generate": ("generate", "p4sgd-engine", *TINY),
+    "card": ("generate", "p4sgd-switch", *TINY, "--board", "u280"),
+    "train": ("train", *TINY, "--samples", "64", "--features", "64", "--epochs", "2"),
+    "spmm": ("spmm", *TINY, "--matrix", "queen:rows=80"),
+    "gather": ("gather", *TINY),
+    "gcn": ("gcn",),
+    "schedule": ("schedule",),
+    "synth": ("synth", "p4sgd-engine", *TINY),
+    "verify": ("verify", "hdl.common.counter_banks"),
+    "coverage": ("verify", "hdl.common.counter_banks", "--coverage"),
+    "mutate": ("mutate", "hdl.common.fifo", "--sample", "4", "--seeds", "1"),
+    "sweep": ("sweep", "sweep.toml", "--jobs", "1"),
+    "report": ("report", "results"),
+    "reproduce": ("reproduce", "mina", "--quick"),
+}
+KEEPS = ("mutate", "sweep")  #: what had ended stays, and the same command goes on there
+
+
+@pytest.fixture(scope="module")
+def full_disk(tmp_path_factory):
+    """Return variables for a library that makes a disk full, and for a cache of these tests."""
+    folder = tmp_path_factory.mktemp("full")
+    source, library = Path(__file__).with_name("full_disk.c"), folder / "full_disk.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
+    kept = {"INGATHER_CACHE": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}  # or it leaves halves
+    return {"LD_PRELOAD": str(library), **kept}
+
+
+def contents(work, but):
+    """Return what is in a folder, by path, except in those of its folders that ``but`` names."""
+    there = [path for path in work.rglob("*") if path.relative_to(work).parts[0] not in but]
+    return {path: path.is_file() and path.read_bytes() for path in there}
+
+
+@pytest.mark.parametrize(
+    ("name", "places"),
+    [("report", 3), *(pytest.param(name, 20, marks=pytest.mark.long) for name in COMMANDS)],
+)
+def test_a_full_disk_is_one_line(name, places, full_disk, tmp_path):
+    work, spent = tmp_path / "work", tmp_path / "spent"
+    (work / "results").mkdir(parents=True)
+    everything(work / "results")
+    (work / "sweep.toml").write_text(SWEEP)
+
+    def outcome(most=-1, **options):
+        spent.write_bytes(bytes(8))
+        counter = {"FULL_DISK_FILE": str(spent), "FULL_DISK_BYTES": str(most)}
+        return ended(start(work, *COMMANDS[name], "-o", "out", **full_disk, **counter, **options))
+
+    assert outcome()[0] == 0  # what is in the cache from now on is not written again
+    files = [path.stat().st_size for path in work.rglob("*") if path.is_file()]
+    subprocess.run(["rm", "-r", work / "out"], check=True)
+    assert outcome()[0] == 0
+    total = int.from_bytes(spent.read_bytes(), "little")
+    cases = [partial(outcome, place * total // places) for place in range(places)]
+    for most in range(0, max(files), 1 + 3 * max(files) // places):
+        cases.append(partial(outcome, before=partial(setrlimit, RLIMIT_FSIZE, (most, most))))
+    found = []
+    for number, case in enumerate(cases):
+        if number % 2 or name in KEEPS:
+            subprocess.run(["rm", "-rf", work / "out"], check=True)
+        before = contents(work, but := ("tmp", "out" if name in KEEPS else ""))
+        status, errors = case()
+        found.append(status)
+        told = "\n".join(line for line in errors.splitlines() if not line.endswith(" s"))
+        assert status == 0 or (status == 2 and is_one_line(told)), f"{number}: {status} {errors}"
+        assert status == 0 or contents(work, but) == before
+        assert not list((work / "tmp").iterdir())
+    print(f"{name}: {total:,} bytes, {len(cases)} places, exit statuses {found}")
+
+
+def test_standard_output_that_is_full_is_one_line(tmp_path):
+    status, errors = ended(start(tmp_path, "list", stdout=os.open("/dev/full", os.O_WRONLY)))
+    assert (status, is_one_line(errors)) == (2, True)
