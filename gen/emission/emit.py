@@ -74,10 +74,11 @@ class Emission:
     """Holds a whole design: its modules, children before parents; the last one is the top."""
 
     modules: dict[str, EmittedModule]
-    page: Callable[[], str] = field(default=str, compare=False)  #: makes HTML of it for a notebook
+    #: makes HTML of it for a notebook, which shows the line below if there is none
+    page: Callable[[], str] | None = field(default=None, compare=False)
 
-    def _repr_html_(self) -> str:
-        return self.page()
+    def _repr_html_(self) -> str | None:
+        return self.page() if self.page else None
 
     def __repr__(self) -> str:
         lines = self.verilog.count("\n")
