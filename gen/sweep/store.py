@@ -94,8 +94,8 @@ class Store:
                 yield store
             except (UserError, OSError, sqlite3.Error):
                 if new and not store.tried:
-                    store.connection.close()
-                    path.unlink()
+                    for end in ("", "-wal", "-shm"):
+                        path.with_name(path.name + end).unlink(missing_ok=True)
                 raise
             finally:
                 store.connection.close()
