@@ -35,11 +35,6 @@ LACKING = [
         "the data set digits needs scikit-learn: pip install 'ingather[data]'",
     ),
     (
-        ["sklearn"],
-        ["train", "--data", "file.svm", *TINY],
-        "file.svm: LIBSVM text needs scikit-learn: pip install 'ingather[data]'",
-    ),
-    (
         ["distributed"],
         ["sweep", "grid.toml"],
         "ingather sweep needs distributed: pip install 'ingather[sweep]'",
@@ -65,7 +60,6 @@ LACKING = [
 @pytest.mark.parametrize(("modules", "arguments", "says"), LACKING)
 def test_a_command_names_what_it_lacks(modules, arguments, says, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "file.svm").write_text("1 1:2\n0 1:3\n")
     (tmp_path / "grid.toml").write_text(SWEEP)
     for module in [name for name in sys.modules if name.partition(".")[0] in modules] + modules:
         monkeypatch.setitem(sys.modules, module, None)
@@ -74,7 +68,7 @@ def test_a_command_names_what_it_lacks(modules, arguments, says, tmp_path, monke
         main()
     assert end.value.code == 2
     assert without_progress(capsys.readouterr().err) == f"ingather: {says}\n"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file.svm", "grid.toml"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["grid.toml"]
 
 
 BASE = """
