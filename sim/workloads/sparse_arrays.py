@@ -26,6 +26,8 @@ def sparse_of(archive: Archive) -> csr_array:
     or do not fit each other.
     """
     path = archive.path
+    if "format" not in archive:
+        raise InputError(f"{path}: has no adjacency, which scipy.sparse.save_npz writes")
     kind = archive.take("format", "SU").item()
     kind = kind.decode(errors="replace") if isinstance(kind, bytes) else kind
     if kind not in FORMATS:

@@ -108,6 +108,7 @@ def test_a_matrix_market_file_and_a_partition(tmp_path):
     paths = [tmp_path / "small.mtx", tmp_path / "parts.npy"]
     one = session(data=str(paths[0]), partition=str(paths[1]), adder=Adder.EXACT)
     assert one.files(one.asked) == paths
+    assert " edges have no way back" in "".join(one.about())
     assert (one.training.problem.train == small.train).all()
     assert one.settings["labels"] is None  # the data say what is trained on
     assert (one.training.partition.owner == owner()).all()
