@@ -18,7 +18,7 @@ from gen.packages import EXTRAS, NAMES
 #: extra -> what its packages are for
 USES = {
     "board": "builds for a card",
-    "data": "reads LIBSVM text and has data sets",
+    "data": "has data sets",
     "graphs": "divides graphs by METIS",
     "hypergraphs": "divides graphs by Mt-KaHyPar, with fewer sends",
     "plots": "draws pictures of train, spmm and reproduce",
