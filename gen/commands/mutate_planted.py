@@ -16,7 +16,7 @@ from gen.output.tables import print_wide
 from gen.output.waiting import lines
 
 PLANTED = "planted.json"
-FATES = ("found", "survived", "undecided")
+FATES = ("found", "equivalent", "survived", "undecided")
 MOST_SECONDS = 900  #: time for the tests of a component
 
 
@@ -53,7 +53,7 @@ def try_planted(targets: Sequence[Any], seed: int, jobs: int, output: Path) -> N
         table.add_row(kind, str(fates.total()), *(str(fates[fate]) for fate in FATES))
     print_wide(Console(), table)
     what = {one.name: one.what for one in mistakes}
-    missed = [one for one in results if one["fate"] != "found"]
+    missed = [one for one in results if one["fate"] not in ("found", "equivalent")]
     for one in missed:
         typer.echo(f"{one['fate']}: {one['file']}: {what[one['name']]}")
     typer.echo(str(output / PLANTED))

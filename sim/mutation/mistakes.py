@@ -36,6 +36,7 @@ class Mistake:
     what: str  #: what the broken RTL does wrong, in a sentence
     old: str  #: text that occurs once in the file
     new: str  #: what stands there instead
+    equivalent: str = ""  #: why nothing around the component can tell it from the right one
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -84,8 +85,8 @@ def planted(mistake: Mistake) -> Iterator[Path]:
 def try_mistake(mistake: Mistake, seed: int, most_seconds: float) -> dict[str, Any]:
     """Return as JSON whether the tests of the component find ``mistake``, and which one does.
 
-    ``fate`` is found, survived or undecided: no verdict in ``most_seconds``, or tests that cannot
-    run.
+    ``fate`` is found, survived, equivalent (by the reason given with it) or undecided: no verdict
+    in ``most_seconds``, or tests that cannot run.
     """
     start = time.monotonic()
     tests = [shown(test) for test in mistake.tests]
@@ -106,7 +107,8 @@ def try_mistake(mistake: Mistake, seed: int, most_seconds: float) -> dict[str, A
             status, said = done.returncode, (done.stdout + done.stderr).splitlines()
         except subprocess.TimeoutExpired:
             status, said = -1, [f"no verdict in {most_seconds:.0f} s"]
-    fate = {FOUND: "found", MISSED: "survived"}.get(status, "undecided")
+    missed = "equivalent" if mistake.equivalent else "survived"
+    fate = {FOUND: "found", MISSED: missed}.get(status, "undecided")
     how = next((line for line in said if line.startswith("FAILED ")), (said or [""])[-1])
     return {
         "name": mistake.name,
