@@ -14,7 +14,7 @@ def software(params: SnicParams) -> Software:
         about="a NetSparse SNIC",
         map=snic_registers(params),
         main="Snic",
-        modules=("netsparse.snic", "netsparse.simulated_snic"),
+        modules=("netsparse.snic", "netsparse.simulated_snic", *["host_memory"] * params.over_pcie),
         exports={"snic": ("GatherFailed", "Snic", "Table")},
         build={
             "fixed": constants(params),
@@ -27,5 +27,5 @@ def software(params: SnicParams) -> Software:
             "snic_counters": tuple(name for name, _ in SNIC_COUNTERS.counters),
         },
         reach="vfio",
-        bench="" if params.over_pcie else "netsparse_snic",  # whose host is behind a bus
+        bench="netsparse_snic",
     )

@@ -31,7 +31,7 @@ class Software:
     modules: Sequence[str]  #: modules to copy from EMITTED, with all of ours that they import
     exports: Mapping[str, Sequence[str]]  #: what a program imports beside, by module's name
     build: Mapping[str, Any]  #: fields of the class Build in the package's module ``build``
-    bench: str  #: module to copy from BENCH; empty for none
+    bench: str  #: module to copy from BENCH
     reach: str  #: module that reaches a card: xdma, vfio, or register_window
     board: bool = True  #: whether a card has registers of its own, which tell that memory is ready
     interrupts: bool = False  #: whether a program can wait for interrupt 0, of MSI-X
@@ -53,12 +53,7 @@ class Software:
         return files
 
     def bench_files(self, verilog: str) -> dict[str, str]:
-        """Return the files of the bench by path, with models of primitives in ``verilog``.
-
-        There are none of a design that no bench knows the ports of.
-        """
-        if not self.bench:
-            return {}
+        """Return the files of the bench by path, with models of primitives in ``verilog``."""
         return {
             **{f"bench/{file_name(m)}": standing(text, "") for m, text in closure([RUN]).items()},
             f"bench/{self.bench}.py": source_of(f"{BENCH}.{self.bench}"),

@@ -20,6 +20,7 @@ from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
 from hdl.common.crossing.count_crossing import WAITING_BITS, CountCrossing, CountCrossingParams
 from hdl.common.crossing.crossing import inside
+from hdl.common.crossing.gray_crossing import GrayCrossingParams
 from hdl.common.packets import AXIS
 from hdl.u280 import flow_control
 from hdl.u280.cmac_ip import LANES, RSFEC_CONTROLS, TIED, cmac_ip
@@ -40,11 +41,9 @@ from hdl.u280.mac_signals import (
     events_of,
 )
 from hdl.u280.mac_transmit import MacTransmit, MacTransmitParams
-from hdl.u280.packet_ledger import PacketLedger, PacketLedgerParams
+from hdl.u280.packet_ledger import PacketLedger
 from hdl.u280.pauses import Pauses
 from hdl.u280.transmit_repair import TransmitRepair
-
-SPARE = 64  #: packets on the way of a class beside its buffer, at most: of a beat each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +117,7 @@ class Mac(Component):
         transmit = MacTransmit(params.packets).crossings
         mac = {"mac": self.clock}
         self.ledgers = {
-            name: PacketLedgerParams(most=params.classes * (sizes.beats + SPARE))
+            name: GrayCrossingParams(bits=(params.classes * sizes.beats).bit_length() + 2)
             for name, sizes in (("sent", params.packets), ("taken", params.received))
         }
         self.crossings = (

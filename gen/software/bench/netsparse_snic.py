@@ -3,6 +3,7 @@
 ``python bench/run.py`` builds the Verilog and runs this. Copy it for tests of your own.
 """
 
+from importlib import import_module
 from typing import Any
 
 import cocotb
@@ -13,7 +14,7 @@ from netsparse_snic_host.simulated_snic import SimulatedSnic
 
 SEED = 1
 COLUMNS, OWN = 200, 100  #: rows of the cluster; node 0 owns the first of them, node 1 the rest
-ROW_BYTES, COUNT = 24, 60
+ROW_BYTES, COUNT, MEMORY_BYTES = 24, 60, 1 << 16
 TABLE, IDX_ADDRESS, RINGS = Table(address=0x4000, row_bytes=ROW_BYTES), 0x1000, 0x8000
 ROWS = np.random.default_rng(SEED).integers(0, 256, (COLUMNS, ROW_BYTES), dtype=np.uint8)
 
@@ -21,7 +22,11 @@ ROWS = np.random.default_rng(SEED).integers(0, 256, (COLUMNS, ROW_BYTES), dtype=
 @cocotb.test()
 async def brings_each_row_of_the_other_node(dut: Any) -> None:
     """Gather on the RTL; compare the table in host memory with the rows that node 1 has."""
-    device = SimulatedSnic(dut, BUILD, peer=1, row_of=lambda idx: ROWS[idx].tobytes())
+    host = None
+    if hasattr(dut, "rq_tvalid"):
+        memory = import_module("netsparse_snic_host.host_memory").HostMemory
+        host = memory(dut, ("rq", "rc"), MEMORY_BYTES)
+    device = SimulatedSnic(dut, BUILD, 1, lambda idx: ROWS[idx].tobytes(), host)
     await device.start()
     await bridge(program)(device)
 

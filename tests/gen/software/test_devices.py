@@ -2,8 +2,8 @@
 
 import mmap
 import os
-import re
 import struct
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -118,27 +118,41 @@ def test_a_window_that_is_too_small(prefix):
 
 
 HEADER = Path("/usr/include/linux/vfio.h")
+NUMBERS = {
+    "VFIO_SET_IOMMU": vfio.SET_IOMMU,
+    "VFIO_TYPE1_IOMMU": vfio.TYPE1_IOMMU,
+    "VFIO_GROUP_GET_STATUS": vfio.GROUP_STATUS,
+    "VFIO_GROUP_FLAGS_VIABLE": vfio.VIABLE,
+    "VFIO_GROUP_SET_CONTAINER": vfio.SET_CONTAINER,
+    "VFIO_GROUP_GET_DEVICE_FD": vfio.DEVICE_FD,
+    "VFIO_DEVICE_GET_REGION_INFO": vfio.REGION_INFO,
+    "VFIO_PCI_CONFIG_REGION_INDEX": vfio.CONFIGURATION,
+    "VFIO_IOMMU_MAP_DMA": vfio.MAP_DMA,
+    "VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE": vfio.READ_AND_WRITE,
+    "VFIO_DEVICE_SET_IRQS": vfio.SET_IRQS,
+    "VFIO_PCI_MSIX_IRQ_INDEX": vfio.MSIX,
+    "VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER": vfio.EVENT_AT_TRIGGER,
+}
+STRUCTURES = {
+    "vfio_group_status": ("=II", "argsz flags"),
+    "vfio_iommu_type1_dma_map": ("=IIQQQ", "argsz flags vaddr iova size"),
+    "vfio_region_info": ("=IIIIQQ", "argsz flags index cap_offset size offset"),
+    "vfio_irq_set": ("=IIIII", "argsz flags index start count"),
+}
 
 
 @pytest.mark.skipif(not HEADER.exists(), reason="the kernel's header is not installed")
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [
-        (vfio.SET_IOMMU, "VFIO_SET_IOMMU"),
-        (vfio.GROUP_STATUS, "VFIO_GROUP_GET_STATUS"),
-        (vfio.SET_CONTAINER, "VFIO_GROUP_SET_CONTAINER"),
-        (vfio.DEVICE_FD, "VFIO_GROUP_GET_DEVICE_FD"),
-        (vfio.REGION_INFO, "VFIO_DEVICE_GET_REGION_INFO"),
-        (vfio.MAP_DMA, "VFIO_IOMMU_MAP_DMA"),
-        (vfio.SET_IRQS, "VFIO_DEVICE_SET_IRQS"),
-    ],
-)
-def test_calls_have_the_numbers_of_the_kernel(ours, theirs):
-    text = HEADER.read_text()
-    assert "VFIO_TYPE\t(';')" in text
-    assert "VFIO_BASE\t100" in text
-    number = re.search(rf"#define {theirs}\s+_IO\(VFIO_TYPE, VFIO_BASE \+ (\d+)\)", text)[1]
-    assert ours == ord(";") << 8 | 100 + int(number)
+def test_numbers_and_structures_are_those_of_the_kernel(tmp_path):
+    wanted = dict(NUMBERS)
+    for name, (form, fields) in STRUCTURES.items():
+        wanted[f"sizeof(struct {name})"] = struct.calcsize(form)
+        for k, field in enumerate(fields.split()):
+            wanted[f"offsetof(struct {name}, {field})"] = struct.calcsize(form[: k + 1])
+    prints = "".join(f'printf("%lu\\n", (unsigned long)({name}));' for name in wanted)
+    heads = "".join(f"#include <{name}.h>\n" for name in ("linux/vfio", "stddef", "stdio"))
+    (tmp_path / "ask.cpp").write_text(f"{heads}int main() {{ {prints} }}\n")
+    found = subprocess.check_output("g++ -o ask ask.cpp && ./ask", shell=True, cwd=tmp_path).split()
+    assert dict(zip(wanted, map(int, found), strict=True)) == wanted
 
 
 class Kernel:

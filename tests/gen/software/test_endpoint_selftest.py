@@ -1,6 +1,6 @@
 """Checks the self-test of an endpoint's card on a stand-in whose MAC receives what it sends."""
 
-from contextlib import contextmanager
+from contextlib import nullcontext
 
 import pytest
 
@@ -44,11 +44,7 @@ class Card(FakeCard):
 
 
 def main(card, *arguments):
-    @contextmanager
-    def open_card(prefix):
-        yield card.endpoint
-
-    return selftest.main(open_card, ["--bytes", "4096", *arguments])
+    return selftest.main(lambda _: nullcontext(card.endpoint), ["--bytes", "4096", *arguments])
 
 
 def test_a_card_that_is_right_passes(capsys):

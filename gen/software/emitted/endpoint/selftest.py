@@ -1,7 +1,6 @@
 """Tests a card with an endpoint: its memory, its DMA, and its MAC."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -10,10 +9,10 @@ from gen.software.emitted.endpoint.endpoint import Endpoint
 from gen.software.emitted.endpoint.turns import Send, Turn
 from gen.software.emitted.selftest.board import Board
 from gen.software.emitted.selftest.checks import Check, CheckFailed, Tell
-from gen.software.emitted.selftest.memory_test import exercise_memory, rates
+from gen.software.emitted.selftest.memory_test import memory_checks
 from gen.software.emitted.selftest.program import run_program
 
-CAGE, RATE_BYTES = 0, 1 << 28
+CAGE = 0
 FRAMES = 1000  #: number of frames that are sent at least
 TIMEOUT = 25_000  #: clock cycles until frames without an ACK leave again
 LOOKS = 10_000  #: reads of the counters, at most
@@ -21,31 +20,19 @@ SENT = ("sent_feature", "sent_done")  #: counters of frames that leave
 OWN, SWITCH = bytes.fromhex("020000000001"), bytes.fromhex("02000000ff00")
 
 
-def main(
-    open_card: Callable[[str], AbstractContextManager[Endpoint]],
-    arguments: Sequence[str] | None = None,
-) -> int:
-    """Test the card that the command line names; return the exit status."""
-    about = (
-        "a SwitchGNN endpoint: write and read its memory by DMA, measure DMA, let frames come back"
-        " through the MAC"
-    )
-    return run_program(about, ("memory", "dma", "mac"), checks_of, open_card, arguments)
-
-
 def checks_of(endpoint: Endpoint, size: int, mode: int) -> Mapping[str, Check]:
     """Return the checks of an endpoint's card by name; ``size`` bytes of its memory are tested."""
     return {
-        "memory": partial(check_memory, endpoint, size),
-        "dma": lambda tell: rates(endpoint.device, 0, min(size, RATE_BYTES)),
+        **memory_checks(endpoint.device, size),
         "mac": partial(check_mac, endpoint, mode),
     }
 
 
-def check_memory(endpoint: Endpoint, size: int, tell: Tell) -> str:
-    """Test the memory that the host reaches by DMA."""
-    exercise_memory(endpoint.device, 0, size, tell)
-    return f"{size:,} bytes are right"
+ABOUT = (
+    "a SwitchGNN endpoint: write and read its memory by DMA, measure DMA, let frames come back"
+    " through the MAC"
+)
+main = partial(run_program, ABOUT, ("memory", "dma", "mac"), checks_of)
 
 
 def check_mac(endpoint: Endpoint, mode: int, tell: Tell) -> str:

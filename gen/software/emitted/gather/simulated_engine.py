@@ -1,7 +1,6 @@
 """Stands in for a card with a gather engine, in a slot of cocotbext-pcie's root complex."""
 
 import time
-from logging import INFO, getLogger
 from typing import Any
 
 from cocotb import start_soon
@@ -9,15 +8,12 @@ from cocotb.task import resume
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from gen.software.emitted.gather.build import Build
+from gen.software.emitted.host_memory import READ_SIZE, HostMemory
 from gen.software.emitted.memory_port import memory_behind
-from sim.surroundings.pcie_host import HostModel
 
 BAR, BAR_BYTES = 0, 4096
-READ_SIZE = 2  #: code of the largest read that the host allows: 512 bytes
-MOST_CREDITS = 15
 PAUSE_CYCLES = 64
 INTERRUPT_CYCLES = 4  #: until the block says that it has sent one
-INPUTS = ("msix_sent", "msix_failed", "function_in_process")
 
 
 class SimulatedEngine:
@@ -32,16 +28,10 @@ class SimulatedEngine:
         self.card: Any = memory_behind(dut, "m_axi") if on_card else None
         self.packets: list[tuple[bytes, bool]] = []
         self.interrupts = 0
-        for name in INPUTS:
-            getattr(dut, name).value = 0
-        dut.credits.value, dut.msix_enable.value, dut.limit.value = MOST_CREDITS, 1, READ_SIZE
-        dut.function_master.value = 1
-        ports = ("rq", "rc", "cq", "cc")
-        self.model = HostModel(dut, *ports, bars=[(BAR, BAR_BYTES)])
-        getLogger("cocotb.regression").setLevel(INFO)  # the model silences all of cocotb's logs
-        self.host, base = self.model.memory(bytes(memory_bytes))
-        if base:
-            raise ValueError(f"host memory begins at {base:#x}")
+        dut.msix_sent.value = dut.msix_failed.value = 0
+        dut.msix_enable.value, dut.limit.value = 1, READ_SIZE
+        bars = [(BAR, BAR_BYTES)]
+        self.host = HostMemory(dut, ("rq", "rc", "cq", "cc"), memory_bytes, bars=bars)
         self.window: Any = None
 
     async def start(self) -> None:
@@ -49,7 +39,7 @@ class SimulatedEngine:
         if self.build.fixed["to_stream"]:
             start_soon(self.consume())
         start_soon(self.answer_interrupts())
-        self.window = (await self.model.begin(READ_SIZE)).bar_window[BAR]
+        self.window = (await self.host.start()).bar_window[BAR]
 
     async def answer_interrupts(self) -> None:
         """Say of each interrupt, some cycles later, that the block has sent it."""
@@ -101,11 +91,11 @@ class SimulatedEngine:
 
     def read_memory(self, address: int, size: int) -> bytes:
         """Return bytes of host memory."""
-        return bytes(self.host.mem[address : address + size])
+        return self.host.read(address, size)
 
     def write_memory(self, address: int, data: bytes) -> None:
         """Write bytes of host memory."""
-        self.host.mem[address : address + len(data)] = data
+        self.host.write(address, data)
 
     def read_card(self, address: int, size: int) -> bytes:
         """Return bytes of device memory."""

@@ -14,12 +14,18 @@ STREAMS = ("reads", "responses")  #: classes of packets
 
 
 class SimulatedSnic(SimulatedRegisters):
-    """Drives a simulated SNIC; node ``peer`` answers its reads with ``row_of`` an idx."""
+    """Drives a simulated SNIC; node ``peer`` answers its reads with ``row_of`` an idx.
 
-    def __init__(self, dut: Any, build: Build, peer: int, row_of: Callable[[int], bytes]) -> None:
+    ``host`` is its host's memory where that is behind PCI Express (:mod:`host_memory`).
+    """
+
+    def __init__(
+        self, dut: Any, build: Build, peer: int, row_of: Callable[[int], bytes], host: Any = None
+    ) -> None:
         super().__init__(dut)
         self.build, self.peer, self.row_of = build, peer, row_of
-        self.host, self.own = (memory_behind(dut, f"m_axi_{name}") for name in ("host", "dram"))
+        self.host = host or memory_behind(dut, "m_axi_host")
+        self.own = memory_behind(dut, "m_axi_dram")
 
     async def start(self) -> None:
         """Reset the SNIC, with the other node on its network."""
@@ -28,7 +34,7 @@ class SimulatedSnic(SimulatedRegisters):
             getattr(self.dut, f"s_axis_{name}_tuser").value = 0
             getattr(self.dut, f"m_axis_{name}_tready").value = 1
         start_soon(answer_reads(self.dut, self.peer, self.build.fixed["mtu"], self.row_of))
-        await super().start()
+        await getattr(self.host, "start", super().start)()  # a root complex gives the clock
 
     def read_memory(self, address: int, size: int) -> bytes:
         """Return bytes of host memory."""

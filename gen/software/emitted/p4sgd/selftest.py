@@ -1,7 +1,6 @@
 """Tests a card with a worker: its memory, its DMA, its MAC, and an epoch of training."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -12,10 +11,10 @@ from gen.software.emitted.p4sgd.job import TRANSPORT, open_job
 from gen.software.emitted.p4sgd.worker import Worker, WorkerStopped
 from gen.software.emitted.selftest.board import Board
 from gen.software.emitted.selftest.checks import Check, CheckFailed, Tell
-from gen.software.emitted.selftest.memory_test import exercise_memory, rates
+from gen.software.emitted.selftest.memory_test import exercise_memory, memory_checks
 from gen.software.emitted.selftest.program import run_program
 
-CAGE, RATE_BYTES = 0, 1 << 28
+CAGE = 0
 SEED, SAMPLES, BITS = 1, 75, 4
 HOW: dict[str, Any] = {"loss": "logistic", "batch": 16, "rate": 0.5}
 LOOKS = 1000  #: reads of the counter of packets that come back, at most
@@ -23,27 +22,21 @@ MOST_SLOTS = 64  #: slots of the job that sends packets, at most
 RETRIES, TIMEOUT = 20, 2000  #: times that each packet is sent again, and clock cycles between
 
 
-def main(
-    open_card: Callable[[str], AbstractContextManager[Worker]],
-    arguments: Sequence[str] | None = None,
-) -> int:
-    """Test the card that the command line names; return the exit status."""
-    about = (
-        "a P4SGD worker: write and read its memory by DMA, measure DMA, let packets come back"
-        " through the MAC, train an epoch"
-    )
-    names = ("memory", "dma", "mac", "epoch")
-    return run_program(about, names, checks_of, open_card, arguments)
-
-
 def checks_of(worker: Worker, size: int, mode: int) -> Mapping[str, Check]:
     """Return the checks of a worker's card by name; ``size`` bytes of its memory are tested."""
     return {
+        **memory_checks(worker.device, size),
         "memory": partial(check_memory, worker, size),
-        "dma": lambda tell: rates(worker.device, 0, min(size, RATE_BYTES)),
         "mac": partial(check_mac, worker, mode),
         "epoch": partial(check_epoch, worker),
     }
+
+
+ABOUT = (
+    "a P4SGD worker: write and read its memory by DMA, measure DMA, let packets come back"
+    " through the MAC, train an epoch"
+)
+main = partial(run_program, ABOUT, ("memory", "dma", "mac", "epoch"), checks_of)
 
 
 def check_memory(worker: Worker, size: int, tell: Tell) -> str:

@@ -8,13 +8,14 @@ addresses as data also find two addresses within a block that reach the same pla
 
 import time
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
 from gen.software.emitted.device import Device
-from gen.software.emitted.selftest.checks import CheckFailed, Tell
+from gen.software.emitted.selftest.checks import Check, CheckFailed, Tell
 
+RATE_BYTES = 1 << 28  #: most bytes whose rate is measured
 BLOCK = 1 << 22  #: bytes that one operation reads or writes
 WORD = 8  #: bytes that have their own address as data
 EVEN, ODD = 0x5555_5555_5555_5555, 0xAAAA_AAAA_AAAA_AAAA  #: words of the checkerboard
@@ -29,7 +30,15 @@ MARCH = (
 )
 
 
-def exercise_memory(device: Device, start: int, size: int, tell: Tell) -> None:
+def memory_checks(device: Device, size: int) -> dict[str, Check]:
+    """Return the checks of the memory that the host reaches by DMA: its bits, and its rate."""
+    return {
+        "memory": partial(exercise_memory, device, 0, size),
+        "dma": lambda tell: rates(device, 0, min(size, RATE_BYTES)),
+    }
+
+
+def exercise_memory(device: Device, start: int, size: int, tell: Tell) -> str:
     """Test ``size`` bytes from ``start`` on, both multiples of a word; their content is lost.
 
     Raises CheckFailed, which names the first bit that reads wrong.
@@ -47,6 +56,7 @@ def exercise_memory(device: Device, start: int, size: int, tell: Tell) -> None:
             device.write_memory(address, own_addresses(address, length, inverted))
         for address, length in blocks(start, size):
             compare(device, address, own_addresses(address, length, inverted))
+    return f"{size:,} bytes are right"
 
 
 def rates(device: Device, start: int, size: int) -> str:

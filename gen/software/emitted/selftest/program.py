@@ -20,7 +20,7 @@ def run_program(
     names: Sequence[str],
     checks_of: Checks,
     open_card: Callable[[str], AbstractContextManager[Any]],
-    arguments: Sequence[str] | None,
+    arguments: Sequence[str] | None = None,
 ) -> int:
     """Make those checks of ``names`` that the command line selects; return the exit status."""
     parser = argparse.ArgumentParser(
