@@ -4,7 +4,6 @@ That it does what the hardware does is ``test_gather_engine_on_rtl.py``.
 """
 
 import random
-import re
 
 import numpy as np
 import pytest
@@ -24,7 +23,7 @@ from sim.gather.golden.rows import Table
 from sim.gather.golden.rows import reads as golden_reads
 from sim.gather.rates import ORDERS
 from tests.gen.guides import gather_engine_from_the_guide as independent
-from tests.gen.guides.snic_from_the_guide import Registers
+from tests.gen.guides.bench import check_text
 
 DESIGN = find_design("gather-engine")
 BUILDS = (
@@ -61,15 +60,9 @@ def test_every_field_counter_and_code_is_told(params):
 
 def test_the_text_is_whole(params):
     text = guide(params)
-    assert not re.search(r"\{[{%]|None|\bTODO\b|\bMISSING\b", text)
     assert text.count("\n## ") == 13 + params.to_stream + bool(params.descriptors)
     assert ("`coalesce` does nothing, and" in text) == (not params.kept_parts)
-    places = {
-        field.name: (address, offset, field.bits)
-        for address, register in engine_registers(params).placed
-        for offset, field in zip(register.offsets, register.fields, strict=True)
-    }
-    assert Registers(text).places == places
+    check_text(text, engine_registers(params))
     assert independent.largest_read(text) == params.max_read
 
 

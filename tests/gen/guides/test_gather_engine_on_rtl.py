@@ -17,6 +17,7 @@ from sim.gather.surroundings.card_system import CardParams
 from sim.harness.payloads import pack
 from sim.harness.verilator import params_in_simulator
 from tests.gen.guides import gather_engine_from_the_guide as independent
+from tests.gen.guides.bench import RegisterHost
 from tests.gen.guides.snic_from_the_guide import Registers
 from tests.gen.guides.test_gather_engine import known_host, known_request
 from tests.hdl.gather.engine_bench import DEVICE_BYTES, HOST_BYTES, SIZES, run_tests
@@ -41,7 +42,7 @@ def test_the_model_answers_as_the_hardware_does(tmp_path):
     run_tests(SIZES[0], __name__, tmp_path)
 
 
-class Host:
+class Host(RegisterHost):
     """A host with registers at the addresses of the guide, and memory from address 0 on."""
 
     def __init__(self, dut, memory):
@@ -59,6 +60,7 @@ class Host:
         """Take steps 1 to 3."""
         self.dut.settings.value = pack(self.params.ram.settings, self.settings)
         await self.card.begin()
+        self.bus = self.card.registers.axil
         told = values(self.params.engine)
         assert f"0x{await self.read('identity'):08X}" == told["identity"]
         assert await self.read("version") == told["version"]
@@ -66,17 +68,6 @@ class Host:
         fields = {name: await self.read(name) for name in names}
         self.sizes = independent.Sizes(**fields, max_read=self.most_read)
         await self.make(self.registers.command("clear_counters"))
-
-    async def make(self, accesses):
-        """Write registers."""
-        for address, word in accesses:
-            await self.card.registers.axil.write(address, word.to_bytes(4, "little"))
-
-    async def read(self, field):
-        """Read a field, whose register has one word or two."""
-        address, first, bits = self.registers.places[field]
-        answer = await self.card.registers.axil.read(address, 8 if first + bits > 32 else 4)
-        return int.from_bytes(answer.data, "little") >> first & (1 << bits) - 1
 
     async def counter(self, name):
         """Read a counter by the number that the guide has for it."""

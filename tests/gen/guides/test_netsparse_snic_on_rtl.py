@@ -16,6 +16,7 @@ from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.netsparse.surroundings.node import DRAM, HOST, Node, host_memory
 from sim.surroundings.axi_ram import RAM_ARRAY, ram_file
 from tests.gen.guides import snic_from_the_guide as independent
+from tests.gen.guides.bench import RegisterHost
 
 PARAMS = find_design("netsparse-snic").params_of("tiny")
 SETTLED = 3000  #: cycles after which whatever a SNIC sends has left
@@ -45,7 +46,7 @@ def test_the_known_answer_is_what_the_hardware_does(tmp_path):
     )
 
 
-class Host:
+class Host(RegisterHost):
     """A host with registers at the addresses of the guide, memory, and a network of packets."""
 
     def __init__(self, dut):
@@ -92,17 +93,6 @@ class Host:
             while not getattr(self.dut, f"s_axis_{kind}_tready").value:
                 await RisingEdge(self.dut.clk)
         getattr(self.dut, f"s_axis_{kind}_tvalid").value = 0
-
-    async def make(self, accesses):
-        """Write registers."""
-        for address, word in accesses:
-            await self.bus.write(address, word.to_bytes(4, "little"))
-
-    async def read(self, field):
-        """Read a field, of one or two words."""
-        address, first, bits = self.registers.places[field]
-        answer = await self.bus.read(address, 8 if bits > 32 else 4)
-        return int.from_bytes(answer.data, "little") >> first & (1 << bits) - 1
 
     async def counter(self, name):
         """Read a counter of unit 0, by the number that the guide has for it."""

@@ -19,6 +19,7 @@ from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.links import Receiver, Sender
 from tests.gen.guides import netsparse_switch_from_the_guide as independent
 from tests.gen.guides import snic_from_the_guide as packets
+from tests.gen.guides.bench import RegisterHost
 from tests.gen.guides.test_netsparse_switch import model_of, octets_of
 from tests.hdl.netsparse.switch.test_switch import SPINE, TOR
 
@@ -36,7 +37,7 @@ def test_the_model_answers_as_the_hardware_does(params):
     simulate(NetSparseSwitch(params), __name__)
 
 
-class Host:
+class Host(RegisterHost):
     """A host with registers at the addresses of the guide, and the links of the switch."""
 
     def __init__(self, dut):
@@ -74,17 +75,6 @@ class Host:
             await RisingEdge(self.dut.clk)
             self.last = 0 if self.senders[kind, port].busy else self.last + 1
         return self.left
-
-    async def make(self, accesses):
-        """Write registers."""
-        for address, word in accesses:
-            await self.bus.write(address, word.to_bytes(4, "little"))
-
-    async def read(self, field):
-        """Read a field, of one or two words."""
-        address, first, bits = self.registers.places[field]
-        answer = await self.bus.read(address, 8 if bits > 32 else 4)
-        return int.from_bytes(answer.data, "little") >> first & (1 << bits) - 1
 
     async def set_up(self, model, property_bytes):
         """Take the steps from reset to the first packet."""

@@ -17,6 +17,7 @@ from sim.switchgnn.switch_bench import SwitchBench
 from sim.switchgnn.switch_on_rams import arguments_of, sources_of, switch_of
 from tests.gen.guides import gnn_frames_from_the_guide as frames
 from tests.gen.guides import gnn_switch_from_the_guide as independent
+from tests.gen.guides.bench import RegisterHost
 from tests.gen.guides.snic_from_the_guide import Registers
 from tests.hdl.switchgnn.switch.sizes import FIVE_PORTS
 
@@ -42,7 +43,7 @@ def test_the_model_answers_as_the_hardware_does(params, tmp_path):
     )
 
 
-class Host:
+class Host(RegisterHost):
     """A host with registers at the addresses of the guide, and the links of the switch."""
 
     def __init__(self, dut):
@@ -59,23 +60,13 @@ class Host:
         assert octets == frame.octets(self.params.lanes, self.group, self.address)
         self.left.append((port, frame))
 
-    async def make(self, accesses):
-        """Write registers."""
-        for address, word in accesses:
-            await self.bench.host.axil.write(address, word.to_bytes(4, "little"))
-
-    async def read(self, field):
-        """Read a field, of one or two words."""
-        address, first, bits = self.registers.places[field]
-        answer = await self.bench.host.axil.read(address, 8 if bits > 32 else 4)
-        return int.from_bytes(answer.data, "little") >> first & (1 << bits) - 1
-
     async def begin(self, address, group):
         """Take steps 1 to 3; return the model."""
         self.address, self.group = address, group
         self.bench.silence()
         await start(self.bench.dut)
         self.bench.attach()
+        self.bus = self.bench.host.axil
         assert f"0x{await self.read('identity'):08X}" == self.told["identity"]
         assert await self.read("version") == self.told["version"]
         while await self.read("clearing_banks") or await self.read("clearing_counters"):
