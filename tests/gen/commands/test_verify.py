@@ -1,9 +1,6 @@
 """Calls ``ingather verify`` as a user does, on a checkout of fake tests."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -26,19 +23,7 @@ main()
 
 
 def ingather(root, *arguments, **environment):
-    return subprocess.run(
-        [sys.executable, "-c", CALL, str(root), "verify", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=root,
-        env={
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": os.pathsep.join(sys.path),
-            "INGATHER_CACHE": str(root / "cache"),
-            **environment,
-        },
-    )
+    return sandbox.call(root, "-c", CALL, root, "verify", *arguments, **environment)
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,13 @@
 """Makes a checkout of nothing but fake tests, whose simulations take no time."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 from sim.harness.cache import CHECKOUT
 
-__all__ = ["CHECKOUT", "make"]
+__all__ = ["CHECKOUT", "call", "make"]
 
 SETTINGS = '[tool.pytest.ini_options]\naddopts = "-ra"\n'
 
@@ -112,3 +115,20 @@ def make(root: Path, *tests: str) -> Path:
     (root / "tests" / "fake.py").write_text(FAKE)
     (folder / "test_fake.py").write_text(IMPORTS + "".join(tests))
     return root
+
+
+def call(root: Path, *arguments: object, **environment: str) -> subprocess.CompletedProcess:
+    """Call Python in the checkout at ``root``, which has a cache of its own."""
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=root,
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "INGATHER_CACHE": str(root / "cache"),
+            **environment,
+        },
+    )

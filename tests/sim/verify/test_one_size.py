@@ -1,9 +1,6 @@
 """Makes a short run on another seed, as pytest shows it on a sandbox."""
 
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -33,18 +30,7 @@ def root(tmp_path_factory):
 
 
 def run(root, *arguments, what="."):
-    result = subprocess.run(
-        [sys.executable, "-m", "pytest", "-v", "--rootdir", root, what, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=root,
-        env={
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": os.pathsep.join(sys.path),
-            "INGATHER_CACHE": str(root / "cache"),
-        },
-    )
+    result = sandbox.call(root, "-m", "pytest", "-v", "--rootdir", root, what, *arguments)
     ran = re.findall(r"test_fake\.py::(\S+) (?:PASSED|FAILED)", result.stdout)
     return ran, result.stdout
 

@@ -1,9 +1,5 @@
 """Tests seeds of items, as pytest's own run on a sandbox shows them."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 from sim.verify.seeds import DEFAULT_SEED, checked_seed, seeds_from
@@ -34,24 +30,14 @@ def test_drawn():
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     made = sandbox.make(tmp_path_factory.mktemp("checkout"), TOLD, sandbox.GOOD)
-    ours = (sandbox.CHECKOUT / "tests" / "conftest.py").read_text()
-    (made / "tests" / "conftest.py").write_text(ours)
+    for name in ("conftest.py", "tclsh.py"):  # ours, and what it imports
+        (made / "tests" / name).write_text((sandbox.CHECKOUT / "tests" / name).read_text())
     return made
 
 
 def told(root, *arguments):
-    result = subprocess.run(
-        [sys.executable, "-m", "pytest", "-n0", "-s", "--rootdir", root, root, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=root,
-        env={
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": os.pathsep.join(sys.path),
-            "INGATHER_CACHE": str(root / "cache"),
-        },
-    )
+    where = ("-n0", "-s", "--rootdir", root, root)
+    result = sandbox.call(root, "-m", "pytest", *where, *arguments)
     assert result.returncode == 0, result.stdout + result.stderr
     lines = [line.rpartition("TOLD ")[2] for line in result.stdout.splitlines() if "TOLD" in line]
     header = [line for line in result.stdout.splitlines() if line.startswith("seed:")]
