@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw
 from sim.functional.groups import groups
 from sim.functional.register_bins import CHANNELS, RegisterWatcher
+from tests.sim.functional.bench import hits
 
 
 class Cause(IntEnum):
@@ -37,10 +38,6 @@ class Bus:
         watcher.look()
         for channel in values:
             getattr(self, f"axil_{channel}valid").value = 0
-
-
-def hits(name):
-    return {bin for bin, count in groups[name].items() if count}
 
 
 def test_fields_as_they_are_written_and_read():

@@ -1,5 +1,4 @@
 from importlib import import_module
-from types import SimpleNamespace
 
 import pytest
 from amaranth.lib import data
@@ -7,9 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.netsparse.concat.deconcatenator_params import Drop
-from sim.functional.groups import groups
 from sim.functional.unit_bins import Interrupted, UnitGroup, UnitWatcher, at_once, enum_bits
 from sim.functional.units import units
+from tests.sim.functional.bench import Dut, hits
 
 EVENTS = data.StructLayout({"drops": len(Drop), "packet": 1})
 
@@ -17,18 +16,6 @@ EVENTS = data.StructLayout({"drops": len(Drop), "packet": 1})
 class Unit(Component):
     def __init__(self, params=None):
         super().__init__(params, {"events": Out(EVENTS), "take": In(1), "release": In(2).array(2)})
-
-
-class Dut:
-    """Ports with values, as a simulator has them."""
-
-    def __init__(self, **values):
-        for name, value in values.items():
-            setattr(self, name, SimpleNamespace(value=value))
-
-
-def hits(name):
-    return {bin for bin, count in groups[name].items() if count}
 
 
 def test_a_group_is_sampled_when_it_means_something():

@@ -1,23 +1,10 @@
-from types import SimpleNamespace
-
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, Signature
 
 from sim.functional.groups import groups
 from sim.functional.ports import watched
 from sim.functional.watchers import PlainWatcher, StreamWatcher
-
-
-class Dut:
-    """Ports with values, as a simulator has them."""
-
-    def __init__(self, **values):
-        for name, value in values.items():
-            setattr(self, name, SimpleNamespace(value=value))
-
-
-def hits(name):
-    return {bin for bin, count in groups[name].items() if count}
+from tests.sim.functional.bench import Dut, hits
 
 
 def play(dut, watcher, valids, readies):
