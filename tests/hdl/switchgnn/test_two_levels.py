@@ -208,7 +208,9 @@ async def begin(dut, **options):
     return await Bench(dut, **options).begin(racks)
 
 
-async def on_good_links(dut, open_turns):
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(open_turns=[1, 2])
+async def sums_are_exact(dut, open_turns):
     """Each sum is sent up once, and nothing is repeated."""
     bench = await begin(dut, open_turns=open_turns)
     await bench.run()
@@ -220,7 +222,9 @@ async def on_good_links(dut, open_turns):
     assert await bench.counts("acks_unknown") == ([0] * len(up), 0)
 
 
-async def on_bad_links(dut, open_turns):
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(open_turns=[1, 2])
+async def sums_are_exact_on_bad_links(dut, open_turns):
     """All is repeated until it has arrived; what is doubled is added once."""
     bench = await begin(dut, chance=CHANCE, open_turns=open_turns)
     await bench.run()
@@ -230,26 +234,6 @@ async def on_bad_links(dut, open_turns):
     assert down > 0
     verdicts = await bench.spine.host.verdicts()
     assert all(of["REPEATED"] and of["ACKNOWLEDGED"] for of in verdicts.values())
-
-
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def sums_are_exact(dut):
-    await on_good_links(dut, 1)
-
-
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def sums_are_exact_with_two_open_turns(dut):
-    await on_good_links(dut, 2)
-
-
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def sums_are_exact_on_bad_links(dut):
-    await on_bad_links(dut, 1)
-
-
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def sums_are_exact_with_two_open_turns_on_bad_links(dut):
-    await on_bad_links(dut, 2)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
