@@ -256,6 +256,8 @@ def called(arguments: list[str], interruption: Interruption) -> int:
         return 1
     except OSError as error:
         return refused(error)
+    except MemoryError as error:
+        return fail(f"this needs more memory than this machine gives: {error}")
     except Stopped as stop:
         silence()
         return fail(str(stop), interruption.status)

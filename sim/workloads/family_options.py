@@ -32,6 +32,8 @@ def generated(
         return family(**options)
     except ValueError as error:  # a InputError, or NumPy's of an extreme option
         raise InputError(f"{name}: {error}") from None
+    except MemoryError as error:
+        raise InputError(f"{name}: its options ask for too large a matrix: {error}") from None
 
 
 def _defaults(family: Callable[..., csr_array]) -> dict[str, int | float | None]:
