@@ -25,10 +25,10 @@ TESTED = "tests.hdl."  #: beginning of the names of modules that this one goes a
 MOST_CYCLES = 400  #: of which the reset itself takes some
 
 
-def ahead_of(module: str) -> list[str]:
-    """Return the module here if it runs ahead of ``module``."""
+def with_reset(module: str) -> list[str]:
+    """Return the modules to be run for the tests of ``module``: the one here first, if it is."""
     tested = module.startswith(TESTED) and not hasattr(import_module(module), "OUTLIVES_RESET")
-    return [__name__] if tested else []
+    return [__name__, module] if tested else [module]
 
 
 def selected_too(test_filter: str | None) -> str | None:

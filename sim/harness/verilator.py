@@ -20,11 +20,12 @@ from cocotb_tools.config import pygpi_entry_point
 
 from gen.emission.emit import Emission
 from hdl.common.component import Component
-from sim.harness import cut_short, declared, emissions, host
+from sim.harness import declared, emissions, host
 from sim.harness.assembly import assembled
 from sim.harness.build_tools import BuildError, how_it_ended
 from sim.harness.cache import cache_root, unfinished_name
 from sim.harness.coverage_runs import covers, keep_coverage
+from sim.harness.cut_short import selected_too, with_reset
 from sim.harness.environment import inherited
 from sim.harness.failures import SimulationError, failure, pytest_item
 from sim.harness.in_simulator import component_in_simulator, params_in_simulator, to_text
@@ -126,7 +127,7 @@ def simulate(
         component=type(component),
         plusargs=tuple(plusargs),
         env=dict(env or {}),
-        test_filter=cut_short.selected_too(chosen_case() or test_filter),
+        test_filter=selected_too(chosen_case() or test_filter),
         options=options,
     )
     chosen: dict[str, Any] = {"coverage": covers(), "waves": waves, **options}
@@ -208,9 +209,7 @@ def call(
         "PYGPI_PYTHON_BIN": sys.executable,
         "PYTHONPATH": os.pathsep.join(sys.path),
         "COCOTB_TOPLEVEL": build.top,
-        "COCOTB_TEST_MODULES": ",".join(
-            [*ahead, *cut_short.ahead_of(simulation.test_module), simulation.test_module]
-        ),
+        "COCOTB_TEST_MODULES": ",".join([*ahead, *with_reset(simulation.test_module)]),
         "COCOTB_TEST_FILTER": simulation.test_filter or "",
         "COCOTB_RANDOM_SEED": str(seed),
         "COCOTB_RESULTS_FILE": str(scratch / RESULTS),

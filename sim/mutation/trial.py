@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gen.emission.emit import Emission
 from sim.harness.cache import cache_root, unfinished_name
+from sim.harness.cut_short import with_reset
 from sim.harness.verilate import Build, build
 from sim.harness.verilator import Simulation, call
 from sim.mutation import server
@@ -70,7 +71,7 @@ def serve(
     """Start the simulator with the server in it; return the verdicts that it wrote."""
     verdicts = folder / "verdicts.jsonl"
     job = {
-        "modules": simulation.test_module.split(","),
+        "modules": with_reset(simulation.test_module),
         "filter": simulation.test_filter,
         "mutants": list(mutants),
         "most": most,

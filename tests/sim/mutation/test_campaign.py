@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sim.harness import cut_short
 from sim.harness.verilator import Simulation
 from sim.mutation.campaign import Plan, choose_sizes, examine, sizes_of
 from sim.mutation.targets import Target
@@ -17,7 +18,8 @@ TALLY = Target(component=Tally, source=Path(sample.__file__), tests=(HERE / "wea
 MODULE = "tests.sim.mutation.weak_test"
 
 
-def test_examine():
+def test_examine(monkeypatch):
+    monkeypatch.setattr(cut_short, "TESTED", MODULE)  # it is reset under traffic, too
     said = []
     result = examine(TALLY, Plan(sample=25), said.append)
     assert result["error"] == ""
