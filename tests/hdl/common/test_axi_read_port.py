@@ -3,7 +3,6 @@ from collections import deque
 from functools import partial
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.common.axi import Burst, Response
@@ -14,6 +13,7 @@ from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, Source, cycle, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.port_bench import BEAT, LAST_PAGE, QUIET, PortBench
+from tests.rejects import rejects
 
 
 def test_axi_read_port():
@@ -23,16 +23,11 @@ def test_axi_read_port():
     simulate(AxiReadPort(params), __name__)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"length_bits": 9}, "length_bits must be from 0 to 8: 9"),
-        ({"outstanding": 1}, "outstanding must be from 2 to 1024 bursts: 1"),
-    ],
+test_rejects = rejects(
+    partial(AxiPortParams, address_bits=20, data_bits=32),
+    ({"length_bits": 9}, "length_bits must be from 0 to 8: 9"),
+    ({"outstanding": 1}, "outstanding must be from 2 to 1024 bursts: 1"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        AxiPortParams(address_bits=20, data_bits=32, **sizes)
 
 
 class Bench(PortBench):

@@ -1,4 +1,5 @@
 import random
+from functools import partial
 
 import cocotb
 import pytest
@@ -9,6 +10,7 @@ from hdl.common.burst_beats import BurstBeats, BurstBeatsParams
 from sim.harness.streams import STALLS, Sink, Source
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.upset import start_upset
+from tests.rejects import rejects
 
 
 @pytest.mark.parametrize(
@@ -23,17 +25,12 @@ def test_burst_beats(params):
     simulate(BurstBeats(params), __name__)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"data_bits": 8}, "data_bits must be 16, 32, ... or 1024: 8"),
-        ({"address_bits": 5}, "address_bits must be more than 5: 5"),
-        ({"id_bits": -1}, "id_bits must be from 0"),
-    ],
+test_rejects = rejects(
+    partial(BurstBeatsParams, address_bits=20, data_bits=256, id_bits=1),
+    ({"data_bits": 8}, "data_bits must be 16, 32, ... or 1024: 8"),
+    ({"address_bits": 5}, "address_bits must be more than 5: 5"),
+    ({"id_bits": -1}, "id_bits must be from 0"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        BurstBeatsParams(**{"address_bits": 20, "data_bits": 256, "id_bits": 1} | sizes)
 
 
 def random_address(params):

@@ -10,6 +10,7 @@ from sim.harness.streams import STALLS, Sink, Source, receive, send, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.upset import start_upset
 from tests.long import short_and_long
+from tests.rejects import rejects
 
 SIZES = [
     FifoParams(width=8, depth=2),
@@ -32,21 +33,16 @@ def test_fifo(params):
     simulate(Fifo(params), __name__)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"width": 0, "depth": 4}, "width must be at least 1"),
-        ({"width": 4, "depth": 1}, "depth must be from 2 to 65536 words: 1"),
-        ({"width": 4, "depth": 4, "style": "lut"}, "auto, distributed, block, ultra: 'lut'"),
-        (
-            {"width": 4, "depth": 4, "output_register": True},
-            "output_register needs style block or ultra",
-        ),
-    ],
+test_rejects = rejects(
+    FifoParams,
+    ({"width": 0, "depth": 4}, "width must be at least 1"),
+    ({"width": 4, "depth": 1}, "depth must be from 2 to 65536 words: 1"),
+    ({"width": 4, "depth": 4, "style": "lut"}, "auto, distributed, block, ultra: 'lut'"),
+    (
+        {"width": 4, "depth": 4, "output_register": True},
+        "output_register needs style block or ultra",
+    ),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        FifoParams(**sizes)
 
 
 @pytest.mark.parametrize(

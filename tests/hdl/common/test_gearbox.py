@@ -7,6 +7,7 @@ from hdl.common.gearbox import Deserializer, GearboxParams, Serializer
 from sim.harness.streams import STALLS, receive, send
 from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
 from tests.hdl.common.upset import start_upset
+from tests.rejects import rejects
 
 SIZES = [(1, 2), (40, 4), (11, 3)]
 
@@ -17,17 +18,12 @@ def test_gearbox(way, width, parts):
     simulate(way(GearboxParams(width=width, parts=parts)), __name__)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"width": 0, "parts": 2}, "width must be at least 1: 0"),
-        ({"width": 8, "parts": 1}, "parts must be from 2 to 16: 1"),
-        ({"width": 8, "parts": 17}, "parts must be from 2 to 16: 17"),
-    ],
+test_rejects = rejects(
+    GearboxParams,
+    ({"width": 0, "parts": 2}, "width must be at least 1: 0"),
+    ({"width": 8, "parts": 1}, "parts must be from 2 to 16: 1"),
+    ({"width": 8, "parts": 17}, "parts must be from 2 to 16: 17"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        GearboxParams(**sizes)
 
 
 def cut(params, beat):

@@ -8,6 +8,7 @@ from gen.emission.emit import emit
 from hdl.common.memory import DualPortMemory, MemoryParams
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.rejects import rejects
 
 SIZES = [
     MemoryParams(bits=1, depth=2),
@@ -21,18 +22,13 @@ def test_memory(params):
     simulate(DualPortMemory(params), __name__)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"bits": 0, "depth": 4}, "at least one bit and two entries"),
-        ({"bits": 4, "depth": 1}, "at least one bit and two entries"),
-        ({"bits": 4, "depth": 4, "style": "lut"}, "auto, distributed, block, ultra: 'lut'"),
-        ({"bits": 4, "depth": 4, "output_registers": 5}, "output_registers must be .* 0 to 4: 5"),
-    ],
+test_rejects = rejects(
+    MemoryParams,
+    ({"bits": 0, "depth": 4}, "at least one bit and two entries"),
+    ({"bits": 4, "depth": 1}, "at least one bit and two entries"),
+    ({"bits": 4, "depth": 4, "style": "lut"}, "auto, distributed, block, ultra: 'lut'"),
+    ({"bits": 4, "depth": 4, "output_registers": 5}, "output_registers must be .* 0 to 4: 5"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        MemoryParams(**sizes)
 
 
 @pytest.mark.parametrize("style", ["distributed", "block", "ultra"])

@@ -1,4 +1,5 @@
 import random
+from functools import partial
 
 import cocotb
 import pytest
@@ -7,6 +8,7 @@ from cocotb.triggers import RisingEdge
 from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
 from sim.harness.streams import STALLS, Sink, cycle, never, start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.rejects import rejects
 
 WIDTH = 20
 
@@ -17,20 +19,15 @@ def test_packet_buffer(words, behind):
     simulate(PacketBuffer(params), __name__)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"width": 0}, "width must be at least 1: 0"),
-        ({"words": 24}, "words must be a power of two from 16 to 65536: 24"),
-        ({"words": 8}, "words must be a power of two from 16 to 65536: 8"),
-        ({"behind": 0}, "behind must be from 1 to 8 cycles: 0"),
-        ({"style": "lead"}, "style must be one of auto, distributed, block, ultra: 'lead'"),
-        ({"behind": 9}, "behind must be from 1 to 8 cycles: 9"),
-    ],
+test_rejects = rejects(
+    partial(PacketBufferParams, width=1, words=16, behind=1),
+    ({"width": 0}, "width must be at least 1: 0"),
+    ({"words": 24}, "words must be a power of two from 16 to 65536: 24"),
+    ({"words": 8}, "words must be a power of two from 16 to 65536: 8"),
+    ({"behind": 0}, "behind must be from 1 to 8 cycles: 0"),
+    ({"style": "lead"}, "style must be one of auto, distributed, block, ultra: 'lead'"),
+    ({"behind": 9}, "behind must be from 1 to 8 cycles: 9"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        PacketBufferParams(**{"width": 1, "words": 16, "behind": 1} | sizes)
 
 
 class Bench:

@@ -2,6 +2,7 @@
 
 import random
 from collections import deque
+from functools import partial
 
 import cocotb
 import pytest
@@ -10,6 +11,7 @@ from cocotb.triggers import RisingEdge
 from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.rejects import rejects
 
 
 @pytest.mark.parametrize(("cancels", "passes"), [(False, False), (True, False), (False, True)])
@@ -18,18 +20,13 @@ def test_reserved_fifo(cancels, passes):
     simulate(ReservedFifo(params), __name__)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"depth": 1}, "depth must be a power of two from 2 to 64 beats: 1"),
-        ({"depth": 12}, "depth must be a power of two from 2 to 64 beats: 12"),
-        ({"depth": 128}, "depth must be a power of two from 2 to 64 beats: 128"),
-        ({"width": 0}, "width must be at least 1: 0"),
-    ],
+test_rejects = rejects(
+    partial(ReservedFifoParams, width=1, depth=2),
+    ({"depth": 1}, "depth must be a power of two from 2 to 64 beats: 1"),
+    ({"depth": 12}, "depth must be a power of two from 2 to 64 beats: 12"),
+    ({"depth": 128}, "depth must be a power of two from 2 to 64 beats: 128"),
+    ({"width": 0}, "width must be at least 1: 0"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        ReservedFifoParams(**{"width": 1, "depth": 2} | sizes)
 
 
 #: how often a beat is taken, and one starts if there is room

@@ -3,7 +3,6 @@ from collections import deque
 from itertools import pairwise
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.ring_reader import RingReader, RingReaderParams
@@ -11,6 +10,7 @@ from hdl.common.rings import DESCRIPTOR_BYTES, RING, Fault
 from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, Sink, cycle, never, start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.rejects import rejects
 
 PARAMS = RingReaderParams(address_bits=24, ahead=3)
 
@@ -19,16 +19,11 @@ def test_ring_reader():
     simulate(RingReader(PARAMS), __name__, registers=["asked"])
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"address_bits": 15, "ahead": 8}, "address_bits must be a whole number from 16 to 64: 15"),
-        ({"address_bits": 64, "ahead": 1}, "ahead must be a whole number from 2 to 64: 1"),
-    ],
+test_illegal = rejects(
+    RingReaderParams,
+    ({"address_bits": 15, "ahead": 8}, "address_bits must be a whole number from 16 to 64: 15"),
+    ({"address_bits": 64, "ahead": 1}, "ahead must be a whole number from 2 to 64: 1"),
 )
-def test_illegal(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        RingReaderParams(**sizes)
 
 
 class Bench:

@@ -8,6 +8,7 @@ from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from sim.harness.streams import STALLS, Sink, Source, cycle, often, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.upset import start_upset
+from tests.rejects import rejects
 
 SIZES = [
     StreamArbiterParams(width=9, count=1, last_bit=8),
@@ -23,18 +24,13 @@ def test_stream_arbiter(params):
     simulate(StreamArbiter(params), __name__, plusargs=["+verilator+noassert"])
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"width": 0, "count": 2}, "width must be at least 1: 0"),
-        ({"width": 4, "count": 0}, "count must be from 1 to 64 inputs: 0"),
-        ({"width": 4, "count": 65}, "count must be from 1 to 64 inputs: 65"),
-        ({"width": 4, "count": 2, "last_bit": 4}, "last_bit must be None or from 0 to 3: 4"),
-    ],
+test_rejects = rejects(
+    StreamArbiterParams,
+    ({"width": 0, "count": 2}, "width must be at least 1: 0"),
+    ({"width": 4, "count": 0}, "count must be from 1 to 64 inputs: 0"),
+    ({"width": 4, "count": 65}, "count must be from 1 to 64 inputs: 65"),
+    ({"width": 4, "count": 2, "last_bit": 4}, "last_bit must be None or from 0 to 3: 4"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        StreamArbiterParams(**sizes)
 
 
 def packets(params, count):

@@ -9,6 +9,7 @@ from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
 from sim.harness.streams import STALLS, Sink, Source, cycle, never, often, receive, send, start
 from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
 from tests.hdl.common.stream_bench import passes_in_order
+from tests.rejects import rejects
 
 SIZES = [(1, 1), (40, 2), (9, 4)]
 
@@ -18,17 +19,12 @@ def test_stream_pipeline(width, stages):
     simulate(StreamPipeline(StreamPipelineParams(width=width, stages=stages)), __name__)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"width": 0}, "width must be at least 1: 0"),
-        ({"width": 1, "stages": 0}, "stages must be from 1 to 15: 0"),
-        ({"width": 1, "stages": 16}, "stages must be from 1 to 15: 16"),
-    ],
+test_rejects = rejects(
+    StreamPipelineParams,
+    ({"width": 0}, "width must be at least 1: 0"),
+    ({"width": 1, "stages": 0}, "stages must be from 1 to 15: 0"),
+    ({"width": 1, "stages": 16}, "stages must be from 1 to 15: 16"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        StreamPipelineParams(**sizes)
 
 
 def test_sizes_have_names_of_their_own():

@@ -17,6 +17,7 @@ from sim.golden.pcie_requester import Cause, Code, Completion, Status, cut
 from sim.harness.streams import STALLS, cycle, never, start
 from sim.harness.verilator import simulate
 from tests.hdl.pcie.read_bench import ReadBench, packet, whole
+from tests.rejects import rejects
 
 SIZES = [
     ReadRequesterParams(tags=16, max_read=256),
@@ -30,19 +31,14 @@ def test_read_requester(params):
     simulate(ReadRequester(params), __name__)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"data_bits": 128}, "data_bits must be 256 or 512: 128"),
-        ({"tags": 48}, "tags must be a power of two from 4 to 256: 48"),
-        ({"tags": 512}, "tags must be a power of two from 4 to 256: 512"),
-        ({"max_read": 64}, "max_read must be one of .*: 64"),
-        ({"user_bits": 0}, "user_bits must be a whole number from 1 to 32: 0"),
-    ],
+test_rejects = rejects(
+    ReadRequesterParams,
+    ({"data_bits": 128}, "data_bits must be 256 or 512: 128"),
+    ({"tags": 48}, "tags must be a power of two from 4 to 256: 48"),
+    ({"tags": 512}, "tags must be a power of two from 4 to 256: 512"),
+    ({"max_read": 64}, "max_read must be one of .*: 64"),
+    ({"user_bits": 0}, "user_bits must be a whole number from 1 to 32: 0"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        ReadRequesterParams(**sizes)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from sim.harness.streams import STALLS, Source, cycle, never, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.pcie.number_teller import NumberTeller
 from tests.hdl.pcie.rq_monitor import RqMonitor, beats_of
+from tests.rejects import rejects
 
 SIZES = [
     WriteRequesterParams(max_payload=256),
@@ -30,17 +31,12 @@ def test_write_requester(params):
     simulate(WriteRequester(params), __name__)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"data_bits": 128}, "data_bits must be 256 or 512: 128"),
-        ({"max_payload": 2048}, "max_payload must be one of .*: 2048"),
-        ({"user_bits": 33}, "user_bits must be a whole number from 1 to 32: 33"),
-    ],
+test_rejects = rejects(
+    WriteRequesterParams,
+    ({"data_bits": 128}, "data_bits must be 256 or 512: 128"),
+    ({"max_payload": 2048}, "max_payload must be one of .*: 2048"),
+    ({"user_bits": 33}, "user_bits must be a whole number from 1 to 32: 33"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        WriteRequesterParams(**sizes)
 
 
 class WriteBench:

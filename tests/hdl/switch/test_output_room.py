@@ -4,6 +4,7 @@ to it.
 
 import random
 from collections import deque
+from functools import partial
 
 import cocotb
 import pytest
@@ -17,6 +18,7 @@ from tests.formal.sby import prove
 from tests.hdl.switch.output_room_proof import OutputRoomProof
 from tests.long import short_and_long
 from tests.mutants import Mutant, every_claim_has_one, find
+from tests.rejects import rejects
 
 PARAMS = OutputRoomParams(ports=3, beats=96, packet=13, item=3, gives=2)
 SMALL = OutputRoomParams(ports=1, beats=30, packet=5, item=1)
@@ -26,21 +28,16 @@ def test_output_room():
     simulate(OutputRoom(PARAMS), __name__)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"ports": 0}, "ports must be a whole number from 1 to 64: 0"),
-        ({"ports": 65}, "ports must be a whole number from 1 to 64: 65"),
-        ({"packet": 0}, "packet must be a whole number from 1 to 32768: 0"),
-        ({"item": 14}, "item must be a whole number from 0 to 13: 14"),
-        ({"beats": 79}, "beats must be a whole number from 80 to 65536: 79"),
-        ({"beats": 64, "item": 0}, "beats must be a whole number from 65 to 65536: 64"),
-        ({"gives": 0}, "gives must be a whole number from 1 to 8: 0"),
-    ],
+test_rejects = rejects(
+    partial(OutputRoomParams, ports=2, beats=96, packet=13, item=3),
+    ({"ports": 0}, "ports must be a whole number from 1 to 64: 0"),
+    ({"ports": 65}, "ports must be a whole number from 1 to 64: 65"),
+    ({"packet": 0}, "packet must be a whole number from 1 to 32768: 0"),
+    ({"item": 14}, "item must be a whole number from 0 to 13: 14"),
+    ({"beats": 79}, "beats must be a whole number from 80 to 65536: 79"),
+    ({"beats": 64, "item": 0}, "beats must be a whole number from 65 to 65536: 64"),
+    ({"gives": 0}, "gives must be a whole number from 1 to 8: 0"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        OutputRoomParams(**{"ports": 2, "beats": 96, "packet": 13, "item": 3} | sizes)
 
 
 def mutant(old, new, claim):

@@ -11,6 +11,7 @@ from sim.harness.streams import cycle, never, often, rarely, start
 from sim.harness.verilator import SimulationError, params_in_simulator, simulate
 from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, AxiRamParams, dump_file, ram_file
+from tests.rejects import rejects
 
 INDEX = 5
 CONTENT = bytearray()  # the RAM keeps it from one cocotb test to the next
@@ -49,17 +50,12 @@ def test_says_which_file_it_cannot_open(tmp_path, missing):
         )
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"address_bits": 38}, "address_bits must be at most 37: 38"),
-        ({"data_bits": 16}, "data_bits must be 32, 64, ... or 1024: 16"),
-        ({"id_bits": 0}, "id_bits must be from 1 to 32: 0"),
-    ],
+test_rejects = rejects(
+    AxiRamParams,
+    ({"address_bits": 38}, "address_bits must be at most 37: 38"),
+    ({"data_bits": 16}, "data_bits must be 32, 64, ... or 1024: 16"),
+    ({"id_bits": 0}, "id_bits must be from 1 to 32: 0"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        AxiRamParams(**sizes)
 
 
 class Port:

@@ -4,7 +4,6 @@ from collections import Counter
 from itertools import pairwise
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.network.frame import FRAME_KEEP
@@ -12,6 +11,7 @@ from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, cycle, never, often, rarely, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.link import ALWAYS, COUNTERS, Link, LinkParams
+from tests.rejects import rejects
 
 SMALL = LinkParams(depth=8, holds=2, beats=5, data_bits=128)
 SETTINGS = LinkParams().settings
@@ -26,20 +26,15 @@ def test_small_link():
     simulate(Link(SMALL), __name__, test_filter=tests)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"depth": 1}, "depth must be from 2 to 65536 beats: 1"),
-        ({"depth": 65537}, "depth must be from 2 to 65536 beats: 65537"),
-        ({"holds": 1}, "holds must be from 2 to 64 packets: 1"),
-        ({"holds": 65}, "holds must be from 2 to 64 packets: 65"),
-        ({"beats": 0}, "beats must be from 1 to 1024: 0"),
-        ({"beats": 1025}, "beats must be from 1 to 1024: 1025"),
-    ],
+test_rejects = rejects(
+    LinkParams,
+    ({"depth": 1}, "depth must be from 2 to 65536 beats: 1"),
+    ({"depth": 65537}, "depth must be from 2 to 65536 beats: 65537"),
+    ({"holds": 1}, "holds must be from 2 to 64 packets: 1"),
+    ({"holds": 65}, "holds must be from 2 to 64 packets: 65"),
+    ({"beats": 0}, "beats must be from 1 to 1024: 0"),
+    ({"beats": 1025}, "beats must be from 1 to 1024: 1025"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        LinkParams(**sizes)
 
 
 class Watch:

@@ -11,6 +11,7 @@ from hdl.common.crossing.crossing import Crossing
 from sim.harness.streams import STALLS, Sink, Source
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.crossing.clocks import RATIOS, start
+from tests.rejects import rejects
 
 SIZES = [AsyncFifoParams(width=16, depth=4), AsyncFifoParams(width=33)]
 
@@ -20,16 +21,11 @@ def test_async_fifo(params):
     simulate(AsyncFifo(params), __name__)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"width": 0}, "width must be at least 1: 0"),
-        ({"width": 4, "depth": 24}, "depth must be 4, 8, 16, 32 or 64 words: 24"),
-    ],
+test_rejects = rejects(
+    AsyncFifoParams,
+    ({"width": 0}, "width must be at least 1: 0"),
+    ({"width": 4, "depth": 24}, "depth must be 4, 8, 16, 32 or 64 words: 24"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        AsyncFifoParams(**sizes)
 
 
 def test_registers_that_constraints_name():

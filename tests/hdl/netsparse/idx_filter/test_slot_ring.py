@@ -1,4 +1,5 @@
 import random
+from functools import partial
 
 import cocotb
 import pytest
@@ -9,6 +10,7 @@ from hdl.netsparse.idx_filter.slot_ring import SlotRing, SlotRingParams
 from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, Sink, Source, cycle, start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.rejects import rejects
 
 
 @pytest.mark.parametrize(("first", "count"), [(0, 2), (3, 5), (8, 8)])
@@ -17,18 +19,13 @@ def test_slot_ring(first, count):
     simulate(SlotRing(params), __name__)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"count": 1}, "count must be at least 2 slots: 1"),
-        ({"first": 9}, "first must be from 0 to"),
-        ({"first": -1}, "first must be from 0 to"),
-        ({"width": 0}, "width must be at least 1: 0"),
-    ],
+test_rejects = rejects(
+    partial(SlotRingParams, first=0, count=8, lsq_entries=16, width=4),
+    ({"count": 1}, "count must be at least 2 slots: 1"),
+    ({"first": 9}, "first must be from 0 to"),
+    ({"first": -1}, "first must be from 0 to"),
+    ({"width": 0}, "width must be at least 1: 0"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        SlotRingParams(**{"first": 0, "count": 8, "lsq_entries": 16, "width": 4} | sizes)
 
 
 class Filter:

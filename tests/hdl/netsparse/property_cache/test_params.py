@@ -1,6 +1,9 @@
+from functools import partial
+
 import pytest
 
 from hdl.netsparse.property_cache.params import PRESETS, PropertyCacheParams
+from tests.rejects import rejects
 
 MEBIBYTE = 1024**2
 SMALL = {"cache_bytes": 512, "segments": 4, "ways": 4, "idx_bits": 12}
@@ -28,29 +31,24 @@ def test_all_bytes_are_in_segments(params):
     assert params.segments * memory.depth * memory.bits == 8 * params.cache_bytes
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"segments": 1}, "segments must be 2, 4, 8, 16 or 32: 1"),
-        ({"segments": 12}, "segments must be 2, 4, 8, 16 or 32: 12"),
-        ({"segments": 64}, "segments must be 2, 4, 8, 16 or 32: 64"),
-        ({"ways": 1}, "ways must be 2, 4, 8 or 16: 1"),
-        ({"ways": 12}, "ways must be 2, 4, 8 or 16: 12"),
-        ({"ways": 32}, "ways must be 2, 4, 8 or 16: 32"),
-        ({"cache_bytes": 256}, "sets of 4 ways of 16 bytes: 256 bytes give 1 sets$"),
-        ({"cache_bytes": 768}, "768 bytes give 3 sets$"),
-        ({"cache_bytes": 520}, "520 bytes give 2.03"),
-        ({"cache_bytes": 256 << 17}, "bytes give 131072 sets$"),
-        ({"idx_bits": 3}, "idx_bits must be a whole number from 4 to 64: 3"),
-        ({"idx_bits": 65}, "idx_bits must be a whole number from 4 to 64: 65"),
-        ({"latency": 9}, "latency must be a whole number from 10 to 64: 9"),
-        ({"latency": 65}, "latency must be a whole number from 10 to 64: 65"),
-        ({"style": "lut"}, "auto, distributed, block, ultra: 'lut'"),
-    ],
+test_rejects = rejects(
+    partial(PropertyCacheParams, **SMALL),
+    ({"segments": 1}, "segments must be 2, 4, 8, 16 or 32: 1"),
+    ({"segments": 12}, "segments must be 2, 4, 8, 16 or 32: 12"),
+    ({"segments": 64}, "segments must be 2, 4, 8, 16 or 32: 64"),
+    ({"ways": 1}, "ways must be 2, 4, 8 or 16: 1"),
+    ({"ways": 12}, "ways must be 2, 4, 8 or 16: 12"),
+    ({"ways": 32}, "ways must be 2, 4, 8 or 16: 32"),
+    ({"cache_bytes": 256}, "sets of 4 ways of 16 bytes: 256 bytes give 1 sets$"),
+    ({"cache_bytes": 768}, "768 bytes give 3 sets$"),
+    ({"cache_bytes": 520}, "520 bytes give 2.03"),
+    ({"cache_bytes": 256 << 17}, "bytes give 131072 sets$"),
+    ({"idx_bits": 3}, "idx_bits must be a whole number from 4 to 64: 3"),
+    ({"idx_bits": 65}, "idx_bits must be a whole number from 4 to 64: 65"),
+    ({"latency": 9}, "latency must be a whole number from 10 to 64: 9"),
+    ({"latency": 65}, "latency must be a whole number from 10 to 64: 65"),
+    ({"style": "lut"}, "auto, distributed, block, ultra: 'lut'"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        PropertyCacheParams(**SMALL | sizes)
 
 
 @pytest.mark.parametrize("sizes", [{"idx_bits": 4}, {"idx_bits": 64}, {"latency": 64}])

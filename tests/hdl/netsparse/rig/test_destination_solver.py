@@ -10,6 +10,7 @@ from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, Sink, Source, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.long import short_and_long
+from tests.rejects import rejects
 
 SIZES = [
     DestinationParams(nodes=2, idx_bits=8, tag_bits=1),
@@ -28,19 +29,14 @@ def test_destination_solver(params):
     simulate(DestinationSolver(params), __name__)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"nodes": 1}, "nodes must be from 2 to 65536: 1"),
-        ({"nodes": 65537}, "nodes must be from 2 to 65536: 65537"),
-        ({"idx_bits": 7}, "idx_bits must be from 8 to 64: 7"),
-        ({"idx_bits": 65}, "idx_bits must be from 8 to 64: 65"),
-        ({"tag_bits": 0}, "tag_bits must be at least 1: 0"),
-    ],
+test_rejects = rejects(
+    DestinationParams,
+    ({"nodes": 1}, "nodes must be from 2 to 65536: 1"),
+    ({"nodes": 65537}, "nodes must be from 2 to 65536: 65537"),
+    ({"idx_bits": 7}, "idx_bits must be from 8 to 64: 7"),
+    ({"idx_bits": 65}, "idx_bits must be from 8 to 64: 65"),
+    ({"tag_bits": 0}, "tag_bits must be at least 1: 0"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        DestinationParams(**sizes)
 
 
 def equal_blocks(nodes, columns):

@@ -3,6 +3,7 @@ import pytest
 from hdl.netsparse.idx_filter.port import FilterPortParams
 from hdl.netsparse.rig.params import FAILURES, ID_BITS, Cause, RigParams
 from tests.hdl.netsparse.rig.bench import TINY
+from tests.rejects import rejects
 
 LIMITS = {
     "nodes": (2, 65536),
@@ -26,29 +27,24 @@ def test_limits(name):
             RigParams(**{name: value}, **others)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"most_property_bytes": 0}, "most_property_bytes must be from 4 to 4096: 0"),
-        ({"most_property_bytes": 4100}, "most_property_bytes must be from 4 to 4096: 4100"),
-        ({"most_property_bytes": 6}, "most_property_bytes must be a multiple of 4: 6"),
-        ({"idx_buffer_bytes": 256}, "idx_buffer_bytes must be from 512 to 16384: 256"),
-        ({"idx_buffer_bytes": 32768}, "idx_buffer_bytes must be from 512 to 16384: 32768"),
-        ({"idx_buffer_bytes": 3072}, "idx_buffer_bytes must be a power of two: 3072"),
-        ({"property_buffer_bytes": 131072}, "property_buffer_bytes must be from 512 to 65536"),
-        ({"property_buffer_bytes": 1000}, "property_buffer_bytes must be a power of two: 1000"),
-        (
-            {"property_buffer_bytes": 512, "most_property_bytes": 516},
-            "property_buffer_bytes must hold a property of 516 bytes: 512",
-        ),
-        ({"commands": 3}, "commands must be a power of two: 3"),
-        ({"lsq_reserved": 1}, "lsq_reserved must be from 2 to 62: 1"),
-        ({"lsq_reserved": 63}, "lsq_reserved must be from 2 to 62: 63"),
-    ],
+test_rejects = rejects(
+    RigParams,
+    ({"most_property_bytes": 0}, "most_property_bytes must be from 4 to 4096: 0"),
+    ({"most_property_bytes": 4100}, "most_property_bytes must be from 4 to 4096: 4100"),
+    ({"most_property_bytes": 6}, "most_property_bytes must be a multiple of 4: 6"),
+    ({"idx_buffer_bytes": 256}, "idx_buffer_bytes must be from 512 to 16384: 256"),
+    ({"idx_buffer_bytes": 32768}, "idx_buffer_bytes must be from 512 to 16384: 32768"),
+    ({"idx_buffer_bytes": 3072}, "idx_buffer_bytes must be a power of two: 3072"),
+    ({"property_buffer_bytes": 131072}, "property_buffer_bytes must be from 512 to 65536"),
+    ({"property_buffer_bytes": 1000}, "property_buffer_bytes must be a power of two: 1000"),
+    (
+        {"property_buffer_bytes": 512, "most_property_bytes": 516},
+        "property_buffer_bytes must hold a property of 516 bytes: 512",
+    ),
+    ({"commands": 3}, "commands must be a power of two: 3"),
+    ({"lsq_reserved": 1}, "lsq_reserved must be from 2 to 62: 1"),
+    ({"lsq_reserved": 63}, "lsq_reserved must be from 2 to 62: 63"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        RigParams(**sizes)
 
 
 @pytest.mark.parametrize("reserved", [2, 62])

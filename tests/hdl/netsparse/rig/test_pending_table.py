@@ -11,6 +11,7 @@ from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, Sink, Source, cycle, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.pending import filling
+from tests.rejects import rejects
 
 SIZES = [(4, 8), (13, 17), (32, 40)]  # 256 of 40: by the test of the client
 
@@ -21,25 +22,20 @@ def test_pending_table(entries, idx_bits):
     simulate(PendingTable(params), __name__)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"entries": 3}, "entries must be from 4 to 16, or 32, 64, 128 or 256: 3"),
-        ({"entries": 40}, "entries must be from 4 to 16, or 32, 64, 128 or 256: 40"),
-        ({"entries": 512}, "entries must be from 4 to 16, or 32, 64, 128 or 256: 512"),
-        ({"ways": 17}, "ways must be from 1 to 16: 17"),
-        (
-            {"entries": 16, "ways": 3},
-            "entries must be ways x 1, 2, 4, 8 or 16 rows: 16 entries in 3 ways",
-        ),
-        ({"ways": 8}, "entries must be ways x 1, 2, 4, 8 or 16 rows: 256 entries in 8 ways"),
-        ({"idx_bits": 7}, "idx_bits must be from 8 to 64: 7"),
-        ({"idx_bits": 65}, "idx_bits must be from 8 to 64: 65"),
-    ],
+test_rejects = rejects(
+    PendingTableParams,
+    ({"entries": 3}, "entries must be from 4 to 16, or 32, 64, 128 or 256: 3"),
+    ({"entries": 40}, "entries must be from 4 to 16, or 32, 64, 128 or 256: 40"),
+    ({"entries": 512}, "entries must be from 4 to 16, or 32, 64, 128 or 256: 512"),
+    ({"ways": 17}, "ways must be from 1 to 16: 17"),
+    (
+        {"entries": 16, "ways": 3},
+        "entries must be ways x 1, 2, 4, 8 or 16 rows: 16 entries in 3 ways",
+    ),
+    ({"ways": 8}, "entries must be ways x 1, 2, 4, 8 or 16 rows: 256 entries in 8 ways"),
+    ({"idx_bits": 7}, "idx_bits must be from 8 to 64: 7"),
+    ({"idx_bits": 65}, "idx_bits must be from 8 to 64: 65"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        PendingTableParams(**sizes)
 
 
 def any_idxs(params):

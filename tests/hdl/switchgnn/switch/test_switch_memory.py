@@ -4,7 +4,6 @@ import random
 
 import cocotb
 import numpy as np
-import pytest
 
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.presets import PRESETS
@@ -15,6 +14,7 @@ from sim.switchgnn.switch_on_rams import arguments_of, sources_of, switch_of
 from tests.hdl.switchgnn.switch.sizes import IN_MEMORY
 from tests.hdl.switchgnn.switch.test_switch import check, start_jobs, workers_of
 from tests.hdl.switchgnn.switch.test_switch_timing import feature, setup_of
+from tests.rejects import rejects
 
 HBM_LATENCY = 128  # cycles, as for other readers of HBM
 FAILED = ("tables_broken", "tables_silent", "tables_owe", "tables_failed", "table_failures")
@@ -30,25 +30,20 @@ def test_switch_memory(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"tables": "hbm"}, "tables must be one of chip, memory: 'hbm'"),
-        ({"rows": 1 << 21}, "rows must be a whole number from 2 to 1048576: 2097152"),
-        (
-            {"tables": "memory", "rows": 1 << 28},
-            "rows need 4,294,967,296 bytes, but .* address only 2,147,483,648",
-        ),
-        (
-            {"tables": "memory", "table_address_bits": 12},
-            "rows need 65,536 bytes, but .* address only 32,768",
-        ),
-        ({"tables": "memory", "banks": 16}, "banks must be a power of two from 1 to 8 where"),
-    ],
+test_rejects = rejects(
+    GnnSwitchParams,
+    ({"tables": "hbm"}, "tables must be one of chip, memory: 'hbm'"),
+    ({"rows": 1 << 21}, "rows must be a whole number from 2 to 1048576: 2097152"),
+    (
+        {"tables": "memory", "rows": 1 << 28},
+        "rows need 4,294,967,296 bytes, but .* address only 2,147,483,648",
+    ),
+    (
+        {"tables": "memory", "table_address_bits": 12},
+        "rows need 65,536 bytes, but .* address only 32,768",
+    ),
+    ({"tables": "memory", "banks": 16}, "banks must be a power of two from 1 to 8 where"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        GnnSwitchParams(**sizes)
 
 
 def test_full_has_its_tables_in_memory():

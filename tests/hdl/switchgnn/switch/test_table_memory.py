@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 
 import cocotb
 import pytest
@@ -20,6 +21,7 @@ from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.axi_memory import Fault
 from sim.surroundings.axi_ram import RAM_ARRAY
 from sim.switchgnn.table_rams import TableRams, add_rams, empty_rams, ram_members
+from tests.rejects import rejects
 
 SIZES = {
     "full": TableMemoryParams(banks=8, place_bits=10, ports=8, address_bits=16),
@@ -76,17 +78,12 @@ def test_table_memory(params, tmp_path):
     simulate(OnRams(params), __name__, extra_sources=[RAM_ARRAY], plusargs=plusargs)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"banks": 16}, "banks must be a power of two from 1 to 8 where tables are in memory: 16"),
-        ({"ports": 3}, "ports must be a power of two from 1 to 16 where tables are in memory: 3"),
-        ({"address_bits": 5}, "address_bits must be a whole number from 6 to 40: 5"),
-    ],
+test_rejects = rejects(
+    partial(TableMemoryParams, banks=8, place_bits=9, ports=8, address_bits=28),
+    ({"banks": 16}, "banks must be a power of two from 1 to 8 where tables are in memory: 16"),
+    ({"ports": 3}, "ports must be a power of two from 1 to 16 where tables are in memory: 3"),
+    ({"address_bits": 5}, "address_bits must be a whole number from 6 to 40: 5"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        TableMemoryParams(**{"banks": 8, "place_bits": 9, "ports": 8, "address_bits": 28} | sizes)
 
 
 class Bench:

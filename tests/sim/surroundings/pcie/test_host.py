@@ -28,6 +28,7 @@ from sim.surroundings.pcie.params import (
     host_file,
     pcie_host_settings,
 )
+from tests.rejects import rejects
 
 INDEX = 3
 SIZE = 1 << 14  #: bytes of host memory
@@ -52,16 +53,11 @@ def test_pcie_host(params, tmp_path, rng):
     )
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"address_bits": 12}, "address_bits must be a whole number from 13 to 34"),
-        ({"data_bits": 128}, "data_bits must be 256 or 512: 128"),
-    ],
+test_rejects = rejects(
+    PcieHostParams,
+    ({"address_bits": 12}, "address_bits must be a whole number from 13 to 34"),
+    ({"data_bits": 128}, "data_bits must be 256 or 512: 128"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        PcieHostParams(**sizes)
 
 
 class Card:
