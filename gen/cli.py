@@ -6,6 +6,7 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -282,7 +283,8 @@ def silence() -> None:
 
 def fail(text: str, status: int = 2) -> int:
     """Print in one line what was wrong; return the exit status."""
-    print(f"ingather: {' '.join(text.split())}", file=sys.stderr)
+    with suppress(OSError):  # its file may be on the disk that is full
+        print(f"ingather: {' '.join(text.split())}", file=sys.stderr, flush=True)
     return status
 
 

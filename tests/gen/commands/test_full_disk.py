@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 from resource import RLIMIT_FSIZE, setrlimit
@@ -88,3 +89,9 @@ def test_a_full_disk_is_one_line(name, places, full_disk, tmp_path):
 def test_standard_output_that_is_full_is_one_line(tmp_path):
     status, errors = ended(start(tmp_path, "list", stdout=os.open("/dev/full", os.O_WRONLY)))
     assert (status, is_one_line(errors)) == (2, True)
+
+
+def test_a_mistake_ends_in_its_status_though_nobody_can_be_told():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "gen", "trian"], stderr=full, check=False)
+    assert done.returncode == 2
