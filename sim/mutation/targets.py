@@ -105,6 +105,7 @@ ELSEWHERE = {
     "hdl/switchgnn/switch/table_writer.py": ("hdl/switchgnn/switch/test_switch.py",),
     "hdl/switchgnn/switch/task_queue.py": ("hdl/switchgnn/switch/test_task_sequencer.py",),
     "hdl/switchgnn/switch/turn_opener.py": ("hdl/switchgnn/switch/test_turn_table.py",),
+    "hdl/u280/packet_ledger.py": ("hdl/u280/test_mac.py",),
     "hdl/u280/cages_board.py": ("hdl/u280/test_switch_board.py",),
     "hdl/u280/cage_status.py": ("hdl/u280/test_board_status.py",),
 }
