@@ -2,6 +2,7 @@ import pytest
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
+from tests.rejects import rejects
 
 WORKER = {
     "engines": (1, 8),
@@ -22,20 +23,15 @@ def test_worker_sizes(name):
             WorkerParams(**{name: value})
 
 
-@pytest.mark.parametrize(
-    ("engine", "message"),
-    [
-        ({"banks": 3}, "banks must be a power of two .*: 3"),
-        ({"lanes": 16}, r"must be 256 or 512, .*: 8 x 16 = 128; 32 or 64 lanes fit 8 banks"),
-        ({"banks": 2, "lanes": 64}, "128 or 256 lanes fit 2 banks"),
-        ({"weight_bits": 31}, "weight_bits must be 32 in a worker"),
-        ({"fraction_bits": 7}, "fraction_bits must be from 8 to 26 in a worker, .*: 7"),
-        ({"fraction_bits": 27}, "fraction_bits must be from 8 to 26 in a worker, .*: 27"),
-    ],
+test_worker_rejects_engines = rejects(
+    lambda **sizes: WorkerParams(engine=EngineParams(**sizes)),
+    ({"banks": 3}, "banks must be a power of two .*: 3"),
+    ({"lanes": 16}, r"must be 256 or 512, .*: 8 x 16 = 128; 32 or 64 lanes fit 8 banks"),
+    ({"banks": 2, "lanes": 64}, "128 or 256 lanes fit 2 banks"),
+    ({"weight_bits": 31}, "weight_bits must be 32 in a worker"),
+    ({"fraction_bits": 7}, "fraction_bits must be from 8 to 26 in a worker, .*: 7"),
+    ({"fraction_bits": 27}, "fraction_bits must be from 8 to 26 in a worker, .*: 27"),
 )
-def test_worker_rejects_engines(engine, message):
-    with pytest.raises(ValueError, match=message):
-        WorkerParams(engine=EngineParams(**engine))
 
 
 @pytest.mark.parametrize("banks", [1, 2, 4, 8])

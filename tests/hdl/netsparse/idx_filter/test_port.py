@@ -1,5 +1,6 @@
 import random
 from collections import deque
+from functools import partial
 
 import cocotb
 import pytest
@@ -10,6 +11,7 @@ from hdl.netsparse.idx_filter.port import FilterPort, FilterPortParams
 from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, Monitor, Sink, Source, cycle, never, start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.rejects import rejects
 
 SIZES = {
     "small": FilterPortParams(lsq_entries=7, reserved=3, idx_bits=10, entry_bits=4),
@@ -22,19 +24,14 @@ def test_port(size):
     simulate(FilterPort(SIZES[size]), __name__)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"lsq_entries": 3}, "lsq_entries must be from 4 to 1024: 3"),
-        ({"reserved": 1}, "reserved must be from 2 to 62, .*: 1$"),
-        ({"lsq_entries": 8, "reserved": 7}, "reserved must be from 2 to 6"),
-        ({"idx_bits": 65}, "idx_bits must be from 1 to 64: 65"),
-        ({"entry_bits": 0}, "entry_bits must be at least 1: 0"),
-    ],
+test_rejects = rejects(
+    partial(FilterPortParams, entry_bits=8),
+    ({"lsq_entries": 3}, "lsq_entries must be from 4 to 1024: 3"),
+    ({"reserved": 1}, "reserved must be from 2 to 62, .*: 1$"),
+    ({"lsq_entries": 8, "reserved": 7}, "reserved must be from 2 to 6"),
+    ({"idx_bits": 65}, "idx_bits must be from 1 to 64: 65"),
+    ({"entry_bits": 0}, "entry_bits must be at least 1: 0"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        FilterPortParams(**{"entry_bits": 8, **sizes})
 
 
 def answer_to(idx):
