@@ -13,7 +13,7 @@ from hdl.common.arithmetic import index_of
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.round_robin import next_above
-from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,9 +84,7 @@ class StreamArbiter(Component):
         beat = Signal(params.output)
         m.d.comb += [
             out.i.payload.eq(beat),
-            self.o.payload.eq(out.o.payload),
-            self.o.valid.eq(out.o.valid),
-            out.o.ready.eq(self.o.ready),
+            *connect_bits(out.o, self.o),
         ]
         if params.count == 1:
             m.d.comb += [

@@ -10,6 +10,7 @@ from amaranth.utils import ceil_log2
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.placed_delay import placed_delay
+from hdl.common.streams import connect_bits
 from hdl.common.wire_pipeline import WirePipelineParams
 
 
@@ -88,9 +89,7 @@ class StreamPipeline(Component):
             taken.eq(self.i.valid & ~full),
             queue.i.payload.eq(placed_delay(m, self.i.payload, params.stages, "payload")),
             queue.i.valid.eq(placed_delay(m, taken, params.stages, "sent")),
-            self.o.payload.eq(queue.o.payload),
-            self.o.valid.eq(queue.o.valid),
-            queue.o.ready.eq(self.o.ready),
+            *connect_bits(queue.o, self.o),
             leaves.eq(self.o.valid & self.o.ready),
         ]
         with m.If(taken & ~left):

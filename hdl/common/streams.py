@@ -169,6 +169,15 @@ def register_params(source: Any) -> StreamRegisterParams:
     return StreamRegisterParams(width=len(Value.cast(source.payload)))
 
 
+def connect_bits(source: Any, target: Any) -> list[Any]:
+    """Return what connects two streams whose payloads have the same bits, not the same shape."""
+    return [
+        target.payload.eq(source.payload),
+        target.valid.eq(source.valid),
+        source.ready.eq(target.ready),
+    ]
+
+
 def connect_by(m: Module, name: str, part: Any, source: Any, target: Any) -> None:
     """Connect ``source`` to ``i``, and ``target`` to ``o``, of a part of words called ``name``."""
     m.submodules[name] = part

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.streams import connect_bits
 from hdl.gather.params import ROW_READ, SLOT_BITS, SLOTS, GatherParams, ReadOrder
 from hdl.gather.repeat_finder import RepeatFinder
 from hdl.gather.row_cutter import RowCutter
@@ -114,9 +115,7 @@ class GatherDatapath(Component):
             *(ordered[name].eq(row[name]) for name, _ in params.ordered),
             order.i.payload.eq(ordered),
             finder.rows.ready.eq(order.i.ready & (row.repeats | cutter.rows.ready)),
-            keeper.order.payload.eq(order.o.payload),
-            keeper.order.valid.eq(order.o.valid),
-            order.o.ready.eq(keeper.order.ready),
+            *connect_bits(order.o, keeper.order),
         ]
 
 

@@ -17,7 +17,7 @@ from hdl.common.register_block import RegisterBlock
 from hdl.common.ring_registers import set_ring
 from hdl.common.rings import Fault
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from hdl.common.streams import cut_ready
+from hdl.common.streams import connect_bits, cut_ready
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.deconcatenator import Deconcatenator
 from hdl.netsparse.host.host_reader import HostReader
@@ -155,11 +155,7 @@ class Snic(Component):
             )
             for source, turn in zip(units, arbiter.i, strict=True):
                 given = source.answers if k else source.prs
-                m.d.comb += [
-                    turn.payload.eq(given.payload),
-                    turn.valid.eq(given.valid),
-                    given.ready.eq(turn.ready),
-                ]
+                m.d.comb += connect_bits(given, turn)
             m.d.comb += [
                 concatenator.prs.payload.eq(arbiter.o.payload.payload),
                 concatenator.prs.valid.eq(arbiter.o.valid),

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.common.streams import connect_bits
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.queue.params import NO_UNIT, Verdict, fetched_layout
 from hdl.netsparse.request_check import RequestCheck
@@ -106,9 +107,7 @@ class WorkQueue(Component):
         for k in range(units):
             commands = self.commands[k]
             m.d.comb += [
-                arbiter.i[k].payload.eq(self.completions[k].payload),
-                arbiter.i[k].valid.eq(self.completions[k].valid),
-                self.completions[k].ready.eq(arbiter.i[k].ready),
+                *connect_bits(self.completions[k], arbiter.i[k]),
                 commands.payload.eq(command),
                 commands.valid.eq(target[k]),
             ]

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.streams import connect_bits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,9 +67,7 @@ class PacketGate(Component):
         comes = beats.i.valid & beats.i.ready & beats.i.payload[last]
         leaves = self.o.valid & self.o.ready & self.o.payload[last]
         m.d.comb += [
-            beats.i.payload.eq(self.i.payload),
-            beats.i.valid.eq(self.i.valid),
-            self.i.ready.eq(beats.i.ready),
+            *connect_bits(self.i, beats.i),
             self.o.payload.eq(beats.o.payload),
             self.o.valid.eq(beats.o.valid & ready),
             beats.o.ready.eq(self.o.ready & ready),

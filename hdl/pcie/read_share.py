@@ -11,6 +11,7 @@ from hdl.common.arithmetic import low_bits
 from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.common.streams import connect_bits
 from hdl.pcie.params import ReadRequesterParams
 
 COUNT_BITS = 10  #: width of a number of requests under way
@@ -107,11 +108,7 @@ class ReadShare(Component):
             StreamArbiterParams(width=layout.size, count=self.params.users)
         )
         for requests, turn in zip(self.requests, arbiter.i, strict=True):
-            m.d.comb += [
-                turn.payload.eq(requests.payload),
-                turn.valid.eq(requests.valid),
-                requests.ready.eq(turn.ready),
-            ]
+            m.d.comb += connect_bits(requests, turn)
         request, asked = layout(arbiter.o.payload.payload), self.asked.payload
         m.d.comb += [
             asked.address.eq(request.address),

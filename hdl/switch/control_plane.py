@@ -8,6 +8,7 @@ from hdl.common.component import Component
 from hdl.common.counter_banks import MOST_PARTS, CounterBanks, CounterBanksParams
 from hdl.common.packets import AXIS
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.common.streams import connect_bits
 from hdl.switch.control_port import CONTROL_COUNTERS, ControlPort
 from hdl.switch.host_command import HostCommand
 from hdl.switch.params import PacketSwitchParams
@@ -83,9 +84,7 @@ class ControlPlane(Component):
             m.d.sync += whose.eq(turns.o.payload.index)
         for k, source in enumerate([*ports, host]):
             m.d.comb += [
-                turns.i[k].payload.eq(source.commands.payload),
-                turns.i[k].valid.eq(source.commands.valid),
-                source.commands.ready.eq(turns.i[k].ready),
+                *connect_bits(source.commands, turns.i[k]),
                 source.answered.eq(self.answered & (whose == k)),
                 source.answer.eq(self.answer),
             ]

@@ -8,7 +8,7 @@ from amaranth.utils import bits_for, ceil_log2
 from hdl.common.arithmetic import delay, looked_up, low_bits
 from hdl.common.component import Component
 from hdl.common.packets import AXIS, BEAT_BYTES
-from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
 from hdl.netsparse.concat.arrivals import Arrivals
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.destination_cam import DestinationCam
@@ -118,12 +118,8 @@ class Concatenator(Component):
             marks.arrives.eq(queues.closes),
             marks.arrived.eq(queues.closed),
             header.settings.eq(self.settings),
-            header.marks.payload.eq(marks.marks.payload),
-            header.marks.valid.eq(marks.marks.valid),
-            marks.marks.ready.eq(header.marks.ready),
-            flush.packets.payload.eq(header.packets.payload),
-            flush.packets.valid.eq(header.packets.valid),
-            header.packets.ready.eq(flush.packets.ready),
+            *connect_bits(marks.marks, header.marks),
+            *connect_bits(header.packets, flush.packets),
             self.axis.tvalid.eq(flush.axis.tvalid),
             self.axis.tdata.eq(flush.axis.tdata),
             self.axis.tkeep.eq(flush.axis.tkeep),

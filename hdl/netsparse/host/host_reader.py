@@ -10,6 +10,7 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.packets import BEAT_BYTES
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.common.streams import connect_bits
 from hdl.netsparse.host.packer import Packer
 from hdl.netsparse.host.params import BEAT_WORDS, EVENTS, LINE_OFFSET_BITS, HostParams
 from hdl.netsparse.host.request_beats import RequestBeats
@@ -63,11 +64,7 @@ class HostReader(Component):
         )
         m.submodules.splitter = splitter = RequestSplitter(self.params)
         for asked, turn in zip(self.requests, arbiter.i, strict=True):
-            m.d.comb += [
-                turn.payload.eq(asked.payload),
-                turn.valid.eq(asked.valid),
-                asked.ready.eq(turn.ready),
-            ]
+            m.d.comb += connect_bits(asked, turn)
         chosen, given = arbiter.o.payload, Signal(layout)
         m.d.comb += [
             given.eq(chosen.payload),
@@ -108,9 +105,7 @@ class HostReader(Component):
             splitter.requests.ready.eq(spans.i.ready & port.bursts.ready),
             spans.i.payload.eq(request.span),
             spans.i.valid.eq(splitter.requests.valid & splitter.requests.ready),
-            lanes.requests.payload.eq(spans.o.payload),
-            lanes.requests.valid.eq(spans.o.valid),
-            spans.o.ready.eq(lanes.requests.ready),
+            *connect_bits(spans.o, lanes.requests),
             port.bursts.payload.address.eq(Cat(Const(0, LINE_OFFSET_BITS - 1), half, request.line)),
             port.bursts.payload.length.eq(~half & (request.span.last >= BEAT_WORDS)),
         ]

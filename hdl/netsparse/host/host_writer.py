@@ -10,7 +10,7 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.packets import BEAT_BYTES
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from hdl.common.streams import cut_ready
+from hdl.common.streams import connect_bits, cut_ready
 from hdl.netsparse.host.params import (
     BEAT_WORDS,
     EVENTS,
@@ -78,11 +78,7 @@ class HostWriter(Component):
             )
         )
         for given, turn in zip(self.properties, arbiter.i, strict=True):
-            m.d.comb += [
-                turn.payload.eq(given.payload),
-                turn.valid.eq(given.valid),
-                given.ready.eq(turn.ready),
-            ]
+            m.d.comb += connect_bits(given, turn)
         m.submodules.splitter = splitter = RequestSplitter(self.params)
         m.submodules.rotator = rotator = Rotator(self.params)
         m.submodules.waiting = waiting = Fifo(
@@ -144,15 +140,9 @@ class HostWriter(Component):
         # This cuts a path of ready from the host's W to the requests that wait.
         cut_ready(m, "lanes_skid", lanes.beats, spreader.lanes)
         m.d.comb += [
-            lanes.requests.payload.eq(spans.o.payload),
-            lanes.requests.valid.eq(spans.o.valid),
-            spans.o.ready.eq(lanes.requests.ready),
-            spreader.properties.payload.eq(waiting.o.payload),
-            spreader.properties.valid.eq(waiting.o.valid),
-            waiting.o.ready.eq(spreader.properties.ready),
-            port.beats.payload.eq(spreader.beats.payload),
-            port.beats.valid.eq(spreader.beats.valid),
-            spreader.beats.ready.eq(port.beats.ready),
+            *connect_bits(spans.o, lanes.requests),
+            *connect_bits(waiting.o, spreader.properties),
+            *connect_bits(spreader.beats, port.beats),
         ]
 
     def answer(self, m: Module) -> None:

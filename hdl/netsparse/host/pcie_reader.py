@@ -9,6 +9,7 @@ from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.common.packets import BEAT_BYTES
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.common.streams import connect_bits
 from hdl.netsparse.host.params import EVENTS, HostParams
 from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
 from hdl.pcie.beat_packer import BeatPacker, BeatPackerParams
@@ -61,11 +62,7 @@ class PcieReader(Component):
             StreamArbiterParams(width=layout.size, count=self.params.units)
         )
         for asked, turn in zip(self.requests, arbiter.i, strict=True):
-            m.d.comb += [
-                turn.payload.eq(asked.payload),
-                turn.valid.eq(asked.valid),
-                asked.ready.eq(turn.ready),
-            ]
+            m.d.comb += connect_bits(asked, turn)
         chosen, given = arbiter.o.payload, Signal(layout)
         m.d.comb += [
             given.eq(chosen.payload),

@@ -9,6 +9,7 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.packets import BEAT_BYTES
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.common.streams import connect_bits
 from hdl.netsparse.host.params import EVENTS, HostParams
 
 AHEAD = 16  #: most beats of properties that wait for their packets
@@ -65,11 +66,7 @@ class PcieWriter(Component):
             )
         )
         for given, turn in zip(self.properties, arbiter.i, strict=True):
-            m.d.comb += [
-                turn.payload.eq(given.payload),
-                turn.valid.eq(given.valid),
-                given.ready.eq(turn.ready),
-            ]
+            m.d.comb += connect_bits(given, turn)
         m.submodules.waiting = waiting = Fifo(
             FifoParams(width=8 * BEAT_BYTES, depth=AHEAD, style="distributed")
         )

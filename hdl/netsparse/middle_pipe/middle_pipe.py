@@ -10,7 +10,7 @@ from hdl.common.arithmetic import delay, low_bits
 from hdl.common.component import Component
 from hdl.common.reserved_fifo import ReservedFifo
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from hdl.common.streams import StreamRegisterParams, StreamSkid
+from hdl.common.streams import StreamRegisterParams, StreamSkid, connect_bits
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.deconcatenator import Deconcatenator
 from hdl.netsparse.middle_pipe.cost import READ_COST, cost_of
@@ -189,9 +189,7 @@ class MiddlePipe(Component):
                 tag.uplink & self.settings.cache & ~beat.error & params.fits(beat.pr.idx)
             ),
             gather.moves.eq(skid.o.valid & skid.o.ready),
-            arbiter.i[1].payload.eq(hits.o.payload),
-            arbiter.i[1].valid.eq(hits.o.valid),
-            hits.o.ready.eq(arbiter.i[1].ready),
+            *connect_bits(hits.o, arbiter.i[1]),
         ]
         out = cast(Any, data.View(entry, arbiter.o.payload.payload))
         moves = concatenator.prs.valid & concatenator.prs.ready

@@ -9,7 +9,7 @@ from amaranth.utils import ceil_log2
 
 from hdl.common.component import Component
 from hdl.common.fifo import DISTRIBUTED_WORDS
-from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,9 +118,7 @@ class DestinationSolver(Component):
             self.idxs.ready.eq(advance),
             out.i.payload.eq(answer),
             out.i.valid.eq(valid),
-            self.o.payload.eq(out.o.payload),
-            self.o.valid.eq(out.o.valid),
-            out.o.ready.eq(self.o.ready),
+            *connect_bits(out.o, self.o),
         ]
         return m
 

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.streams import connect_bits
 from hdl.netsparse.protocol import LENGTH_BITS, READ_PR
 from hdl.netsparse.rig.params import RigParams
 
@@ -60,8 +61,6 @@ class PrGenerator(Component):
             self.issued_entry.eq(owned.tag),
             self.rejected.eq(self.i.valid & self.reject),
             self.stall.eq(queue.i.valid & ~queue.i.ready),
-            self.prs.payload.eq(queue.o.payload),
-            self.prs.valid.eq(queue.o.valid),
-            queue.o.ready.eq(self.prs.ready),
+            *connect_bits(queue.o, self.prs),
         ]
         return m

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import connect
 from hdl.common.component import Component
 from hdl.common.crossbar import Crossbar, CrossbarParams
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.common.streams import connect_bits
 from hdl.netsparse.middle_pipe.middle_pipe import MiddlePipe
 from hdl.netsparse.middle_pipe.output_queues import to_axis
 from hdl.netsparse.switch.packet_gate import PacketGate
@@ -63,9 +64,7 @@ class PipeFabric(Component):
         m.submodules[f"{name}_gate_{port}"] = gate
         come = getattr(self, name)[port]
         m.d.comb += [
-            gate.i.payload.eq(come.payload),
-            gate.i.valid.eq(come.valid),
-            come.ready.eq(gate.i.ready),
+            *connect_bits(come, gate.i),
             gate.open.eq(room),
             getattr(self, f"{name}_wait")[port].eq(gate.waits),
         ]

@@ -5,6 +5,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.streams import connect_bits
 from hdl.p4sgd.engine.params import EngineParams
 
 
@@ -32,17 +33,11 @@ class NetworkJoin(Component):
         m = Module()
         m.d.comb += self.partial.payload.eq(self.sums.payload)
         with m.If(self.join):
-            m.d.comb += [
-                self.activations.payload.eq(self.sums.payload),
-                self.activations.valid.eq(self.sums.valid),
-                self.sums.ready.eq(self.activations.ready),
-            ]
+            m.d.comb += connect_bits(self.sums, self.activations)
         with m.Else():
             m.d.comb += [
                 self.partial.valid.eq(self.sums.valid),
                 self.sums.ready.eq(self.partial.ready),
-                self.activations.payload.eq(self.full.payload),
-                self.activations.valid.eq(self.full.valid),
-                self.full.ready.eq(self.activations.ready),
+                *connect_bits(self.full, self.activations),
             ]
         return m

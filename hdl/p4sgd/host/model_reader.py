@@ -9,6 +9,7 @@ from hdl.common.axi import Response
 from hdl.common.burst_beats import BurstBeats
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.streams import connect_bits
 from hdl.p4sgd.host.model_address import group_address, model_bus, verdict
 from hdl.p4sgd.worker_params import WorkerParams
 
@@ -60,11 +61,7 @@ class ModelReader(Component):
         m.submodules.pending = pending = Fifo(
             FifoParams(width=self.pending.size, depth=PENDING_BEATS, style="distributed")
         )
-        m.d.comb += [
-            walker.bursts.payload.eq(self.bursts.payload),
-            walker.bursts.valid.eq(self.bursts.valid),
-            self.bursts.ready.eq(walker.bursts.ready),
-        ]
+        m.d.comb += connect_bits(self.bursts, walker.bursts)
         self.ask(m, walker.beats, pending)
         self.answer(m, data.View(self.pending, pending.o.payload), pending)
         return m

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.axi import Response
 from hdl.common.burst_beats import BurstBeats
 from hdl.common.component import Component
+from hdl.common.streams import connect_bits
 from hdl.p4sgd.host.model_address import group_address, model_bus, verdict
 from hdl.p4sgd.worker_params import WorkerParams
 
@@ -61,9 +62,7 @@ class ModelWriter(Component):
         response = verdict(m, self.params, beat.payload.index, granted)
 
         m.d.comb += [
-            walker.bursts.payload.eq(self.bursts.payload),
-            walker.bursts.valid.eq(self.bursts.valid),
-            self.bursts.ready.eq(walker.bursts.ready),
+            *connect_bits(self.bursts, walker.bursts),
             free.eq(~(loading & ~Cat(load.ready for load in self.load)).any()),
             take.eq(beat.valid & self.beats.valid & free & ~finished),
             beat.ready.eq(take),

@@ -8,6 +8,7 @@ from hdl.common.axi import AxiReadSignature
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.common.read_master import ReadMaster
+from hdl.common.streams import connect_bits
 from hdl.p4sgd.engine.params import PORT_BITS
 from hdl.p4sgd.memory.hbm_reader import port_reader
 from hdl.p4sgd.worker_params import WorkerParams
@@ -56,9 +57,7 @@ class LabelReader(Component):
         share = Signal(range(shares))
         connect(m, reader.axi, flipped(self.m_axi))
         m.d.comb += [
-            reader.plan.payload.eq(self.plan.payload),
-            reader.plan.valid.eq(self.plan.valid),
-            self.plan.ready.eq(reader.plan.ready),
+            *connect_bits(self.plan, reader.plan),
             reader.halt.eq(self.halt),
             reader.watch.eq(self.watch),
             self.bus.eq(reader.bus),

@@ -8,6 +8,7 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.packets import AXIS
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.common.streams import connect_bits
 from hdl.switchgnn.endpoint.bundles import LOOKUP, SLOT_BITS
 from hdl.switchgnn.endpoint.done_timer import DoneTimer
 from hdl.switchgnn.endpoint.fetcher import Fetcher
@@ -186,12 +187,8 @@ class JobRunner(Component):
         )
         connect(m, answers.o, lookups.i[0])
         m.d.comb += [
-            answers.i.payload.eq(receiver.lookups.payload),
-            answers.i.valid.eq(receiver.lookups.valid),
-            receiver.lookups.ready.eq(answers.i.ready),
-            lookups.i[1].payload.eq(fetcher.lookups.payload),
-            lookups.i[1].valid.eq(fetcher.lookups.valid),
-            fetcher.lookups.ready.eq(lookups.i[1].ready),
+            *connect_bits(receiver.lookups, answers.i),
+            *connect_bits(fetcher.lookups, lookups.i[1]),
             lookup.lookups.payload.eq(lookups.o.payload.payload),
             lookup.lookups.valid.eq(lookups.o.valid),
             lookups.o.ready.eq(lookup.lookups.ready),

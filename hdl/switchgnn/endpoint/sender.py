@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.component import Component
 from hdl.common.packets import AXIS
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.common.streams import connect_bits
 from hdl.switchgnn.endpoint.bundles import ACKNOWLEDGEMENT, LEAVING, TABLE_BEAT
 from hdl.switchgnn.endpoint.frame_writer import SIGNATURE, FrameWriter
 from hdl.switchgnn.endpoint.params import EndpointParams
@@ -99,11 +100,7 @@ class Sender(Component):
         with m.If(self.begin):
             m.d.sync += [context.eq(self.context), self.sending.eq(self.turn)]
         for give, take in zip((records.jobs, *self.others), jobs.i, strict=True):
-            m.d.comb += [
-                take.payload.eq(give.payload),
-                take.valid.eq(give.valid),
-                give.ready.eq(take.ready),
-            ]
+            m.d.comb += connect_bits(give, take)
         leaving = writer.leaving
         listed = leaving.valid & ((leaving.kind == Kind.FEATURE) | is_wide(leaving.kind))
         m.d.sync += [

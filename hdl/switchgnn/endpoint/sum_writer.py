@@ -7,7 +7,7 @@ from amaranth.utils import exact_log2
 
 from hdl.common.component import Component
 from hdl.common.packets import BEAT_BYTES
-from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
 from hdl.switchgnn.endpoint.bundles import BEAT_BITS, SLOT_BITS, SLOTS
 from hdl.switchgnn.endpoint.params import EndpointParams
 
@@ -53,9 +53,7 @@ class SumWriter(Component):
         write = params.write(cut.o.payload)
         begun = Signal()  # the port has taken the beat's burst
         m.d.comb += [
-            cut.i.payload.eq(self.writes.payload),
-            cut.i.valid.eq(self.writes.valid),
-            self.writes.ready.eq(cut.i.ready),
+            *connect_bits(self.writes, cut.i),
             self.bursts.payload.address.eq(write.beat << exact_log2(BEAT_BYTES)),
             self.bursts.payload.tag.eq(write.slot),
             self.bursts.valid.eq(cut.o.valid & ~begun & ~self.stop),

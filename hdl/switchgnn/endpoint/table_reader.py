@@ -8,6 +8,7 @@ from amaranth.utils import exact_log2
 from hdl.common.component import Component
 from hdl.common.packets import BEAT_BYTES
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.common.streams import connect_bits
 from hdl.switchgnn.endpoint.bundles import TABLE_BEAT, TABLE_CLIENTS
 from hdl.switchgnn.endpoint.params import EndpointParams
 
@@ -52,9 +53,7 @@ class TableReader(Component):
         ]
         for k, (request, beat) in enumerate(zip(self.requests, self.beats, strict=True)):
             m.d.comb += [
-                arbiter.i[k].payload.eq(request.payload),
-                arbiter.i[k].valid.eq(request.valid),
-                request.ready.eq(arbiter.i[k].ready),
+                *connect_bits(request, arbiter.i[k]),
                 beat.valid.eq(self.given.valid & (self.given.tag == k)),
                 beat.failed.eq(self.given.failed),
                 beat.data.eq(self.given.data),

@@ -11,6 +11,7 @@ from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.fifo import Fifo
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.common.streams import connect_bits
 from hdl.switchgnn.protocol import CONTROL_BYTES, Head, Kind, Target
 from hdl.switchgnn.switch.egress_room import EgressRoom
 from hdl.switchgnn.switch.frame_serializer import FrameSerializer
@@ -100,9 +101,7 @@ class EgressPort(Component):
             serializer.delivery.eq(self.delivery),
             fifo.i.valid.eq(serializer.valid),
             fifo.i.payload.eq(serializer.beat),
-            sums.payload.eq(fifo.o.payload),
-            sums.valid.eq(fifo.o.valid),
-            fifo.o.ready.eq(sums.ready),
+            *connect_bits(fifo.o, sums),
             control.payload.eq(Cat(self.control_head(m), Value.cast(1))),
             control.valid.eq(self.control.valid),
             self.control.ready.eq(control.ready),

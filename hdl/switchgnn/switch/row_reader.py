@@ -10,6 +10,7 @@ from hdl.common.arithmetic import delay, low_bits
 from hdl.common.component import Component
 from hdl.common.memory import DualPortMemory, MemoryParams
 from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
+from hdl.common.streams import connect_bits
 
 AHEAD = 8  #: rows that can wait: more than the cycles from the request of a row to its leaving
 COUNT_BITS = 16  #: width of the number of rows in a request
@@ -100,8 +101,6 @@ class RowReader(Component):
             arrived.row.eq(memory.read_data),
             arrived.missing.eq(delay(m, done >= asked.there, self.latency, "missing")),
             arrived.last.eq(delay(m, last, self.latency, "last")),
-            self.rows.payload.eq(found.o.payload),
-            self.rows.valid.eq(found.o.valid),
-            found.o.ready.eq(self.rows.ready),
+            *connect_bits(found.o, self.rows),
         ]
         return m

@@ -8,7 +8,7 @@ from hdl.common.arithmetic import count_ones, half, low_bits
 from hdl.common.bus_watch import BusTimer, BusTimerParams
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo
-from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
 from hdl.switchgnn.switch.table_memory_params import TableMemoryParams
 from hdl.switchgnn.switch.table_port import TablePort
 from hdl.switchgnn.switch.table_walk import TableWalk
@@ -63,9 +63,7 @@ class TableMemory(Component):
         ports = [TablePort(params) for _ in range(params.ports)]
         connect(m, flipped(self.requests), walk.requests)
         m.d.comb += [
-            steps.i.payload.eq(walk.steps.payload),
-            steps.i.valid.eq(walk.steps.valid),
-            walk.steps.ready.eq(steps.i.ready),
+            *connect_bits(walk.steps, steps.i),
             timer.limit.eq(self.settings.timeout),
         ]
         for k, port in enumerate(ports):
