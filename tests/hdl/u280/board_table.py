@@ -38,6 +38,16 @@ def board_table(board, ways):
     return table
 
 
+def switch_table(board, ways):
+    """Return the table of a switch's board that has no use of the host's memory."""
+    table = board_table(board, ways)
+    table.bus("pcie.rq", "nobody")
+    table.bus("pcie.rc", "nobody")
+    table.wire(pcie={"function_done": "pcie.function_in_process"})
+    table.wire(board_status={"request": 0})
+    return table
+
+
 def add_clocks(table, memory, cages=True):
     domain_of = {"apb_reset": "apb_", "hbm_reset": "hbm_", "hbm_ports_reset": "hbm_"}
     domain_of["cages_apb_reset"] = "apb_"

@@ -7,6 +7,7 @@ from hdl.u280.flow_control import (
     FlowControlParams,
 )
 from sim.golden.flow_control import most_words
+from tests.rejects import rejects
 
 LINKS = [
     FlowControlParams(),
@@ -29,18 +30,13 @@ def test_a_hundred_metres():
     assert (link.stop_above, link.resume_at) == (2528, 1264)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"frame_bytes": 63}, "frame_bytes must be from 64 to 16383: 63"),
-        ({"fibre_metres": 40_001}, "fibre_metres must be from 0 to 40000: 40001"),
-        ({"beats": 1024}, "beats must be more than 1709 for a link of 100 m: 1024"),
-        ({"fibre_metres": 2000}, "beats must be more than .* for a link of 2000 m"),
-    ],
+test_rejects = rejects(
+    FlowControlParams,
+    ({"frame_bytes": 63}, "frame_bytes must be from 64 to 16383: 63"),
+    ({"fibre_metres": 40_001}, "fibre_metres must be from 0 to 40000: 40001"),
+    ({"beats": 1024}, "beats must be more than 1709 for a link of 100 m: 1024"),
+    ({"fibre_metres": 2000}, "beats must be more than .* for a link of 2000 m"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        FlowControlParams(**sizes)
 
 
 def test_only_the_two_classes_are_paused():

@@ -12,6 +12,7 @@ from sim.harness.streams import STALLS, never, often
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.crossing.clocks import start
 from tests.hdl.u280.axi_bench import give, master, memory, mostly, take
+from tests.rejects import rejects
 
 BASE_BITS = 20  #: the addresses of the core's in these tests
 CHANNEL = 3 << BASE_BITS
@@ -24,16 +25,11 @@ def test_reads_and_writes(lines):
     simulate(HbmPort(params), __name__, test_filter=one)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"address_bits": 34}, "address_bits must be from 16 to 33, all of HBM: 34"),
-        ({"reads": False}, "a port needs reads, writes or both"),
-    ],
+test_rejects = rejects(
+    HbmPortParams,
+    ({"address_bits": 34}, "address_bits must be from 16 to 33, all of HBM: 34"),
+    ({"reads": False}, "a port needs reads, writes or both"),
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        HbmPortParams(**sizes)
 
 
 def test_a_port_that_only_reads():

@@ -3,7 +3,7 @@ import pytest
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.u280.switch_board import SwitchBoard
 from tests.hdl.u280.board_checks import check_board
-from tests.hdl.u280.board_table import board_table
+from tests.hdl.u280.board_table import switch_table
 
 TINY = SwitchParams(ports=2, slots=256, jobs=2, ingress_depth=64)
 
@@ -11,22 +11,13 @@ TINY = SwitchParams(ports=2, slots=256, jobs=2, ingress_depth=64)
 def test_both_cages():
     board = SwitchBoard(TINY)
     check_board(board)
-    assert [ip.name for ip in board.vendor_ips] == [
-        "board_clocks",
-        "pcie4c_block",
-        "register_decoder",
-        "cmac_0",
-        "cmac_1",
-    ]
+    names = ["board_clocks", "pcie4c_block", "register_decoder", "cmac_0", "cmac_1"]
+    assert [ip.name for ip in board.vendor_ips] == names
 
 
 def test_wires(tmp_path):
     ways = [[(f"core.m_axis_{k}", f"core.s_axis_{k}")] for k in range(2)]
-    table = board_table(SwitchBoard(TINY), ways)
-    table.bus("pcie.rq", "nobody")
-    table.bus("pcie.rc", "nobody")
-    table.wire(pcie={"function_done": "pcie.function_in_process"})
-    table.wire(board_status={"request": 0})
+    table = switch_table(SwitchBoard(TINY), ways)
     table.check(tmp_path)
 
 
