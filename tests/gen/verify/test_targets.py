@@ -3,6 +3,7 @@ import pytest
 from gen.errors import UserError
 from gen.verify.targets import EVERYTHING, targets
 from sim.harness.cache import CHECKOUT
+from tests.rejects import refuses
 
 
 def of(*names):
@@ -51,21 +52,17 @@ def test_nothing_named_is_everything_and_nothing_is_twice():
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("p4sgd-wroker", "did you mean p4sgd-worker"),
-        ("hdl.p4sgd.bnak", "did you mean hdl.p4sgd.engine.bank"),
-        ("tests/hdl/common/test_fifi.py", "did you mean tests/hdl/common/test_fifo.py"),
-        ("zzzzz", "'zzzzz'; name a design"),
-        ("hdl.p4sgd.engine.bank.Bank.more", "nothing to verify is called"),
-        ("", "nothing to verify"),
-        ("tests/../gen", "nothing to verify"),
-    ],
+test_the_nearest_of_what_there_is = refuses(
+    of,
+    ("p4sgd-wroker", "did you mean p4sgd-worker"),
+    ("hdl.p4sgd.bnak", "did you mean hdl.p4sgd.engine.bank"),
+    ("tests/hdl/common/test_fifi.py", "did you mean tests/hdl/common/test_fifo.py"),
+    ("zzzzz", "'zzzzz'; name a design"),
+    ("hdl.p4sgd.engine.bank.Bank.more", "nothing to verify is called"),
+    ("", "nothing to verify"),
+    ("tests/../gen", "nothing to verify"),
+    error=UserError,
 )
-def test_the_nearest_of_what_there_is(name, hint):
-    with pytest.raises(UserError, match=hint):
-        of(name)
 
 
 def test_without_a_checkout(tmp_path):

@@ -2,21 +2,19 @@ import random
 from itertools import pairwise
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.common.bus_watch import BusTimer, BusTimerParams
 from sim.harness.streams import cycle, start
 from sim.harness.verilator import simulate
+from tests.rejects import rejects
 
 
 def test_bus_timer():
     simulate(BusTimer(BusTimerParams(bits=8)), __name__)
 
 
-def test_rejects():
-    with pytest.raises(ValueError, match="bits must be from 2 to 64: 1"):
-        BusTimerParams(bits=1)
+test_rejects = rejects(BusTimerParams, ({"bits": 1}, "bits must be from 2 to 64: 1"))
 
 
 async def ticks(dut, cycles):

@@ -3,7 +3,6 @@ from collections import Counter
 from pathlib import Path
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.protocol import PRIORITIES, Kind
@@ -18,6 +17,7 @@ from sim.harness.verilator import simulate
 from tests.hdl.common.crossing.clocks import start
 from tests.hdl.u280.packet_bench import send, take, until
 from tests.hdl.u280.test_kind_split import header, random_packet
+from tests.rejects import rejects
 
 COUNTED = len(events_of(pauses=True))
 LINK = FlowControlParams(beats=1024, frame_bytes=512, fibre_metres=0)  # that is soon full
@@ -31,9 +31,7 @@ def test_both_kinds_through_a_loop():
     simulate(Mac(params), __name__, extra_sources=[LOOP])
 
 
-def test_rejects():
-    with pytest.raises(ValueError, match="cage must be 0 or 1: 2"):
-        MacParams(cage=2)
+test_rejects = rejects(MacParams, ({"cage": 2}, "cage must be 0 or 1: 2"))
 
 
 def test_cages_have_macs_and_transceivers_of_their_own():

@@ -4,6 +4,7 @@ import pytest
 
 from sim.netsparse.switch_session import NetSparseSwitchSession, NetSparseSwitchWorkload
 from tests.hdl.netsparse.switch.test_switch import SPINE, TOR
+from tests.rejects import refuses
 
 
 def test_a_pipe_keeps_its_rate(tmp_path):
@@ -16,14 +17,11 @@ def test_a_pipe_keeps_its_rate(tmp_path):
     assert found.keys() == session.counted.keys()
 
 
-@pytest.mark.parametrize(
-    ("params", "size", "message"),
-    [
-        (TOR, 68, "property bytes must be a multiple of 4, from 4 to the 64 of the build: 68"),
-        (TOR, 6, "from 4 to the 64 of the build: 6"),
-        (SPINE, 64, "a switch without middle pipes has nothing to measure here: pipes=0"),
-    ],
+test_refuses = refuses(
+    lambda params, size: NetSparseSwitchSession(
+        params, NetSparseSwitchWorkload(property_bytes=size)
+    ),
+    (TOR, 68, "property bytes must be a multiple of 4, from 4 to the 64 of the build: 68"),
+    (TOR, 6, "from 4 to the 64 of the build: 6"),
+    (SPINE, 64, "a switch without middle pipes has nothing to measure here: pipes=0"),
 )
-def test_refuses(params, size, message):
-    with pytest.raises(ValueError, match=message):
-        NetSparseSwitchSession(params, NetSparseSwitchWorkload(property_bytes=size))

@@ -1,22 +1,20 @@
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge, Timer
 
 from gen.emission.emit import emit
 from hdl.common.crossing.reset_synchroniser import ResetSynchroniser, ResetSynchroniserParams
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.rejects import rejects
 
 
 def test_reset_synchroniser():
     simulate(ResetSynchroniser(ResetSynchroniserParams(stages=3)), __name__)
 
 
-def test_rejects():
-    with pytest.raises(ValueError, match="stages must be from 2 to 15: 1"):
-        ResetSynchroniserParams(stages=1)
+test_rejects = rejects(ResetSynchroniserParams, ({"stages": 1}, "stages must be from 2 to 15: 1"))
 
 
 def test_registers_that_the_constraint_names():

@@ -1,22 +1,20 @@
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from gen.emission.emit import emit
 from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
 from sim.harness.streams import start
 from sim.harness.verilator import simulate
+from tests.rejects import rejects
 
 
 def test_synchroniser():
     simulate(Synchroniser(SynchroniserParams(width=5)), __name__)
 
 
-def test_rejects():
-    with pytest.raises(ValueError, match="width must be at least 1: 0"):
-        SynchroniserParams(width=0)
+test_rejects = rejects(SynchroniserParams, ({"width": 0}, "width must be at least 1: 0"))
 
 
 def test_registers_are_kept_together():

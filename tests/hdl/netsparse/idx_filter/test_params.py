@@ -1,8 +1,7 @@
-import pytest
-
 from hdl.common.crossbar import CrossbarParams
 from hdl.netsparse.idx_filter.params import FilterCacheParams
 from hdl.netsparse.idx_filter.slot_ring import SlotRingParams
+from tests.rejects import refuses
 
 PAPER = {
     "units": 16,
@@ -31,37 +30,32 @@ def test_one_bank_has_a_tag():
     assert (params.bank_bits, params.read_port.tag_bits) == (0, 1)
 
 
-@pytest.mark.parametrize(
-    ("kind", "sizes", "message"),
-    [
-        (FilterCacheParams, PAPER | {"units": 65}, "units must be from 1 to 64: 65"),
-        (FilterCacheParams, PAPER | {"banks": 3}, "banks must be a power of two, up to 64: 3"),
-        (FilterCacheParams, PAPER | {"banks": 0}, "banks must be a power of two, up to 64: 0"),
-        (FilterCacheParams, PAPER | {"ways": 8}, "ways must be 1, 2 or 4: 8"),
-        (FilterCacheParams, PAPER | {"slots": 1}, "slots must be from 2 to 1024: 1"),
-        (FilterCacheParams, PAPER | {"cache_bytes": 2048}, "2048 bytes give 0.5 lines$"),
-        (FilterCacheParams, PAPER | {"cache_bytes": 12288}, "12288 bytes give 3 lines$"),
-        (FilterCacheParams, PAPER | {"idx_bits": 25}, "idx_bits must be from 26, .* to 64: 25"),
-        (FilterCacheParams, PAPER | {"unit_bytes": 2}, "a power of two from 4 to 65536: 2"),
-        (FilterCacheParams, PAPER | {"unit_bytes": 1 << 17}, "from 4 to 65536: 131072"),
-        (
-            FilterCacheParams,
-            SMALL | {"unit_bytes": 2048},
-            "less than 2048, the bytes that hold a bit for each idx: 2048",
-        ),
-        (FilterCacheParams, PAPER | {"address_bits": 36}, "address_bits must be from 37, .*: 36"),
-        (CrossbarParams, {"inputs": 0, "outputs": 1, "width": 1}, "inputs must be from 1 to 64: 0"),
-        (CrossbarParams, {"inputs": 1, "outputs": 65, "width": 1}, "outputs must be from 1 to 64"),
-        (CrossbarParams, {"inputs": 1, "outputs": 1, "width": 0}, "width must be at least 1: 0"),
-        (SlotRingParams, RING | {"count": 1}, "count must be at least 2 slots: 1"),
-        (
-            SlotRingParams,
-            RING | {"first": 5},
-            "first must be from 0 to 4, so that all slots are in the LSQ: 5",
-        ),
-        (SlotRingParams, RING | {"width": 0}, "width must be at least 1: 0"),
-    ],
+test_rejects = refuses(
+    lambda kind, sizes: kind(**sizes),
+    (FilterCacheParams, PAPER | {"units": 65}, "units must be from 1 to 64: 65"),
+    (FilterCacheParams, PAPER | {"banks": 3}, "banks must be a power of two, up to 64: 3"),
+    (FilterCacheParams, PAPER | {"banks": 0}, "banks must be a power of two, up to 64: 0"),
+    (FilterCacheParams, PAPER | {"ways": 8}, "ways must be 1, 2 or 4: 8"),
+    (FilterCacheParams, PAPER | {"slots": 1}, "slots must be from 2 to 1024: 1"),
+    (FilterCacheParams, PAPER | {"cache_bytes": 2048}, "2048 bytes give 0.5 lines$"),
+    (FilterCacheParams, PAPER | {"cache_bytes": 12288}, "12288 bytes give 3 lines$"),
+    (FilterCacheParams, PAPER | {"idx_bits": 25}, "idx_bits must be from 26, .* to 64: 25"),
+    (FilterCacheParams, PAPER | {"unit_bytes": 2}, "a power of two from 4 to 65536: 2"),
+    (FilterCacheParams, PAPER | {"unit_bytes": 1 << 17}, "from 4 to 65536: 131072"),
+    (
+        FilterCacheParams,
+        SMALL | {"unit_bytes": 2048},
+        "less than 2048, the bytes that hold a bit for each idx: 2048",
+    ),
+    (FilterCacheParams, PAPER | {"address_bits": 36}, "address_bits must be from 37, .*: 36"),
+    (CrossbarParams, {"inputs": 0, "outputs": 1, "width": 1}, "inputs must be from 1 to 64: 0"),
+    (CrossbarParams, {"inputs": 1, "outputs": 65, "width": 1}, "outputs must be from 1 to 64"),
+    (CrossbarParams, {"inputs": 1, "outputs": 1, "width": 0}, "width must be at least 1: 0"),
+    (SlotRingParams, RING | {"count": 1}, "count must be at least 2 slots: 1"),
+    (
+        SlotRingParams,
+        RING | {"first": 5},
+        "first must be from 0 to 4, so that all slots are in the LSQ: 5",
+    ),
+    (SlotRingParams, RING | {"width": 0}, "width must be at least 1: 0"),
 )
-def test_rejects(kind, sizes, message):
-    with pytest.raises(ValueError, match=message):
-        kind(**sizes)

@@ -16,6 +16,7 @@ from sim.netsparse.golden.concatenation import (
     from_bytes,
     to_bytes,
 )
+from tests.rejects import refuses
 
 ADDRESSES = Addresses(mac_base=0x0200_0000_0000, ip_base=0x0A00_0000)
 NODE = 3
@@ -66,18 +67,13 @@ def test_cannot_share(prs):
         to_bytes(prs, NODE, ADDRESSES)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda wire: wire[:-1], "PRs of 22 bytes in a packet of"),
-        (lambda wire: wire[:40], "40 bytes are no packet"),
-        (lambda wire: wire[:14] + b"\x46" + wire[15:], "checksum"),
-        (lambda wire: wire[:50] + b"\0\7" + wire[52:], "not a valid Kind"),
-    ],
+test_broken_bytes = refuses(
+    lambda change: from_bytes(change(to_bytes([response(0)], NODE, ADDRESSES))),
+    (lambda wire: wire[:-1], "PRs of 22 bytes in a packet of"),
+    (lambda wire: wire[:40], "40 bytes are no packet"),
+    (lambda wire: wire[:14] + b"\x46" + wire[15:], "checksum"),
+    (lambda wire: wire[:50] + b"\0\7" + wire[52:], "not a valid Kind"),
 )
-def test_broken_bytes(change, message):
-    with pytest.raises(ValueError, match=message):
-        from_bytes(change(to_bytes([response(0)], NODE, ADDRESSES)))
 
 
 RULES = Rules(mtu=64 + 3 * 22, delay=100, lateness=4)
@@ -155,22 +151,18 @@ def test_an_exhausted_pool_marks_the_oldest():
     assert ledger([[pr] for pr in prs], [6, 104, 105], rules=lines).reasons[0] == Reason.EXHAUSTED
 
 
-@pytest.mark.parametrize(
-    ("groups", "marks", "options", "message"),
-    [
-        ([[A, B, C, D]], [8], {}, "a packet of 152 bytes"),
-        ([[A]], [108], {}, "marked 1 cycles late"),
-        ([[A, B]], [3], {}, "before its last PR entered"),
-        ([[A], [B]], [50, 107], {}, "did not join"),
-        ([[A]], [50], {}, "for no reason"),
-        ([[A, B]], [104], {"order": [1, 0]}, "other PRs for"),
-        ([[A, B]], [4], {"rules": replace(RULES, concatenate=False)}, "end of a group"),
-        ([[A, B, C], [D]], [104, 50], {}, "order of their marks"),
-    ],
+test_broken_promises = refuses(
+    lambda groups, marks, options: ledger(groups, marks, **options),
+    ([[A, B, C, D]], [8], {}, "a packet of 152 bytes"),
+    ([[A]], [108], {}, "marked 1 cycles late"),
+    ([[A, B]], [3], {}, "before its last PR entered"),
+    ([[A], [B]], [50, 107], {}, "did not join"),
+    ([[A]], [50], {}, "for no reason"),
+    ([[A, B]], [104], {"order": [1, 0]}, "other PRs for"),
+    ([[A, B]], [4], {"rules": replace(RULES, concatenate=False)}, "end of a group"),
+    ([[A, B, C], [D]], [104, 50], {}, "order of their marks"),
+    error=AssertionError,
 )
-def test_broken_promises(groups, marks, options, message):
-    with pytest.raises(AssertionError, match=message):
-        ledger(groups, marks, **options)
 
 
 def test_lost_and_doubled():

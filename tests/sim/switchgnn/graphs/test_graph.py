@@ -9,6 +9,7 @@ from scipy.sparse import coo_array, csr_array, save_npz
 
 from gen.errors import UserError
 from sim.switchgnn.graphs.graph import load_graph
+from tests.rejects import refuses
 from tests.sim.switchgnn.cases import cut_of, graph
 
 
@@ -143,19 +144,15 @@ def test_an_archive_that_is_no_graph(tmp_path, matrix, more, message):
         load_graph(path)
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("reddit:scale=0", "scale must leave at least 16 of 20000 vertices"),
-        ("reddit:scale=nan", "scale must leave at least 16"),
-        ("reddit:size=2", "reddit has no option 'size', only scale, seed"),
-        ("redit", "'redit' is no family, did you mean 'reddit'. Families: digits, reddit, yelp"),
-        ("digits:seed=3", "digits has no options, found digits:seed=3"),
-        ("missing.npz", "missing.npz: no such file"),
-        ("missing.mtx", r"missing.mtx: no such file \(families: digits, reddit, yelp, products\)"),
-        (".", r"^\.: is a folder, expected a file \(families: digits, reddit, yelp, products\)"),
-    ],
+test_a_name_of_no_graph = refuses(
+    load_graph,
+    ("reddit:scale=0", "scale must leave at least 16 of 20000 vertices"),
+    ("reddit:scale=nan", "scale must leave at least 16"),
+    ("reddit:size=2", "reddit has no option 'size', only scale, seed"),
+    ("redit", "'redit' is no family, did you mean 'reddit'. Families: digits, reddit, yelp"),
+    ("digits:seed=3", "digits has no options, found digits:seed=3"),
+    ("missing.npz", "missing.npz: no such file"),
+    ("missing.mtx", r"missing.mtx: no such file \(families: digits, reddit, yelp, products\)"),
+    (".", r"^\.: is a folder, expected a file \(families: digits, reddit, yelp, products\)"),
+    error=UserError,
 )
-def test_a_name_of_no_graph(name, message):
-    with pytest.raises(UserError, match=message):
-        load_graph(name)
