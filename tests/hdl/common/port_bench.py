@@ -2,7 +2,7 @@
 
 import random
 
-from cocotb.triggers import FallingEdge, RisingEdge
+from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 
 from hdl.common.axi import Response
 from hdl.common.bus_watch import BUS, WATCH
@@ -26,8 +26,7 @@ class PortBench:
         return Response(at // BEAT % 4)
 
     async def settle(self, cycles=20):
-        for _ in range(cycles):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, cycles)
 
     async def settle_when(self, arrived):
         """Wait for what must come, however slow a memory is drawn, then for what must not."""

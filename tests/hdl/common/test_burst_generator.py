@@ -2,7 +2,7 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.burst_generator import BurstGenerator
 from hdl.common.read_plan import COUNT_BITS, EPOCH_BITS, ReadMasterParams
@@ -81,8 +81,7 @@ async def cuts_runs_at_windows(dut, stalls):
             first = taken + BurstGenerator.latency
             assert sink.cycles[at : at + len(bursts)] == list(range(first, first + len(bursts)))
             at += len(bursts)
-    for _ in range(20):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 20)
     assert len(sink.beats) == total
     assert not dut.active.value
 
@@ -129,8 +128,7 @@ async def every_bit_of_a_count_counts(dut, count):
         sink.beats.clear()
         plan = make_plan(params.beat_bytes, 0, 1, stride=3) | {count: 1 + (1 << bit)}
         await send(dut, "plan", [plan])
-        for _ in range(12):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 12)
         length = min(1 << bit, window - 1) if count == "beats" else 0
         assert sink.beats[0] == {"beat": 0, "length": length}
         if count != "beats" or 1 << bit >= window:
@@ -171,8 +169,7 @@ async def counts_down_over_every_bit(dut, counter):
         assert many - 9 <= int(register.value) <= many
     register.value = 6
     before = len(sink.beats)
-    for _ in range(20):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 20)
     assert not dut.active.value
     # Those left, and what was on its way through the two steps behind.
     assert 6 <= len(sink.beats) - before <= 9
@@ -197,8 +194,7 @@ async def a_run_ends_at_every_bit(dut):
             sink.beats.clear()
             while not any(burst["beat"] == last for burst in sink.beats):
                 await RisingEdge(dut.clk)
-        for _ in range(10):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 10)
         assert not dut.active.value
         assert sink.beats[-1] == {"beat": last, "length": params.burst_beats - 1}
 

@@ -3,7 +3,7 @@ from functools import partial
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.crossbar import Crossbar, CrossbarParams
 from sim.harness.payloads import unpack
@@ -121,8 +121,7 @@ class Bench:
             await RisingEdge(dut.clk)
             valid = [getattr(dut, f"o_{k}_valid").value for k in range(self.params.outputs)]
             assert dut.empty.value != any(valid)
-        for _ in range(3):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 3)
         assert bool(dut.empty.value) == (not waits)
         assert sum(len(sink.beats) for sink in self.sinks) == sum(map(len, sent)) - waits
         if self.params.told_bits and not waits:

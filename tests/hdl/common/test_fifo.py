@@ -2,7 +2,7 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from gen.emission.emit import emit
 from hdl.common.fifo import Fifo, FifoParams
@@ -120,8 +120,7 @@ async def fills_to_its_capacity_and_recovers(dut):
     source = Source(dut, "i")
     for beat in beats:
         source.append(beat)
-    for _ in range(2 * params.capacity + 10):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 2 * params.capacity + 10)
     assert len(source.cycles) == params.capacity
     assert int(dut.level.value) == params.capacity
     assert not dut.i_ready.value

@@ -3,7 +3,7 @@ from itertools import islice
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.axi import Response
 from hdl.common.bus_watch import BUS, WATCH
@@ -101,8 +101,7 @@ class Bench:
         """Wait for all beats of ``plans``, and not one more."""
         expected = self.expect(*plans)
         await self.sink.wait_for(len(expected))
-        for _ in range(30):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 30)
         assert self.sink.beats == expected
         assert not self.dut.busy.value
         assert not self.dut.o_valid.value
@@ -132,8 +131,7 @@ async def an_empty_plan_is_soon_over(dut, later):
     for _ in range(3):
         plan = random_plan()
         await bench.source.send_all([plan | {random.choice(("beats", "runs", "epochs")): 0}])
-        for _ in range(later):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, later)
         await bench.source.send_all([plan])
         assert bench.source.cycles[-1] - bench.source.cycles[-2] <= max(4, later + 2)
         await bench.finish(plan)
@@ -184,8 +182,7 @@ async def halt_abandons_a_plan(dut, stalls, length):
     for attempt in range(12):
         have = len(bench.sink.beats)
         await bench.source.send_all([long_plan])
-        for _ in range(attempt if attempt < 10 else random.randrange(200)):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, attempt if attempt < 10 else random.randrange(200))
         partial = bench.sink.beats[have:]
         assert partial == bench.expect(long_plan | {"epochs": 2})[: len(partial)]
         bench.sink.stop()
@@ -212,13 +209,11 @@ async def halt_begins_no_burst(dut):
     await bench.begin()
     for _ in range(20):
         await bench.source.send_all([make_plan(bench.params.beat_bytes, 0, 400)])
-        for _ in range(random.randrange(5, 30)):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, random.randrange(5, 30))
         bench.sink.stop()
         dut.halt.value = 1
         halted = cycle()
-        for _ in range(60):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 60)
         # One burst may have become a register at the edge that raised halt.
         assert all(burst.offered <= halted + 1 for burst in bench.judge.bursts)
         assert not dut.axi_arvalid.value
@@ -236,8 +231,7 @@ async def fills_its_buffer_and_no_more(dut):
     await send(
         dut, "plan", [make_plan(bench.params.beat_bytes, 0, 2 * bench.params.prefetch_beats)]
     )
-    for _ in range(3 * bench.params.prefetch_beats + 50):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 3 * bench.params.prefetch_beats + 50)
     assert len(bench.judge.asked) == bench.params.prefetch_beats
     assert dut.busy.value
 
@@ -295,8 +289,7 @@ class ByHand:
         await self.wait()
 
     async def wait(self, cycles=20):
-        for _ in range(cycles):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, cycles)
 
     @property
     def bus(self):

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 from cocotbext.axi.axil_channels import (
     AxiLiteARTransaction,
@@ -275,8 +275,7 @@ async def address_and_data_come_in_any_order(dut, gap):
         (port.w, AxiLiteWTransaction(wdata=word, wstrb=15)),
     )[:: -1 if gap < 0 else 1]
     await first[0].send(first[1])
-    for _ in range(abs(gap)):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, abs(gap))
     assert port.b.empty()
     await second[0].send(second[1])
     await port.b.recv()

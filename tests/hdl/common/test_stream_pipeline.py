@@ -3,7 +3,7 @@ from itertools import product
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge, Timer
+from cocotb.triggers import ClockCycles, RisingEdge, Timer
 
 from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
 from sim.harness.streams import STALLS, Sink, Source, cycle, never, often, receive, send, start
@@ -54,8 +54,7 @@ async def holds_as_many_as_it_says(dut):
     source = Source(dut, "i")
     for beat in beats:
         source.append(beat)
-    for _ in range(2 * params.capacity + 8):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 2 * params.capacity + 8)
     assert len(source.cycles) == params.capacity >= 2 * params.stages + 2
     received, cycles = await receive(dut, "o", len(beats))
     assert received == beats
@@ -92,14 +91,11 @@ async def a_reset_flushes_it(dut):
     for under_way, moves in product(range(params.capacity + 1), (0, 1)):
         dut.o_ready.value = 0
         dut.i_valid.value = 1
-        for _ in range(under_way):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, under_way)
         dut.i_valid.value = dut.o_ready.value = moves
-        for _ in range(moves * random.randrange(params.latency + params.stages)):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, moves * random.randrange(params.latency + params.stages))
         dut.rst.value = 1
-        for _ in range(shortest):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, shortest)
         dut.rst.value = dut.i_valid.value = dut.o_ready.value = 0
         for _ in range(2 * params.latency + 1):
             await RisingEdge(dut.clk)
@@ -109,8 +105,7 @@ async def a_reset_flushes_it(dut):
         sending = cocotb.start_soon(send(dut, "i", beats))
         assert (await receive(dut, "o", len(beats)))[0] == beats
         await sending
-        for _ in range(params.latency):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, params.latency)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -2,7 +2,7 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge, Timer
+from cocotb.triggers import ClockCycles, RisingEdge, Timer
 
 from hdl.common.streams import Fork, ForkParams, StreamRegister, StreamRegisterParams, StreamSkid
 from sim.harness.streams import STALLS, Sink, Source, never, often, rarely, receive, start
@@ -95,8 +95,7 @@ async def register_holds_two_beats(dut):
     source = Source(dut, "i")
     for beat in beats:
         source.append(beat)
-    for _ in range(10):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 10)
     assert len(source.cycles) == StreamRegister.capacity
     received, cycles = await receive(dut, "o", len(beats))
     assert received == beats

@@ -5,7 +5,7 @@ import random
 import cocotb
 import numpy as np
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.gather.params import ROW_READ, SHARE, GatherParams, ReadOrder
 from hdl.pcie.params import ReadRequesterParams
@@ -65,8 +65,7 @@ class Card:
             "order": order.value,
         }
         self.dut.table.value = pack(self.params.table, settings)
-        for _ in range(4):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 4)
         for k, idx in enumerate(idxs):
             self.idxs.append({"idx": idx, "final": k == len(idxs) - 1})
 
@@ -135,8 +134,7 @@ class Card:
                     self.read.append((bool(read["beyond"]), bool(read["failed"])))
 
     async def quiet(self):
-        for _ in range(10):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 10)
         assert self.dut.idle.value
         assert not self.rows.missing
 

@@ -4,7 +4,7 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.gather.engine_params import CHUNK, GatherEngineParams
 from hdl.gather.idx_reader import IdxReader
@@ -101,8 +101,7 @@ class Bench:
 
     async def finish(self):
         await self.idxs.wait_for(len(self.wanted))
-        for _ in range(20):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 20)
         found = [(beat["idx"], bool(beat["final"])) for beat in self.idxs.beats]
         assert found == [(idx, k in self.ends) for k, idx in enumerate(self.wanted, 1)]
         assert [(one["address"], one["bytes"]) for one in self.requests.beats] == self.asked
@@ -166,13 +165,11 @@ async def arrays_of_any_length(dut, bit):
     for wide in (False, True):
         before = len(bench.requests.beats)
         bench.arrays.append({"address": 0, "count": 1 << bit, "wide": wide, "on_card": 0})
-        for _ in range(40):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 40)
         found = [(one["address"], one["bytes"]) for one in bench.requests.beats[before:]]
         assert found == [(CHUNK * k, CHUNK) for k in range(bench.params.idx_chunks)]
         assert not dut.arrays_ready.value
         dut.rst.value = 1
-        for _ in range(3):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 3)
         dut.rst.value = 0
         bench.answers += [[]] * bench.params.idx_chunks

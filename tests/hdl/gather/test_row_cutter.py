@@ -4,7 +4,7 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.gather.params import MOST_ROW, SHARE, GatherParams, ReadOrder
 from hdl.gather.row_cutter import RowCutter
@@ -48,8 +48,7 @@ class Bench:
             self.rows.append(row)
         while self.rows.missing:
             await RisingEdge(self.dut.clk)
-        for _ in range(300):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 300)
         found = iter(self.requests.beats[before:])
         for row, begin in zip(rows, starts, strict=True):
             spans = []

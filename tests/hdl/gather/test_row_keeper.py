@@ -4,7 +4,7 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.gather.params import SHARE, SLOTS, GatherParams
 from hdl.gather.row_keeper import RowKeeper
@@ -72,8 +72,7 @@ class Bench:
 
     async def finish(self):
         await self.parts.wait_for(len(self.wanted))
-        for _ in range(10):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 10)
         for k, (found, wanted) in enumerate(zip(self.parts.beats, self.wanted, strict=True)):
             assert found | {"cause": int(found["cause"].value)} == wanted, f"part {k}"
 

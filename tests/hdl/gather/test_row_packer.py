@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.gather.params import ROW_READ, SHARE, GatherParams
 from hdl.gather.row_packer import RowPacker
@@ -42,8 +42,7 @@ class Bench:
         """Set whether rows are joined, from dword ``first`` on, while the packer is empty."""
         self.joined, self.first = joined, first
         self.dut.joined.value, self.dut.first.value = joined, first
-        for _ in range(4):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 4)
 
     def row(self, dwords, *, skip=0, sectors=False, final=False, causes=(Cause.NONE,), most=3):
         """Send a row, of up to ``most`` requests, in sectors or as it is, ``skip`` before it."""
@@ -105,8 +104,7 @@ class Bench:
 
     async def finish(self):
         await self.beats.wait_for(len(self.wanted))
-        for _ in range(8):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 8)
         for k, (beat, wanted) in enumerate(zip(self.beats.beats, self.wanted, strict=True)):
             dwords, last, beyond, final, cause = wanted
             assert beat["bytes"] == 4 * len(dwords), f"beat {k}"

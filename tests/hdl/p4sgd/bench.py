@@ -10,7 +10,7 @@ import cocotb
 import numpy as np
 from amaranth.hdl import Shape
 from amaranth.lib import data
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.p4sgd.engine.model_params import GROUP_LANES
 from hdl.p4sgd.engine.params import EngineParams
@@ -93,8 +93,7 @@ def put(dut: Any, **values: Any) -> None:
 
 async def clock(dut: Any, cycles: int = 1) -> None:
     """Wait for rising edges."""
-    for _ in range(cycles):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, cycles)
 
 
 async def pulse(dut: Any, name: str) -> None:

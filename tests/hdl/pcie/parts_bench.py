@@ -12,7 +12,7 @@ from typing import Any
 import cocotb
 from amaranth.hdl import Module
 from amaranth.lib.wiring import Out, connect, flipped
-from cocotb.triggers import Lock, RisingEdge
+from cocotb.triggers import ClockCycles, Lock, RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteRam
 from cocotbext.pcie.core.tlp import TlpType
 from cocotbext.pcie.xilinx.us.tlp import Tlp_us
@@ -229,8 +229,7 @@ class Bench:
         assert bytes(card.memory.mem[:]) == bytes(card.bytes)
 
     async def cycles(self, count):
-        for _ in range(count):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, count)
 
     async def ticks(self, count=3):
         """Let enough ticks pass for a read to time out."""

@@ -9,7 +9,7 @@ import random
 from collections import deque
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie.axis import rc_user, rq_user
 from hdl.pcie.descriptors import COMPLETION, REQUEST
@@ -236,8 +236,7 @@ class ReadBench:
         raise AssertionError(f"this has not happened in {cycles} cycles")
 
     async def cycles(self, count):
-        for _ in range(count):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, count)
 
     async def tick(self, count=1):
         for _ in range(count):

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, connect, flipped
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.component import Component
 from hdl.pcie.function_reset import FunctionReset
@@ -152,8 +152,7 @@ class Card:
         return cycle()
 
     async def cycles(self, count):
-        for _ in range(count):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, count)
 
     def counts(self):
         return unpack(COUNTS, int(self.dut.counts.value))

@@ -4,7 +4,7 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie.beat_packer import BeatPacker, BeatPackerParams
 from sim.golden.pcie_requester import Cause, cut
@@ -77,8 +77,7 @@ class PackerBench:
     async def finish(self):
         while len(self.beats.beats) < len(self.wanted):
             await RisingEdge(self.dut.clk)
-        for _ in range(10):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 10)
         for found, wanted in zip(self.beats.beats, self.wanted, strict=True):
             octets, below, last, user, cause = wanted
             assert found["bytes"] == len(octets)
@@ -120,8 +119,7 @@ async def data_may_begin_at_any_dword(dut):
     await start(dut)
     for first in range(0, bench.size, 4):
         dut.first.value = first // 4
-        for _ in range(4):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 4)
         for _ in range(3):
             bench.ask(0, 4 * random.choice([1, random.randint(1, 40)]), first=first)
         await bench.finish()

@@ -1,7 +1,7 @@
 """Tests the handshake of a function-level reset: nothing is said to be done before it is."""
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.pcie.function_reset import HEARD, FunctionReset
 from sim.harness.streams import start
@@ -13,8 +13,7 @@ def test_function_reset():
 
 
 async def cycles(dut, count):
-    for _ in range(count):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, count)
 
 
 async def begin(dut, idle=1, owes=0):

@@ -5,7 +5,7 @@ from itertools import product
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie.interrupt_sender import BLOCK_VECTORS, InterruptSender, InterruptSenderParams
 from sim.harness.streams import cycle, start
@@ -76,8 +76,7 @@ class Block:
             if len(self.sent) >= count:
                 break
             await RisingEdge(self.dut.clk)
-        for _ in range(20):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 20)
         assert len(self.sent) == count
 
 
@@ -142,8 +141,7 @@ async def none_while_switched_off(dut):
     dut.enable.value = 0
     await start(dut)
     await block.ask(0, 4)
-    for _ in range(3 * PATIENCE):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 3 * PATIENCE)
     assert not block.cycles
     dut.enable.value = 1
     await block.until(2)
@@ -177,8 +175,7 @@ async def what_waits_is_forgotten(dut):
     dut.clear.value = 1
     await block.until(1)
     dut.clear.value, dut.enable.value = 0, 1
-    for _ in range(40):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 40)
     assert len(block.sent) == 1
     await block.ask(1)
     await block.until(2)
@@ -213,8 +210,7 @@ async def a_block_that_always_fails_is_reported(dut):
     await start(dut)
     for count in (1, 2):
         await block.ask(0)
-        for _ in range(3 * PATIENCE):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 3 * PATIENCE)
         assert dut.silent.value
         assert len(block.late) == count
         block.failing = 0.0

@@ -7,7 +7,7 @@ from statistics import fmean
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.requester import RequesterParams
@@ -91,8 +91,7 @@ async def slow_answers_to_reads_now_and_then(dut):
     await start(dut)
     for _ in range(count):
         card.ask(size * random.randrange(MEMORY // size), size)
-        for _ in range(11):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 11)
     await card.come(count * size)
     took = sorted(
         at - card.requests.cycles[beat["user"]]

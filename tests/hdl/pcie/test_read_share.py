@@ -4,7 +4,7 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie.descriptors import Cause
 from hdl.pcie.params import ReadRequesterParams
@@ -87,6 +87,5 @@ async def each_user_gets_its_own(dut, stalls, most):
             for b in found.beats
         ] == right
     assert peak <= most or not most
-    for _ in range(3):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 3)
     assert not dut.under_way.value

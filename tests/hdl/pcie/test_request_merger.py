@@ -6,7 +6,7 @@ import random
 from itertools import pairwise
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie.axis import rq_user
 from hdl.pcie.descriptors import REQUEST, RequestType
@@ -151,8 +151,7 @@ async def writes_go_on_while_reads_wait(dut):
     dut.credits.value = 1
     await taken(dut, rq, 21)
     assert not rq.packets[-1].writes
-    for _ in range(6):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 6)
     reads.add()
     await taken(dut, rq, 22)
     assert not rq.packets[-1].writes

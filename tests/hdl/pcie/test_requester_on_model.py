@@ -4,7 +4,7 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie.descriptors import REQUEST, RequestType
 from hdl.pcie.params import ReadRequesterParams
@@ -188,7 +188,6 @@ async def reads_and_writes_at_once(dut):
     assert await card.finish() == [Cause.NONE] * len(card.wanted)
     while card.sent < 24 or dut.writes_owe.value:
         await RisingEdge(dut.clk)
-    for _ in range(200):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 200)
     assert bytes(card.memory.mem[:]) == bytes(card.bytes)
     assert card.visible == list(range(24))

@@ -4,7 +4,7 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie.write_fence import LAST, MOST, NUMBERS, WriteFence, WriteFenceParams
 from sim.harness.payloads import pack, unpack
@@ -67,8 +67,7 @@ class FenceBench:
         self.dut.numbers.value = 0
 
     async def rest(self, cycles=12):
-        for _ in range(cycles):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, cycles)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -6,7 +6,7 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie.write_params import WriteRequesterParams
 from hdl.pcie.write_requester import WriteRequester
@@ -89,8 +89,7 @@ class WriteBench:
             await RisingEdge(self.dut.clk)
         while len(self.block.told) < len(self.rq.packets):
             await RisingEdge(self.dut.clk)
-        for _ in range(80):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 80)
         for k, (packet, wanted) in enumerate(zip(self.rq.packets, self.wanted, strict=True)):
             assert 4 * packet.found["address"] == wanted.address, f"packet {k}"
             assert packet.found["dwords"] == len(wanted.dwords)
@@ -209,22 +208,18 @@ async def stopped_between_packets(dut, stalls):
     for _ in range(8):
         for _ in range(8):
             bench.ask(*some_place(bench.most))
-        for _ in range(random.randrange(30, 100)):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, random.randrange(30, 100))
         dut.stop.value = 1
-        for _ in range(3):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 3)
         while not dut.idle.value:
             await RisingEdge(dut.clk)
         before = len(bench.rq.packets)
-        for _ in range(50):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 50)
         assert len(bench.rq.packets) == before
         dut.stop.value = 0
     while len(bench.rq.packets) + bench.lost < len(bench.wanted):
         await RisingEdge(dut.clk)
-    for _ in range(3):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 3)
     assert 0 < bench.lost < len(bench.wanted)
     came, at = set(), 0
     for packet in bench.rq.packets:
@@ -245,8 +240,7 @@ async def what_is_cleared_is_never_visible(dut):
         bench.ask(4096 * k + 3, bench.most)
     while len(bench.rq.packets) < len(bench.wanted):
         await RisingEdge(dut.clk)
-    for _ in range(4):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 4)
     assert dut.owes.value
     dut.stop.value = dut.clear.value = 1
     while dut.owes.value or not dut.idle.value:

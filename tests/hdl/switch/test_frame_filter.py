@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.p4sgd.network.frame import FRAMES
 from hdl.p4sgd.network.tree_format import TREE_FRAMES
@@ -262,6 +262,5 @@ async def judges_packets_of_several_beats(dut, stall):
             getattr(dut, f"axis_{name}").value = value
         await RisingEdge(dut.clk)
     dut.axis_tvalid.value = 0
-    for _ in range(3):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 3)
     assert found == [sample.judge(packet.beats, ADDRESS)[0] for packet in packets]

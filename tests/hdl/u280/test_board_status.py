@@ -167,8 +167,7 @@ async def passes_the_interrupt_when_it_may(dut):
     for enabled, request in ((0, 1), (1, 1), (1, 0)):
         dut.request.value = request
         await axil.write(MAP.address("interrupt"), bytes([enabled, 0, 0, 0]))
-        for _ in range(4):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 4)
         assert dut.irq.value == (enabled and request)
         answer = await axil.read(MAP.address("interrupt"), 4)
         assert answer.data[0] == enabled | request << 1

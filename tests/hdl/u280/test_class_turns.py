@@ -2,7 +2,7 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.stream_arbiter import StreamArbiterParams
 from hdl.u280.class_turns import ClassTurns
@@ -66,8 +66,7 @@ async def a_paused_class_stops_and_the_other_goes_on(dut, stall, kind):
     gap = never if stall is never else lambda: random.random() < 0.7
     tasks = [cocotb.start_soon(send(dut, f"i_{k}", sent[k], gap=gap)) for k in range(2)]
     for _ in range(12):
-        for _ in range(random.randrange(1, 60)):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, random.randrange(1, 60))
         assert not dut.ack.value
         dut.pause.value = 1 << kind
         await RisingEdge(dut.clk)
@@ -87,8 +86,7 @@ async def a_paused_class_stops_and_the_other_goes_on(dut, stall, kind):
         assert after[kind] == before[kind]
         assert after[1 - kind] > before[1 - kind] + 5
         dut.pause.value = 0
-        for _ in range(ClassTurns.release + 1):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, ClassTurns.release + 1)
         assert not dut.ack.value
     await until(dut, lambda: len(taken) == 2400, 30000)
     assert [of_kind(taken, k) for k in range(2)] == sent

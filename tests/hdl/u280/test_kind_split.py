@@ -1,7 +1,7 @@
 import random
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.protocol import PACKET_CONSTANTS, PACKET_HEADER, Kind
 from hdl.u280.kind_split import READS, RESPONSES, KindSplit
@@ -65,8 +65,7 @@ async def every_packet_goes_to_its_class(dut, stall):
     packets, foreign = [[], []], [0]
     cocotb.start_soon(collect(dut, packets, foreign))
     await send(dut, "mac", [p for p, _ in chosen], stall, broken=broken, waits=False)
-    for _ in range(3):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 3)
     for k in range(2):
         assert packets[k] == [
             (packet, number in broken) for number, (packet, kind) in enumerate(chosen) if kind == k

@@ -1,7 +1,7 @@
 from itertools import product
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.u280.mac_link import MacLink
 from sim.harness.streams import start
@@ -22,8 +22,7 @@ async def obeys_faults(dut):
     for values in product((0, 1), repeat=4):
         for name, value in zip(names, values, strict=True):
             getattr(dut, name).value = value
-        for _ in range(MacLink.latency + 1):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, MacLink.latency + 1)
         aligned, received, local, remote = values
         hears = bool(aligned and not local)
         assert dut.send_rfi.value == (not hears)

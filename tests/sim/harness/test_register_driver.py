@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from gen.registers.system_rdl import compiled
 from hdl.common.register_block import RegisterBlock
@@ -174,8 +174,7 @@ async def pulses_come_once_and_read_as_nothing(dut):
         seen.clear()
         value = (1 << field.bits) - 1
         await bench.driver.write(**{field.name: value})
-        for _ in range(4):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 4)
         assert seen == [{field.name: value}], field.name
         assert await bench.driver.read(field.name) == 0
         assert await bench.read(field.name) == 0

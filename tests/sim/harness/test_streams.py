@@ -8,7 +8,7 @@ from amaranth.hdl import Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from cocotb import handle
-from cocotb.triggers import ReadOnly, RisingEdge
+from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
 from cocotb_bus.scoreboard import Scoreboard
 
 from hdl.common.component import Component
@@ -81,8 +81,7 @@ async def joins(dut, stalls):
     go.append(0)
     await source.send_all([])  # sends nothing, and so is done at once
     source.append(1)
-    for _ in range(5):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 5)
     assert len(watch.beats) == len(values)
 
 

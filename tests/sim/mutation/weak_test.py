@@ -1,7 +1,7 @@
 """Tests the sample weakly, for the tests of mutation: they never fill it."""
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from sim.harness.streams import start
 from sim.harness.verilator import simulate
@@ -24,11 +24,9 @@ async def counts(dut):
     dut.step.value = 0
     await start(dut)
     dut.step.value = 1
-    for _ in range(6):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 6)
     dut.step.value = 0
-    for _ in range(3):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 3)
     assert dut.total.value == 6
 
 

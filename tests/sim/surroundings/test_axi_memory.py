@@ -5,7 +5,7 @@ from pathlib import Path
 import cocotb
 import numpy as np
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi.axi_channels import AxiARBus, AxiARSource, AxiARTransaction, AxiRBus, AxiRSink
 
 from hdl.common.axi import ID_BITS, Burst, Response
@@ -159,8 +159,7 @@ async def serves_the_end_of_the_file(dut):
     await start(dut)
     await port.ask(port.beats - 1, 3)
     assert await port.answers(3) == port.expected([(port.beats - 1, 3)])
-    for _ in range(5):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 5)
     assert int(dut.missing.value) == 2
 
 
@@ -192,8 +191,7 @@ async def latency_counts_for_each_burst(dut):
     await start(dut)
     watching = cocotb.start_soon(trace(dut, 400))
     for gap in (0, 3, 17, 40):
-        for _ in range(gap):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, gap)
         await port.ask(0, 1)
     moved = await watching
     asked = [number for number, (_, burst) in enumerate(moved) if burst]

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge, with_timeout
+from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
 
 from hdl.common.axi import Burst, Response
 from sim.harness.payloads import pack
@@ -167,8 +167,7 @@ class Port:
 
     async def dumped(self):
         self.dut.dump.value = 1
-        for _ in range(3):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 3)
         self.dut.dump.value = 0
         await RisingEdge(self.dut.clk)
         return Path(cocotb.plusargs[f"dump_{INDEX}"]).read_bytes()
@@ -255,8 +254,7 @@ async def counts_what_lies_beyond_the_end(dut):
     assert [beat["data"] for beat in port.taken["r"][1:]] == [0, 0, 0]
     assert port.taken["r"][0]["resp"] == reads[0]["resp"]
     assert port.taken["b"] == writes
-    for _ in range(3):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 3)
     assert (int(dut.missing.value), int(dut.lost.value)) == (3, 2)
     assert await port.dumped() == port.content
 

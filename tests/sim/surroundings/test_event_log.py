@@ -9,7 +9,7 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.component import Component
 from sim.harness.in_simulator import FOUND, tell
@@ -73,6 +73,5 @@ async def events_at_random(dut):
             words = [event["words"] >> 32 * j & 0xFFFFFFFF for j in range(3)]
             told.append([k - first, event["short"], event["whole"], event["long"], words])
     dut.happens.value, dut.ends.value = 0, 1
-    for _ in range(3):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 3)
     tell(told)

@@ -3,7 +3,7 @@
 import random
 
 from cocotb.clock import Clock
-from cocotb.triggers import RisingEdge, Timer
+from cocotb.triggers import ClockCycles, RisingEdge, Timer
 
 from sim.functional import watch as functional
 
@@ -27,8 +27,7 @@ class Side:
         return dir(self.dut)
 
     async def edges(self, count=1):
-        for _ in range(count):
-            await RisingEdge(self.clk)
+        await ClockCycles(self.clk, count)
 
     async def reset(self, cycles):
         await RisingEdge(self.clk)

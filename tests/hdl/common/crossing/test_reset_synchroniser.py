@@ -1,7 +1,7 @@
 import random
 
 import cocotb
-from cocotb.triggers import RisingEdge, Timer
+from cocotb.triggers import ClockCycles, RisingEdge, Timer
 
 from gen.emission.emit import emit
 from hdl.common.crossing.reset_synchroniser import ResetSynchroniser, ResetSynchroniserParams
@@ -28,8 +28,7 @@ async def catches_what_no_edge_sees_and_ends_in_its_time(dut):
     stages = params_in_simulator(ResetSynchroniserParams).stages
     dut.i.value = 0
     await start(dut)
-    for _ in range(stages + 3):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, stages + 3)
     for _ in range(20):
         assert not dut.reset.value
         await Timer(random.randrange(100, 1500), unit="ps")  # between edges, 4 ns apart

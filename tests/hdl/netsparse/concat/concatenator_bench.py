@@ -4,7 +4,7 @@ import random
 from dataclasses import dataclass, field
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.concat.concatenator import Concatenator
@@ -234,8 +234,7 @@ class Bench:
         await self.source.send_all(beats)
 
     async def wait(self, cycles):
-        for _ in range(cycles):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, cycles)
 
     async def empty(self):
         """Wait until nothing is inside."""

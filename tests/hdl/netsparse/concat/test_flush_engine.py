@@ -3,7 +3,7 @@ from collections import deque
 from itertools import pairwise
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 from hdl.netsparse.concat.flush_engine import FlushEngine
@@ -97,8 +97,7 @@ async def whole_packets_leave(dut, stalls):
         )
     while len(packets.wires) < len(wires):
         await RisingEdge(dut.clk)
-    for _ in range(4):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 4)
     assert packets.wires == wires
     assert lines.returned == returned
     assert lines.events == events

@@ -1,7 +1,7 @@
 import random
 
 import cocotb
-from cocotb.triggers import FallingEdge, RisingEdge
+from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.line_pool import LinePool
@@ -81,8 +81,7 @@ async def packets_of_lines(dut, greed):
 async def a_line_a_cycle(dut):
     """All lines are given out at one a cycle, and once all have returned, again."""
     params = await begin(dut)
-    for _ in range(params.lines + 5):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, params.lines + 5)
     for _ in range(3):
         await FallingEdge(dut.clk)
         assert int(dut.free.value) == params.pr_lines

@@ -2,7 +2,7 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams, Drop
 from hdl.netsparse.concat.packet_verdict import PacketVerdict
@@ -228,8 +228,7 @@ async def judge(dut, stalls, packets):
         if params.tag_bits:
             event["tag"] = tag
         events.append((last + 1, event))
-    for _ in range(PacketVerdict.latency + 2):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, PacketVerdict.latency + 2)
     assert bench.words == words
     for (at, keep), (expected_at, kept) in zip(bench.ends, ends, strict=True):
         assert (at, keep) == (expected_at, kept)

@@ -2,7 +2,7 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
 from hdl.netsparse.concat.unpacker import Unpacker
@@ -111,8 +111,7 @@ class Bench:
                 for k, (fields, _) in enumerate(one):
                     fields |= {"starts": k == 0, "ends": k == len(one) - 1}
         await self.sink.wait_for(len(flat))
-        for _ in range(8):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 8)
         assert len(self.sink.beats) == len(flat)
         if bits:
             beats = zip(tags, expected, strict=True)

@@ -9,7 +9,7 @@ import cocotb
 from amaranth.hdl import Module
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.axi import Burst, Response
 from hdl.common.bus_watch import BUS, WATCH
@@ -275,8 +275,7 @@ class Bench:
             await edge
 
     async def idle(self, cycles=20):
-        for _ in range(cycles):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, cycles)
 
     async def tell(self, **said):
         """Pulse ``tick`` or ``revive``."""

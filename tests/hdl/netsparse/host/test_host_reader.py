@@ -1,7 +1,7 @@
 import random
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.host.host_reader import HostReader
 from sim.harness.streams import STALLS, never, often, start
@@ -204,8 +204,7 @@ async def a_unit_waits_for_the_others_once(dut):
     await start(dut)
     for number in range(200):
         bench.read(0, 128 * number, 128)
-    for _ in range(50):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 50)
     asked = len(bench.readers[0].cycles)
     bench.read(3, 0, 4)
     await bench.until(201)

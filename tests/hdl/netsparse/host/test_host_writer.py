@@ -3,7 +3,7 @@ from collections import Counter, deque
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.axi import Response
 from hdl.common.bus_watch import BUS, WATCH
@@ -199,12 +199,10 @@ async def bench_a_unit_that_pauses_holds_up_the_others(dut):
     stops = iter([False, False, *[True] * 200])
     bench.writers[1].stall = lambda: next(stops, False)
     bench.write(1, 1000, 640)
-    for _ in range(20):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 20)
     bench.write(0, 5000, 100)
     bench.write(2, 7000, 100)
-    for _ in range(150):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 150)
     assert bench.order == []
     await bench.until(3)
     await bench.end()
@@ -281,8 +279,7 @@ class Channels:
         await self.wait(20)
 
     async def wait(self, cycles=200):
-        for _ in range(cycles):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, cycles)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

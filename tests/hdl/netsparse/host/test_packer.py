@@ -1,7 +1,7 @@
 import random
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.host.packer import Packer
 from hdl.netsparse.host.params import HostParams
@@ -63,8 +63,7 @@ async def packs_one_property_after_another(dut, aligned, stalls):
         dut.i.value = 0
         golden.append((place, unit, failed))
         due.append(entered + component.latency)
-    for _ in range(5):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 5)
     for ((address, size), unit, failed), last in zip(golden, due, strict=True):
         count = -(-size // BEAT)
         mine = beats[:count]

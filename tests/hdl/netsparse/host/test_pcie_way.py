@@ -7,7 +7,7 @@ import cocotb
 from amaranth.hdl import Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
@@ -200,8 +200,7 @@ class Bench:
         raise AssertionError("it has not come")
 
     async def cycles(self, count):
-        for _ in range(count):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, count)
 
     async def say(self, name):
         """Let a time-out pass while nothing moves (``tick``), or ``revive`` the buses."""
@@ -340,8 +339,7 @@ async def a_block_that_stands_still_is_silent(dut):
     dut.deaf.value = 1
     bench.write(0, 64, random.randbytes(64))
     await bench.until(lambda: len(bench.writers[0].cycles) == 1)
-    for _ in range(40):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 40)
     assert not bench.bus("write")["silent"]
     for _ in range(3):
         await bench.say("tick")

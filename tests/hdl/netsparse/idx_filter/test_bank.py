@@ -51,8 +51,7 @@ class Memory:
         return self.base + line_address(line * 512)
 
     async def pulse(self, name, line=None, bad=False):
-        for _ in range(random.randrange(5)):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, random.randrange(5))
         getattr(self.dut, name).value = 1
         if line is not None:
             self.dut.fill_data.value, self.dut.fill_error.value = line, bad
@@ -181,8 +180,7 @@ async def it_stops_when_nobody_takes_answers(dut, stall):
     requests = [(True, random.randrange(512)) for _ in range(500)]
     for beat in beats(requests):
         source.append(beat)
-    for _ in range(100):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 100)
     assert 0 < len(source.cycles) < 40
     assert not sink.beats
     assert not dut.idle.value

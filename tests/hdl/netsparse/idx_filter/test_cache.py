@@ -3,7 +3,7 @@ import random
 import cocotb
 import numpy as np
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.netsparse.idx_filter.cache import FilterCache, FilterCacheParams
@@ -82,8 +82,7 @@ class Bench:
         self.dut.control.value = pack(self.params.control, values)
 
     async def clock(self, cycles=1):
-        for _ in range(cycles):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, cycles)
 
     async def tell(self, said):
         """Pulse ``tick`` or ``revive``."""

@@ -9,7 +9,7 @@ import numpy as np
 from amaranth.hdl import Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.component import Component
 from hdl.netsparse.idx_filter.cache import FilterCache, FilterCacheParams
@@ -131,8 +131,7 @@ class Bench:
         return fetched
 
     async def clock(self, cycles=1):
-        for _ in range(cycles):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, cycles)
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")

@@ -3,7 +3,7 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.netsparse.idx_filter.memory_port import FilterMemoryPort
@@ -64,8 +64,7 @@ class Bench:
         """Wait until ``count`` beats have been taken and answered."""
         while sum(map(len, self.filled)) + sum(self.written) < count:
             await RisingEdge(self.dut.clk)
-        for _ in range(4):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 4)
         assert self.dram.idle or self.dram.frozen
 
     async def watch(self, **said):
@@ -73,8 +72,7 @@ class Bench:
         self.dut.watch.value = pack(WATCH, said)
         await RisingEdge(self.dut.clk)
         self.dut.watch.value = 0
-        for _ in range(40):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 40)
         return unpack(BUS, int(self.dut.bus.value))
 
 
@@ -133,8 +131,7 @@ async def who_asks_while_half_a_write_has_left_waits(dut, closed):
         bench.dram.closed = (closed,)
         for k in (*[before] * 6, then):
             write_back(k)
-            for _ in range(4):
-                await RisingEdge(dut.clk)
+            await ClockCycles(dut.clk, 4)
         bench.dram.closed = ()
         await bench.settle(len(kept))
     assert bench.dram.contents == kept

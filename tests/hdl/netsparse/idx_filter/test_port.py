@@ -4,7 +4,7 @@ from functools import partial
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.idx_filter.params import answer_layout
 from hdl.netsparse.idx_filter.port import FilterPort, FilterPortParams
@@ -122,8 +122,7 @@ class Bench:
         return self
 
     async def clock(self, cycles):
-        for _ in range(cycles):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, cycles)
 
     def send(self, lookups=(), sets=()):
         for one in lookups:

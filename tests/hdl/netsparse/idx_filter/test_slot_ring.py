@@ -3,7 +3,7 @@ from functools import partial
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.idx_filter.params import answer_layout
 from hdl.netsparse.idx_filter.slot_ring import SlotRing, SlotRingParams
@@ -89,8 +89,7 @@ async def results_leave_in_order(dut, stalls, delay):
         for k in range(400)
     )
     await sink.wait_for(400)
-    for _ in range(3):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 3)
     assert sink.beats == judge.results
     assert dut.empty.value
     assert dut.i_ready.value
@@ -123,8 +122,7 @@ async def full_without_answers(dut):
     await start(dut)
     for k in range(params.count + 3):
         source.append({"kept": k, "done": 0})
-    for _ in range(3 * params.count + 10):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 3 * params.count + 10)
     assert len(source.cycles) == len(judge.results) == params.count
     assert not dut.i_ready.value
     assert not dut.empty.value

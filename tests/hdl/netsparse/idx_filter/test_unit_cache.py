@@ -4,7 +4,7 @@ import random
 from collections import deque
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.idx_filter.params import FilterCacheParams
 from hdl.netsparse.idx_filter.unit_cache import DEPTH, UnitCache
@@ -108,8 +108,7 @@ class Bench:
             near -= int(dut.answers_valid.value and not dut.far_answers_valid.value)
 
     async def clock(self, cycles=1):
-        for _ in range(cycles):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, cycles)
 
     async def forget(self):
         assert self.dut.idle.value
@@ -256,8 +255,7 @@ async def it_stops_while_answers_of_banks_come(dut):
         params.block_answer, {"answer": {"slot": 1, "bit": 1}, "block": 1 << 5}
     )
     dut.far_answers_valid.value = 1
-    for _ in range(10):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 10)
     dut.requests_valid.value = 1
     taken = 0
     for _ in range(60):

@@ -3,7 +3,7 @@ import random
 import cocotb
 import numpy as np
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.rig.destination_solver import DestinationParams, DestinationSolver
 from sim.harness.payloads import pack
@@ -109,8 +109,7 @@ async def finds_the_owner(dut, stalls, partition):
         first = source.cycles[-len(idxs)]
         if stalls.none:
             assert source.cycles[-len(idxs) :] == list(range(first, first + len(idxs)))
-    for _ in range(2 * params.levels + 5):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 2 * params.levels + 5)
     assert sink.beats == expected
     if stalls.none:
         latency = DestinationSolver(params).latency

@@ -2,7 +2,7 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.rig.entry_rows import DIGIT, numbered_row, row_of
 from hdl.netsparse.rig.pending_table import PendingTable, PendingTableParams
@@ -147,8 +147,7 @@ class Table:
             self.release(*list(self.owner)[:RELEASES])
             await RisingEdge(self.dut.clk)
         self.release()
-        for _ in range(10):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 10)
         assert self.dut.empty.value
         assert not self.dut.count.value
         assert not self.dut.full.value
@@ -234,8 +233,7 @@ async def equal_idxs_at_every_distance(dut):
                 table.source.append(idx)
             await table.sink.wait_for(before + 1)
             if after:
-                for _ in range(after - 1):
-                    await RisingEdge(dut.clk)
+                await ClockCycles(dut.clk, after - 1)
                 table.release(table.sink.beats[before]["entry"])
                 await RisingEdge(dut.clk)
                 table.release()
@@ -264,8 +262,7 @@ async def full_only_for_those_who_need_an_entry(dut):
         hits = random.choices(known, k=20)
         table.ask([*known, *hits, new, new, new])
         await table.sink.wait_for(entries + len(hits))
-        for _ in range(20):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 20)
         assert dut.full.value
         assert int(dut.count.value) == entries
         assert len(table.sink.beats) == entries + len(hits)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.snic_counters import BUCKETS
 from hdl.netsparse.switch.params import CLASSES
@@ -154,8 +154,7 @@ async def counts_cycles_in_which_a_packet_waits_for_room(dut):
     src = bench.ports_of(2)[0]
     for _ in range(100):
         bench.come(2, requests_of(bench, Kind.RESPONSE, 0, src, LENGTH, range(10)))
-    for _ in range(1400):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 1400)
     bench.receivers["responses", 0].stopped = False
     await bench.drain()
     waits, _ = await bench.compare()

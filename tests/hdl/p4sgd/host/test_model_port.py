@@ -282,8 +282,7 @@ async def bursts_are_as_long_as_axi_lets_them(dut):
         assert await host.write(0, data) == response
         host.r.pause = True
         await host.ask_read(0, beats)
-        for _ in range(40):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 40)
         host.r.pause = False
         assert await host.was_read(beats) == [
             (0, word, Response.OKAY) if is_there else (0, 0, Response.DECERR)
@@ -294,8 +293,7 @@ async def bursts_are_as_long_as_axi_lets_them(dut):
     beats = min((1 << len(dut.s_axi_araddr)) - behind, 4096 - behind % 4096) // BEAT
     host.r.pause = True
     await host.ask_read(behind, beats)
-    for _ in range(40):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 40)
     host.r.pause = False
     assert await host.was_read(beats) == [(0, 0, Response.DECERR)] * beats
     assert await host.write(0, random_beats(256), size=2) == Response.SLVERR
@@ -328,8 +326,7 @@ async def allow_may_change_within_a_burst(dut):
         assert await host.write(0, old) == Response.OKAY
         await host.ask_write(0, new)
         answering = cocotb.start_soon(host.written())
-        for _ in range(random.randrange(5, 30)):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, random.randrange(5, 30))
         dut.allow.value = 0
         _, response = await answering
         dut.allow.value = 1
@@ -391,14 +388,12 @@ async def waits_for_the_engines(dut, beats):
         assert not dut.busy.value
         dut.pause.value = everyone
         await ask
-        for _ in range(30):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 30)
         assert answer.empty()
         assert dut.busy.value
         dut.pause.value = 0
         await answer.wait()
-        for _ in range(40):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 40)
     assert not dut.busy.value
     assert await host.written() == (0, Response.OKAY)
     assert [data for _, data, _ in await host.was_read(beats)] == [word for word, _ in data]

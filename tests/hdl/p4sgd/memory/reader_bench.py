@@ -9,7 +9,7 @@ import cocotb
 import numpy as np
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, connect, flipped
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.component import Component
 from hdl.p4sgd.engine.params import PORT_BITS
@@ -123,8 +123,7 @@ class Bench:
     async def finish(self, expected):
         """Wait for exactly ``expected``, and then nothing."""
         await self.sink.wait_for(len(expected))
-        for _ in range(30):
-            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 30)
         assert self.sink.beats == expected
         assert not self.dut.busy.value
 

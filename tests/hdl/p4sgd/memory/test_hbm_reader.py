@@ -2,7 +2,7 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.p4sgd.engine.params import EngineParams
@@ -118,8 +118,7 @@ async def each_port_has_its_own_bus(dut, fault):
         dut.watch.value = pack(WATCH, said)
         await RisingEdge(dut.clk)
         dut.watch.value = 0
-        for _ in range(40):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 40)
 
     for port in ports:
         trace = watch(dut, *(f"bus_{k}" for k in ports))
@@ -161,8 +160,7 @@ async def halt_leaves_no_port_behind(dut):
             slow = {"r_stall": 200, "latency": 100} if behind else {"r_stall": 100, "latency": 20}
             bench.set(port, ar_stall=100, **slow)
         await bench.source.send_all([make_plan(BEAT_BYTES, 0, BEATS)])
-        for _ in range(attempt * 4):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, attempt * 4)
         await bench.halt()
         plan = random_plan()
         await bench.source.send_all([plan])

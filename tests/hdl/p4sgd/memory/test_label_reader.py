@@ -2,7 +2,7 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.memory.label_reader import LabelReader
@@ -111,8 +111,7 @@ async def halt_starts_anew(dut):
     for attempt in range(20):
         dut.micro_batches.value = 999
         await bench.source.send_all([plan_of(bench, 0, 999, 5)])
-        for _ in range(17 + attempt):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 17 + attempt)
         await bench.halt()
         micro_batches = random.randint(1, 20)
         dut.micro_batches.value = micro_batches

@@ -2,7 +2,7 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.network.batch_gate import COUNT_BITS, BatchGate
@@ -167,8 +167,7 @@ async def a_mini_batch_of_any_size_is_complete(dut, counter):
         getattr(dut.mini_batches, counter).value = before
         await RisingEdge(dut.clk)
         put(dut, seen=1)
-        for _ in range(4):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 4)
         put(dut, seen=0)
         await RisingEdge(dut.clk)
         assert dut.allowed.value

@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.switchgnn.endpoint.memory_layouts import SendRecord, TurnRecord
@@ -204,8 +204,7 @@ async def turns_wait_for_their_features(dut, open_turns):
     for ready in range(cut.turns + 1):
         for worker in bench.workers:
             await worker.registers.write(ready_turns=ready)
-        for _ in range(2500):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 2500)
         for wire in bench.wires:
             turns = [octets[24] for _, _, octets in wire.sent if octets[15] in (4, 5)]
             assert all(turn < ready for turn in turns)

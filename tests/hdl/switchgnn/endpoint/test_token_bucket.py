@@ -4,7 +4,7 @@ import random
 from itertools import product
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.switchgnn.endpoint.bundles import RATE_SETTINGS
 from hdl.switchgnn.endpoint.params import PRESETS
@@ -26,8 +26,7 @@ async def begin(dut, **settings):
     dut.settings.value = pack(RATE_SETTINGS, given | settings)
     dut.congested.value = dut.beat.value = 0
     await start(dut)
-    for _ in range(2):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 2)
 
 
 async def pour(dut, cycles, size=1):
@@ -57,8 +56,7 @@ async def the_rate_is_kept(dut, size, rate):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_pause_earns_a_burst(dut):
     await begin(dut, most=UNIT // 50)
-    for _ in range(50 * (BURST + 5)):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 50 * (BURST + 5))
     assert BURST <= await pour(dut, BURST + 5) <= BURST + 3
 
 
@@ -105,8 +103,7 @@ async def a_mark_counts_from_the_end_of_a_round_trip_on(dut):
         seen = []
         for pause in range(trip - 2, trip + 3):
             for wait in (3 * trip, pause):
-                for _ in range(wait):
-                    await RisingEdge(dut.clk)
+                await ClockCycles(dut.clk, wait)
                 dut.congested.value = 1
                 await RisingEdge(dut.clk)
                 halved = bool(dut.halved.value)
@@ -163,8 +160,7 @@ async def keeps_between_least_and_most(dut):
         dut.rst.value = 1
         await RisingEdge(dut.clk)
         dut.rst.value = 0
-        for _ in range(3):
-            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 3)
         assert int(dut.rate.value) == most
         dut.congested.value = 1
         await RisingEdge(dut.clk)
@@ -199,8 +195,7 @@ async def none_is_too_few_by_one(dut):
             dut.beat.value = left
             await RisingEdge(dut.clk)
             dut.beat.value, dut.tokens.value = 0, tokens - rate + UNIT * left
-            for _ in range(2):
-                await RisingEdge(dut.clk)
+            await ClockCycles(dut.clk, 2)
             assert dut.may_begin.value == (tokens == 0)
 
 
@@ -221,12 +216,10 @@ async def drain(dut, rate, burst, ahead):
     dut.rst.value = 1
     await RisingEdge(dut.clk)
     dut.rst.value = 0
-    for _ in range(3):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 3)
     most = burst * UNIT
     dut.tokens.value = most + ahead
-    for _ in range(6 if ahead < 0 else 0):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 6 if ahead < 0 else 0)
     tokens, beat, left = most, 1, 0
     for _ in range(2 * burst + 200):
         dut.beat.value = beat

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge, with_timeout
+from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
 from cocotbext.axi.stream import define_stream
 from cocotbext.pcie.core.tlp import TlpType
 from cocotbext.pcie.xilinx.us.interface import RcSink, RqSource
@@ -232,8 +232,7 @@ async def writes_change_memory(dut, stall):
     await card.read(0, Read(0, 128))
     check(Read(0, 128), (await card.answers(1))[0][0], card.settings)
     dut.dump.value = 1
-    for _ in range(3):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 3)
     assert Path(cocotb.plusargs[f"pcie_dump_{INDEX}"]).read_bytes() == CONTENT
 
 
@@ -323,8 +322,7 @@ async def as_many_reads_as_the_host_takes(dut, most):
     await RisingEdge(dut.clk)
     assert dut.credits.value == min(15, most)
     cocotb.start_soon(send_all(card, [Read(0, 64)] * (most + 5)))
-    for _ in range(100):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 100)
     assert card.counts()["reads"] == most
     assert not dut.credits.value
     await card.answers(most + 5)
