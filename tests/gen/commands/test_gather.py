@@ -5,21 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from gen.cli import main
+from tests.gen.commands.running import running
 
-
-@pytest.fixture
-def ingather(monkeypatch, capsys, tmp_path):
-    """Run the command; return status, output and errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["ingather", "gather", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return end.value.code, *capsys.readouterr()
-
-    return run
+ingather = running("gather")
 
 
 def test_gathers_rows_of_a_file(ingather, tmp_path):

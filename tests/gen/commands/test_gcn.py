@@ -7,27 +7,16 @@ import numpy as np
 import pytest
 from scipy.io import mmwrite
 
-from gen.cli import main
 from sim.switchgnn.gcn.session import CURVES, CUT, TRAFFIC, WEIGHTS, GcnSession
 from sim.switchgnn.network.network import NetworkParams, build_network
+from tests.gen.commands.running import running
 from tests.hdl.switchgnn.test_network import SIZES
 from tests.sim.switchgnn.gcn.cases import VERTICES, problem, saved
 
 TINY = ["--preset", "tiny", "--workers", 3, "--hidden", 2, "--labels", 5, "--epochs", 1]
 
 
-@pytest.fixture
-def ingather(monkeypatch, capsys, tmp_path):
-    """Run the command; return status, output and errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["ingather", "gcn", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return end.value.code, *capsys.readouterr()
-
-    return run
+ingather = running("gcn")
 
 
 @pytest.fixture

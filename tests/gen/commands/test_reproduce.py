@@ -5,12 +5,12 @@ from dataclasses import fields
 
 import pytest
 
-from gen.cli import main
 from gen.papers.catalogue import papers
 from sim.p4sgd.reproduce import report
 from sim.p4sgd.reproduce.asked import FIGURES
 from sim.reproduce.figure import Figure, Panel, by_paper, by_us
 from sim.reproduce.report import Report
+from tests.gen.commands.running import running
 
 
 def figure(name, holds=True):
@@ -27,10 +27,12 @@ def figure(name, holds=True):
     )
 
 
+command = running("reproduce")
+
+
 @pytest.fixture
-def ingather(monkeypatch, capsys, tmp_path):
+def ingather(command, monkeypatch):
     """Run the command with made-up figures; return status, output and errors."""
-    monkeypatch.chdir(tmp_path)
     asked = []
 
     def reproduce(names, given, *, quick, progress):
@@ -40,15 +42,8 @@ def ingather(monkeypatch, capsys, tmp_path):
         return Report(title="P4SGD", method="In RTL.", figures=figures)
 
     monkeypatch.setattr(report, "reproduce", reproduce)
-
-    def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["ingather", "reproduce", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return end.value.code, *capsys.readouterr()
-
-    run.asked = asked
-    return run
+    command.asked = asked
+    return command
 
 
 def test_leaves_a_report(ingather, tmp_path):

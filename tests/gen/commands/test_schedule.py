@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gen.cli import main
 from sim.mina.files import JOBS, SUMMARY, TIMELINE
 from sim.mina.rtl import comparison
 from sim.mina.rtl.comparison import Agreement
+from tests.gen.commands.running import running
 
 FOUR_JOBS = [
     *("--rtl", "--jobs", Path(comparison.__file__).with_name("four_jobs.json")),
@@ -21,18 +21,7 @@ RTL = ["--rtl", "--count", "1", "--topology", "2,2,2:1,1,2"]
 FEW = ["--count", "40", "--topology", "4,4,16:1,4,4"]
 
 
-@pytest.fixture
-def ingather(monkeypatch, capsys, tmp_path):
-    """Run the command; return status, output and errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["ingather", "schedule", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return end.value.code, *capsys.readouterr()
-
-    return run
+ingather = running("schedule")
 
 
 def strict(path):

@@ -4,26 +4,15 @@ import pytest
 from scipy.io import mmwrite
 from scipy.sparse import csr_array
 
-from gen.cli import main
 from sim.netsparse.gather import GatherError
 from sim.netsparse.spmm import SpmmRun
+from tests.gen.commands.running import running
 
 TINY = ["--preset", "tiny"]
 SMALL_MATRIX = ["--matrix", "queen:rows=80"]
 
 
-@pytest.fixture
-def ingather(monkeypatch, capsys, tmp_path):
-    """Run the command; return status, output and errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["ingather", "spmm", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return end.value.code, *capsys.readouterr()
-
-    return run
+ingather = running("spmm")
 
 
 def test_runs_a_family_and_leaves_results(ingather, tmp_path):

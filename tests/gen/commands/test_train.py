@@ -3,23 +3,12 @@ import json
 import numpy as np
 import pytest
 
-from gen.cli import main
+from tests.gen.commands.running import running
 
 TINY = ["--preset", "tiny"]
 
 
-@pytest.fixture
-def ingather(monkeypatch, capsys, tmp_path):
-    """Run the command; return status, output and errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["ingather", "train", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return end.value.code, *capsys.readouterr()
-
-    return run
+ingather = running("train")
 
 
 def test_trains_on_a_file_and_leaves_results(ingather, tmp_path, rng):
