@@ -17,8 +17,7 @@ from gen.guides.gather_engine_uses import (
     SETTINGS,
     STATE,
 )
-from gen.guides.guide import filled, little_rows, number_of, resets, rows, spaced
-from hdl.common.core_clock import CORE_MHZ
+from gen.guides.guide import counted, facts, filled, little_rows, number_of, rows, spaced
 from hdl.common.rings import DESCRIPTOR_BYTES, SIZE_BITS
 from hdl.gather.engine_counters import ENGINE_COUNTERS
 from hdl.gather.engine_params import (
@@ -50,11 +49,10 @@ def guide(params: GatherEngineParams) -> str:
 
 def values(params: GatherEngineParams) -> dict[str, Any]:
     """Return what the template of the guide names."""
-    registers, fixed = engine_registers(params), constants(params)
+    registers = engine_registers(params)
     return {
         "params": params,
-        "identity": f"0x{fixed['identity']:08X}",
-        "version": fixed["version"],
+        **facts(registers, constants(params)),
         "most_row": MOST_ROW,
         "line": LINE,
         "chunk": CHUNK,
@@ -66,9 +64,7 @@ def values(params: GatherEngineParams) -> dict[str, Any]:
         "outcomes": [(one.value, one.name, *told) for one, told in OUTCOMES.items()],
         "causes": [(one.value, one.name, *told) for one, told in CAUSES.items()],
         "orders": [(one.value, one.name, what) for one, what in ORDERS.items()],
-        "counts": [
-            (k, name, COUNTED[name]) for k, (name, _) in enumerate(ENGINE_COUNTERS.counters)
-        ],
+        "counts": counted(ENGINE_COUNTERS, COUNTED),
         "kept": list(kept(params)),
         "settings": list(rows(registers, SETTINGS)),
         "request": list(rows(registers, REQUEST)),
@@ -79,11 +75,9 @@ def values(params: GatherEngineParams) -> dict[str, Any]:
         "descriptor": list(little_rows(DESCRIPTOR, DESCRIPTOR_USES)),
         "descriptor_bytes": DESCRIPTOR_BYTES,
         "most_places": 1 << (1 << SIZE_BITS) - 1,
-        "resets": resets(registers),
         "bar": BAR_MEGABYTES,
         "device": BRIDGE_ID,
         "port": ROWS,
-        "mhz": CORE_MHZ,
         "known": known_answer(),
     }
 

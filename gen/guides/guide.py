@@ -8,7 +8,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from hdl.common.core_clock import CORE_MHZ
+from hdl.common.event_counters import CountersParams
 from hdl.common.registers import RegisterMap
+from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
 
 HERE = Path(__file__).parent
 LOW, HIGH = "bits 0 to 31", "bits 32 to 63"
@@ -57,6 +60,27 @@ def resets(map: RegisterMap) -> str:
     """Return which settings are not 0 after a reset, and their values, in a line."""
     fields = (field for _, register in map.placed for field in register.fields)
     return ", ".join(f"`{field.name}` {field.init}" for field in fields if field.init)
+
+
+def facts(map: RegisterMap, fixed: Mapping[str, int]) -> dict[str, Any]:
+    """Return what every template names of a design with these registers and ``fixed`` fields."""
+    return {
+        "identity": f"0x{fixed['identity']:08X}",
+        "version": fixed["version"],
+        "resets": resets(map),
+        "mhz": CORE_MHZ,
+    }
+
+
+def board_facts(uses: Mapping[str, str], **sizes: Any) -> dict[str, Any]:
+    """Return what a template names of a board's registers, which ``sizes`` are parameters of."""
+    board = board_registers(BoardRegistersParams(**sizes))
+    return {"board": list(rows(board, uses)), "board_base": f"0x{BASE:X}"}
+
+
+def counted(counters: CountersParams, uses: Mapping[str, str]) -> list[tuple[int, str, str]]:
+    """Return number, name and use of each of the counters."""
+    return [(k, name, uses[name]) for k, (name, _) in enumerate(counters.counters)]
 
 
 def span(first: int, last: int) -> str:

@@ -3,11 +3,13 @@
 from typing import Any
 
 from gen.guides.guide import (
+    board_facts,
+    counted,
+    facts,
     filled,
     lines,
     little_rows,
     number_of,
-    resets,
     rows,
     spaced,
 )
@@ -32,7 +34,6 @@ from gen.guides.netsparse_snic_uses import (
     RINGS,
     STATE,
 )
-from hdl.common.core_clock import CORE_MHZ
 from hdl.common.rings import DESCRIPTOR_BYTES, INDEX_BITS, SIZE_BITS
 from hdl.netsparse.host.params import LINE_BYTES as HOST_LINE_BYTES
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS
@@ -47,7 +48,6 @@ from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
 from hdl.netsparse.work_queue import COMPLETIONS
 from hdl.u280.pcie_ip import BRIDGE, BRIDGE_ID
-from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
 from hdl.u280.snic_board import DRAM
 
 #: of the known answer: a cluster of two nodes, and what node 0 asks for
@@ -74,16 +74,12 @@ def guide(params: SnicParams) -> str:
 def values(params: SnicParams) -> dict[str, Any]:
     """Return what the template of the guide names."""
     registers, rig = snic_registers(params), params.rig
-    board = board_registers(
-        BoardRegistersParams(cages=1, hbm=True, pauses=True, msix=params.over_pcie)
-    )
     return {
         **packet_values(params.mtu),
         "params": params,
         "U": params.units,
         "nodes": rig.nodes,
-        "identity": f"0x{constants(params)['identity']:08X}",
-        "version": constants(params)["version"],
+        **facts(registers, constants(params)),
         "completions": COMPLETIONS,
         "ahead": AHEAD,
         "line_bytes": LINE_BYTES,
@@ -98,9 +94,7 @@ def values(params: SnicParams) -> dict[str, Any]:
         "drops": DROPS,
         "causes": [(cause.value, cause.name, why) for cause, why in CAUSES.items()],
         "faults": [(fault.value, fault.name, why) for fault, why in FAULTS.items()],
-        "unit_counters": [
-            (k, name, COUNTED[name]) for k, (name, _) in enumerate(UNIT_COUNTERS.counters)
-        ],
+        "unit_counters": counted(UNIT_COUNTERS, COUNTED),
         "snic_counters": [
             (k, name, meaning(name)) for k, (name, _) in enumerate(SNIC_COUNTERS.counters)
         ],
@@ -109,10 +103,7 @@ def values(params: SnicParams) -> dict[str, Any]:
         "rings": list(rows(registers, RINGS)),
         "state": list(rows(registers, STATE)),
         "counters": list(rows(registers, COUNTS)),
-        "resets": resets(registers),
-        "board": list(rows(board, BOARD)),
-        "board_base": f"0x{BASE:X}",
-        "mhz": CORE_MHZ,
+        **board_facts(BOARD, cages=1, hbm=True, pauses=True, msix=params.over_pcie),
         "host_line_bytes": HOST_LINE_BYTES,
         "bar": dict(BRIDGE.config)["pf0_bar0_size"],
         "device": BRIDGE_ID,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gen.guides import netsparse_switch_uses as uses
-from gen.guides.guide import filled, lines, resets, rows
+from gen.guides.guide import board_facts, facts, filled, lines, rows
 from gen.guides.netsparse_packets import (
     IP_BASE,
     MAC_BASE,
@@ -14,7 +14,6 @@ from gen.guides.netsparse_packets import (
     packet_values,
     property_of,
 )
-from hdl.common.core_clock import CORE_MHZ
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, SPARE_QUEUES
 from hdl.netsparse.property_cache.params import SEGMENT_BYTES
 from hdl.netsparse.protocol import Kind
@@ -23,7 +22,6 @@ from hdl.netsparse.switch.registers import constants, switch_registers
 from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
 from hdl.u280.cmac_ip import CAGES
 from hdl.u280.pcie_ip import BRIDGE, BRIDGE_ID
-from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
 
 #: of the known answer: number of the switch, bytes of a property, and what node 0 asks for
 SWITCH, BYTES = 1000, 8
@@ -40,7 +38,6 @@ def values(params: NetSparseSwitchParams) -> dict[str, Any]:
     """Return what the template of the guide names."""
     registers, cache = switch_registers(params), params.cache
     ports, pipes = counter_texts()
-    board = board_registers(BoardRegistersParams(cages=CAGES, hbm=False, pauses=True))
     return {
         **packet_values(params.mtu),
         "params": params,
@@ -48,8 +45,7 @@ def values(params: NetSparseSwitchParams) -> dict[str, Any]:
         "P": params.ports,
         "Q": params.pipes,
         "N": params.nodes,
-        "identity": f"0x{constants(params)['identity']:08X}",
-        "version": constants(params)["version"],
+        **facts(registers, constants(params)),
         "most_beats": params.packet_beats,
         "line_bytes": LINE_BYTES,
         "spare": SPARE_QUEUES,
@@ -65,10 +61,7 @@ def values(params: NetSparseSwitchParams) -> dict[str, Any]:
         },
         "port_counters": [(k, name, what) for k, (name, what) in enumerate(ports.items())],
         "pipe_counters": [(k, name, what) for k, (name, what) in enumerate(pipes.items())],
-        "resets": resets(registers),
-        "board": list(rows(board, BOARD)),
-        "board_base": f"0x{BASE:X}",
-        "mhz": CORE_MHZ,
+        **board_facts(BOARD, cages=CAGES, hbm=False, pauses=True),
         "bar": dict(BRIDGE.config)["pf0_bar0_size"],
         "device": BRIDGE_ID,
         "cages": CAGES,

@@ -7,8 +7,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from gen.guides import p4sgd_switch_uses as uses
-from gen.guides.guide import filled, lines, little_rows, number_of, resets, rows
-from hdl.common.core_clock import CORE_MHZ
+from gen.guides.guide import (
+    board_facts,
+    counted,
+    facts,
+    filled,
+    lines,
+    little_rows,
+    number_of,
+    rows,
+)
 from hdl.p4sgd.network.frame import ETHERTYPE_ON_WIRE, FRAME_BYTES, LANES, VERSION, Frame
 from hdl.p4sgd.network.tree_frame import LEVEL_BITS, MORE_BYTES, SUM_BITS
 from hdl.p4sgd.switch.params import PAYLOAD_BITS, USES, SwitchParams
@@ -18,7 +26,6 @@ from hdl.switch.tenancy_head import TenancyHead, TenancyKind
 from hdl.switch.tenant_counters import TENANT_COUNTERS
 from hdl.u280.cmac_ip import CAGES
 from hdl.u280.pcie_ip import BRIDGE, BRIDGE_ID
-from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
 
 #: of the known answer: Ethernet addresses as bytes, and what two workers of job 1 send
 SWITCH, GROUP, WORKERS = b"\x02\0\0\0\0\x10", b"\x03\0\0\0\0\x01", b"\x02\0\0\0\0\0"
@@ -50,7 +57,6 @@ def told(params: SwitchParams) -> dict[str, dict[str, str]]:
 def values(params: SwitchParams) -> dict[str, Any]:
     """Return what the template of the guide names."""
     registers = switch_registers(params)
-    board = board_registers(BoardRegistersParams(cages=CAGES, hbm=False))
     verdicts = {one.name: one.value for one in params.verdict}
     absent = () if params.parents else uses.OF_PARENTS
     reasons = uses.REASONS if params.tenants else uses.REFUSALS
@@ -61,8 +67,7 @@ def values(params: SwitchParams) -> dict[str, Any]:
         "P": params.ports,
         "J": params.jobs,
         "S": params.slots,
-        "identity": f"0x{constants(params)['identity']:08X}",
-        "version": constants(params)["version"],
+        **facts(registers, constants(params)),
         "bytes": FRAME_BYTES,
         "longer": FRAME_BYTES + MORE_BYTES,
         "lanes": LANES,
@@ -79,19 +84,10 @@ def values(params: SwitchParams) -> dict[str, Any]:
         ],
         "judged": [name for name in uses.JUDGED if name in verdicts and name not in absent],
         "reasons": [(one.value, one.name, why) for one, why in reasons.items()],
-        "tenant_counters": [
-            (k, name, uses.TENANT_COUNTED[name])
-            for k, (name, _) in enumerate(TENANT_COUNTERS.counters)
-        ],
-        "control_counters": [
-            (k, name, uses.CONTROL_COUNTED[name])
-            for k, (name, _) in enumerate(CONTROL_COUNTERS.counters)
-        ],
+        "tenant_counters": counted(TENANT_COUNTERS, uses.TENANT_COUNTED),
+        "control_counters": counted(CONTROL_COUNTERS, uses.CONTROL_COUNTED),
         **{f"{name}_rows": list(rows(registers, fields)) for name, fields in told(params).items()},
-        "resets": resets(registers),
-        "board": list(rows(board, BOARD)),
-        "board_base": f"0x{BASE:X}",
-        "mhz": CORE_MHZ,
+        **board_facts(BOARD, cages=CAGES, hbm=False),
         "beat_bytes": params.frames.beat_bytes,
         "header_bytes": params.frames.header_bytes,
         "bar": dict(BRIDGE.config)["pf0_bar0_size"],

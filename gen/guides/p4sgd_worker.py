@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gen.guides.guide import filled, rows
+from gen.guides.guide import facts, filled, rows
 from hdl.p4sgd.engine.params import PORT_BITS, EngineParams
 from hdl.p4sgd.host.control import START_CYCLES, Cause
 from hdl.p4sgd.host.model_address import group_address, model_bus
@@ -125,8 +125,7 @@ def values(params: WorkerParams) -> dict[str, Any]:
         "chunks": engine.chunks,
         "fifo": engine.fifo_words,
         "l2": engine.l2,
-        "identity": f"0x{constants(params)['identity']:08X}",
-        "version": constants(params)["version"],
+        **facts(registers, constants(params)),
         "losses": [
             {"value": loss.value, "name": loss.name.lower(), "label": label, "what": what}
             for loss, (label, what) in LOSSES.items()

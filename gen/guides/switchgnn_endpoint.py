@@ -3,9 +3,18 @@
 from typing import Any
 
 from gen.guides import switchgnn_endpoint_uses as uses
-from gen.guides.guide import filled, lines, little_rows, number_of, resets, rows, spaced
+from gen.guides.guide import (
+    board_facts,
+    counted,
+    facts,
+    filled,
+    lines,
+    little_rows,
+    number_of,
+    rows,
+    spaced,
+)
 from gen.guides.switchgnn_frames import SWITCH, WORKERS, frame, frame_values, shown
-from hdl.common.core_clock import CORE_MHZ
 from hdl.switchgnn.endpoint.counters import ENDPOINT_COUNTERS
 from hdl.switchgnn.endpoint.memory_layouts import (
     ALIGNMENT,
@@ -18,7 +27,6 @@ from hdl.switchgnn.endpoint.params import EndpointParams
 from hdl.switchgnn.endpoint.registers import constants, endpoint_registers
 from hdl.switchgnn.protocol import Kind, payload_bytes
 from hdl.u280.pcie_ip import DMA
-from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
 
 #: of the known answer: a worker at port 1 sends one feature and gets the sum of aggregator 1
 JOB, EPOCH, PORT, AGGREGATOR = 1, 9, 1, 1
@@ -40,7 +48,6 @@ def guide(params: EndpointParams) -> str:
 def values(params: EndpointParams) -> dict[str, Any]:
     """Return what the template of the guide names."""
     registers = endpoint_registers(params)
-    board = board_registers(BoardRegistersParams(cages=1, hbm=True))
     told = {name: getattr(uses, name.upper()) for name in ("job", "timers", "state", "counts")}
     return {
         **frame_values(params.lanes),
@@ -48,8 +55,7 @@ def values(params: EndpointParams) -> dict[str, Any]:
         "W": params.window,
         "K": params.aggregators,
         "C": params.copies,
-        "identity": f"0x{constants(params)['identity']:08X}",
-        "version": constants(params)["version"],
+        **facts(registers, constants(params)),
         "alignment": ALIGNMENT,
         "word_bits": WORD_BITS,
         "sum_words": params.sum_words,
@@ -64,14 +70,9 @@ def values(params: EndpointParams) -> dict[str, Any]:
         "source": list(little_rows(SourceRecord.as_shape(), uses.SOURCE_USES)),
         "states": [(one.value, one.name, what) for one, what in uses.STATES.items()],
         "causes": [(one.value, one.name, why) for one, why in uses.CAUSES.items()],
-        "counters": [
-            (k, name, uses.COUNTED[name]) for k, (name, _) in enumerate(ENDPOINT_COUNTERS.counters)
-        ],
+        "counters": counted(ENDPOINT_COUNTERS, uses.COUNTED),
         **{f"{name}_rows": list(rows(registers, table)) for name, table in told.items()},
-        "resets": resets(registers),
-        "board": list(rows(board, BOARD)),
-        "board_base": f"0x{BASE:X}",
-        "mhz": CORE_MHZ,
+        **board_facts(BOARD, cages=1, hbm=True),
         "device": dict(DMA.config)["pf0_device_id"],
         "known": known_answer(params),
     }

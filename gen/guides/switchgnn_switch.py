@@ -3,10 +3,9 @@
 from typing import Any
 
 from gen.guides import switchgnn_switch_uses as uses
-from gen.guides.guide import filled, resets, rows, spaced
+from gen.guides.guide import board_facts, counted, facts, filled, rows, spaced
 from gen.guides.p4sgd_switch import BOARD
 from gen.guides.switchgnn_frames import SWITCH, WORKERS, frame, frame_values, shown
-from hdl.common.core_clock import CORE_MHZ
 from hdl.switchgnn.protocol import Kind
 from hdl.switchgnn.switch.counters import TOTAL_COUNTERS, port_counters
 from hdl.switchgnn.switch.params import GnnSwitchParams
@@ -17,7 +16,6 @@ from hdl.switchgnn.switch.table_writer import STEP_WORDS
 from hdl.u280.cmac_ip import CAGES
 from hdl.u280.hbm_ip import CHANNEL_BITS
 from hdl.u280.pcie_ip import BRIDGE, DMA
-from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
 
 #: of the known answer: what workers 0 and 1 send
 JOB, EPOCH = 1, 9
@@ -47,7 +45,6 @@ def told(params: GnnSwitchParams) -> dict[str, dict[str, str]]:
 def values(params: GnnSwitchParams) -> dict[str, Any]:
     """Return what the template of the guide names."""
     registers = gnn_switch_registers(params)
-    board = board_registers(BoardRegistersParams(cages=CAGES, hbm=params.in_memory))
     return {
         **frame_values(params.lanes),
         "params": params,
@@ -56,8 +53,7 @@ def values(params: GnnSwitchParams) -> dict[str, Any]:
         "D": params.slots,
         "W": params.window,
         "J": params.jobs,
-        "identity": f"0x{constants(params)['identity']:08X}",
-        "version": constants(params)["version"],
+        **facts(registers, constants(params)),
         "entry_bits": ENTRY_BITS,
         "index_bits": INDEX_BITS,
         "valid": VALID,
@@ -73,19 +69,10 @@ def values(params: GnnSwitchParams) -> dict[str, Any]:
         "judged": uses.JUDGED,
         "errors": [(one.value, one.name, why) for one, why in uses.ERRORS.items()],
         "reasons": [(one.value, one.name, why) for one, why in uses.REFUSALS.items()],
-        "port_counters": [
-            (k, name, uses.PORT_COUNTED[name])
-            for k, (name, _) in enumerate(port_counters(params).counters)
-        ],
-        "total_counters": [
-            (k, name, uses.TOTAL_COUNTED[name])
-            for k, (name, _) in enumerate(TOTAL_COUNTERS.counters)
-        ],
+        "port_counters": counted(port_counters(params), uses.PORT_COUNTED),
+        "total_counters": counted(TOTAL_COUNTERS, uses.TOTAL_COUNTED),
         **{f"{name}_rows": list(rows(registers, one)) for name, one in told(params).items()},
-        "resets": resets(registers),
-        "board": list(rows(board, BOARD)),
-        "board_base": f"0x{BASE:X}",
-        "mhz": CORE_MHZ,
+        **board_facts(BOARD, cages=CAGES, hbm=params.in_memory),
         "bar": dict(BRIDGE.config)["pf0_bar0_size"],
         "device": dict((DMA if params.in_memory else BRIDGE).config)["pf0_device_id"],
         "channel_mb": 1 << CHANNEL_BITS - 20,
