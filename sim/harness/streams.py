@@ -40,6 +40,7 @@ __all__ = [
     "sample",
     "send",
     "start",
+    "started",
 ]
 
 RESET_CYCLES = 20  #: cycles of reset: it has to pass all dies, and beats under way have to leave
@@ -103,6 +104,12 @@ async def start(dut: Any) -> Cycles:
     dut.rst.value = 0
     sample(dut)
     return Cycles()
+
+
+async def started(bench: Any) -> Any:
+    """Start the clock of the bench's ``dut`` as :func:`start` does, and return the bench."""
+    await start(bench.dut)
+    return bench
 
 
 def sample(dut: Any) -> None:

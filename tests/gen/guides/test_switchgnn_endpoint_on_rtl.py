@@ -12,7 +12,7 @@ from cocotb.triggers import ClockCycles
 
 from gen.guides.switchgnn_endpoint import guide, values
 from hdl.switchgnn.endpoint.params import PRESETS
-from sim.harness.streams import start
+from sim.harness.streams import start, started
 from sim.harness.verilator import params_in_simulator
 from sim.switchgnn.network.cluster import ClusterParams
 from sim.switchgnn.network.wires import Faults, Wire
@@ -212,8 +212,7 @@ def model_of(told, port, turns, two):
 @cocotb.parametrize(two=[0, 1], faults=[{}, BAD])
 async def a_job_runs(dut, two, faults):
     rng = random.Random(random.getrandbits(32))  # cocotb seeds the one inside
-    bench = Bench(dut, Faults(**faults))
-    await start(dut)
+    bench = await started(Bench(dut, Faults(**faults)))
     told, banks = bench.told, bench.params.endpoint.banks
     turns, job = some_job(rng, told, banks, two)
     bench.switch = the_switch.Switch(

@@ -10,7 +10,7 @@ from hdl.common.axi_read_port import AxiPortParams, AxiReadPort
 from hdl.common.bus_watch import BUS, WATCH
 from sim.harness.coincidences import DISTANCES, apart, pulse
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Source, cycle, never, often, start
+from sim.harness.streams import STALLS, Source, cycle, never, often, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.port_bench import BEAT, LAST_PAGE, QUIET, PortBench
 from tests.rejects import rejects
@@ -150,8 +150,7 @@ class Bench(PortBench):
 @cocotb.parametrize(stalls=STALLS)
 async def every_beat_with_its_burst(dut, stalls):
     """Bursts have any length, tags and all four responses, of which only OKAY is no failure."""
-    bench = Bench(dut, stalls.value)
-    await start(dut)
+    bench = await started(Bench(dut, stalls.value))
     bursts = bench.ask(100)
     lengths = (8, 16, 32, 64, 127, 128, 255)
     bursts += [bench.ask_for(length % 64, LAST_PAGE, length) for length in lengths]
@@ -319,8 +318,7 @@ async def a_memory_that_does_not_answer_is_given_up(dut, kind):
 @cocotb.parametrize(counted=["beats", "RLASTs"])
 async def the_bus_owes_up_to_the_last(dut, counted):
     """The most and longest bursts are under way: without RLASTs, or with nothing else."""
-    bench = Bench(dut, (never, often))
-    await start(dut)
+    bench = await started(Bench(dut, (never, often)))
     most = bench.params.outstanding
     for count in (1, 2, 4, most + 3):
         bench.answers = False
@@ -353,8 +351,7 @@ async def the_bus_owes_up_to_the_last(dut, counted):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_late_beat_beside_a_tick(dut):
     """R is idle for a period only from a tick behind the last beat to the next tick."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     tick = pulse(dut, "watch", pack(WATCH, {"tick": 1}))
     for distance in range(-3, 4):
         bench.answers = False
@@ -377,8 +374,7 @@ async def a_late_beat_beside_a_tick(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def revived_or_reset_at_any_moment(dut):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     for distance in DISTANCES:
         await bench.revived_beside_a_burst(distance)
     await bench.reset_under_traffic(bench.bursts)

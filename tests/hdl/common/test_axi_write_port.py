@@ -10,7 +10,7 @@ from hdl.common.axi_write_port import AxiWritePort
 from hdl.common.bus_watch import BUS
 from sim.harness.coincidences import DISTANCES
 from sim.harness.payloads import unpack
-from sim.harness.streams import STALLS, Source, never, often, start
+from sim.harness.streams import STALLS, Source, never, often, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.port_bench import BEAT, LAST_PAGE, QUIET, PortBench
 
@@ -146,8 +146,7 @@ class Bench(PortBench):
 @cocotb.parametrize(stalls=STALLS)
 async def every_burst_has_its_answer(dut, stalls):
     """Lengths go up to the longest; of the four responses only OKAY is no failure."""
-    bench = Bench(dut, stalls.value)
-    await start(dut)
+    bench = await started(Bench(dut, stalls.value))
     given = bench.ask(100)
     given += [bench.ask_for(count % 64, LAST_PAGE, count) for count in (128, 129, 256)]
     given += bench.ask(100, 100)
@@ -165,8 +164,7 @@ async def every_burst_has_its_answer(dut, stalls):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(kind=["no burst", "before AW", "before W"])
 async def an_answer_that_nobody_waits_for_breaks_the_bus(dut, kind):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     given = bench.ask(5)
     await bench.settle(60)
     assert bench.answers == bench.answers_to(given)
@@ -253,8 +251,7 @@ async def a_memory_that_does_not_answer_is_given_up(dut, kind):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def the_bus_owes_up_to_the_last_answer(dut):
     """As many bursts are under way as can be, or fewer by each power of two."""
-    bench = Bench(dut, (never, often))
-    await start(dut)
+    bench = await started(Bench(dut, (never, often)))
     most = bench.params.outstanding
     for count in (*(1 << k for k in range(most.bit_length() - 1)), most + 3):
         bench.answers_itself = False
@@ -286,8 +283,7 @@ async def the_bus_owes_up_to_the_last_answer(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def revived_or_reset_at_any_moment(dut):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     for distance in DISTANCES:
         await bench.revived_beside_a_burst(distance)
     await bench.reset_under_traffic(bench.bursts, bench.beats)

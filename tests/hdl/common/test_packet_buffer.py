@@ -6,7 +6,7 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
-from sim.harness.streams import STALLS, Sink, cycle, never, start
+from sim.harness.streams import STALLS, Sink, cycle, never, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.rejects import rejects
 
@@ -93,8 +93,7 @@ async def gives_what_was_kept(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def takes_and_gives_a_word_a_cycle(dut):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     sink = Sink(dut, "o")
     for _ in range(50):
         bench.add(4)
@@ -105,8 +104,7 @@ async def takes_and_gives_a_word_a_cycle(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def fills_up_and_loses_nothing(dut):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     dut.o_ready.value = 0
     for _ in range(bench.params.words + 20):
         bench.add(1)
@@ -124,8 +122,7 @@ async def fills_up_and_loses_nothing(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def forgets_what_was_not_kept(dut):
     """It may be as long as can be, again and again; the next packet is no later for it."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     sink = Sink(dut, "o")
     for _ in range(20):
         bench.add(bench.params.most_packet_words, keep=False)

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
-from sim.harness.streams import STALLS, cycle, start
+from sim.harness.streams import STALLS, cycle, started
 from sim.harness.verilator import simulate
 from tests.hdl.common.test_packet_buffer import WIDTH, Bench
 
@@ -50,8 +50,7 @@ def test_read_ahead():
 async def what_is_left_was_kept(dut, stalls):
     """Without what is undone later, what leaves is what was kept, in order."""
     source, sink = stalls
-    bench = Bench(dut, source)
-    await start(dut)
+    bench = await started(Bench(dut, source))
     top = 1 << WIDTH - 1
     for _ in range(500):
         count, keep = random.choice([1, 2, 3, 5, random.randint(1, 29)]), random.random() < 0.6
@@ -80,8 +79,7 @@ async def what_is_left_was_kept(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def leaves_soon(dut):
     """A packet's last word leaves as soon as if it were its only one."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     dut.o_ready.value = 1
     ends = []
     for _ in range(20):

@@ -21,6 +21,7 @@ from sim.harness.streams import (
     rarely,
     send,
     start,
+    started,
 )
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.read_bench import BurstJudge, Memory, beats_of, make_plan
@@ -73,6 +74,7 @@ class Bench:
         self.open_sink()
         cocotb.start_soon(self._count_failures())
         cocotb.start_soon(self._watch_busy())
+        return self
 
     async def _watch_busy(self):
         """Check that it is busy from the plan until its last beat has left; idle is ready for a
@@ -111,8 +113,9 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS, memory_stall=[never, rarely, often])
 async def delivers_what_plans_say(dut, stalls, memory_stall):
     source_stall, sink_stall = stalls
-    bench = Bench(dut, memory_stall=memory_stall, source_stall=source_stall, sink_stall=sink_stall)
-    await bench.begin()
+    bench = await Bench(
+        dut, memory_stall=memory_stall, source_stall=source_stall, sink_stall=sink_stall
+    ).begin()
     plans = [random_plan() for _ in range(20 if bench.params.burst_beats <= 16 else 4)]
     await bench.source.send_all(plans)
     await bench.finish(*plans)
@@ -126,8 +129,7 @@ async def delivers_what_plans_say(dut, stalls, memory_stall):
 @cocotb.parametrize(later=range(5))
 async def an_empty_plan_is_soon_over(dut, later):
     """Whenever the next plan comes, it has to wait for a few cycles at most."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     for _ in range(3):
         plan = random_plan()
         await bench.source.send_all([plan | {random.choice(("beats", "runs", "epochs")): 0}])
@@ -141,8 +143,7 @@ async def an_empty_plan_is_soon_over(dut, later):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def crosses_windows_and_pages(dut):
     """Starts are all within a window, or few of a long one; runs cross the border of 4 KB."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     window, beat_bytes = bench.params.burst_beats, bench.params.beat_bytes
     page = 4096 // beat_bytes
     starts = range(window) if window <= 16 else (0, 1, window // 2, window - 1)
@@ -205,8 +206,7 @@ async def halt_abandons_a_plan(dut, stalls, length):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def halt_begins_no_burst(dut):
-    bench = Bench(dut, memory_stall=often)
-    await bench.begin()
+    bench = await Bench(dut, memory_stall=often).begin()
     for _ in range(20):
         await bench.source.send_all([make_plan(bench.params.beat_bytes, 0, 400)])
         await ClockCycles(dut.clk, random.randrange(5, 30))
@@ -225,8 +225,7 @@ async def halt_begins_no_burst(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def fills_its_buffer_and_no_more(dut):
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     bench.sink.stop()
     await send(
         dut, "plan", [make_plan(bench.params.beat_bytes, 0, 2 * bench.params.prefetch_beats)]
@@ -298,8 +297,7 @@ class ByHand:
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def only_okay_is_no_failure(dut):
-    memory = ByHand(dut)
-    await start(dut)
+    memory = await started(ByHand(dut))
     params = params_in_simulator(ReadMasterParams)
     await send(dut, "plan", [make_plan(params.beat_bytes, 0, params.burst_beats)])
     await memory.wait()
@@ -314,8 +312,7 @@ async def counts_and_addresses_have_all_their_bits(dut):
     """Without their highest bit, these plans would be empty, or read elsewhere."""
     memory = ByHand(dut)
     params = params_in_simulator(ReadMasterParams)
-    judge = BurstJudge(dut, "axi", params)
-    await start(dut)
+    judge = await started(BurstJudge(dut, "axi", params))
     space, most = 1 << params.beat_address_bits, 1 << COUNT_BITS - 1
     plans = [
         make_plan(params.beat_bytes, space - 3, 3),
@@ -350,8 +347,7 @@ async def counts_and_addresses_have_all_their_bits(dut):
 @cocotb.parametrize(fault=["short", "long", "silent"])
 async def a_broken_bus_ends_the_plan(dut, fault):
     """Nothing after the fault is delivered, nor the next plan; then all is as it was."""
-    memory = ByHand(dut)
-    await start(dut)
+    memory = await started(ByHand(dut))
     params = params_in_simulator(ReadMasterParams)
     window = params.burst_beats
     plan = make_plan(params.beat_bytes, 0, window, stride=window, runs=2, epochs=50)

@@ -70,6 +70,7 @@ class Bench:
         sample(self.dut)
         self.set(**settings)
         await self.card.begin(read_size)
+        return self
 
     def set(self, **settings):
         self.settings |= settings

@@ -60,8 +60,7 @@ async def every_byte_of_rows(dut, order, stalls):
 @cocotb.parametrize(read_size=[0, 2], idx_bytes=[4, 8])
 async def many_idxs(dut, read_size, idx_bytes):
     """More idxs than are read ahead begin anywhere in a chunk, at each size of reads."""
-    bench = Bench(dut)
-    await bench.begin(read_size)
+    bench = await Bench(dut).begin(read_size)
     table = some_table(8)
     count = 600
     await bench.gather(
@@ -78,8 +77,7 @@ async def many_idxs(dut, read_size, idx_bytes):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def requests_that_wait(dut):
     """As many wait as the queue holds beside the one that runs; one more is refused."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     table = some_table(256)
     made = [
         bench.request(
@@ -113,8 +111,7 @@ async def requests_that_wait(dut):
 @cocotb.test(timeout_time=800, timeout_unit="us")
 async def what_is_illegal_is_refused(dut):
     """Each fault comes alone, beside its nearest legal neighbour."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     table = Table(base=TABLE, rows=30, row_bytes=60, stride=64)
     good = bench.request(table, some_idxs(table, 5), idx_bytes=8, offset=3)
     engine = bench.params.engine
@@ -147,8 +144,7 @@ async def what_is_illegal_is_refused(dut):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def a_place_of_completion_that_is_none(dut):
     """The lowest bits are not looked at to say so."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     table = some_table(64)
     request = bench.request(table, [1, 2], tag=77)
     await bench.card.submit(replace(request, completion_address=request.completion_address + 4))
@@ -159,8 +155,7 @@ async def a_place_of_completion_that_is_none(dut):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def counters_say_what_was_done(dut):
     """They count two requests, and the golden model says what."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     table = Table(base=TABLE + 512, rows=40, row_bytes=512, stride=512)
     made = [bench.request(table, [3, 40, 7], completion=k, destination=4096 * k) for k in range(2)]
     await bench.gather(*made)
@@ -194,9 +189,8 @@ async def counters_say_what_was_done(dut):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def where_the_host_has_no_memory(dut):
     """Rows and idxs that are not there are zero and counted; the request says why, others not."""
-    bench = Bench(dut)
+    bench = await Bench(dut).begin()
     card = bench.card
-    await bench.begin()
     table = Table(base=TABLE, rows=(1 << bench.params.engine.idx_bits) - 1, row_bytes=64, stride=64)
     request = bench.request(table, [5, table.rows - 1, 6], destination=64)
     await card.submit(request)
@@ -217,9 +211,8 @@ async def where_the_host_has_no_memory(dut):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def where_device_memory_fails(dut):
     """A refused burst is told; without an answer the bus is broken until it is revived."""
-    bench = Bench(dut)
+    bench = await Bench(dut).begin(fail_write=1, fail_write_beat=3, fail_response=2)
     card = bench.card
-    await bench.begin(fail_write=1, fail_write_beat=3, fail_response=2)
     registers = card.registers
     table = some_table(64)
     request = bench.request(table, some_idxs(table, 20), destination=0)
@@ -243,8 +236,7 @@ async def where_device_memory_fails(dut):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def reads_are_limited(dut):
     """With two under way there are never more, and every byte is right."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     table = some_table(256)
     request = bench.request(table, some_idxs(table, 60), destination=destination(60 * 256))
     cycles = []
@@ -261,8 +253,7 @@ async def reads_are_limited(dut):
 @cocotb.parametrize(share=[20, 45])
 async def reads_keep_to_a_share(dut, share):
     """In the middle of a request its data keeps the share, within 2 percent and a read."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     card, beat_bytes = bench.card, bench.params.engine.beat_bytes
     table = some_table(256)
     count = int(bytes_of_share(share, 5000, beat_bytes)) // 256

@@ -110,8 +110,7 @@ async def stop_within_a_row(dut):
 @cocotb.parametrize(idx_bytes=[4, 8], stall=[0, 128])
 async def idxs_on_the_card(dut, idx_bytes, stall):
     """They begin anywhere in a beat, more than are read ahead, in turn with the host's."""
-    bench = Bench(dut)
-    await bench.begin(ar_stall=stall, r_stall=stall, read_latency=stall)
+    bench = await Bench(dut).begin(ar_stall=stall, r_stall=stall, read_latency=stall)
     for count in [1, 7, random.randrange(2, 60), 400]:
         table = some_table(8)
         idxs = some_idxs(table, count)
@@ -134,9 +133,8 @@ async def idxs_on_the_card(dut, idx_bytes, stall):
 @cocotb.parametrize(fault=[Fault.ERROR, Fault.MUTE])
 async def idxs_that_device_memory_does_not_give(dut, fault):
     """Their rows are in no table, and the request says why; later ones are as always."""
-    bench = Bench(dut)
+    bench = await Bench(dut).begin()
     card = bench.card
-    await bench.begin()
     await card.registers.write(memory_timeout=TIMEOUT)
     table = some_table(64)
     await put(bench, [3, 4, 5, 6] * 8, CARD, 4)
@@ -157,9 +155,8 @@ async def idxs_that_device_memory_does_not_give(dut, fault):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def stop_while_idxs_come_from_the_card(dut):
     """What device memory still gives is of no later request."""
-    bench = Bench(dut)
+    bench = await Bench(dut).begin(read_latency=300)
     card = bench.card
-    await bench.begin(read_latency=300)
     table = some_table(64)
     await put(bench, [3, 4, 5, 6] * 100, CARD, 4)
     asked = replace(bench.request(table, [0]), idx_address=CARD, count=400, on_card=True)

@@ -107,9 +107,8 @@ async def told(bench, request):
 )
 async def one_completion_fails(dut, change, causes):
     """Its row is zero from there on and counted, the others are right; so are later requests."""
-    bench = Bench(dut)
+    bench = await Bench(dut).begin()
     card, completions = bench.card, Completions(bench)
-    await bench.begin()
     await card.registers.write(memory_timeout=TIMEOUT)
     request = bench.request(TABLE_OF_ROWS, [3, 9, 14, 9, 5])
     hit = 2 + 2 * random.randrange(5)  # first of a row: idxs come in one, rows in two
@@ -136,9 +135,8 @@ async def one_completion_fails(dut, change, causes):
 @cocotb.parametrize(change=[poisoned, unsupported, lost])
 async def idxs_fail(dut, change):
     """All rows count as beyond the table then, even if row 0, read instead, fails as well."""
-    bench = Bench(dut)
+    bench = await Bench(dut).begin()
     card, completions = bench.card, Completions(bench)
-    await bench.begin()
     await card.registers.write(memory_timeout=TIMEOUT)
     completions.change = lambda tlp, count: change(tlp) if count < 4 else True
     request = bench.request(TABLE_OF_ROWS, [3, 9, 14])
@@ -155,9 +153,8 @@ async def idxs_fail(dut, change):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def completions_come_late(dut):
     """What comes when its read was given up is of no later row."""
-    bench = Bench(dut)
+    bench = await Bench(dut).begin()
     card, completions = bench.card, Completions(bench)
-    await bench.begin()
     await card.registers.write(memory_timeout=TIMEOUT)
     kept = []
     completions.change = lambda tlp, count: count == 1 or bool(kept.append(tlp))
@@ -241,9 +238,8 @@ async def reset(dut):
 @cocotb.test(timeout_time=1000, timeout_unit="us")
 async def the_function_is_reset_under_traffic(dut):
     """Nothing is written to the host any more; all requests are forgotten, new ones as always."""
-    bench = Bench(dut)
+    bench = await Bench(dut).begin()
     card = bench.card
-    await bench.begin()
     forgotten = 0
     for wait in [0, 80, 200, random.randrange(300), random.randrange(1500)]:
         before = np.frombuffer(await card.device(0, DEVICE_BYTES), np.uint8)
@@ -271,9 +267,8 @@ async def the_function_is_reset_under_traffic(dut):
 @cocotb.parametrize(resets=[False, True])
 async def nothing_is_sent_by_what_is_no_master(dut, resets):
     """After a reset, or when the host lets the function send no more, until it lets it again."""
-    bench = Bench(dut)
+    bench = await Bench(dut).begin()
     card = bench.card
-    await bench.begin()
     for wait in [200, random.randrange(1500)]:
         for request in many_rows(bench, 2):
             await card.submit(request)
@@ -302,9 +297,8 @@ async def nothing_is_sent_by_what_is_no_master(dut, resets):
 @cocotb.test(timeout_time=1000, timeout_unit="us")
 async def stop_where_nothing_answers(dut):
     """Neither host nor device memory answers: both are given up, and later all is well again."""
-    bench = Bench(dut)
+    bench = await Bench(dut).begin(fail_write=1, fault=Fault.MUTE.value)
     card, completions = bench.card, Completions(bench)
-    await bench.begin(fail_write=1, fault=Fault.MUTE.value)
     await card.registers.write(memory_timeout=TIMEOUT)
     kept = []
     completions.change = lambda tlp, count: count < 20 or bool(kept.append(tlp))
@@ -326,9 +320,8 @@ async def stop_where_nothing_answers(dut):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def accesses_without_end(dut):
     """While rows are gathered, registers are read and written back to back, rightly."""
-    bench = Bench(dut)
+    bench = await Bench(dut).begin()
     card = bench.card
-    await bench.begin()
     busy = Event()
 
     async def storm():
@@ -357,9 +350,8 @@ async def accesses_without_end(dut):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def more_than_the_queue_holds(dut):
     """What is refused is not carried out, and what waits is, in its order."""
-    bench = Bench(dut)
+    bench = await Bench(dut).begin()
     card = bench.card
-    await bench.begin()
     wanted = np.frombuffer(await card.device(0, DEVICE_BYTES), np.uint8).copy()
     table = some_table(64)
     await card.registers.write(most_reads=1)
@@ -383,9 +375,8 @@ async def more_than_the_queue_holds(dut):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def a_block_that_sends_no_interrupt(dut):
     """Requests go on, and the host is told; when an interrupt comes late, the rest follows."""
-    bench = Bench(dut)
+    bench = await Bench(dut).begin()
     card = bench.card
-    await bench.begin()
     card.sends_interrupts = False
     await bench.gather(*many_rows(bench, 1))
     assert not await card.registers.read("interrupts_silent")

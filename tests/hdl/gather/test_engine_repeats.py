@@ -53,8 +53,7 @@ async def each_row_is_read_once(dut, stalls, order):
 @cocotb.test(timeout_time=800, timeout_unit="us")
 async def equal_idxs_at_any_distance(dut):
     """However many idxs there are between them, and whatever their hashes are."""
-    bench = Bench(dut)
-    await bench.begin(w_stall=60)
+    bench = await Bench(dut).begin(w_stall=60)
     for size in [4, 32, 100, 400, 4096]:
         table = some_table(size)
         few = 14 if size == 4096 else 150
@@ -70,8 +69,7 @@ async def equal_idxs_at_any_distance(dut):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def more_rows_than_are_kept(dut):
     """A row that has gone is read again, and one that is there is the right one."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     table = Table(base=TABLE, rows=60, row_bytes=512, stride=512)
     slots = bench.params.engine.kept_parts // 32  # of which each has room for 32 parts
     idxs = [*range(slots + 4), 0, 1, slots + 3, slots + 2, slots - 1, 7]
@@ -82,8 +80,7 @@ async def more_rows_than_are_kept(dut):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def what_is_kept_is_of_one_request(dut):
     """The host may change rows between two, and so may the table be another."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     table = Table(base=TABLE, rows=60, row_bytes=32, stride=64)
     request = bench.request(table, [5, 6, 7, 8, 5], coalesce=True)
     for _ in range(3):
@@ -95,9 +92,8 @@ async def what_is_kept_is_of_one_request(dut):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def a_row_that_failed_fails_again(dut):
     """It is not read a second time, and each that is given of it counts."""
-    bench = Bench(dut)
+    bench = await Bench(dut).begin()
     card = bench.card
-    await bench.begin()
     idx_bits = bench.params.engine.idx_bits
     table = Table(base=TABLE, rows=(1 << idx_bits) - 1, row_bytes=64, stride=64)
     nowhere = table.rows - 1

@@ -73,8 +73,7 @@ async def submitted(card, request):
 @cocotb.parametrize(places=[1, 4, 16])
 async def every_byte_of_rows(dut, places):
     """All bytes are right over several rounds of the ring, with doorbells for one or more."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     ring = await bench.ring(places)
     count = 0
     for _ in range(3 if places < 16 else 2):
@@ -94,9 +93,8 @@ async def every_byte_of_rows(dut, places):
 @cocotb.test(timeout_time=1000, timeout_unit="us")
 async def both_ways_take_turns(dut):
     """Ring and registers keep their orders; neither waits for more than one of the other's."""
-    bench = Bench(dut)
+    bench = await Bench(dut).begin()
     card = bench.card
-    await bench.begin()
     table = some_table(64)
     made = [bench.request(table, [k % table.rows], completion=k, tag=k) for k in range(16)]
     by_ring, by_registers = made[:12], made[12:14]
@@ -123,9 +121,8 @@ async def both_ways_take_turns(dut):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def what_is_malformed_is_told(dut):
     """A descriptor with a meaningless bit ends as ILLEGAL, as an illegal one; others do not."""
-    bench = Bench(dut)
+    bench = await Bench(dut).begin()
     card = bench.card
-    await bench.begin()
     ring = await bench.ring(8)
     first, bad, wrong, last = some_requests(bench, 4)
     wrong = replace(wrong, order=3)
@@ -159,9 +156,8 @@ async def what_is_malformed_is_told(dut):
 )
 async def a_descriptor_that_cannot_be_read(dut, change, cause):
     """The ring stops with the cause, and registers go on; once opened again, the ring works."""
-    bench = Bench(dut)
+    bench = await Bench(dut).begin()
     card, completions = bench.card, Completions(bench)
-    await bench.begin()
     await card.registers.write(memory_timeout=TIMEOUT)
     ring = await bench.ring(4)
     await bench.gather(*some_requests(bench, 3), ring=ring)
@@ -188,9 +184,8 @@ async def a_descriptor_that_cannot_be_read(dut, change, cause):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def a_descriptor_fails_while_rows_come(dut):
     """The request that is being carried out ends as DONE all the same."""
-    bench = Bench(dut)
+    bench = await Bench(dut).begin()
     card = bench.card
-    await bench.begin()
     ring = await bench.ring(2)
     await card.registers.write_wide(request_ring_address=1 << 50)
     (request,) = many_rows(bench, 1)
@@ -208,9 +203,8 @@ async def a_descriptor_fails_while_rows_come(dut):
 @cocotb.parametrize(fault=[Fault.OVERRUN, Fault.ADDRESS])
 async def a_ring_that_cannot_be(dut, fault):
     """A doorbell too far or a misaligned ring is refused, causes an interrupt, and is counted."""
-    bench = Bench(dut)
+    bench = await Bench(dut).begin()
     card = bench.card
-    await bench.begin()
     ring = await bench.ring(4)
     await bench.gather(*some_requests(bench, 3), ring=ring)
     interrupts = card.interrupts
@@ -249,9 +243,8 @@ async def stop_with_a_ring_that_is_full(dut, first):
 
     With ``first``, a request by registers comes before those of the ring.
     """
-    bench = Bench(dut)
+    bench = await Bench(dut).begin()
     card = bench.card
-    await bench.begin()
     told = stopped = 0
     for wait in [0, 10, 20, 30, 60, 130, random.randrange(300), random.randrange(1000)]:
         ring = await bench.ring(8)
@@ -291,9 +284,8 @@ async def stop_with_a_ring_that_is_full(dut, first):
 @cocotb.parametrize(runs=[True, False])
 async def stop_where_no_descriptor_comes(dut, runs):
     """A stop gives an awaited descriptor up at once, even if rows that never come have all tags."""
-    bench = Bench(dut)
+    bench = await Bench(dut).begin()
     card, completions = bench.card, Completions(bench)
-    await bench.begin()
     first, second = many_rows(bench, 2)
     ring = await bench.ring(4)
     kept = []
@@ -323,9 +315,8 @@ async def stop_where_no_descriptor_comes(dut, runs):
 @cocotb.parametrize(resets=[True, False], answers=[True, False])
 async def the_function_ends_while_descriptors_are_read(dut, resets, answers):
     """All requests are forgotten, and the ring is closed until the host opens it again."""
-    bench = Bench(dut)
+    bench = await Bench(dut).begin()
     card, completions = bench.card, Completions(bench)
-    await bench.begin()
     for wait in [0, 10, 20, 40, 80, random.randrange(100), random.randrange(1500)]:
         ring = await bench.ring(8)
         await bench.gather(*some_requests(bench, 2), ring=ring)

@@ -9,7 +9,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.gather.engine_params import CHUNK, GatherEngineParams
 from hdl.gather.idx_reader import IdxReader
 from sim.golden.pcie_requester import Cause, cut
-from sim.harness.streams import STALLS, Sink, Source, never, start
+from sim.harness.streams import STALLS, Sink, Source, never, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 
 SIZES = [
@@ -121,8 +121,7 @@ def some_idx(wide):
 @cocotb.parametrize(stalls=STALLS, wide=[False, True], on_card=[False, True])
 async def every_idx_in_its_order(dut, stalls, wide, on_card):
     """Arrays begin and end anywhere, in turn with arrays of other width in the other memory."""
-    bench = Bench(dut, stalls.value)
-    await start(dut)
+    bench = await started(Bench(dut, stalls.value))
     for _ in range(10):
         for count in (1, random.randrange(2, 40), random.choice([64, 127, 128, 129, 300])):
             bench.ask(count, wide=wide, on_card=on_card, fails=random.choice([0, 0.3, 1]))
@@ -133,8 +132,7 @@ async def every_idx_in_its_order(dut, stalls, wide, on_card):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(wide=[False, True], on_card=[False, True])
 async def from_every_place_of_a_chunk(dut, wide, on_card):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     size = 8 if wide else 4
     for place in range(0, CHUNK, size):
         bench.ask((CHUNK - place) // size + random.randrange(2), place=place, wide=wide)
@@ -159,8 +157,7 @@ async def an_idx_a_cycle_and_no_longer_than_stated(dut, wide):
 @cocotb.parametrize(bit=range(9, 32))
 async def arrays_of_any_length(dut, bit):
     """The first requests of arrays up to 2 ** 31 idxs are right, as many as are sent unanswered."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     bench.answers = [[]] * bench.params.idx_chunks
     for wide in (False, True):
         before = len(bench.requests.beats)

@@ -9,7 +9,7 @@ from cocotb.triggers import RisingEdge
 from hdl.gather.params import SHARE, SLOTS, GatherParams
 from hdl.gather.repeat_finder import RepeatFinder
 from hdl.pcie.params import ReadRequesterParams
-from sim.harness.streams import STALLS, Sink, Source, never, start
+from sim.harness.streams import STALLS, Sink, Source, never, started
 from sim.harness.verilator import simulate
 
 IDX_BITS = 20
@@ -86,8 +86,7 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS, slots=[2, 8, 64, 256])
 async def rows_that_are_kept(dut, stalls, slots):
     """Rows are found as the model says for few idxs and for many, some with a common hash."""
-    bench = Bench(dut, stalls.value)
-    await start(dut)
+    bench = await started(Bench(dut, stalls.value))
     for count in (2, slots // 2 + 1, slots, 2 * slots):
         some = [random.getrandbits(IDX_BITS) for _ in range(count)]
         some += [idx ^ 257 * random.getrandbits(8) for idx in some[: count // 2]]
@@ -101,8 +100,7 @@ async def rows_that_are_kept(dut, stalls, slots):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def an_idx_that_differs_in_a_bit(dut):
     """It is not taken for the idx that it differs from, for each bit."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     for bit in range(IDX_BITS):
         idx = random.getrandbits(IDX_BITS)
         away = [idx ^ 1 << bit, idx]
@@ -115,8 +113,7 @@ async def an_idx_that_differs_in_a_bit(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_slot_for_each_row(dut):
     """As many idxs as there are slots all repeat; with one idx more, none does."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     for slots in (8, 16, SLOTS):
         idxs = list(range(slots))  # each has a hash of its own
         repeats = await bench.find(idxs * 3, slots)
@@ -131,8 +128,7 @@ async def a_slot_for_each_row(dut):
 async def each_slot_from_its_own_row_on(dut):
     """No sooner, though it had the same row before the others were forgotten; and no later."""
     pauses = cycle([False, *[True] * 4])
-    bench = Bench(dut, (lambda: next(pauses), never))
-    await start(dut)
+    bench = await started(Bench(dut, (lambda: next(pauses), never)))
     for slots in (8, SLOTS):
         for _ in range(2):
             repeats = await bench.find([k // 2 for k in range(2 * slots)], slots)
@@ -141,8 +137,7 @@ async def each_slot_from_its_own_row_on(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def an_idx_a_cycle_and_no_longer_than_stated(dut):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     await bench.find([7 * k % 50 for k in range(100)])
     assert bench.found.cycles[0] - bench.idxs.cycles[0] == RepeatFinder.latency
     assert bench.found.cycles[-1] - bench.found.cycles[0] == 99

@@ -12,7 +12,7 @@ from hdl.pcie.params import ReadRequesterParams
 from sim.gather.rates import ORDERS
 from sim.golden.pcie_link import LINE, cut_at
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Sink, Source, never, start
+from sim.harness.streams import STALLS, Sink, Source, never, started
 from sim.harness.verilator import params_in_simulator, simulate
 
 SIZES = [GatherParams(reads=ReadRequesterParams(data_bits=256, tags=4, user_bits=SHARE.size))]
@@ -75,8 +75,7 @@ class Bench:
 @cocotb.parametrize(order=list(ReadOrder), stalls=STALLS)
 async def every_size_at_every_dword(dut, order, stalls):
     """Rows are cut right at sizes near a sector, a line and two lines, and at the largest size."""
-    bench = Bench(dut, stalls.value)
-    await start(dut)
+    bench = await started(Bench(dut, stalls.value))
     for dwords in [*range(1, 10), 31, 32, 33, 64, 65, random.randrange(70, 200)]:
         far = LINE * random.randrange(1 << 55)
         places = range(32) if dwords < 10 else random.sample(range(32), 8)
@@ -87,8 +86,7 @@ async def every_size_at_every_dword(dut, order, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(order=list(ReadOrder))
 async def a_request_a_cycle_and_no_longer_than_stated(dut, order):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     await bench.cut(order, 2 * LINE, [LINE * k for k in range(20)])
     cycles = bench.requests.cycles
     assert cycles[0] - bench.rows.cycles[0] == RowCutter.latency

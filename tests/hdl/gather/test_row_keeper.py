@@ -10,7 +10,7 @@ from hdl.gather.params import SHARE, SLOTS, GatherParams
 from hdl.gather.row_keeper import RowKeeper
 from hdl.pcie.params import ReadRequesterParams
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Sink, Source, never, start
+from sim.harness.streams import STALLS, Sink, Source, never, started
 from sim.harness.verilator import params_in_simulator, simulate
 
 SIZES = [
@@ -81,8 +81,7 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS)
 async def every_part_of_rows(dut, stalls):
     """Rows of all numbers of parts that fit a slot are right, in every slot."""
-    bench = Bench(dut, stalls.value)
-    await start(dut)
+    bench = await started(Bench(dut, stalls.value))
     for slot_bits in range(7):
         dut.slot_bits.value = slot_bits
         slots = min(SLOTS, bench.params.kept_parts >> slot_bits)
@@ -101,8 +100,7 @@ async def every_part_of_rows(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_part_a_cycle_and_no_longer_than_stated(dut):
     """This holds for rows that are fetched, and for rows that are kept."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     dut.slot_bits.value = 2
     for slot in range(8):
         bench.fetch(slot, 4)

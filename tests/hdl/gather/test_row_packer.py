@@ -12,7 +12,7 @@ from hdl.gather.row_packer import RowPacker
 from hdl.pcie.params import ReadRequesterParams
 from sim.golden.pcie_requester import Cause
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Sink, Source, never, start
+from sim.harness.streams import STALLS, Sink, Source, never, started
 from sim.harness.verilator import params_in_simulator, simulate
 
 SIZES = [GatherParams(reads=ReadRequesterParams(tags=4, user_bits=SHARE.size))]
@@ -122,8 +122,7 @@ SOME = [Cause.NONE] * 20 + list(Cause)
 @cocotb.parametrize(stalls=STALLS, joined=[False, True])
 async def every_dword_of_rows(dut, stalls, joined):
     """Rows are right for all numbers of skipped and dropped dwords, with parts that failed."""
-    bench = Bench(dut, stalls.value)
-    await start(dut)
+    bench = await started(Bench(dut, stalls.value))
     for first in range(bench.lanes if joined else 1):
         await bench.join(joined, first)
         for k in range(30 if joined else 200):
@@ -141,8 +140,7 @@ async def every_dword_of_rows(dut, stalls, joined):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def dwords_before_and_behind_in_one_beat(dut):
     """Each number of them with each other, in as few sectors as may be."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     for skip in range(SECTOR):
         for drop in range(SECTOR):
             bench.row(-(skip + drop + 1) % SECTOR + 1, skip=skip, sectors=True, most=1)
@@ -152,8 +150,7 @@ async def dwords_before_and_behind_in_one_beat(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def each_cause_of_a_row(dut):
     """Every cause in any part of a row is reported, and the next row is right."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     for cause in Cause:
         for skip in range(SECTOR):
             bench.row(20, skip=skip, sectors=True, causes=[cause])
@@ -163,8 +160,7 @@ async def each_cause_of_a_row(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_part_a_cycle_and_no_longer_than_stated(dut):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     for _ in range(20):
         bench.row(bench.lanes, most=1)
     await bench.finish()

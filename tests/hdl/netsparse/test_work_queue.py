@@ -10,7 +10,7 @@ from hdl.netsparse.queue.params import NO_UNIT, Verdict
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.work_queue import COMPLETIONS, WorkQueue
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Sink, Source, cycle, often, start
+from sim.harness.streams import Sink, Source, cycle, often, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.golden.gather import refused
 from tests.hdl.netsparse.rig.bench import TINY
@@ -175,8 +175,7 @@ ILLEGAL = [
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def judges_requests(dut):
-    host = Judged(dut)
-    await start(dut)
+    host = await started(Judged(dut))
     for fields in ILLEGAL:
         assert await host.cause(**fields) is Cause.COMMAND, fields
         assert await host.cause() is Cause.DONE
@@ -215,8 +214,7 @@ async def judges_requests_of_the_ring(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def one_array_until_the_filter_is_cleared(dut):
     """It is that of the first good request with the filter; it changes only at rest."""
-    host = Judged(dut)
-    await start(dut)
+    host = await started(Judged(dut))
     mine = {"property_address": 0x1000, "property_bytes": 64}
     others = [mine | {"property_address": 0x1040}, mine | {"property_bytes": 60}]
     await host.cause(**others[0])  # without the filter
@@ -249,8 +247,7 @@ async def one_array_until_the_filter_is_cleared(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def as_many_as_there_can_be_are_under_way(dut):
     """An array stays until the last has ended; those that no unit got do not count."""
-    host = Judged(dut)
-    await start(dut)
+    host = await started(Judged(dut))
     ring = Source(dut, "fetched")
     dut.filter.value = 1
     mine, other = ({"property_address": at, "property_bytes": 64} for at in (0x1000, 0x2000))
@@ -283,8 +280,7 @@ ARRAYS = [(0, 128, (2, 3, 4, 5, 6)), (0xFFFFFFFC, 60, (2, 3, 4, 5, 6, 7)), (0, 6
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def arrays_differ_by_any_bit(dut):
     """Addresses and sizes differ, with each bit set and not."""
-    host = Judged(dut)
-    await start(dut)
+    host = await started(Judged(dut))
     dut.filter.value = 1
     for address, size, size_bits in ARRAYS:
         await host.clear()
@@ -330,8 +326,7 @@ async def both_sources_at_once(dut):
 
     Room comes in every phase, or never: then the ring waits, and the registers are not held up.
     """
-    host = Host(dut)
-    await start(dut)
+    host = await started(Host(dut))
     ring = Source(dut, "fetched")
     queues = {k: Queue(dut, k) for k in (0, 2)}
     seen = set()
@@ -435,8 +430,7 @@ async def keeps_its_latencies(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def keeps_completions_in_order(dut):
-    host = Host(dut)
-    await start(dut)
+    host = await started(Host(dut))
     sources = [Source(dut, f"completions_{k}", stall=often) for k in range(3)]
     given = [[], [], []]
     count = COMPLETIONS + 20

@@ -154,6 +154,7 @@ class Bench:
         self.function = found.pcie_id
         self.window = found.bar_window[0]
         self.registers.write(0, bytes(BYTES))
+        return self
 
     async def answer(self, tlp):
         """Send a completion of the host; one of the read at ``odd`` is changed by ``spoil``."""

@@ -8,7 +8,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie.beat_packer import BeatPacker, BeatPackerParams
 from sim.golden.pcie_requester import Cause, cut
-from sim.harness.streams import STALLS, Sink, Source, never, start
+from sim.harness.streams import STALLS, Sink, Source, never, started
 from sim.harness.verilator import params_in_simulator, simulate
 
 SIZES = [BeatPackerParams(user_bits=4), BeatPackerParams(data_bits=256, user_bits=4)]
@@ -90,8 +90,7 @@ class PackerBench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def every_dword_in_its_place(dut, stalls):
-    bench = PackerBench(dut, stalls.value)
-    await start(dut)
+    bench = await started(PackerBench(dut, stalls.value))
     for _ in range(REQUESTS):
         size = 4 * random.choice(
             [1, random.randint(1, 40), bench.size // 4, random.randint(1, READ)]
@@ -103,8 +102,7 @@ async def every_dword_in_its_place(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def every_part_behind_every_filling(dut):
     """A read of less than a beat, then one that does not fill it, or fills it, or the next one."""
-    bench = PackerBench(dut)
-    await start(dut)
+    bench = await started(PackerBench(dut))
     lanes = bench.size // 4
     for fill in range(lanes):
         for count in range(1, lanes + 1):
@@ -115,8 +113,7 @@ async def every_part_behind_every_filling(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def data_may_begin_at_any_dword(dut):
     """``first`` changes when nothing is inside."""
-    bench = PackerBench(dut)
-    await start(dut)
+    bench = await started(PackerBench(dut))
     for first in range(0, bench.size, 4):
         dut.first.value = first // 4
         await ClockCycles(dut.clk, 4)
@@ -128,8 +125,7 @@ async def data_may_begin_at_any_dword(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_part_a_cycle(dut):
     """Requests of one read leave as they come; one whose end fills two beats takes a cycle more."""
-    bench = PackerBench(dut)
-    await start(dut)
+    bench = await started(PackerBench(dut))
     for _ in range(40):
         bench.ask(0, READ, [Cause.NONE])
     await bench.finish()

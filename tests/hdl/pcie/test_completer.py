@@ -18,7 +18,7 @@ from sim.golden.pcie_completer import Answer, Kind, Registers, Request
 from sim.golden.pcie_requester import Status
 from sim.harness.coincidences import apart, pulse
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, never, start
+from sim.harness.streams import STALLS, never, started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.rejects import rejects
 
@@ -272,8 +272,7 @@ def odd_requests(params):
 @cocotb.parametrize(stalls=STALLS)
 async def registers_are_read_and_written(dut, stalls):
     """All byte enables work; unsupported or broken requests between them disturb nothing."""
-    bench = CompleterBench(dut, stalls.value)
-    await start(dut)
+    bench = await started(CompleterBench(dut, stalls.value))
     requests = [some_request(bench.params) for _ in range(80)] + list(odd_requests(bench.params))
     for enables in range(16):
         requests.append(Request(Kind.MEMORY_READ, 4, 1, (enables, 0), bar=bench.params.bar))
@@ -293,8 +292,7 @@ async def registers_are_read_and_written(dut, stalls):
 @cocotb.parametrize(kind=[Kind.MEMORY_READ, Kind.MEMORY_WRITE])
 async def a_register_that_does_not_answer(dut, kind):
     """The host has its answer after two ticks; later requests fail at once until it wakes."""
-    bench = CompleterBench(dut)
-    await start(dut)
+    bench = await started(CompleterBench(dut))
     posted = kind == Kind.MEMORY_WRITE
     abort = None if posted else Answer(Status.ABORTED, 4, 0)
     bench.silent = True
@@ -324,8 +322,7 @@ async def a_register_that_does_not_answer(dut, kind):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def an_answer_beside_the_time_out(dut):
     """The host has it or an abort, and the registers work as before."""
-    bench = CompleterBench(dut)
-    await start(dut)
+    bench = await started(CompleterBench(dut))
     aborted = []
     for distance in range(-4, 5):
         bench.silent = True
@@ -344,8 +341,7 @@ async def an_answer_beside_the_time_out(dut):
 async def a_storm_while_answers_wait(dut):
     """Hundreds of accesses while the link takes no answer for long: none is lost."""
     waits = [True]
-    bench = CompleterBench(dut, (never, lambda: waits[0]))
-    await start(dut)
+    bench = await started(CompleterBench(dut, (never, lambda: waits[0])))
     for _ in range(300):
         bench.ask(some_request(bench.params))
     for _ in range(12):

@@ -182,8 +182,7 @@ def check_accesses(bench, before, asked):
 @cocotb.test(timeout_time=300, timeout_unit="us")
 async def requests_of_every_kind(dut):
     """Each kind of request comes alone, with good traffic at the same time and afterwards."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     for asked in ACCESSES:
         before = bench.events.copy()
         beside = cocotb.start_soon(bench.traffic(1))
@@ -222,8 +221,7 @@ async def requests_in_a_storm(dut, waits):
 @cocotb.test(timeout_time=300, timeout_unit="us")
 async def the_block_takes_no_answers(dut):
     """Reads and interrupts go on; when the block takes answers again, all of them come."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     cc = bench.card.model.device.cc_sink
     cc.pause = True
     beside = [cocotb.start_soon(bench.traffic(3)) for _ in range(3)]
@@ -240,8 +238,7 @@ async def the_block_takes_no_answers(dut):
 @cocotb.test(timeout_time=300, timeout_unit="us")
 async def the_block_takes_no_requests(dut):
     """Registers and interrupts go on; when the block takes requests again, each is sent once."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     rq = bench.card.model.device.rq_sink
     rq.pause = True
     await bench.traffic(6)
@@ -255,8 +252,7 @@ async def the_block_takes_no_requests(dut):
 @cocotb.test(timeout_time=300, timeout_unit="us")
 async def the_host_has_no_room_for_reads(dut):
     """Without credits writes, registers and interrupts go on; with new credits the reads follow."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     dut.credits.value = 0
     await bench.cycles(20)
     await bench.traffic(6)
@@ -302,8 +298,7 @@ class HeldNumbers:
 @cocotb.parametrize(missing=[False, True])
 async def the_block_tells_no_numbers(dut, missing):
     """No write counts as visible without its number; if none comes, a reset clears the writes."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     card = bench.card
     numbers = HeldNumbers(dut, card.model.device)
     await bench.traffic(6)
@@ -343,8 +338,7 @@ async def the_block_tells_no_numbers(dut, missing):
 )
 async def the_block_sends_no_interrupts(dut, failing, delay, enable):
     """All other traffic goes on; when the block sends again, each interrupt comes once."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     block = bench.block
     block.failing, block.delays = failing, (delay, delay)
     bench.block.dut.enable.value = enable

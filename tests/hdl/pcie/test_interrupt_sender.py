@@ -8,7 +8,7 @@ import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie.interrupt_sender import BLOCK_VECTORS, InterruptSender, InterruptSenderParams
-from sim.harness.streams import cycle, start
+from sim.harness.streams import cycle, start, started
 from sim.harness.verilator import simulate
 
 VECTORS, PATIENCE = 5, 40
@@ -84,8 +84,7 @@ class Block:
 @cocotb.parametrize(failing=[0.0, 0.5])
 async def each_is_sent_once(dut, failing):
     """Each is sent once, however often the block fails; those asked for together take turns."""
-    block = Block(dut, failing=failing)
-    await start(dut)
+    block = await started(Block(dut, failing=failing))
     for _ in range(10):
         before = len(block.sent)
         asked = random.sample(range(VECTORS), random.randrange(1, VECTORS + 1))
@@ -98,8 +97,7 @@ async def each_is_sent_once(dut, failing):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def in_turn(dut):
     """From any vector on, those asked for together are sent in cyclic order of numbers."""
-    block = Block(dut)
-    await start(dut)
+    block = await started(Block(dut))
     for last, bits in product(range(VECTORS), range(1, 1 << VECTORS)):
         asked = [vector for vector in range(VECTORS) if bits >> vector & 1]
         for vectors in ([last], asked):
@@ -128,8 +126,7 @@ async def one_that_waits_is_one(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def one_in_the_cycle_of_its_turn_is_another(dut):
     """Of two requests in a row, the second in the cycle of its turn, come two interrupts."""
-    block = Block(dut)
-    await start(dut)
+    block = await started(Block(dut))
     await block.ask(2)
     await block.ask(2)
     await block.until(2)
@@ -151,8 +148,7 @@ async def none_while_switched_off(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def nobody_is_passed_by(dut):
     """A vector that is asked for all the time does not keep the others away."""
-    block = Block(dut, most=0)
-    await start(dut)
+    block = await started(Block(dut, most=0))
     for _ in range(20):
         await block.ask(0, 1)
         await block.ask(*range(VECTORS))
@@ -166,8 +162,7 @@ async def what_waits_is_forgotten(dut):
     """A reset of the function clears what waits and what the block was asked; then all is as
     before.
     """
-    block = Block(dut, least=15, most=19)
-    await start(dut)
+    block = await started(Block(dut, least=15, most=19))
     await block.ask(0, 1, 2)
     while not block.cycles:
         await RisingEdge(dut.clk)
@@ -190,8 +185,7 @@ async def a_late_answer_is_reported_and_taken(dut, over):
     What was asked for meanwhile is sent after it, once.
     """
     wait = PATIENCE - 3 + over  # the block sees ``send``, and its answer is seen, a cycle later
-    block = Block(dut, least=wait, most=wait)
-    await start(dut)
+    block = await started(Block(dut, least=wait, most=wait))
     await block.ask(1)
     while not block.cycles:
         await RisingEdge(dut.clk)
@@ -206,8 +200,7 @@ async def a_late_answer_is_reported_and_taken(dut, over):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_block_that_always_fails_is_reported(dut):
     """It is reported once, and again after an interrupt that was sent."""
-    block = Block(dut, failing=1.0)
-    await start(dut)
+    block = await started(Block(dut, failing=1.0))
     for count in (1, 2):
         await block.ask(0)
         await ClockCycles(dut.clk, 3 * PATIENCE)
@@ -223,8 +216,7 @@ async def a_block_that_always_fails_is_reported(dut):
 @cocotb.parametrize(before=[0, 1, 2])
 async def a_reset_of_the_function_at_the_bound_forgets_it(dut, before):
     """A ``clear`` in the last cycle of the bound, or earlier, leaves nothing to report."""
-    block = Block(dut, least=5 * PATIENCE, most=5 * PATIENCE)
-    await start(dut)
+    block = await started(Block(dut, least=5 * PATIENCE, most=5 * PATIENCE))
     await block.ask(2)
     while not dut.send.value:
         await RisingEdge(dut.clk)

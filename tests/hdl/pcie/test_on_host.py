@@ -14,7 +14,7 @@ from hdl.pcie.requester import RequesterParams
 from hdl.pcie.write_params import WriteRequesterParams
 from sim.golden.pcie_link import completion_bytes
 from sim.golden.pcie_requester import Cause
-from sim.harness.streams import cycle, start
+from sim.harness.streams import cycle, start, started
 from sim.harness.verilator import simulate
 from sim.surroundings.pcie.params import HOST_ARRAY, host_file
 from tests.hdl.pcie.requester_on_host import Card, RequesterOnHost, RequesterOnHostParams
@@ -70,8 +70,7 @@ def with_slow_ones():
 async def slow_answers_to_reads_back_to_back(dut):
     """In order of completion, others fill the link; in order of request, they wait."""
     count, size = 1600, 256
-    card = Card(dut, **with_slow_ones())
-    await start(dut)
+    card = await started(Card(dut, **with_slow_ones()))
     for _ in range(count):
         card.ask(size * random.randrange(MEMORY // size), size)
     begin = await card.come(count // 8 * size)
@@ -87,8 +86,7 @@ async def slow_answers_to_reads_back_to_back(dut):
 async def slow_answers_to_reads_now_and_then(dut):
     """In order of completion, the other reads take the host's time and a few cycles."""
     count, size = 400, 256
-    card = Card(dut, **with_slow_ones())
-    await start(dut)
+    card = await started(Card(dut, **with_slow_ones()))
     for _ in range(count):
         card.ask(size * random.randrange(MEMORY // size), size)
         await ClockCycles(dut.clk, 11)
@@ -109,8 +107,7 @@ async def slow_answers_to_reads_now_and_then(dut):
 @cocotb.parametrize(row=[64, 128, 1028])
 async def rows_at_random(dut, row):
     """Rows of a packed table, back to back, fill the link as far as headers and tags allow."""
-    card = Card(dut)
-    await start(dut)
+    card = await started(Card(dut))
     count = 2400 * 64 // max(row, 160)
     for _ in range(count):
         card.ask(row * random.randrange((MEMORY - row) // row), row)
@@ -162,8 +159,7 @@ async def stopped_in_the_middle(dut, by):
     Reads bring their data or a cause, writes are at the host if they were sent, and nothing goes
     meanwhile, nor before the function is a master of the bus again. Then all is as before.
     """
-    card = Card(dut, window=8)
-    await start(dut)
+    card = await started(Card(dut, window=8))
     content = Path(cocotb.plusargs["pcie_host_0"]).read_bytes()
     written, sent, lost = {}, set(), []
     cocotb.start_soon(watch_writes(dut, sent, lost))

@@ -14,7 +14,7 @@ from hdl.pcie.read_requester import ReadRequester
 from sim.golden import pcie_requester
 from sim.golden.pcie_link import LINK_BYTES, bytes_of_share, completion_bytes
 from sim.golden.pcie_requester import Cause, Code, Completion, Status, cut
-from sim.harness.streams import STALLS, cycle, never, start
+from sim.harness.streams import STALLS, cycle, never, start, started
 from sim.harness.verilator import simulate
 from tests.hdl.pcie.read_bench import ReadBench, packet, whole
 from tests.rejects import rejects
@@ -194,8 +194,7 @@ async def errors_end_the_request_that_they_belong_to(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def one_read_fails_at_its_end_and_the_next_at_its_begin(dut):
     """The two come in one beat, or in beats that follow each other."""
-    bench = ReadBench(dut)
-    await start(dut)
+    bench = await started(ReadBench(dut))
     for _ in range(16):
         for k in range(bench.params.tags):
             bench.ask(4096 * k, 4 * random.randrange(1, 32))
@@ -210,8 +209,7 @@ async def one_read_fails_at_its_end_and_the_next_at_its_begin(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def strangers_change_nothing(dut):
     """Completions of tags that are free, missing or unknown to the block change nothing."""
-    bench = ReadBench(dut)
-    await start(dut)
+    bench = await started(ReadBench(dut))
     tags, count = bench.params.tags, 0
     for _ in range(3):
         bench.ask(0x1000, 128)
@@ -236,8 +234,7 @@ async def strangers_change_nothing(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_does_not_come_is_given_up(dut):
     """One of two reads is silent, or stops in the middle; its tag is not given again."""
-    bench = ReadBench(dut)
-    await start(dut)
+    bench = await started(ReadBench(dut))
     most = bench.params.max_read
     silent = {}
     for _ in range(bench.params.tags - 1):
@@ -278,8 +275,7 @@ async def what_does_not_come_is_given_up(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_tag_rests_when_the_block_has_given_its_read_up(dut):
     """It is given again from the second tick on: by then a whole time-out has passed."""
-    bench = ReadBench(dut)
-    await start(dut)
+    bench = await started(ReadBench(dut))
     bench.ask(0x40, 16)
     await bench.until(lambda: bench.under_way)
     (tag,) = bench.under_way
@@ -304,8 +300,7 @@ async def a_tag_rests_when_the_block_has_given_its_read_up(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def all_tags_rest_at_once(dut):
     """The block gives up every read; twice, so that each tag has rested and been given again."""
-    bench = ReadBench(dut)
-    await start(dut)
+    bench = await started(ReadBench(dut))
     for _ in range(2):
         for _ in range(bench.params.tags):
             bench.ask(0x40, 16)
@@ -333,8 +328,7 @@ async def answer_new(bench):
 @cocotb.parametrize(stalls=STALLS)
 async def stopped_under_traffic(dut, stalls):
     """Everything under way is given up at once; what still comes is nobody's; then as before."""
-    bench = ReadBench(dut, stalls.value)
-    await start(dut)
+    bench = await started(ReadBench(dut, stalls.value))
     for _ in range(3):
         ask_some(bench, 6)
         await bench.until(lambda: len(bench.under_way) >= 3)
@@ -373,8 +367,7 @@ async def stopped_when(bench, happens):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def goes_on_with_tags_that_are_free(dut):
     """While the host owes answers for others, which are nobody's when they come."""
-    bench = ReadBench(dut)
-    await start(dut)
+    bench = await started(ReadBench(dut))
     for _ in range(3):
         for k in range(4):
             bench.ask(4096 * k, 64)
@@ -394,8 +387,7 @@ async def goes_on_with_tags_that_are_free(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_was_taken_may_be_forgotten(dut):
     """A request that was sent in part has no last beat, and the next one begins anew."""
-    bench = ReadBench(dut)
-    await start(dut)
+    bench = await started(ReadBench(dut))
     most, beat_bytes = bench.params.max_read, bench.params.data_bits // 8
     for _ in range(3):
         bench.ask(most, 8 * most)
@@ -445,8 +437,7 @@ async def stopped_while_answers_come(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_reset_forgets_what_was_under_way(dut):
     """The block is reset, too, and knows no tag: reads are answered as if they were the first."""
-    bench = ReadBench(dut)
-    await start(dut)
+    bench = await started(ReadBench(dut))
     most = bench.params.max_read
     for _ in range(3):
         for k in range(bench.params.tags):
@@ -514,8 +505,7 @@ async def a_beat_a_cycle_and_no_longer_than_stated(dut):
 async def completions_never_wait_for_who_takes_the_beats(dut):
     """There is room for all that is under way: RC is taken even while no beat is."""
     waits = [True]
-    bench = ReadBench(dut, (never, lambda: waits[0]))
-    await start(dut)
+    bench = await started(ReadBench(dut, (never, lambda: waits[0])))
     most, tags = bench.params.max_read, bench.params.tags
     for k in range(tags + 4):
         bench.ask(most * k, most)
@@ -560,8 +550,7 @@ async def rc_keeps_up_with_the_link(dut, row):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def rc_takes_a_completion_of_64_bytes_in_its_own_time(dut):
     """19 dwords, each beginning at a segment, take 5 segments, whatever is straddled."""
-    bench = ReadBench(dut)
-    await start(dut)
+    bench = await started(ReadBench(dut))
     await bench.cycles(bench.params.tags + 2)
     tags = bench.params.tags
     for k in range(tags):

@@ -12,7 +12,7 @@ from hdl.pcie.axis import rq_user
 from hdl.pcie.descriptors import REQUEST, RequestType
 from hdl.pcie.request_merger import CREDITS_LATE, RequestMerger, RequestMergerParams
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, cycle, never, start
+from sim.harness.streams import STALLS, cycle, never, start, started
 from sim.harness.verilator import simulate
 from tests.hdl.pcie.rq_monitor import RqMonitor
 
@@ -96,8 +96,7 @@ async def each_whole_and_in_turn(dut, stalls):
     source, sink = stalls
     dut.credits.value = 15
     reads, writes = Packets(dut, "reads", source), Packets(dut, "writes", source)
-    rq = RqMonitor(dut, stall=sink)
-    await start(dut)
+    rq = await started(RqMonitor(dut, stall=sink))
     for k in range(60):
         reads.add()
         writes.add(random.choice([1, 4, 5, 30]) if k % 2 else 1)

@@ -8,7 +8,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie.write_fence import LAST, MOST, NUMBERS, WriteFence, WriteFenceParams
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import cycle, start
+from sim.harness.streams import cycle, started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.pcie.number_teller import NumberTeller
 
@@ -74,8 +74,7 @@ class FenceBench:
 @cocotb.parametrize(delay=[0, 8, 200])
 async def each_write_once_its_last_number_is_told(dut, delay):
     """Writes are told in order, never early, and at most as late as stated when alone."""
-    bench = FenceBench(dut)
-    await start(dut)
+    bench = await started(FenceBench(dut))
     teller = NumberTeller(dut, delay=delay)
     for _ in range(PACKETS):
         teller.put(await bench.send(random.random() < 0.4))
@@ -95,8 +94,7 @@ async def each_write_once_its_last_number_is_told(dut, delay):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def numbers_in_twos_from_any_number_on(dut):
     """All pairs of successive numbers come twice, those across the highest number too."""
-    bench = FenceBench(dut)
-    await start(dut)
+    bench = await started(FenceBench(dut))
     for single in (0, 1):
         for number in [await bench.send(1) for _ in range(single)]:
             await bench.say(number)
@@ -110,8 +108,7 @@ async def numbers_in_twos_from_any_number_on(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_block_that_tells_nothing_ends_the_room(dut):
     """No more are under way than there are numbers; each one that is told makes room for one."""
-    bench = FenceBench(dut)
-    await start(dut)
+    bench = await started(FenceBench(dut))
     numbers = []
     while dut.room.value or len(numbers) < MOST:
         numbers.append(await bench.send(1))
@@ -128,8 +125,7 @@ async def a_block_that_tells_nothing_ends_the_room(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_number_that_is_not_the_next_counts_nothing(dut):
-    bench = FenceBench(dut)
-    await start(dut)
+    bench = await started(FenceBench(dut))
     first = 1  # number of a write
     await bench.say(first, first + 1)  # of packets that nobody has sent
     numbers = [await bench.send(1) for _ in range(3)]
@@ -154,8 +150,7 @@ async def what_is_forgotten_is_never_told(dut, count, following):
 
     The first of the new ones has number ``following``, if that is given.
     """
-    bench = FenceBench(dut)
-    await start(dut)
+    bench = await started(FenceBench(dut))
     while following and (int(dut.number.value) + count - following) % LAST:
         await bench.say(await bench.send(0))
     await bench.rest()

@@ -13,7 +13,7 @@ from hdl.pcie.write_requester import WriteRequester
 from sim.golden.pcie_link import LINK_BYTES, write_bytes
 from sim.golden.pcie_writes import writes
 from sim.harness.payloads import unpack
-from sim.harness.streams import STALLS, Source, cycle, never, start
+from sim.harness.streams import STALLS, Source, cycle, never, started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.pcie.number_teller import NumberTeller
 from tests.hdl.pcie.rq_monitor import RqMonitor, beats_of
@@ -121,8 +121,7 @@ def some_place(most):
 @cocotb.parametrize(stalls=STALLS)
 async def every_byte_and_no_other(dut, stalls):
     """Writes have all places and sizes; ``sent`` comes in the cycle after a request's last beat."""
-    bench = WriteBench(dut, stalls.value)
-    await start(dut)
+    bench = await started(WriteBench(dut, stalls.value))
     for _ in range(60):
         bench.ask(*some_place(bench.most))
     await bench.finish()
@@ -131,8 +130,7 @@ async def every_byte_and_no_other(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def every_alignment_of_begin_and_end(dut):
     """First bytes lie at every place in a beat, with ends at every place of one."""
-    bench = WriteBench(dut)
-    await start(dut)
+    bench = await started(WriteBench(dut))
     size = bench.params.beat_bytes
     for first in range(size):
         for count in {1, 2, size - first, random.randrange(1, 3 * size), bench.most + first}:
@@ -142,8 +140,7 @@ async def every_alignment_of_begin_and_end(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_host_may_allow_smaller_payloads(dut):
-    bench = WriteBench(dut)
-    await start(dut)
+    bench = await started(WriteBench(dut))
     for code in (0, 1, 3):
         dut.limit.value, bench.most = code, min(128 << code, bench.params.max_payload)
         await RisingEdge(dut.clk)
@@ -156,8 +153,7 @@ async def a_host_may_allow_smaller_payloads(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_beat_a_cycle_and_no_longer_than_stated(dut):
     """One packet of one beat is as late as stated; large and small ones follow without a gap."""
-    bench = WriteBench(dut)
-    await start(dut)
+    bench = await started(WriteBench(dut))
     bench.ask(0x1001, 9)
     await bench.finish()
     (packet,) = bench.rq.packets
@@ -177,8 +173,7 @@ async def a_beat_a_cycle_and_no_longer_than_stated(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def rq_keeps_up_with_the_link(dut):
     """Payloads of the largest size take no longer on RQ than on Gen3 x16, of 256 bits x8."""
-    bench = WriteBench(dut)
-    await start(dut)
+    bench = await started(WriteBench(dut))
     count = 60
     for k in range(count):
         bench.ask(bench.most * k, bench.most)
@@ -192,8 +187,7 @@ async def rq_keeps_up_with_the_link(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def data_that_comes_late_leaves_no_gap(dut):
     """A packet waits for all of its data, however slowly it comes: the monitor sees to it."""
-    bench = WriteBench(dut, stall_data=lambda: random.random() < 0.9)
-    await start(dut)
+    bench = await started(WriteBench(dut, stall_data=lambda: random.random() < 0.9))
     for k in range(6):
         bench.ask(k * 4096 + 3, 3 * bench.params.beat_bytes)
     await bench.finish()
@@ -203,8 +197,7 @@ async def data_that_comes_late_leaves_no_gap(dut):
 @cocotb.parametrize(stalls=STALLS)
 async def stopped_between_packets(dut, stalls):
     """What is under way is lost, what was sent is whole, and requests wait until it is over."""
-    bench = WriteBench(dut, stalls.value)
-    await start(dut)
+    bench = await started(WriteBench(dut, stalls.value))
     for _ in range(8):
         for _ in range(8):
             bench.ask(*some_place(bench.most))
@@ -233,8 +226,7 @@ async def stopped_between_packets(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_is_cleared_is_never_visible(dut):
     """As after a reset of the function: the block forgets its packets, and tells of later ones."""
-    bench = WriteBench(dut)
-    await start(dut)
+    bench = await started(WriteBench(dut))
     bench.silent = True
     for k in range(6):
         bench.ask(4096 * k + 3, bench.most)

@@ -22,7 +22,7 @@ from sim.golden.tenancy import (
     tenancy_rule,
 )
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import start
+from sim.harness.streams import started
 from sim.harness.verilator import params_in_simulator, simulate
 
 PARAMS = TenantSwitchParams(ports=5, jobs=5, slots=1 << 16, lanes=1)
@@ -290,8 +290,7 @@ def packed(command):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def grants_as_the_golden_model_does(dut):
     dut.commands_valid.value = dut.waiting.value = dut.progress.value = dut.sharing.value = 0
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     offered = None
     for k in range(60000):
         if offered is None and random.random() < 0.3:

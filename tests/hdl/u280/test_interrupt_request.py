@@ -4,7 +4,7 @@ import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.u280.interrupt_request import InterruptRequest
-from sim.harness.streams import start
+from sim.harness.streams import start, started
 from sim.harness.verilator import simulate
 
 
@@ -42,8 +42,7 @@ class Core:
 
 async def begin(dut, wait, lag=lambda: 0):
     dut.level.value, dut.ack.value = 0, 0
-    core = Core(dut, wait, lag)
-    await start(dut)
+    core = await started(Core(dut, wait, lag))
     return core
 
 

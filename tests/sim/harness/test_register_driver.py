@@ -14,7 +14,7 @@ from hdl.common.register_block import RegisterBlock
 from hdl.common.registers import Register, rw
 from sim.harness.payloads import pack, unpack
 from sim.harness.register_driver import BusError, RegisterDriver, driver_module
-from sim.harness.streams import start
+from sim.harness.streams import start, started
 from sim.harness.verilator import Simulation, build, emission_of, params_in_simulator, run
 from tests.gen.registers.compile_header import compile_header
 from tests.gen.registers.maps import MAPS, placed_fields
@@ -90,8 +90,7 @@ def patterns(bits):
 
 async def begin(dut):
     dut.status.value = 0
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     await RisingEdge(dut.clk)
     return bench
 

@@ -10,7 +10,7 @@ from cocotbext.axi.axi_channels import AxiARBus, AxiARSource, AxiARTransaction, 
 
 from hdl.common.axi import ID_BITS, Burst, Response
 from sim.harness.payloads import pack
-from sim.harness.streams import never, often, rarely, start
+from sim.harness.streams import never, often, rarely, start, started
 from sim.harness.verilator import SimulationError, params_in_simulator, simulate
 from sim.surroundings.axi_memory import MEMORY_ARRAY, AxiMemory, AxiMemoryParams, memory_file
 
@@ -155,8 +155,7 @@ async def answers_random_bursts(dut, pause, stall, latency):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def serves_the_end_of_the_file(dut):
-    port = Port(dut)
-    await start(dut)
+    port = await started(Port(dut))
     await port.ask(port.beats - 1, 3)
     assert await port.answers(3) == port.expected([(port.beats - 1, 3)])
     await ClockCycles(dut.clk, 5)
@@ -203,8 +202,7 @@ async def latency_counts_for_each_burst(dut):
 @cocotb.parametrize(chance=[32, 128, 255])
 async def stalls_as_often_as_asked(dut, chance):
     """Over 3,000 cycles, beats come in the share of cycles that is left, and so does AR."""
-    port = Port(dut)
-    await start(dut)
+    port = await started(Port(dut))
     share = 1 - chance / 256
     for side in ("r_stall", "ar_stall"):
         port.set(**{side: chance, "seed": 1})
@@ -277,8 +275,7 @@ async def one_beat_fails_when_told(dut):
     kind=[{"burst": Burst.FIXED}, {"burst": Burst.WRAP}, {"size": 0}],
 )
 async def refuses_unusual_bursts(dut, kind):
-    port = Port(dut)
-    await start(dut)
+    port = await started(Port(dut))
     await port.ask(0, 4, **kind)
     await port.ask(0, 1)
     answers = await port.answers(5)

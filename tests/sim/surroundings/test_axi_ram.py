@@ -7,7 +7,7 @@ from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
 
 from hdl.common.axi import Burst, Response
 from sim.harness.payloads import pack
-from sim.harness.streams import cycle, never, often, rarely, start
+from sim.harness.streams import cycle, never, often, rarely, start, started
 from sim.harness.verilator import SimulationError, params_in_simulator, simulate
 from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, AxiRamParams, dump_file, ram_file
@@ -245,8 +245,7 @@ async def stalls_as_often_as_asked(dut, chance, side):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def counts_what_lies_beyond_the_end(dut):
-    port = Port(dut)
-    await start(dut)
+    port = await started(Port(dut))
     reads = port.read(port.beats - 1, 4)
     writes = [port.write(port.beats - 1, 3)]
     await port.until("r", 4)
@@ -263,8 +262,7 @@ async def counts_what_lies_beyond_the_end(dut):
 @cocotb.parametrize(response=[Response.SLVERR, Response.DECERR])
 async def fails_when_told(dut, response):
     """The beat that is read fails, and the burst that writes it, and no others."""
-    port = Port(dut)
-    await start(dut)
+    port = await started(Port(dut))
     port.set(fail_read=1, fail_read_beat=1, fail_response=response)
     for beat, beats in ((0, 3), (1, 1), (0, 1)):
         port.read(beat, beats)
@@ -288,8 +286,7 @@ async def fails_when_told(dut, response):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(kind=[{"burst": Burst.FIXED}, {"burst": Burst.WRAP}, {"size": 0}])
 async def refuses_unusual_bursts(dut, kind):
-    port = Port(dut)
-    await start(dut)
+    port = await started(Port(dut))
     port.read(0, 4, **kind)
     port.read(0, 1)
     port.write(0, 4, **kind)
@@ -330,8 +327,7 @@ async def a_processor_reads_and_writes_beside_the_bus(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def dumps_every_time(dut):
-    port = Port(dut)
-    await start(dut)
+    port = await started(Port(dut))
     assert await port.dumped() == port.content
     port.write(0, 1, strobes=(1 << port.beat_bytes) - 1)
     await with_timeout(cocotb.start_soon(port.until("b", 1)), 1, "us")

@@ -6,7 +6,7 @@ from cocotb.triggers import FallingEdge, Timer
 
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.expiration_queue import ExpirationQueue
-from sim.harness.streams import start
+from sim.harness.streams import started
 from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
 
 
@@ -70,8 +70,7 @@ class Queues:
 
 
 async def begin(dut, delay):
-    queues = Queues(dut, delay)
-    await start(dut)
+    queues = await started(Queues(dut, delay))
     await FallingEdge(dut.clk)
     # The end of times comes soon, and again when the longest delay is over.
     dut.now.value = (1 << queues.params.time_bits) - random.randrange(1, 300)

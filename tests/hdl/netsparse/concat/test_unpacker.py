@@ -7,7 +7,7 @@ from cocotb.triggers import ClockCycles
 from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
 from hdl.netsparse.concat.unpacker import Unpacker
 from hdl.netsparse.protocol import Kind
-from sim.harness.streams import STALLS, Sink, Source, never, start
+from sim.harness.streams import STALLS, Sink, Source, never, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.wire import Addresses, Packet, Pr, most_prs, to_beats
 from tests.long import short_and_long
@@ -130,8 +130,7 @@ class Bench:
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def any_packets(dut, stalls):
-    bench = Bench(dut, stalls)
-    await start(dut)
+    bench = await started(Bench(dut, stalls))
     await bench.check([some(bench.params) for _ in range(150 * SMALL_MTU // bench.params.mtu)])
 
 
@@ -152,16 +151,14 @@ async def every_length(dut):
 async def zeros_and_ones(dut):
     """Every field is zero, then every bit of it is set."""
     kind = Kind.RESPONSE if params_in_simulator(DeconcatenatorParams).payload else Kind.READ
-    bench = Bench(dut, (never, never), node=0)
-    await start(dut)
+    bench = await started(Bench(dut, (never, never), node=0))
     bits = (lambda width: 0), (lambda width: (1 << width) - 1)
     await bench.check([packet(kind, 4, 2, dest=0, bits=one) for one in bits])
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def latency(dut):
-    bench = Bench(dut, (never, never))
-    await start(dut)
+    bench = await started(Bench(dut, (never, never)))
     kind = Kind.RESPONSE if bench.params.payload else Kind.READ
     (((first, *_), (beat, *_)),) = await bench.check([packet(kind, 4, 3)])
     assert beat - first == Unpacker.latency

@@ -4,7 +4,7 @@ import cocotb
 from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.host.host_reader import HostReader
-from sim.harness.streams import STALLS, never, often, start
+from sim.harness.streams import STALLS, never, often, start, started
 from sim.surroundings.axi_memory import Fault
 from tests.hdl.netsparse.host.bench import (
     FAILURES,
@@ -31,8 +31,7 @@ def test_host_reader(tmp_path, rng):
 async def reads_random_properties(dut, aligned, stalls, late):
     source, sink = stalls
     settings = latency(late) | ({} if sink is never else stalled(160 if sink is often else 20))
-    bench = Bench(dut, aligned=aligned, stall=source, **settings)
-    await start(dut)
+    bench = await started(Bench(dut, aligned=aligned, stall=source, **settings))
     properties = random_properties(400, bench.host.units)
     for unit, places in enumerate(properties):
         for place in places:
@@ -54,8 +53,7 @@ async def reads_random_properties(dut, aligned, stalls, late):
 @cocotb.parametrize(aligned=[True, False])
 async def reads_the_papers_example(dut, aligned):
     """480 bytes at address 480 take five requests, against eight."""
-    bench = Bench(dut, aligned=aligned)
-    await start(dut)
+    bench = await started(Bench(dut, aligned=aligned))
     bench.read(0, 480, 480)
     await bench.until(1)
     await bench.end()
@@ -69,8 +67,7 @@ async def reads_every_start_and_awkward_sizes(dut, aligned):
 
     It reads in the lower half of the address space, which has the RAM, and in the upper one.
     """
-    bench = Bench(dut, aligned=aligned)
-    await start(dut)
+    bench = await started(Bench(dut, aligned=aligned))
     sizes = [4, 60, 64, 68, 124, 128, 132, 188, 192, 196, 4096]
     begin = RAM_BYTES - 4096 * len(sizes) // 2
     places = [
@@ -87,8 +84,7 @@ async def reads_every_start_and_awkward_sizes(dut, aligned):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(units=[1, 2, 5], size=[4, 64], aligned=[True, False], late=[0, 60])
 async def short_properties_one_a_cycle(dut, units, size, aligned, late):
-    bench = Bench(dut, aligned=aligned, **latency(late))
-    await start(dut)
+    bench = await started(Bench(dut, aligned=aligned, **latency(late)))
     for number in range(300):
         bench.read(number % units, 64 * random.randrange(1000), size)
     await bench.until(300)
@@ -114,8 +110,7 @@ async def short_properties_one_a_cycle(dut, units, size, aligned, late):
 async def the_bus_is_always_busy(dut, case):
     """The bus moves a beat every cycle, whatever it is for."""
     address, size, aligned, beats = case
-    bench = Bench(dut, aligned=aligned)
-    await start(dut)
+    bench = await started(Bench(dut, aligned=aligned))
     for number in range(40):
         bench.read(number % bench.host.units, 8192 * (number % 100) + address, size)
     await bench.until(40)
@@ -126,8 +121,7 @@ async def the_bus_is_always_busy(dut, case):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(size=[64, 128])
 async def no_more_in_flight_than_allowed(dut, size):
-    bench = Bench(dut, **latency(1000))
-    await start(dut)
+    bench = await started(Bench(dut, **latency(1000)))
     for number in range(100):
         bench.read(number % bench.host.units, 128 * number, size)
     await bench.until(1)
@@ -181,8 +175,7 @@ async def only_properties_that_need_it_fail(dut, response, aligned):
 async def every_property_ends_with_a_broken_bus(dut, fault, size):
     """Later ones fail as well; what the memory answers late is nobody's."""
     bad = 84
-    bench = Bench(dut, fail_read=1, fail_read_beat=bad, fault=fault, **latency(30))
-    await start(dut)
+    bench = await started(Bench(dut, fail_read=1, fail_read_beat=bad, fault=fault, **latency(30)))
     for number in range(60):
         bench.read(number % bench.host.units, 64 * bad + 4 * size * (number // 5 - 2), size)
     silent = fault in (Fault.MUTE, Fault.DEAF)
@@ -200,8 +193,7 @@ async def every_property_ends_with_a_broken_bus(dut, fault, size):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_unit_waits_for_the_others_once(dut):
     """One that comes to a busy reader is next but one or two."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     for number in range(200):
         bench.read(0, 128 * number, 128)
     await ClockCycles(dut.clk, 50)

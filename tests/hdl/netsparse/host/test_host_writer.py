@@ -10,7 +10,7 @@ from hdl.common.bus_watch import BUS, WATCH
 from hdl.netsparse.host.host_writer import AHEAD, HostWriter
 from hdl.netsparse.host.params import EVENTS, HostParams
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Source, never, often, start
+from sim.harness.streams import STALLS, Source, never, often, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.axi_memory import Fault
 from tests.hdl.netsparse.host.bench import (
@@ -39,8 +39,7 @@ def test_channels_of_host_writer(units):
 async def bench_writes_random_properties(dut, aligned, stalls, late):
     source, sink = stalls
     settings = latency(late) | ({} if sink is never else stalled(160 if sink is often else 20))
-    bench = Bench(dut, aligned=aligned, stall=source, **settings)
-    await start(dut)
+    bench = await started(Bench(dut, aligned=aligned, stall=source, **settings))
     properties = random_properties(400, bench.host.units)
     for unit, places in enumerate(properties):
         for place in places:
@@ -57,8 +56,7 @@ async def bench_writes_random_properties(dut, aligned, stalls, late):
 @cocotb.parametrize(aligned=[True, False])
 async def bench_writes_the_papers_example(dut, aligned):
     """480 bytes at address 480 take five requests, against eight."""
-    bench = Bench(dut, aligned=aligned)
-    await start(dut)
+    bench = await started(Bench(dut, aligned=aligned))
     bench.write(0, 480, 480)
     await bench.until(1)
     await bench.end()
@@ -70,8 +68,7 @@ async def bench_writes_the_papers_example(dut, aligned):
 @cocotb.parametrize(aligned=[True, False])
 async def bench_writes_every_start_and_awkward_sizes(dut, aligned):
     """One unit writes without a pause, so that every beat follows every other."""
-    bench = Bench(dut, aligned=aligned)
-    await start(dut)
+    bench = await started(Bench(dut, aligned=aligned))
     sizes = [4, 60, 64, 68, 124, 128, 132, 188, 192, 196, 4096]
     cases = [(4 * word, size) for word in range(32) for size in sizes]
     random.shuffle(cases)
@@ -91,8 +88,7 @@ async def bench_writes_every_start_and_awkward_sizes(dut, aligned):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(units=[1, 2, 5], size=[4, 64], aligned=[True, False], late=[0, 60])
 async def bench_short_properties_one_a_cycle(dut, units, size, aligned, late):
-    bench = Bench(dut, aligned=aligned, **latency(late))
-    await start(dut)
+    bench = await started(Bench(dut, aligned=aligned, **latency(late)))
     for number in range(300):
         bench.write(number % units, 64 * number, size)
     await bench.until(300)
@@ -122,8 +118,7 @@ async def bench_short_properties_one_a_cycle(dut, units, size, aligned, late):
 async def bench_the_bus_is_always_busy(dut, case):
     """The bus moves a beat every cycle, whatever it is for."""
     address, size, aligned, beats = case
-    bench = Bench(dut, aligned=aligned)
-    await start(dut)
+    bench = await started(Bench(dut, aligned=aligned))
     for number in range(40):
         bench.write(number % bench.host.units, 8192 * number + address, size)
     await bench.until(40)
@@ -134,8 +129,7 @@ async def bench_the_bus_is_always_busy(dut, case):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def bench_no_more_in_flight_than_allowed(dut):
-    bench = Bench(dut, **latency(1000))
-    await start(dut)
+    bench = await started(Bench(dut, **latency(1000)))
     for number in range(100):
         bench.write(number % bench.host.units, 128 * number, 128)
     await bench.until(1)
@@ -175,8 +169,7 @@ async def bench_only_properties_that_need_it_fail(dut, response, aligned):
 @cocotb.parametrize(fault=[Fault.MUTE, Fault.DEAF], size=[64, 300])
 async def bench_every_property_ends_with_a_broken_bus(dut, fault, size):
     """Later ones fail as well; what the memory answers late is nobody's."""
-    bench = Bench(dut, fail_write=1, fault=fault, **latency(30))
-    await start(dut)
+    bench = await started(Bench(dut, fail_write=1, fault=fault, **latency(30)))
     for number in range(60):
         bench.write(number % bench.host.units, 64 * 100 + size * number, size)
     bus = await bench.breaks("write", 60, silent=True)
@@ -194,8 +187,7 @@ async def bench_every_property_ends_with_a_broken_bus(dut, fault, size):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def bench_a_unit_that_pauses_holds_up_the_others(dut):
     """Nothing of theirs comes between its beats."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     stops = iter([False, False, *[True] * 200])
     bench.writers[1].stall = lambda: next(stops, False)
     bench.write(1, 1000, 640)
@@ -289,8 +281,7 @@ async def alone_neither_channel_waits_for_the_other(dut, first, size):
 
     Properties of two requests each, of one beat or four.
     """
-    channels = Channels(dut)
-    await start(dut)
+    channels = await started(Channels(dut))
     places = [((1 << 64) - 256 + 4 * k, 256 - 8 * k) for k in range(20)]
     if size == 8:
         places = [(128 * k - 4, 8) for k in range(1, 31)]
@@ -370,8 +361,7 @@ async def alone_each_channel_at_its_own_pace(dut, aligned):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def alone_a_silent_memory_is_given_up(dut):
     """Its properties fail, its late answers are nobody's, and the bus is used again."""
-    channels = Channels(dut)
-    await start(dut)
+    channels = await started(Channels(dut))
     dut.axi_awready.value = dut.axi_wready.value = 1
     channels.write([(512 * k, 64) for k in range(3)])
     await channels.wait(50)

@@ -17,7 +17,7 @@ from hdl.pcie.function_reset import FUNCTION
 from hdl.pcie.read_pace import SHARE_BITS
 from sim.golden.pcie_link import bytes_of_share, most_of_share
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Source, cycle, never, often, start
+from sim.harness.streams import Source, cycle, never, often, started
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.surroundings.pcie.host import PcieHost
@@ -234,8 +234,7 @@ def some_place():
 )
 async def every_unit_has_its_bytes(dut, stall, settings):
     """Reads and writes go at once, in places of their own, each unit's in its order."""
-    bench = Bench(dut, stall, **settings)
-    await start(dut)
+    bench = await started(Bench(dut, stall, **settings))
     reads, writes, free = [[] for _ in bench.readers], [], SIZE // 2
     for _ in range(40):
         for unit, wanted in enumerate(reads):
@@ -273,8 +272,7 @@ async def every_unit_has_its_bytes(dut, stall, settings):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_is_nowhere_fails_alone(dut):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     places = [some_place() for _ in range(30)]
     wrong = [k % 5 == 3 for k in range(30)]
     for (address, size), one in zip(places, wrong, strict=True):
@@ -287,8 +285,7 @@ async def what_is_nowhere_fails_alone(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def latencies_and_a_property_a_cycle(dut):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     way = PcieWay(bench.host)
     for _ in range(bench.host.requester.reads.tags):  # until tags may be given
         await RisingEdge(dut.clk)
@@ -310,8 +307,7 @@ async def latencies_and_a_property_a_cycle(dut):
 @cocotb.parametrize(share=[20, 100])
 async def reads_keep_to_a_share(dut, share):
     """Those of all units together have as much as that, within 2 percent, once they go."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     dut.share.value = share
     sizes, rest = [[] for _ in bench.found], int(bytes_of_share(share, 4000, BEAT))
     while rest > 0:
@@ -334,8 +330,7 @@ async def reads_keep_to_a_share(dut, share):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_block_that_stands_still_is_silent(dut):
     """A write that is stuck and a read without an answer are told, and both end."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     dut.deaf.value = 1
     bench.write(0, 64, random.randbytes(64))
     await bench.until(lambda: len(bench.writers[0].cycles) == 1)
@@ -446,8 +441,7 @@ async def keeps_still(bench):
 @cocotb.parametrize(stop=[reset, lose_master])
 async def the_function_is_reset_under_traffic(dut, stop):
     """What was asked ends, right or failed; all fails until the buses are revived, then none."""
-    bench = Bench(dut, window=8)
-    await start(dut)
+    bench = await started(Bench(dut, window=8))
     storm, units, before = Storm(bench), bench.host.units, (0, 0)
 
     async def one_each():
@@ -478,8 +472,7 @@ async def the_function_is_reset_under_traffic(dut, stop):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def what_is_refused_when_the_buses_are_revived_ends_as_it_began(dut):
     """A property has several beats, and the revival comes with any of them."""
-    bench = Bench(dut, window=8)
-    await start(dut)
+    bench = await started(Bench(dut, window=8))
     storm = Storm(bench)
     for _ in range(10):
         await reset(bench)

@@ -70,6 +70,7 @@ class Bench:
         assert self.rows == list(range(self.count))
         assert self.zeros.beats == []
         assert not self.dut.broken.value
+        return self
 
     async def clear(self, columns, wait=0):
         """Clear; return the cycles from the banks' being idle to the end of ``busy``."""
@@ -101,8 +102,7 @@ class Bench:
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(stall=[never, often])
 async def every_line_once(dut, stall):
-    bench = Bench(dut, stall, lambda: random.randrange(20))
-    await bench.begin()
+    bench = await Bench(dut, stall, lambda: random.randrange(20)).begin()
     bases = {LINE_IDXS: 0, 1 << 17: TOP}
     for columns in (0, 1, LINE_IDXS, LINE_IDXS + 1, random.randrange(1 << 14), 1 << 17):
         bench.base = bases.get(columns, random.randrange(TOP))
@@ -112,8 +112,7 @@ async def every_line_once(dut, stall):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def bounded_time(dut):
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     for lines in (0, 1, 100):
         took = await bench.clear(lines * LINE_IDXS, wait=3)
         assert took <= max(bench.count, lines) + 5 + 8
@@ -122,8 +121,7 @@ async def bounded_time(dut):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(delay=[OPEN_ZEROS, 2 * OPEN_ZEROS])
 async def few_zeros_are_open(dut, delay):
-    bench = Bench(dut, delay=lambda: delay)
-    await bench.begin()
+    bench = await Bench(dut, delay=lambda: delay).begin()
     await bench.clear(3 * OPEN_ZEROS * LINE_IDXS, wait=3)
     assert bench.most == OPEN_ZEROS
 

@@ -5,7 +5,7 @@ from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.idx_filter.line_exchange import DRAIN, LineExchange
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, LINE_WORDS, FilterCacheParams
-from sim.harness.streams import Sink, cycle, never, start
+from sim.harness.streams import Sink, cycle, never, started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.idx_filter.bench import mostly
 
@@ -126,8 +126,7 @@ class Bench:
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize((("stall", "base"), [(never, 0), (never, 0x5A40), (mostly, 0xE000)]))
 async def lines_change_places(dut, stall, base):
-    bench = Bench(dut, stall, lambda: random.randrange(1, 25), base)
-    await start(dut)
+    bench = await started(Bench(dut, stall, lambda: random.randrange(1, 25), base))
     first, last = 0, (1 << 7) - 1
     await bench.exchange(dirty=True, line=first, victim=last)
     await bench.exchange(dirty=True, line=last, victim=first)
@@ -140,8 +139,7 @@ async def lines_change_places(dut, stall, base):
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def latency(dut):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     for dirty in (False, True, False):
         took = await bench.exchange(dirty=dirty)
         memory = bench.filled - bench.fills.cycles[-1]

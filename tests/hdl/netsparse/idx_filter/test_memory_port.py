@@ -9,7 +9,7 @@ from hdl.common.bus_watch import BUS, WATCH
 from hdl.netsparse.idx_filter.memory_port import FilterMemoryPort
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, FilterCacheParams
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Source, cycle, never, often, start
+from sim.harness.streams import STALLS, Source, cycle, never, often, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.idx_filter.bench import Dram
 
@@ -200,8 +200,7 @@ async def a_memory_that_does_not_answer_is_given_up(dut, kind):
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def a_fill_and_a_write_a_cycle(dut):
-    bench = Bench(dut, (never, never))
-    await start(dut)
+    bench = await started(Bench(dut, (never, never)))
     count = 60
     for k, (fills, backs) in enumerate(zip(bench.fills, bench.backs, strict=True)):
         for number in range(count):

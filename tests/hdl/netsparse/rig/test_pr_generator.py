@@ -7,7 +7,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.rig.pr_generator import PrGenerator
-from sim.harness.streams import STALLS, Sink, Source, never, start
+from sim.harness.streams import STALLS, Sink, Source, never, started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY
 
@@ -78,8 +78,7 @@ class Bench:
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def makes_a_read_of_each(dut, stalls):
-    bench = Bench(dut, stalls.value[1])
-    await start(dut)
+    bench = await started(Bench(dut, stalls.value[1]))
     cocotb.start_soon(bench.watch())
     source = Source(dut, "i", stall=stalls.value[0])
     pending = some_pending(bench.params, 200)
@@ -98,8 +97,7 @@ async def makes_a_read_of_each(dut, stalls):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def no_field_is_cut_short(dut):
     """A PR has every bit of what it is made of."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     source = Source(dut, "i")
     generations = 1 << bench.params.generation_bits
     lowest = {"node": 0, "unit": 0, "generation": 0, "bytes": 4}
@@ -126,8 +124,7 @@ async def no_field_is_cut_short(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def rejects_what_comes_and_keeps_what_is_queued(dut):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     cocotb.start_soon(bench.watch())
     bench.sink.stop()
     source = Source(dut, "i")

@@ -10,7 +10,7 @@ from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.rig.write_back import WriteBack
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Sink, Source, cycle, never, start
+from sim.harness.streams import STALLS, Sink, Source, cycle, never, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY, dense_beats
 
@@ -110,8 +110,7 @@ async def writes_and_then_sets(dut, stalls, size):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(size=[4, 192, MOST_PROPERTY_BYTES])
 async def a_beat_a_cycle(dut, size):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     cocotb.start_soon(bench.run())
     bench.latency = lambda: 0
     given, expected = await bench.write(50 if size < MOST_PROPERTY_BYTES else 3, size)
@@ -135,8 +134,7 @@ async def failed_writes_set_nothing(dut, stalls):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def discard_sets_nothing(dut):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     cocotb.start_soon(bench.run())
     bench.sets.stop()
     writing = cocotb.start_soon(bench.write(bench.params.pending_entries, 4))

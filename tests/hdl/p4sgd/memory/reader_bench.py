@@ -108,6 +108,7 @@ class Bench:
         self.source = Source(self.dut, "plan")
         self.open_sink()
         cocotb.start_soon(self._watch())
+        return self
 
     def open_sink(self):
         self.sink = Sink(self.dut, self.output, stall=self.sink_stall)

@@ -66,8 +66,7 @@ async def puts_ports_side_by_side(dut, sink_stall, stall, latency):
 @cocotb.parametrize(shape=[(2000, 0, 1), (4, 8, 250), (16, 16, 100)])
 async def reads_a_word_every_cycle(dut, shape):
     beats, stride, runs = shape
-    bench = Bench(dut, "words", latency=128)
-    await bench.begin()
+    bench = await Bench(dut, "words", latency=128).begin()
     await bench.source.send_all([make_plan(BEAT_BYTES, 0, beats, stride, runs)])
     await bench.sink.wait_for(beats * runs)
     cycles = bench.sink.cycles
@@ -78,8 +77,7 @@ async def reads_a_word_every_cycle(dut, shape):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def ports_that_stall_apart_do_not_add_up(dut):
     """Each port alone gives 3 words in 4 cycles; both together nearly as many."""
-    bench = Bench(dut, "words", r_stall=64)
-    await bench.begin()
+    bench = await Bench(dut, "words", r_stall=64).begin()
     await bench.source.send_all([make_plan(BEAT_BYTES, 0, BEATS)])
     await bench.sink.wait_for(BEATS)
     rate = BEATS / (bench.sink.cycles[-1] - bench.sink.cycles[0])
@@ -152,8 +150,7 @@ async def each_port_has_its_own_bus(dut, fault):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def halt_leaves_no_port_behind(dut):
     """However far each port has come, the next plan's words are whole."""
-    bench = Bench(dut, "words", r_stall=100, ar_stall=100, latency=20)
-    await bench.begin()
+    bench = await Bench(dut, "words", r_stall=100, ar_stall=100, latency=20).begin()
     for attempt in range(20):
         for port in range(len(bench.memories)):
             behind = port == attempt % len(bench.memories)  # far behind the others

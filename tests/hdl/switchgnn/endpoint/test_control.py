@@ -8,7 +8,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.switchgnn.endpoint.bundles import Cause, State
 from hdl.switchgnn.endpoint.control import CALM, Control
 from hdl.switchgnn.endpoint.params import PRESETS
-from sim.harness.streams import start
+from sim.harness.streams import started
 from sim.harness.verilator import simulate
 
 
@@ -42,8 +42,7 @@ class Bench:
 @cocotb.test(timeout_time=10, timeout_unit="us")
 @cocotb.parametrize(how=["stop", "finished", "failures"])
 async def a_job_runs_and_ends(dut, how):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     await bench.settle(2)
     assert bench.state == (State.IDLE, Cause.NONE)
     await bench.pulse("stop")
@@ -76,8 +75,7 @@ async def a_job_runs_and_ends(dut, how):
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
 async def the_first_failure_is_kept(dut):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     for first in range(len(Cause) - 1):
         await bench.pulse("start")
         dut.failures.value = 1 << first
@@ -95,8 +93,7 @@ async def the_first_failure_is_kept(dut):
 @cocotb.parametrize(name=["quiet", "inside"])
 async def a_job_ends_when_all_has_been_calm_for_a_while(dut, name):
     """A pause that is a cycle too short ends nothing, however often it comes."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     await bench.pulse("start")
     busy = name == "inside"
     getattr(dut, name).value = busy

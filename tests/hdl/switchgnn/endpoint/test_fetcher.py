@@ -12,7 +12,7 @@ from hdl.switchgnn.endpoint.bundles import SLOTS
 from hdl.switchgnn.endpoint.fetcher import Fetcher
 from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
 from hdl.switchgnn.protocol import Kind
-from sim.harness.streams import STALLS, Sink, cycle, never, start
+from sim.harness.streams import STALLS, Sink, cycle, never, started
 from sim.harness.verilator import params_in_simulator, simulate
 
 TIMEOUT, GAP = 200, 13
@@ -73,8 +73,7 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS)
 async def asks_for_each_once_in_a_round(dut, stalls):
     scan, sink = stalls
-    bench = Bench(dut, scan=scan, sink=sink)
-    await start(dut)
+    bench = await started(Bench(dut, scan=scan, sink=sink))
     turn = 0 if stalls.none else random.getrandbits(32)
     sums, copies = bench.miss(turn)
     began = cycle()
@@ -102,8 +101,7 @@ async def asks_for_each_once_in_a_round(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def news_put_it_off(dut):
     """An end of the turn, or a turn that misses nothing, puts it off, too."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     bench.miss(1)
     for name in ("news", "over"):
         for _ in range(10):
@@ -122,8 +120,7 @@ async def news_put_it_off(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_round_ends_with_its_turn(dut):
     """What follows is asked for in a round of its own, with its own number."""
-    bench = Bench(dut, gap=0)
-    await start(dut)
+    bench = await started(Bench(dut, gap=0))
     missing = {}
     turns = [random.getrandbits(32) for _ in range(60)]
     for turn, following in itertools.pairwise([*turns, 0]):
@@ -143,8 +140,7 @@ async def a_round_ends_with_its_turn(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def an_empty_word_takes_3_cycles(dut):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     dut.turn.value, dut.misses.value = (1 << 32) - 1, 1
     bench.scan.cycles.clear()
     await bench.step(TIMEOUT + 3 * bench.params.words + 20)
@@ -156,8 +152,7 @@ async def an_empty_word_takes_3_cycles(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def waits_as_long_as_it_is_told(dut):
     """It waits to the cycle, whatever the bits of the timeout and of the gap are."""
-    bench = Bench(dut, gap=0)
-    await start(dut)
+    bench = await started(Bench(dut, gap=0))
     delays = {"timeout": set(), "gap": set()}
 
     async def first():
@@ -199,8 +194,7 @@ async def waits_as_long_as_it_is_told(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def any_two_of_a_word_are_asked_for(dut):
     """The lower one is asked for first."""
-    bench = Bench(dut, gap=0, timeout=0)
-    await start(dut)
+    bench = await started(Bench(dut, gap=0, timeout=0))
     bits = range(min(32, bench.params.aggregators))
     for low, high in random.sample([*itertools.combinations(bits, 2)], 100):
         bench.table = {0: 1 << low | 1 << high}

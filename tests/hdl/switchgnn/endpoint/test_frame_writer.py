@@ -14,7 +14,7 @@ from hdl.switchgnn.endpoint.frame_writer import SIGNATURE, FrameWriter
 from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
 from hdl.switchgnn.protocol import CONTROL_BYTES, ETHERTYPE_ON_WIRE, VERSION, Head, Kind
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Source, cycle, never, start
+from sim.harness.streams import STALLS, Source, cycle, never, started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.switchgnn.extremes import some_number
 
@@ -129,8 +129,7 @@ class Bench:
 async def frames_are_as_their_heads_say(dut, stalls, held):
     """Frames leave in order and whole, a beat per cycle while nothing holds them up."""
     source, sink = stalls
-    bench = Bench(dut, source=source, sink=sink)
-    await start(dut)
+    bench = await started(Bench(dut, source=source, sink=sink))
     for _ in range(FRAMES):
         bench.give(random.choice(list(LANES)))
     while len(bench.beats) < len(bench.expected):
@@ -149,8 +148,7 @@ async def frames_are_as_their_heads_say(dut, stalls, held):
 @cocotb.parametrize(name=["may_begin", "stop"])
 async def none_begins_while_it_may_not(dut, name):
     """A frame that has begun leaves, whatever its kind; no other begins."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     for kind in LANES:
         getattr(dut, name).value = name == "may_begin"
         bench.give(kind)
@@ -170,8 +168,7 @@ async def none_begins_while_it_may_not(dut, name):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_frame_waits_for_its_payload(dut):
     """A control frame behind it does not overtake it."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     for kind in (Kind.FEATURE, Kind.RAW, Kind.PARTIAL):
         bench.payload.stall = lambda: True
         bench.give(kind)

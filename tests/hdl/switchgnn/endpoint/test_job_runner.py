@@ -18,7 +18,7 @@ from hdl.switchgnn.protocol import CONTROL_BYTES
 from hdl.switchgnn.protocol import Kind as HardwareKind
 from sim.harness.payloads import pack
 from sim.harness.register_driver import RegisterDriver
-from sim.harness.streams import start
+from sim.harness.streams import start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.wire import Addresses, judge, to_octets
@@ -287,8 +287,7 @@ def check_payload(frame, bits, content):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(two_open=[0, 1])
 async def a_job_from_start_to_end(dut, two_open):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     most = random.randrange(1 << 14, 1 << 16)
     rate = {"rate_control": 1, "rate_most": most, "rate_least": random.randrange(1 << 12)}
     rate |= {"rate_step": 0, "burst": 40, "round_trip": random.getrandbits(24) | 1 << 23}
@@ -350,8 +349,7 @@ async def a_job_from_start_to_end(dut, two_open):
 @cocotb.parametrize(two_open=[0, 1])
 async def a_turn_begins_when_all_before_is_acknowledged(dut, two_open):
     """It begins then, if it is open."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     await bench.start(two_open=two_open, send_timeout=1 << 20, fetch_timeout=1 << 20)
     for turn in range(1 + two_open):
         frames = await bench.next(SENDS)
@@ -366,8 +364,7 @@ async def a_turn_begins_when_all_before_is_acknowledged(dut, two_open):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(slot=range(4))
 async def what_comes_puts_off_what_is_asked_for(dut, slot):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     first = first_turn() + slot
     await bench.start(first=first, ready_turns=first, fetch_timeout=400)
     turn = bench.turns[0]
@@ -457,8 +454,7 @@ async def writes_what_comes(bench, turn, number, only=None, *, written=True):
 @cocotb.parametrize(bus=[*BUSES])
 async def a_bus_that_fails_ends_the_job(dut, bus):
     """The host reads which bus it was."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     program = bench.lay_out()
     turn = bench.turns[0]
     # Of the first payload the second beat, when the first one has left.
@@ -480,8 +476,7 @@ async def a_bus_that_fails_ends_the_job(dut, bus):
 @cocotb.parametrize(bus=[*BUSES])
 async def a_bus_that_is_mute_ends_the_job(dut, bus):
     """It ends after the timeout, whatever its bits; then the host may use the bus again."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     for bit in random.sample(range(10, 32), 5):
         timeout = random.getrandbits(32) & (1 << bit) - 1 | 1 << bit
         bench.memory.mute = {bus}
@@ -514,8 +509,7 @@ async def a_bus_that_is_mute_ends_the_job(dut, bus):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def records_that_are_none_end_the_job(dut):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     program = bench.lay_out()
     good = bench.memory.read(program)
     bench.memory.lay(program, bytes([good[0] ^ 1]) + good[1:])
@@ -534,8 +528,7 @@ async def records_that_are_none_end_the_job(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_stop_waits_for_memory(dut):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     bench.memory.mute = {"features"}
     await bench.start()
     await bench.nothing(200)
@@ -558,8 +551,7 @@ async def registers_keep_up(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def registers_hold_what_is_written(dut):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     assert await bench.host.read("identity") == IDENTITY
     assert await bench.host.read("version") == VERSION
     for name in ("lanes", "window", "copies"):

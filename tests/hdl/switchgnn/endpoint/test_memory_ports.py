@@ -11,7 +11,7 @@ from hdl.common.axi import Burst, Response
 from hdl.switchgnn.endpoint.memory_ports import BUSES, COUNT_BITS, MemoryPorts
 from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
 from sim.harness.payloads import unpack
-from sim.harness.streams import STALLS, Source, never, start
+from sim.harness.streams import STALLS, Source, never, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.switchgnn.extremes import some_number
 
@@ -181,8 +181,7 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS)
 async def buses_bring_what_is_asked(dut, stalls):
     source, sink = stalls
-    bench = Bench(dut, source=source, sink=sink)
-    await start(dut)
+    bench = await started(Bench(dut, source=source, sink=sink))
     asked = {name: [bench.ask(name) for _ in range(BURSTS)] for name in BUSES}
     beats = {name: sum(length + 1 for _, length, _ in asked[name]) for name in BUSES}
     while any(len(bench.given[name]) < beats[name] for name in BUSES):
@@ -198,8 +197,7 @@ async def buses_bring_what_is_asked(dut, stalls):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_stop_begins_no_read(dut):
     """Reads that have begun are answered, and writes go on."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     for _ in range(5):
         dut.stop.value = 1
         before = {name: len(bench.asked[name]) for name in BUSES}

@@ -14,7 +14,7 @@ from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
 from hdl.switchgnn.endpoint.payload_reader import PayloadReader
 from hdl.switchgnn.protocol import Kind
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Sink, Source, cycle, never, start
+from sim.harness.streams import STALLS, Sink, Source, cycle, never, started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.switchgnn.extremes import some_number
 
@@ -97,8 +97,7 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS, kinds=[(*NARROW, *WIDE, *CONTROL), NARROW, WIDE, CONTROL])
 async def payloads_are_those_of_jobs(dut, stalls, kinds):
     source, sink = stalls
-    bench = Bench(dut, source=source, sink=sink)
-    await start(dut)
+    bench = await started(Bench(dut, source=source, sink=sink))
     for _ in range(JOBS):
         bench.give(kinds)
     await bench.ends()
@@ -116,8 +115,7 @@ async def payloads_are_those_of_jobs(dut, stalls, kinds):
 async def jobs_wait_for_room(dut, name):
     """All of the buffer is used and no more, and all of the heads' queue."""
     taken = {"heads": True, "payload": True, name: False}
-    bench = Bench(dut, held=lambda stream: not taken[stream])
-    await start(dut)
+    bench = await started(Bench(dut, held=lambda stream: not taken[stream]))
     params = bench.params
     for _ in range(UNDER_WAY + params.prefetch_beats):
         bench.give(NARROW if name == "payload" else CONTROL)

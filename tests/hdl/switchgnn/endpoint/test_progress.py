@@ -11,7 +11,7 @@ from hdl.common.component import Component
 from hdl.switchgnn.endpoint.bundles import SLOTS
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.progress import Progress
-from sim.harness.streams import start
+from sim.harness.streams import start, started
 from sim.harness.verilator import simulate
 
 TURNS = 30
@@ -89,8 +89,7 @@ class Bench:
 @cocotb.parametrize(open_turns=[1, 2], may_skip=[False, True])
 async def turns_follow_each_other(dut, open_turns, may_skip):
     """All turns are loaded and end; without skips each begins once, in order."""
-    bench = Bench(dut, open_turns)
-    await start(dut)
+    bench = await started(Bench(dut, open_turns))
     while bench.lo < TURNS:
         await bench.step(may_skip=may_skip, advance=0.1)
         assert not (dut.finished.value and bench.lo < TURNS)
@@ -110,8 +109,7 @@ async def turns_follow_each_other(dut, open_turns, may_skip):
 @cocotb.parametrize(open_turns=[1, 2])
 async def what_may_be_is(dut, open_turns):
     """Slots fill ahead, but no more turns begin than are open, and none that is not ready."""
-    bench = Bench(dut, open_turns, ready=3)
-    await start(dut)
+    bench = await started(Bench(dut, open_turns, ready=3))
     for _ in range(100):
         await bench.step(advance=0)
     assert bench.loaded == SLOTS

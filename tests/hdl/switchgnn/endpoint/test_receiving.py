@@ -117,6 +117,7 @@ class Bench:
         for turn in range(SLOTS - 1):
             await self.load(turn)
         cocotb.start_soon(self.watch())
+        return self
 
     async def scan(self, turn):
         """Return all that is missing of a turn, as one number."""
@@ -350,8 +351,7 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS, open_turns=[1, 2])
 async def takes_what_the_golden_worker_takes(dut, stalls, open_turns):
     source, sink = stalls
-    bench = Bench(dut, open_turns=open_turns, source=source, sink=sink)
-    await bench.begin()
+    bench = await Bench(dut, open_turns=open_turns, source=source, sink=sink).begin()
     for _ in range(700):
         await bench.give(bench.some_packet(), random.random() < 0.03)
         if sink is not never:  # the port's buffer holds less than all
@@ -417,8 +417,7 @@ async def writes_every_sum_to_its_place(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def nothing_else_is_written(dut):
     """Nothing else is written, though it be as long as a sum."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     ours = {"turn": 0, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
     for kind in {*Kind} - {Kind.RESULT, Kind.RAW}:
         payload = None
@@ -438,8 +437,7 @@ async def nothing_else_is_written(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def takes_a_beat_every_cycle(dut):
     """Frames come back to back and all are written: memory gets every beat of a payload."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     params, share = bench.params, bench.shares[0]
     ours = {"turn": 0, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
     payload = np.arange(params.lanes)
@@ -460,8 +458,7 @@ async def takes_a_beat_every_cycle(dut):
 async def memory_holds_frames_up(dut):
     """It is told that memory holds frames up, and nothing is lost."""
     held = True
-    bench = Bench(dut, sink=lambda: held)
-    await bench.begin()
+    bench = await Bench(dut, sink=lambda: held).begin()
     ours = {"turn": 0, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
     payload = np.zeros(bench.params.lanes, np.int32)
     items = bench.shares[0].sums[:4]
@@ -489,8 +486,7 @@ async def memory_holds_frames_up(dut):
 async def a_frame_without_room_is_lost(dut):
     """It is told that a frame was lost, and all others are taken as they come."""
     held = True
-    bench = Bench(dut, sink=lambda: held, loses=True)
-    await bench.begin()
+    bench = await Bench(dut, sink=lambda: held, loses=True).begin()
     ours = {"turn": 0, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
     payload = np.zeros(bench.params.lanes, np.int32)
     items, count = bench.shares[0].sums[:4], bench.params.ingress_beats // 2 + 10
@@ -507,8 +503,7 @@ async def a_frame_without_room_is_lost(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def nothing_is_taken_of_a_turn_that_is_not_loaded(dut):
     """A frame comes again when the tables of its turn are there."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     bench.say_turns(is_loaded=2)
     ours = {"turn": 0, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
     payload = np.zeros(bench.params.lanes, np.int32)
@@ -560,8 +555,7 @@ async def tables_wait_for_frames(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_malformed_result_is_still_missing(dut):
     """Whatever it wrote, the sum is missing, and a later frame takes its place."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     params = bench.params
     item = bench.shares[0].sums[-1]
     ours = {"turn": 0, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
@@ -589,8 +583,7 @@ async def a_malformed_result_is_still_missing(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_turn_is_over_for_the_very_next_frame(dut):
     """This holds though the frame was compared before the turns moved on."""
-    bench = Bench(dut)
-    await bench.begin()
+    bench = await Bench(dut).begin()
     ours = {"bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
     payload = np.zeros(bench.params.lanes, np.int32)
     over = Frame(kind=Kind.ADVANCE, turn=1, **ours)

@@ -15,7 +15,7 @@ from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
 from hdl.switchgnn.endpoint.record_reader import RecordReader
 from hdl.switchgnn.protocol import Kind
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Sink, Source, cycle, never, start
+from sim.harness.streams import STALLS, Sink, Source, cycle, never, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.switchgnn.extremes import some_number
 
@@ -109,8 +109,7 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS)
 async def jobs_are_what_records_say(dut, stalls):
     source, sink = stalls
-    bench = Bench(dut, source=source, sink=sink)
-    await start(dut)
+    bench = await started(Bench(dut, source=source, sink=sink))
     for _ in range(ORDERS):
         bench.give({"seq": some_number(), "again": random.getrandbits(1)})
     await bench.ends()
@@ -122,8 +121,7 @@ async def jobs_are_what_records_say(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def makes_a_job_a_cycle(dut):
     """A job leaves per cycle as long as places for orders cover the memory's latency."""
-    bench = Bench(dut, bad=0, latency=UNDER_WAY - 10)
-    await start(dut)
+    bench = await started(Bench(dut, bad=0, latency=UNDER_WAY - 10))
     for seq in range(ORDERS):
         bench.give({"seq": seq, "again": 0})
     await bench.ends()

@@ -13,7 +13,7 @@ from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
 from hdl.switchgnn.endpoint.send_window import SendWindow
 from sim.harness.coincidences import apart, pairs, pulse
 from sim.harness.payloads import pack
-from sim.harness.streams import Monitor, cycle, never, often, rarely, start
+from sim.harness.streams import Monitor, cycle, never, often, rarely, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.switchgnn.golden.window import Window
 
@@ -150,8 +150,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(loss=[0, 0.1, 0.4], stall=[never, often])
 async def all_frames_arrive(dut, loss, stall):
-    bench = Bench(dut, loss=loss, stall=stall)
-    await start(dut)
+    bench = await started(Bench(dut, loss=loss, stall=stall))
     for sends in (1, 0, 3, bench.width, 5 * bench.width):
         await bench.begin(sends)
         await bench.ends()
@@ -166,8 +165,7 @@ async def all_frames_arrive(dut, loss, stall):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def frames_are_counted_in_every_bit(dut):
     """Sends the last few frames of turns of any length, often near a power of two."""
-    bench = Bench(dut, loss=0.3)
-    await start(dut)
+    bench = await started(Bench(dut, loss=0.3))
     firsts = [(1 << bit) - random.randrange(1, 6) for bit in range(3, 32)]
     firsts += [random.randrange(1 << 32) - 50 for _ in range(5)]
     for first in firsts:
@@ -182,8 +180,7 @@ async def frames_are_counted_in_every_bit(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_a_bitmap_says_counts_at_any_base(dut):
-    bench = Bench(dut, answers=False)
-    await start(dut)
+    bench = await started(Bench(dut, answers=False))
     for first in [*((1 << bit) - 5 for bit in range(3, 33)), 0xAAAAAAA0, 0x55555550]:
         await bench.begin(4, first)
         await bench.sent(4)
@@ -198,8 +195,7 @@ async def what_a_bitmap_says_counts_at_any_base(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def repeats_after_the_timeout(dut):
     """It repeats to the cycle, whatever the bits of the timeout are."""
-    bench = Bench(dut, answers=False)
-    await start(dut)
+    bench = await started(Bench(dut, answers=False))
     await bench.begin(1)
     while not bench.left:
         await bench.edge
@@ -222,8 +218,7 @@ async def repeats_after_the_timeout(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_base_may_be_late(dut):
     """The base may lag, as if the switch's window had not moved yet: the bitmap says the rest."""
-    bench = Bench(dut, loss=0.3, late=True)
-    await start(dut)
+    bench = await started(Bench(dut, loss=0.3, late=True))
     for sends in (1, 3, bench.width, 3 * bench.width):
         await bench.begin(sends)
         await bench.ends()
@@ -232,8 +227,7 @@ async def a_base_may_be_late(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def orders_a_frame_a_cycle(dut):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     await bench.begin(bench.width)
     await bench.ends()
     first = bench.began + SendWindow.latency
@@ -243,8 +237,7 @@ async def orders_a_frame_a_cycle(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def the_window_fills_and_is_repeated(dut):
     """Unanswered, it orders nothing new, but the first frame again, then all once a timeout."""
-    bench = Bench(dut, answers=False)
-    await start(dut)
+    bench = await started(Bench(dut, answers=False))
     await bench.begin(2 * bench.width)
     await bench.idle(6 * TIMEOUT + 10 * bench.width)
     assert dut.full.value
@@ -269,8 +262,7 @@ async def the_window_fills_and_is_repeated(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def an_end_gives_up(dut):
     """Nothing new is ordered after an end; the next turn begins at seq 0."""
-    bench = Bench(dut, stall=rarely, answers=False)
-    await start(dut)
+    bench = await started(Bench(dut, stall=rarely, answers=False))
     for _ in range(20):
         await bench.begin(10 * bench.width)
         await bench.idle(random.randrange(3 * TIMEOUT))
@@ -287,8 +279,7 @@ async def an_end_gives_up(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def nonsense_has_no_effect(dut):
-    bench = Bench(dut, answers=False)
-    await start(dut)
+    bench = await started(Bench(dut, answers=False))
     await bench.begin(2)
     await bench.idle(10)
     for base in (3, 1 << 31, (1 << 32) - 1):
@@ -303,8 +294,7 @@ async def nonsense_has_no_effect(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def an_ack_beside_a_begin(dut):
     """Up to the cycle of begin it is of the turn before, and changes nothing of the new one."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     for base, bitmap, distance in pairs((0, 1), (0b10, 0b111)):
         bench.answers, bench.by_hand = False, True
         said = {"valid": 1, "base": base, "bitmap": bitmap}
@@ -323,8 +313,7 @@ async def an_ack_beside_a_begin(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def older_acks_take_nothing_back(dut):
     """They take back neither a base nor what was said from it on."""
-    bench = Bench(dut, answers=False)
-    await start(dut)
+    bench = await started(Bench(dut, answers=False))
     await bench.begin(bench.width)
     await bench.sent(bench.width)
     said = [(1, 0), (1, 0b100), (0, 0b10), (1, 0b10), (0, 0), (1, 0), (0, 0b110)]
@@ -344,8 +333,7 @@ async def older_acks_take_nothing_back(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def what_has_arrived_is_not_repeated(dut):
-    bench = Bench(dut, answers=False)
-    await start(dut)
+    bench = await started(Bench(dut, answers=False))
     await bench.begin(bench.width)
     await bench.sent(bench.width)
     gone = random.sample(range(bench.width), bench.width // 2)
@@ -361,8 +349,7 @@ async def what_has_arrived_is_not_repeated(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_base_that_moves_puts_it_off(dut):
     """The base moves frame by frame, with less than a timeout between."""
-    bench = Bench(dut, answers=False)
-    await start(dut)
+    bench = await started(Bench(dut, answers=False))
     await bench.begin(count := min(bench.width, 10))
     await bench.sent(count)
     for base in range(1, count):
@@ -376,8 +363,7 @@ async def a_base_that_moves_puts_it_off(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def repeats_are_waited_for(dut):
     """While repeats are under way nothing is repeated again, however many there are."""
-    bench = Bench(dut, answers=False)
-    await start(dut)
+    bench = await started(Bench(dut, answers=False))
     await bench.begin(bench.width)
     await bench.sent(bench.width + 1)  # the oldest one again: the others had not left
     missing = set(range(bench.width))

@@ -15,7 +15,7 @@ from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
 from hdl.switchgnn.endpoint.sender import SENDER_EVENTS, Sender
 from hdl.switchgnn.protocol import Kind, payload_bytes
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Sink, Source, Stalls, cycle, never, often, start
+from sim.harness.streams import STALLS, Sink, Source, Stalls, cycle, never, often, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.switchgnn.wire import judge
 from tests.hdl.switchgnn.extremes import some_number
@@ -264,8 +264,7 @@ async def others_take_their_turns(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_read_that_fails_breaks_its_frame(dut):
     """Nobody takes a frame with ``tuser`` set; the others are whole."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     bench.some_records(bench.params.window)
     for number, record in enumerate(bench.records):
         record["place"] = number
@@ -283,8 +282,7 @@ async def a_read_that_fails_breaks_its_frame(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_record_of_no_kind_is_told(dut):
     """It becomes no frame; those before it leave."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     bench.some_records(2)
     bench.records.append({})
     await bench.begin()
@@ -300,8 +298,7 @@ async def a_record_of_no_kind_is_told(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_stop_cuts_no_frame(dut):
-    bench = Bench(dut, sink=lambda: random.random() < 0.5)
-    await start(dut)
+    bench = await started(Bench(dut, sink=lambda: random.random() < 0.5))
     bench.some_records(bench.params.window)
     await bench.begin()
     await bench.wait_for(1)
@@ -322,8 +319,7 @@ async def a_stop_cuts_no_frame(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_is_not_acknowledged_leaves_again(dut):
     """The same frames leave, and it is told that they have left before."""
-    bench = Bench(dut, timeout=300)
-    await start(dut)
+    bench = await started(Bench(dut, timeout=300))
     bench.some_records(3)
     await bench.begin()
     await bench.wait_for(3 + 1 + 3)
@@ -351,8 +347,7 @@ async def what_is_not_acknowledged_leaves_again(dut):
 async def the_rate_holds_frames_up(dut):
     """Half of the rate is left after a report of congestion."""
     rate = {"enabled": 1, "most": (1 << 13) + random.getrandbits(12), "burst": 1}
-    bench = Bench(dut, rate=rate | {"round_trip": 1 << 20, "step": 1})
-    await start(dut)
+    bench = await started(Bench(dut, rate=rate | {"round_trip": 1 << 20, "step": 1}))
     bench.some_records(bench.params.window)
     await bench.begin()
     await bench.wait_for(3)

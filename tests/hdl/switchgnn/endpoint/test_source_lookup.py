@@ -17,7 +17,7 @@ from hdl.switchgnn.endpoint.source_lookup import SourceLookup
 from hdl.switchgnn.endpoint.turn_contexts import TurnContexts
 from hdl.switchgnn.protocol import Kind
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Sink, Source, start
+from sim.harness.streams import STALLS, Sink, Source, started
 from sim.harness.verilator import params_in_simulator, simulate
 
 
@@ -129,8 +129,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def jobs_are_what_the_table_says(dut, stalls):
-    bench = Bench(dut, *stalls)
-    await start(dut)
+    bench = await started(Bench(dut, *stalls))
     await bench.write_contexts()
     for _ in range(150):
         bench.look_up()
@@ -145,8 +144,7 @@ async def jobs_are_what_the_table_says(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_cannot_be_read_makes_no_job(dut):
-    bench = Bench(dut, lambda: False, lambda: False)
-    await start(dut)
+    bench = await started(Bench(dut, lambda: False, lambda: False))
     await bench.write_contexts()
     bench.fails = True
     for answer in (0, 1):

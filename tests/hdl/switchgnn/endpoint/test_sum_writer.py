@@ -9,7 +9,7 @@ from cocotb.triggers import RisingEdge
 from hdl.switchgnn.endpoint.bundles import SLOTS
 from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
 from hdl.switchgnn.endpoint.sum_writer import COUNT_BITS, SumWriter
-from sim.harness.streams import STALLS, Sink, Source, start
+from sim.harness.streams import STALLS, Sink, Source, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.switchgnn.extremes import some_number
 
@@ -60,8 +60,7 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS)
 async def every_beat_is_written(dut, stalls):
     """Each is written by a burst of its own, in order."""
-    bench = Bench(dut, stalls)
-    await start(dut)
+    bench = await started(Bench(dut, stalls))
     for _ in range(WRITES):
         bench.give(random.randrange(SLOTS))
     while len(bench.beats.beats) < WRITES or any(bench.under_way):
@@ -104,8 +103,7 @@ async def a_stop_begins_no_burst(dut):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def beats_are_counted_in_every_bit(dut):
     """Counts begin from presets, as few are under way at a time."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     for bit in range(COUNT_BITS):
         for slot in range(SLOTS):
             getattr(dut, f"under_way_{slot}").value = 1 << bit

@@ -18,7 +18,7 @@ from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
 from hdl.switchgnn.endpoint.table_reader import TableReader
 from hdl.switchgnn.endpoint.turn_loader import KEPT, TurnLoader
 from sim.harness.payloads import pack
-from sim.harness.streams import Sink, Source, cycle, never, often, rarely, start
+from sim.harness.streams import Sink, Source, cycle, never, often, rarely, started
 from sim.harness.verilator import params_in_simulator, simulate
 
 SIZES = {
@@ -150,8 +150,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stall=[never, rarely, often], latency=[1, 90])
 async def loads_what_is_in_memory(dut, stall, latency):
-    bench = Bench(dut, stall=stall, latency=latency)
-    await start(dut)
+    bench = await started(Bench(dut, stall=stall, latency=latency))
     params, expected = bench.params, []
     others = [random.randrange(PROGRAM) for _ in range(20)]
     sends = cocotb.start_soon(bench.other.send_all(others))
@@ -175,8 +174,7 @@ async def loads_what_is_in_memory(dut, stall, latency):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def takes_a_cycle_a_word(dut):
     """Words take a cycle each after two reads; the bitmap's beats come back to back."""
-    bench = Bench(dut, latency=50)
-    await start(dut)
+    bench = await started(Bench(dut, latency=50))
     bench.lay_out(5)
     began = await bench.load(5)
     cycles = bench.loaded[0][0] - began
@@ -188,8 +186,7 @@ async def takes_a_cycle_a_word(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_reset_leaves_nothing(dut):
     """A reset of a cycle in the middle of a load: what memory still brings belongs to no one."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     for cycles in range(1, 40, 2):
         bench.lay_out(0, whole=True)
         dut.turn.value, dut.load.value = 0, 1
@@ -208,8 +205,7 @@ async def a_reset_leaves_nothing(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def an_address_that_is_none(dut):
     """Any bit below the alignment or beyond memory makes it none, in any of the addresses."""
-    bench = Bench(dut, latency=1)
-    await start(dut)
+    bench = await started(Bench(dut, latency=1))
     ends = [*range(9), *range(bench.params.address_bits, 64)]
     for name in (*KEPT, "wanted"):
         for bit in ends:
@@ -229,8 +225,7 @@ async def an_address_that_is_none(dut):
 @cocotb.parametrize(where=["program", "wanted"])
 async def a_read_that_fails(dut, where):
     """If the record's fails, nothing is loaded; if a bitmap's does, the job ends elsewhere."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     bench.lay_out(0)
     record = bench.memory[PROGRAM]
     offset = TurnRecord.as_shape()["wanted"].offset

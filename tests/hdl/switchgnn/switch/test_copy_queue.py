@@ -11,7 +11,7 @@ from hdl.switchgnn.protocol import FEATURE_BITS
 from hdl.switchgnn.switch.copy_queue import CLAIM_LAG, DEPTH, PATIENCE, CopyQueue
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import start
+from sim.harness.streams import started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.switchgnn.switch.sizes import TINY, bank_sizes
 
@@ -100,8 +100,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(eager=[0.1, 1], opens=[0.02, 0.5, 1])
 async def any_ports(dut, eager, opens):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     everybody = (1 << bench.params.ports) - 1
     active, closed = everybody, 0
     for k in range(1500):
@@ -123,8 +122,7 @@ async def any_ports(dut, eager, opens):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_port_that_takes_none(dut):
     """It loses its copy when its time is up, not sooner; the others have had theirs."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     everybody = (1 << bench.params.ports) - 1
     for k in range(DEPTH * (PATIENCE + 1)):
         await bench.step(promise=k < 200, opened=everybody - 1, active=everybody)

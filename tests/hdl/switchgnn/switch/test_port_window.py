@@ -11,7 +11,7 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.port_window import ACK_SETTINGS, PortWindow
 from hdl.switchgnn.switch.sizes import OPEN_TURNS
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import start
+from sim.harness.streams import started
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.switchgnn.golden.window import Window
 from tests.hdl.switchgnn.switch.sizes import TINY
@@ -131,8 +131,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(every=[1, 5, 255], delay=[0, 3, 40, 65535], acks=[0.05, 0.5])
 async def any_order(dut, every, delay, acks):
-    bench = Bench(dut, every=every, delay=delay, acks=acks)
-    await start(dut)
+    bench = await started(Bench(dut, every=every, delay=delay, acks=acks))
     clear = 0
     for _ in range(500):
         turn = random.getrandbits(1)
@@ -151,8 +150,7 @@ async def any_order(dut, every, delay, acks):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def at_full_rate(dut):
     """A frame per cycle, both turns in order or backwards through a window, are all new."""
-    bench = Bench(dut, every=1, delay=0, acks=0.3)
-    await start(dut)
+    bench = await started(Bench(dut, every=1, delay=0, acks=0.3))
     window = bench.params.window
     for backwards in (False, True):
         await bench.step(admit=False, clear=3)

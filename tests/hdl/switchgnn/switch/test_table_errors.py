@@ -13,7 +13,7 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.sizes import INDEX_BITS
 from hdl.switchgnn.switch.table_errors import CAUSES, ERROR_COUNT_BITS, ERROR_LAG, TableErrors
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import start
+from sim.harness.streams import started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.switchgnn.switch.sizes import TINY
 
@@ -123,8 +123,7 @@ class Bench:
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(gaps=[0, 0.7], begins=[0.005, 0.1])
 async def errors_are_counted_and_the_first_is_kept(dut, gaps, begins):
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     for _ in range(600):
         begin = random.randrange(1 << bench.params.jobs) if random.random() < begins else 0
         await bench.step(bench.row() if random.random() >= gaps else None, begin)
@@ -135,8 +134,7 @@ async def errors_are_counted_and_the_first_is_kept(dut, gaps, begins):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def counters_stop_at_their_end(dut):
     """They count from any number on, through carries of any bits, up to 32 bits."""
-    bench = Bench(dut)
-    await start(dut)
+    bench = await started(Bench(dut))
     for bits in (*range(2, ERROR_COUNT_BITS, 3), ERROR_COUNT_BITS):
         await bench.settle()
         near = (1 << bits) - 3

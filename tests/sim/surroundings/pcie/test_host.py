@@ -15,7 +15,7 @@ from hdl.pcie.descriptors import ErrorCode, Status
 from sim.golden.pcie_link import completion_bytes, cut_at, read_bytes, write_bytes
 from sim.golden.pcie_requester import BOUNDARIES, Read, next_ends, some_split
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import cycle, start
+from sim.harness.streams import cycle, started
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.surroundings.pcie.host import PcieHost
@@ -165,8 +165,7 @@ def check(read, parts, settings):
 )
 async def every_read_is_answered(dut, split, way):
     """Parts are legal and in order; with a window of one all are in the order of reads."""
-    card = Card(dut, split=split.value, **way)
-    await start(dut)
+    card = await started(Card(dut, split=split.value, **way))
     reads = [some_read() for _ in range(60)]
     sent = cocotb.start_soon(send_all(card, reads))
     found, order = await card.answers(len(reads))
@@ -192,8 +191,7 @@ async def send_all(card, reads):
 @cocotb.test()
 async def random_splits_are_many(dut):
     """A read of four boundaries is divided in each of the eight ways."""
-    card = Card(dut, split=Split.RANDOM.value)
-    await start(dut)
+    card = await started(Card(dut, split=Split.RANDOM.value))
     ways, rounds = set(), 0
     while len(ways) < 8 and rounds < 10:
         rounds += 1
@@ -210,8 +208,7 @@ async def random_splits_are_many(dut):
 @cocotb.parametrize(stall=[0, 100])
 async def writes_change_memory(dut, stall):
     """Bytes of any place and number are written; reads after them find them, and so does a host."""
-    card = Card(dut, stall=stall)
-    await start(dut)
+    card = await started(Card(dut, stall=stall))
     total = 0
     for _ in range(40):
         size = random.choice([random.randrange(1, 9), random.randrange(1, 256), 128, 256])
@@ -239,8 +236,7 @@ async def writes_change_memory(dut, stall):
 @cocotb.test()
 async def where_there_is_no_memory(dut):
     """Reads are unsupported and writes are lost; what is between them is as always."""
-    card = Card(dut)
-    await start(dut)
+    card = await started(Card(dut))
     places = [SIZE, SIZE + 3968, 1 << 40, 64, SIZE - 4]
     for place in (SIZE - 8, SIZE, 1 << 40):  # of the first one eight bytes are there
         await card.write(place, bytes(16))
@@ -263,8 +259,7 @@ async def where_there_is_no_memory(dut):
 @cocotb.parametrize(latency=[PcieHost.least_latency, 100, 375])
 async def a_read_alone(dut, latency):
     """It takes the latency, and what its bytes take on the link."""
-    card = Card(dut, latency=latency)
-    await start(dut)
+    card = await started(Card(dut, latency=latency))
     for tag, size in enumerate([4, 256]):
         await card.read(tag, Read(0, size))
         sent = await begins(dut, "rq")
@@ -287,8 +282,7 @@ async def begins(dut, name):
 @cocotb.parametrize(size=[64, 128, 512])
 async def as_much_as_the_link_carries(dut, size):
     """Reads back to back fill the link from the host, to a byte in a thousand."""
-    card = Card(dut, latency=100)
-    await start(dut)
+    card = await started(Card(dut, latency=100))
     cocotb.start_soon(send_all(card, [Read(size * k % SIZE, size) for k in range(256)] * 2))
     moments = []
     for _ in range(2):
@@ -301,8 +295,7 @@ async def as_much_as_the_link_carries(dut, size):
 
 @cocotb.test()
 async def writes_as_the_link_carries_them(dut):
-    card = Card(dut, rate=16 << 8)
-    await start(dut)
+    card = await started(Card(dut, rate=16 << 8))
     await card.write(0, bytes(256))
     begin = await begins(dut, "rq")
     for _ in range(30):
@@ -316,8 +309,7 @@ async def writes_as_the_link_carries_them(dut):
 @cocotb.parametrize(most=[1, 20])
 async def as_many_reads_as_the_host_takes(dut, most):
     """The others wait, and ``credits`` says how many more there may be."""
-    card = Card(dut, latency=300, reads=most)
-    await start(dut)
+    card = await started(Card(dut, latency=300, reads=most))
     await RisingEdge(dut.clk)
     await RisingEdge(dut.clk)
     assert dut.credits.value == min(15, most)
@@ -370,8 +362,7 @@ def found_of(tlp):
 @cocotb.test()
 async def faults_of_every_kind(dut):
     """Every kind of fault comes, and each read ends, at the latest by a time-out."""
-    card = Card(dut, faults=0xFFFF, timeout=300, window=4, rate=8 << 8)
-    await start(dut)
+    card = await started(Card(dut, faults=0xFFFF, timeout=300, window=4, rate=8 << 8))
     await send_all(card, [ONE] * 250)
     found = {}
     while sum(said[-1].get("completed", 0) for said in found.values()) < 250 or ways(found) < 15:
@@ -389,8 +380,7 @@ def ways(found):
 @cocotb.test()
 async def resets_end_all_reads(dut):
     """At once, by the block's code; those that come later are answered."""
-    card = Card(dut, latency=4000)
-    await start(dut)
+    card = await started(Card(dut, latency=4000))
     await send_all(card, [ONE] * 20)
     while card.counts()["reads"] < 20:
         await RisingEdge(dut.clk)
