@@ -41,6 +41,7 @@ __all__ = [
     "send",
     "start",
     "started",
+    "strobe",
 ]
 
 RESET_CYCLES = 20  #: cycles of reset: it has to pass all dies, and beats under way have to leave
@@ -104,6 +105,13 @@ async def start(dut: Any) -> Cycles:
     dut.rst.value = 0
     sample(dut)
     return Cycles()
+
+
+async def strobe(signal: Any, clock: Any) -> None:
+    """Hold a signal of one bit at 1 for a cycle."""
+    signal.value = 1
+    await RisingEdge(clock)
+    signal.value = 0
 
 
 async def started(bench: Any) -> Any:

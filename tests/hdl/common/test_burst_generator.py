@@ -6,7 +6,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.burst_generator import BurstGenerator
 from hdl.common.read_plan import COUNT_BITS, EPOCH_BITS, ReadMasterParams
-from sim.harness.streams import STALLS, Sink, Source, often, rarely, send, start
+from sim.harness.streams import STALLS, Sink, Source, often, rarely, send, start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.read_bench import beats_of, make_plan
 from tests.hdl.common.upset import start_upset
@@ -133,9 +133,7 @@ async def every_bit_of_a_count_counts(dut, count):
         assert sink.beats[0] == {"beat": 0, "length": length}
         if count != "beats" or 1 << bit >= window:
             assert sink.beats[1]["beat"] == {"beats": window, "runs": 3, "epochs": 0}[count]
-        dut.clear.value = 1
-        await RisingEdge(dut.clk)
-        dut.clear.value = 0
+        await strobe(dut.clear, dut.clk)
         await RisingEdge(dut.clk)
 
 

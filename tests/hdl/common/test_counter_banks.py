@@ -5,7 +5,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.counter_banks import CounterBanks, CounterBanksParams
 from sim.harness.payloads import pack
-from sim.harness.streams import start
+from sim.harness.streams import start, strobe
 from sim.harness.verilator import simulate
 from tests.hdl.common.test_event_counters import some_counters, some_events
 
@@ -65,9 +65,7 @@ async def counts_each_part_alone(dut):
         dut.part.value = part
         await ClockCycles(dut.clk, CounterBanks.latency + 1)
         assert dut.value.value == 0, "no such part"
-    dut.clear.value = 1
-    await RisingEdge(dut.clk)
-    dut.clear.value = 0
+    await strobe(dut.clear, dut.clk)
     for part in range(PARTS):
         assert not any((await values(dut, part)).values())
 

@@ -9,7 +9,7 @@ from cocotb.triggers import RisingEdge
 from hdl.gather.params import SHARE, SLOTS, GatherParams
 from hdl.gather.repeat_finder import RepeatFinder
 from hdl.pcie.params import ReadRequesterParams
-from sim.harness.streams import STALLS, Sink, Source, never, started
+from sim.harness.streams import STALLS, Sink, Source, never, started, strobe
 from sim.harness.verilator import simulate
 
 IDX_BITS = 20
@@ -41,9 +41,7 @@ class Bench:
 
     async def clear(self, slots=SLOTS, coalesce=1):
         self.dut.coalesce.value, self.dut.slots.value = coalesce, slots - 1
-        self.dut.clear.value = 1
-        await RisingEdge(self.dut.clk)
-        self.dut.clear.value = 0
+        await strobe(self.dut.clear, self.dut.clk)
 
     async def find(self, idxs, slots=SLOTS, coalesce=1):
         """Send an array of idxs; check the result; return which of them repeat."""

@@ -12,7 +12,7 @@ from hdl.netsparse.host.params import EVENTS as HOST_EVENTS
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.snic_counters import BUCKETS, BUSES, CLASSES, SNIC_COUNTERS, SnicCounters
 from sim.harness.payloads import pack
-from sim.harness.streams import start
+from sim.harness.streams import start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY
 
@@ -129,7 +129,5 @@ async def counts_what_happens(dut):
         for name, total in large.items():
             getattr(dut.bank.counters, name).value = total
         await RisingEdge(dut.clk)
-        again.value = 1
-        await RisingEdge(dut.clk)
-        again.value = 0
+        await strobe(again, dut.clk)
         assert not any((await values(dut)).values())

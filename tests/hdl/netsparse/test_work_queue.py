@@ -10,7 +10,7 @@ from hdl.netsparse.queue.params import NO_UNIT, Verdict
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.work_queue import COMPLETIONS, WorkQueue
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Sink, Source, cycle, often, start, started
+from sim.harness.streams import Sink, Source, cycle, often, start, started, strobe
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.golden.gather import refused
 from tests.hdl.netsparse.rig.bench import TINY
@@ -69,9 +69,7 @@ class Host:
         while not dut.completion_valid.value:
             await RisingEdge(dut.clk)
         completion = unpack(self.params.completed, int(dut.completion.value))
-        dut.next.value = 1
-        await RisingEdge(dut.clk)
-        dut.next.value = 0
+        await strobe(dut.next, dut.clk)
         await RisingEdge(dut.clk)
         return completion
 
@@ -149,9 +147,7 @@ class Judged(Host):
         return not dut.refused.value
 
     async def clear(self):
-        self.dut.clear_filter.value = 1
-        await RisingEdge(self.dut.clk)
-        self.dut.clear_filter.value = 0
+        await strobe(self.dut.clear_filter, self.dut.clk)
         await RisingEdge(self.dut.clk)
 
     async def end(self, count):

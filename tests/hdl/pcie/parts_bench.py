@@ -25,7 +25,7 @@ from hdl.pcie.interrupt_sender import InterruptSender, InterruptSenderParams
 from hdl.pcie.requester import Requester
 from sim.golden.pcie_requester import Cause
 from sim.harness.payloads import unpack
-from sim.harness.streams import never
+from sim.harness.streams import never, strobe
 from tests.hdl.pcie.test_interrupt_sender import VECTORS, Block
 from tests.hdl.pcie.test_requester_on_model import MEMORY, PLACE, Card
 
@@ -236,6 +236,4 @@ class Bench:
         """Let enough ticks pass for a read to time out."""
         for _ in range(count):
             await self.cycles(2000)
-            self.dut.tick.value = 1
-            await RisingEdge(self.dut.clk)
-            self.dut.tick.value = 0
+            await strobe(self.dut.tick, self.dut.clk)

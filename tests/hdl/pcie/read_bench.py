@@ -25,7 +25,7 @@ from sim.golden.pcie_requester import (
     some_split,
 )
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Sink, Source, cycle, never
+from sim.harness.streams import Sink, Source, cycle, never, strobe
 from sim.harness.verilator import params_in_simulator
 
 CAUGHT = 2000  #: cycles within which whatever a test waits for happens
@@ -240,9 +240,7 @@ class ReadBench:
 
     async def tick(self, count=1):
         for _ in range(count):
-            self.dut.tick.value = 1
-            await RisingEdge(self.dut.clk)
-            self.dut.tick.value = 0
+            await strobe(self.dut.tick, self.dut.clk)
             await self.cycles(30)
 
     def forget(self):

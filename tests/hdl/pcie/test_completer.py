@@ -18,7 +18,7 @@ from sim.golden.pcie_completer import Answer, Kind, Registers, Request
 from sim.golden.pcie_requester import Status
 from sim.harness.coincidences import apart, pulse
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, never, started
+from sim.harness.streams import STALLS, never, started, strobe
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.rejects import rejects
 
@@ -203,9 +203,7 @@ class CompleterBench:
 
     async def tick(self, count):
         for _ in range(count):
-            self.dut.tick.value = 1
-            await RisingEdge(self.dut.clk)
-            self.dut.tick.value = 0
+            await strobe(self.dut.tick, self.dut.clk)
             await ClockCycles(self.dut.clk, 12)
 
 

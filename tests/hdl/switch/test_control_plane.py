@@ -13,7 +13,7 @@ from hdl.switch.control_port import CONTROL_COUNTERS
 from hdl.switch.tenancy import TENANT_ANSWER, TENANT_COMMAND
 from sim.golden import tenancy_frames
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import start
+from sim.harness.streams import start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.switch.test_control_port import (
     PortBench,
@@ -189,9 +189,7 @@ async def answers_whoever_has_asked(dut):
     for handle in (dut.comes, dut.start, dut.commands_ready, dut.answered):
         handle.value = 0
     assert await bench.counters() == [model.events for model in bench.models]
-    dut.clear.value = 1
-    await RisingEdge(dut.clk)
-    dut.clear.value = 0
+    await strobe(dut.clear, dut.clk)
     assert not any(sum(counts.values()) for counts in await bench.counters())
 
 

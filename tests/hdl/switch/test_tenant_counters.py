@@ -6,7 +6,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
 from hdl.switch.tenant_counters import TENANT_COUNTERS, TenantCounters
-from sim.harness.streams import start
+from sim.harness.streams import start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.golden.frames import BYTES
 
@@ -66,9 +66,7 @@ async def counts_what_happens_to_each(dut):
             handle.value = 0
         await ClockCycles(dut.clk, 8)
         assert await values(dut, jobs) == golden
-        dut.clear.value = 1
-        await RisingEdge(dut.clk)
-        dut.clear.value = 0
+        await strobe(dut.clear, dut.clk)
         await ClockCycles(dut.clk, 8)
         assert not await values(dut, jobs)
 

@@ -8,7 +8,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.p4sgd.switch.params import Verdict
 from hdl.switch.update_memory import UpdateMemory
 from hdl.switch.verdict_counters import COUNTER_BITS, VerdictCounters, VerdictCountersParams
-from sim.harness.streams import start
+from sim.harness.streams import start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
 
 
@@ -80,9 +80,7 @@ async def clear_sets_all_to_zero(dut):
     for clear in (dut.clear, dut.rst, dut.clear):
         await count(dut, mostly_one(ports, 500))
         assert await values(dut, ports)
-        clear.value = 1
-        await RisingEdge(dut.clk)
-        clear.value = 0
+        await strobe(clear, dut.clk)
         await ClockCycles(dut.clk, depth)
         assert dut.busy.value
         await RisingEdge(dut.clk)

@@ -4,7 +4,7 @@ import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.u280.mac_link import MacLink
-from sim.harness.streams import start
+from sim.harness.streams import start, strobe
 from sim.harness.verilator import simulate
 
 
@@ -29,9 +29,7 @@ async def obeys_faults(dut):
         assert dut.send_idle.value == (hears and bool(remote))
         assert dut.enable.value == (hears and not remote)
         assert dut.linked.value == (hears and not remote and bool(received))
-        dut.rst.value = 1
-        await RisingEdge(dut.clk)
-        dut.rst.value = 0
+        await strobe(dut.rst, dut.clk)
         await RisingEdge(dut.clk)
         assert dut.send_rfi.value
         assert not any(getattr(dut, name).value for name in ("send_idle", "enable", "linked"))

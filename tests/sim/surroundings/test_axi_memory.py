@@ -211,8 +211,7 @@ async def stalls_as_often_as_asked(dut, chance):
         await edge
         moved = 0
         feeding = cocotb.start_soon(feed(port, 16 if side == "r_stall" else 1))
-        for _ in range(100):
-            await edge
+        await ClockCycles(dut.clk, 100)
         for _ in range(3000):
             await edge
             if side == "r_stall":
@@ -223,8 +222,7 @@ async def stalls_as_often_as_asked(dut, chance):
         assert abs(moved / 3000 - share) < 4 * (share * (1 - share) / 3000) ** 0.5 + 0.005
         port.ar.clear()
         port.set()
-        for _ in range(1200):
-            await edge
+        await ClockCycles(dut.clk, 1200)
 
 
 async def feed(port, beats):

@@ -1,7 +1,7 @@
 import random
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.idx_filter.clearing import FilterClearing
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, OPEN_ZEROS, FilterCacheParams
@@ -148,8 +148,7 @@ async def a_clear_while_busy_comes_next(dut, after_reset):
         else:
             await clear()
         bench.zeros.beats.clear()
-        for _ in range(wait):
-            await edge
+        await ClockCycles(dut.clk, wait)
         was_busy = bool(dut.busy.value)
         await clear()
         await edge

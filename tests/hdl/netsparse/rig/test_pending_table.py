@@ -8,7 +8,7 @@ from hdl.netsparse.rig.entry_rows import DIGIT, numbered_row, row_of
 from hdl.netsparse.rig.pending_table import PendingTable, PendingTableParams
 from hdl.netsparse.rig.pending_way import RELEASES
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Sink, Source, cycle, never, often, start
+from sim.harness.streams import STALLS, Sink, Source, cycle, never, often, start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.pending import filling
 from tests.rejects import rejects
@@ -312,9 +312,7 @@ async def clear_forgets_all(dut):
             table.release(*list(table.owner)[:2])
             await RisingEdge(dut.clk)
             table.release()
-        dut.clear.value = 1
-        await RisingEdge(dut.clk)
-        dut.clear.value = 0
+        await strobe(dut.clear, dut.clk)
         table.owner.clear()
         table.last.clear()
         await RisingEdge(dut.clk)

@@ -15,7 +15,7 @@ from hdl.common.component import Component
 from hdl.p4sgd.engine.params import PORT_BITS
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.payloads import pack
-from sim.harness.streams import Sink, Source, never, start
+from sim.harness.streams import Sink, Source, never, start, strobe
 from sim.harness.verilator import component_in_simulator, simulate
 from sim.surroundings.axi_memory import MEMORY_ARRAY, AxiMemory, AxiMemoryParams, memory_file
 
@@ -131,8 +131,6 @@ class Bench:
     async def halt(self):
         """Abandon the plan; a new sink watches. The reader may be busy for a while."""
         self.sink.stop()
-        self.dut.halt.value = 1
-        await RisingEdge(self.dut.clk)
-        self.dut.halt.value = 0
+        await strobe(self.dut.halt, self.dut.clk)
         await RisingEdge(self.dut.clk)
         self.open_sink()

@@ -9,7 +9,7 @@ from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.memory.hbm_reader import HbmReader
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Sink, Source, never, often, start
+from sim.harness.streams import Sink, Source, never, often, start, strobe
 from sim.surroundings.axi_memory import Fault
 from tests.hdl.common.read_bench import beats_of, make_plan
 from tests.hdl.p4sgd.bench import clock, watch
@@ -131,9 +131,7 @@ async def each_port_has_its_own_bus(dut, fault):
         assert dropping == (set() if mute else {port})
         sink.stop()
         bench.set(port)
-        dut.halt.value = 1
-        await RisingEdge(dut.clk)
-        dut.halt.value = 0
+        await strobe(dut.halt, dut.clk)
         while dut.busy.value or ports_that_say("owes"):
             await RisingEdge(dut.clk)
         await tell()

@@ -9,7 +9,7 @@ from cocotb.triggers import ClockCycles, RisingEdge, Timer
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams, Verdict
 from hdl.p4sgd.transport.transport import NETWORK_EVENTS, Transport
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Sink, Source, cycle, often, start
+from sim.harness.streams import Sink, Source, cycle, often, start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.golden.allreduce import Packet, saturated
 from tests.hdl.p4sgd.transport.bench import (
@@ -56,9 +56,7 @@ async def begin(dut, **others):
 
 
 async def clear(dut):
-    dut.clear.value = 1
-    await RisingEdge(dut.clk)
-    dut.clear.value = 0
+    await strobe(dut.clear, dut.clk)
     await ClockCycles(dut.clk, params_in_simulator(TransportParams).slots + 2)
     assert dut.open.value
     assert not dut.clearing.value

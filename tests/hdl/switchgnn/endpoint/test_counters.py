@@ -14,7 +14,7 @@ from hdl.switchgnn.endpoint.job_runner import JOB_EVENTS
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.protocol import Kind
 from sim.harness.payloads import pack
-from sim.harness.streams import start
+from sim.harness.streams import start, strobe
 from sim.harness.verilator import simulate
 
 NAMES = [name for name, _ in ENDPOINT_COUNTERS.counters]
@@ -125,7 +125,5 @@ async def shows_every_bit(dut):
         totals = await play(dut, 100)
         sums = {name: (total ^ flip) + totals[name] for name, total in preset.items()}
         assert await values(dut) == {name: n % (1 << BITS) for name, n in sums.items()}
-    dut.clear.value = 1
-    await RisingEdge(dut.clk)
-    dut.clear.value = 0
+    await strobe(dut.clear, dut.clk)
     assert await values(dut) == dict.fromkeys(NAMES, 0)

@@ -4,7 +4,7 @@ import random
 from collections import deque
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.switchgnn.endpoint.bundles import TABLE_BEAT, TABLE_CLIENTS
 from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
@@ -69,15 +69,14 @@ async def every_client_gets_its_own(dut, stalls):
 @cocotb.parametrize(client=range(TABLE_CLIENTS))
 async def one_client_alone(dut, client):
     """It waits for nobody, and nobody else is answered."""
-    edge = RisingEdge(dut.clk)
+    RisingEdge(dut.clk)
     bursts = Sink(dut, "bursts")
     sources = [Source(dut, f"requests_{k}") for k in range(TABLE_CLIENTS)]
     dut.given.value = 0
     await start(dut)
     for rounds in range(2):
         await sources[client].send_all(range(20))
-        for _ in range(5):
-            await edge
+        await ClockCycles(dut.clk, 5)
         assert [burst["tag"] for burst in bursts.beats[20 * rounds :]] == [client] * 20
         first = sources[client].cycles[20 * rounds] + TableReader.latency
         assert bursts.cycles[20 * rounds :] == list(range(first, first + 20))

@@ -10,7 +10,7 @@ from hdl.switchgnn.endpoint.bundles import RATE_SETTINGS
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.token_bucket import UNIT, TokenBucket
 from sim.harness.payloads import pack
-from sim.harness.streams import cycle, start
+from sim.harness.streams import cycle, start, strobe
 from sim.harness.verilator import simulate
 
 MOST, LEAST, STEP, TRIP, BURST = UNIT // 4, UNIT // 32, UNIT // 64, 200, 10
@@ -157,9 +157,7 @@ async def keeps_between_least_and_most(dut):
             least, step = most // 2 + random.randrange(-200, 200), 1
         given = {"enabled": 1, "most": most, "least": least, "step": step, "round_trip": 5}
         dut.settings.value = pack(RATE_SETTINGS, given)
-        dut.rst.value = 1
-        await RisingEdge(dut.clk)
-        dut.rst.value = 0
+        await strobe(dut.rst, dut.clk)
         await ClockCycles(dut.clk, 3)
         assert int(dut.rate.value) == most
         dut.congested.value = 1
@@ -213,9 +211,7 @@ async def drain(dut, rate, burst, ahead):
     """Use up a bucket that begins with ``ahead`` tokens more than a burst; every token counts."""
     given = {"enabled": 1, "most": rate, "burst": burst, "round_trip": TRIP}
     dut.settings.value = pack(RATE_SETTINGS, given)
-    dut.rst.value = 1
-    await RisingEdge(dut.clk)
-    dut.rst.value = 0
+    await strobe(dut.rst, dut.clk)
     await ClockCycles(dut.clk, 3)
     most = burst * UNIT
     dut.tokens.value = most + ahead

@@ -9,7 +9,7 @@ from hdl.switchgnn.switch.aggregator_params import TableError
 from hdl.switchgnn.switch.bank import Bank
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import start
+from sim.harness.streams import start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.switchgnn.switch.bank_model import (
     ADD,
@@ -290,9 +290,7 @@ async def a_reset_clears_all(dut):
         traffic = Traffic(play.params)
         for _ in range(random.randrange(40, 160)):
             await play.step(traffic.command(play.model.ready, 0, 0.3))
-        dut.rst.value = 1
-        await RisingEdge(dut.clk)
-        dut.rst.value = 0
+        await strobe(dut.rst, dut.clk)
         play = await cleared(dut, play.params)
         await play.steps(
             whole(play, ADD, tag=random.randrange(256), payload=some_sums(play.params))

@@ -9,7 +9,7 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.read_schedule import ReadSchedule
 from hdl.switchgnn.switch.ready_lists import ReadyLists, push_layout
 from sim.harness.payloads import pack
-from sim.harness.streams import start
+from sim.harness.streams import start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.switchgnn.switch.sizes import TINY, bank_sizes
 
@@ -137,9 +137,7 @@ async def a_reset_empties_all_lists(dut, behind):
     for _ in range(behind):
         await lists.step()
     dut.push.value = dut.pop.value = 0
-    dut.rst.value = 1
-    await RisingEdge(dut.clk)
-    dut.rst.value = 0
+    await strobe(dut.rst, dut.clk)
     lists = Lists(dut, lists.params)
     for _ in range(4):
         await lists.step()

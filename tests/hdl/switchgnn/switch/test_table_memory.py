@@ -16,7 +16,7 @@ from hdl.common.component import Component
 from hdl.switchgnn.switch.table_memory import TableMemory
 from hdl.switchgnn.switch.table_memory_params import TableMemoryParams
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Sink, Source, never, often, rarely, start
+from sim.harness.streams import Sink, Source, never, often, rarely, start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.axi_memory import Fault
 from sim.surroundings.axi_ram import RAM_ARRAY
@@ -319,9 +319,7 @@ async def what_a_reset_leaves_behind_is_never_taken_for_a_later_row(dut):
     for _ in range(20 * bench.params.ports):
         bench.ask(1, 0)
     await ClockCycles(dut.clk, 30)
-    dut.rst.value = 1
-    await RisingEdge(dut.clk)
-    dut.rst.value = 0
+    await strobe(dut.rst, dut.clk)
     bench.source.clear()
     await ClockCycles(dut.clk, 200)
     for sink in bench.sinks:

@@ -11,7 +11,7 @@ from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams
 from hdl.p4sgd.transport.transport import Transport
 from sim.harness.payloads import pack
-from sim.harness.streams import Sink, Source, cycle, start
+from sim.harness.streams import Sink, Source, cycle, start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.cluster_driver import GROUP_ADDRESS, SWITCH_ADDRESS, number
 from sim.p4sgd.golden.sgd import full_activation
@@ -63,9 +63,7 @@ async def begin(dut, **network):
     switch = SwitchDriver(dut, params.network.switch)
     await switch.set_addresses(SWITCH_ADDRESS, GROUP_ADDRESS)
     await switch.start_job(0, ports=everyone, epoch=1, base=64, slots=params.transport.slots)
-    dut.clear.value = 1
-    await RisingEdge(dut.clk)
-    dut.clear.value = 0
+    await strobe(dut.clear, dut.clk)
     await ClockCycles(dut.clk, params.transport.slots + 2)
     return sources, sinks, switch
 
