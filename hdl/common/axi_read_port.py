@@ -9,6 +9,7 @@ from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.axi import AxiReadSignature, Burst, Response
 from hdl.common.bus_watch import BUS, WATCH, overdue
+from hdl.common.checks import within
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 
@@ -24,10 +25,7 @@ class AxiPortParams:
     outstanding: int = 64  #: most bursts without an answer, 2..1024
 
     def __post_init__(self) -> None:
-        if not 0 <= self.length_bits <= 8:
-            raise ValueError(f"length_bits must be from 0 to 8: {self.length_bits}")
-        if not 2 <= self.outstanding <= 1024:
-            raise ValueError(f"outstanding must be from 2 to 1024 bursts: {self.outstanding}")
+        within(self, length_bits=(0, 8), outstanding=(2, 1024, "bursts"))
 
     @property
     def suffix(self) -> str:

@@ -17,7 +17,7 @@ from hdl.common.round_robin import (
     choose_in_turn,
     next_above,
 )
-from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
 
 
 def add_choice(m: Module, name: str, asking: Value, take: Value) -> Value:
@@ -148,9 +148,7 @@ class Crossbar(Component):
                 ]
             m.d.comb += [
                 register.i.payload.eq(chosen(selected, [i.payload.beat for i in self.i])),
-                o.valid.eq(register.o.valid),
-                o.payload.eq(register.o.payload),
-                register.o.ready.eq(o.ready),
+                *connect_bits(register.o, o),
             ]
             for number, outputs in enumerate(taken):
                 outputs.append(grant[number] & register.i.ready)

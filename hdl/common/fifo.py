@@ -7,6 +7,7 @@ from amaranth.lib import memory, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
 
+from hdl.common.checks import within
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.memory import STYLES
@@ -25,10 +26,7 @@ class FifoParams:
     refuses: bool = True  #: ``i.ready`` is low while it is full; else no beat may come then
 
     def __post_init__(self) -> None:
-        if self.width < 1:
-            raise ValueError(f"width must be at least 1: {self.width}")
-        if not 2 <= self.depth <= 1 << 16:
-            raise ValueError(f"depth must be from 2 to 65536 words: {self.depth}")
+        within(self, width=(1, None), depth=(2, 1 << 16, "words"))
         if self.style not in STYLES:
             raise ValueError(f"style must be one of {', '.join(STYLES)}: {self.style!r}")
         if self.style == "auto":  # resolved here, so that equal queues have equal parameters

@@ -6,6 +6,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.checks import within
 from hdl.common.component import Component
 
 
@@ -17,10 +18,7 @@ class GearboxParams:
     parts: int  #: number of parts, 2..16
 
     def __post_init__(self) -> None:
-        if self.width < 1:
-            raise ValueError(f"width must be at least 1: {self.width}")
-        if not 2 <= self.parts <= 16:
-            raise ValueError(f"parts must be from 2 to 16: {self.parts}")
+        within(self, width=(1, None), parts=(2, 16))
 
     @property
     def suffix(self) -> str:

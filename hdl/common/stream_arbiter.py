@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import index_of
+from hdl.common.checks import within
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.round_robin import next_above
@@ -26,10 +27,7 @@ class StreamArbiterParams:
     holds: bool = False  #: whether a port ``hold`` keeps inputs from beginning a packet
 
     def __post_init__(self) -> None:
-        if self.width < 1:
-            raise ValueError(f"width must be at least 1: {self.width}")
-        if not 1 <= self.count <= 64:
-            raise ValueError(f"count must be from 1 to 64 inputs: {self.count}")
+        within(self, width=(1, None), count=(1, 64, "inputs"))
         if self.holds and self.count == 1:
             raise ValueError("holds needs at least two inputs")
         if self.last_bit is not None and not 0 <= self.last_bit < self.width:

@@ -7,6 +7,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.checks import within
 from hdl.common.component import Component
 
 
@@ -18,10 +19,7 @@ class ForkParams:
     count: int  #: number of copies, 1..64
 
     def __post_init__(self) -> None:
-        if self.width < 1:
-            raise ValueError(f"width must be at least 1: {self.width}")
-        if not 1 <= self.count <= 64:
-            raise ValueError(f"count must be from 1 to 64 copies: {self.count}")
+        within(self, width=(1, None), count=(1, 64, "copies"))
 
     @property
     def suffix(self) -> str:
@@ -67,8 +65,7 @@ class StreamRegisterParams:
     width: int  #: width of a beat, at least 1
 
     def __post_init__(self) -> None:
-        if self.width < 1:
-            raise ValueError(f"width must be at least 1: {self.width}")
+        within(self, width=(1, None))
 
     @property
     def suffix(self) -> str:

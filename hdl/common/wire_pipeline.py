@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.checks import within
 from hdl.common.component import Component
 from hdl.common.placed_delay import placed_delay
 
@@ -17,10 +18,7 @@ class WirePipelineParams:
     stages: int = 2  #: registers on the way, 1..15; the last is at the far end
 
     def __post_init__(self) -> None:
-        if self.width < 1:
-            raise ValueError(f"width must be at least 1: {self.width}")
-        if not 1 <= self.stages <= 15:
-            raise ValueError(f"stages must be from 1 to 15: {self.stages}")
+        within(self, width=(1, None), stages=(1, 15))
 
     @property
     def suffix(self) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Const
 
+from hdl.common.checks import within
 from hdl.common.packets import MOST_MTU, PRIORITY_COUNT
 from hdl.netsparse.protocol import PRIORITIES
 
@@ -52,10 +53,7 @@ class FlowControlParams:
     fibre_metres: int = 100  #: metres of fibre between the ends
 
     def __post_init__(self) -> None:
-        if not 64 <= self.frame_bytes <= 16383:
-            raise ValueError(f"frame_bytes must be from 64 to 16383: {self.frame_bytes}")
-        if not 0 <= self.fibre_metres <= 40_000:
-            raise ValueError(f"fibre_metres must be from 0 to 40000: {self.fibre_metres}")
+        within(self, frame_bytes=(64, 16383), fibre_metres=(0, 40_000))
         if self.stop_above < self.longest_words:
             raise ValueError(
                 f"beats must be more than {self.headroom + self.longest_words} for a link of"

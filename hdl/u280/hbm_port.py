@@ -11,7 +11,7 @@ from hdl.common.axi import Axi4Signature, AxiReadSignature, AxiWriteSignature, B
 from hdl.common.component import Component
 from hdl.common.crossing.async_fifo import AsyncFifo, AsyncFifoParams
 from hdl.common.crossing.crossing import Crossing, inside
-from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
 from hdl.u280.axi_wires import connect_bus
 from hdl.u280.hbm_ip import ADDRESS_BITS, BYTES_SIZE, DATA_BITS, HBM_BUS, LENGTH_BITS
 from hdl.u280.line_splitter import LINE_BITS, LineSplitter, LineSplitterParams
@@ -128,11 +128,7 @@ class HbmPort(Component):
         register = StreamRegister(StreamRegisterParams(width=layout.size))
         m.submodules[f"{channel}_register"] = DomainRenamer("hbm")(register)
         first, last = (way, register) if to_hbm else (register, way)
-        m.d.comb += [
-            last.i.payload.eq(first.o.payload),
-            last.i.valid.eq(first.o.valid),
-            first.o.ready.eq(last.i.ready),
-        ]
+        m.d.comb += connect_bits(first.o, last.i)
         given, taken = layout(first.i.payload), layout(last.o.payload)
         for field in layout.members:
             to, of = getattr(sink, channel + field), getattr(source, channel + field)

@@ -7,6 +7,7 @@ from hdl.common.component import Component
 from hdl.common.crossing.crossing import inside
 from hdl.common.packet_buffer import PacketBuffer
 from hdl.common.packets import AXIS, BEAT, to_axis
+from hdl.common.streams import connect_bits
 from hdl.u280.mac_transmit import MacTransmitParams
 from hdl.u280.packet_crossing import PacketCrossing
 
@@ -78,8 +79,6 @@ class MacReceive(Component):
             packets.word.eq(word),
             packets.ends.eq(come & word.last),
             packets.keep.eq(room & ~lost & ~bad),
-            way.i.payload.eq(packets.o.payload),
-            way.i.valid.eq(packets.o.valid),
-            packets.o.ready.eq(way.i.ready),
+            *connect_bits(packets.o, way.i),
         ]
         return m

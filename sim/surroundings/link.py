@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.axi import AxiStreamSignature
+from hdl.common.checks import within
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.packets import AXIS, LEAST_BYTES
@@ -31,12 +32,7 @@ class LinkParams:
     data_bits: int = AXIS.data_bits  #: width of a beat
 
     def __post_init__(self) -> None:
-        if not 2 <= self.depth <= 1 << 16:
-            raise ValueError(f"depth must be from 2 to 65536 beats: {self.depth}")
-        if not 2 <= self.holds <= 64:
-            raise ValueError(f"holds must be from 2 to 64 packets: {self.holds}")
-        if not 1 <= self.beats <= 1024:
-            raise ValueError(f"beats must be from 1 to 1024: {self.beats}")
+        within(self, depth=(2, 1 << 16, "beats"), holds=(2, 64, "packets"), beats=(1, 1024))
 
     @property
     def suffix(self) -> str:

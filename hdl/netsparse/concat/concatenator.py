@@ -141,9 +141,7 @@ class Concatenator(Component):
     def input(self, m: Module, register, arrivals: Arrivals, queues: QueueTable) -> None:
         """Connect ``prs`` to the queues, through :class:`Arrivals`."""
         m.d.comb += [
-            register.i.valid.eq(self.prs.valid),
-            register.i.payload.eq(self.prs.payload),
-            self.prs.ready.eq(register.i.ready),
+            *connect_bits(self.prs, register.i),
             arrivals.prs.valid.eq(register.o.valid),
             arrivals.prs.payload.eq(data.View(self.params.pr, register.o.payload)),
             register.o.ready.eq(arrivals.prs.ready),

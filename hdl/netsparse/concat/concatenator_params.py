@@ -9,6 +9,7 @@ from amaranth.hdl import signed
 from amaranth.lib import data
 from amaranth.utils import bits_for, ceil_log2
 
+from hdl.common.checks import within
 from hdl.common.memory import STYLES
 from hdl.common.packets import BEAT_BYTES, MOST_MTU
 from hdl.netsparse.protocol import (
@@ -46,10 +47,7 @@ class ConcatenatorParams:
     label_bits: int = 0  #: width of a PR's label, which is the same for all PRs of a packet
 
     def __post_init__(self) -> None:
-        if not 1 <= self.nodes <= 1 << 16:
-            raise ValueError(f"nodes must be from 1 to 65536: {self.nodes}")
-        if not LEAST_MTU <= self.mtu <= MOST_MTU:
-            raise ValueError(f"mtu must be from {LEAST_MTU} to {MOST_MTU} bytes: {self.mtu}")
+        within(self, nodes=(1, 1 << 16), mtu=(LEAST_MTU, MOST_MTU, "bytes"))
         if self.most_property_bytes % 2 or not 4 <= self.most_property_bytes <= MOST_PROPERTY_BYTES:
             raise ValueError(
                 f"most_property_bytes must be even, from 4 to {MOST_PROPERTY_BYTES}:"
@@ -60,8 +58,7 @@ class ConcatenatorParams:
             raise ValueError(
                 f"mtu must hold a PR of the largest property, {least} bytes: {self.mtu}"
             )
-        if not 1 <= self.most_delay <= 1 << 15:
-            raise ValueError(f"most_delay must be from 1 to 32768 cycles: {self.most_delay}")
+        within(self, most_delay=(1, 1 << 15, "cycles"))
         if self.style not in STYLES:
             raise ValueError(f"style must be one of {', '.join(STYLES)}: {self.style!r}")
         if self.virtual and not 2 * SPARE_QUEUES <= self.destinations <= 256:
@@ -72,8 +69,7 @@ class ConcatenatorParams:
             raise ValueError(
                 f"pool must be 0 or from {2 * self.reserve} to 32768 lines: {self.pool}"
             )
-        if not 0 <= self.label_bits <= 16:
-            raise ValueError(f"label_bits must be from 0 to 16: {self.label_bits}")
+        within(self, label_bits=(0, 16))
         if self.lines > 1 << 16:
             raise ValueError(
                 f"{self.lines} lines are too many: the queues of all nodes, an MTU each, may have"

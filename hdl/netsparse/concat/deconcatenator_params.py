@@ -7,6 +7,7 @@ from amaranth.lib import data, enum
 from amaranth.lib.wiring import In, Member
 from amaranth.utils import bits_for, ceil_log2
 
+from hdl.common.checks import within
 from hdl.common.packet_buffer import PacketBufferParams
 from hdl.common.packets import AXIS, BEAT_BYTES
 from hdl.netsparse.protocol import (
@@ -64,20 +65,14 @@ class DeconcatenatorParams:
     tag_bits: int = 0  #: width of the tag of a packet, which its PRs get, 0..64
 
     def __post_init__(self) -> None:
-        if not 2 <= self.nodes <= 1 << 16:
-            raise ValueError(f"nodes must be from 2 to 65536: {self.nodes}")
-        if not 594 <= self.mtu <= 9216:
-            raise ValueError(f"mtu must be from 594 to 9216 bytes: {self.mtu}")
+        within(self, nodes=(2, 1 << 16), mtu=(594, 9216, "bytes"))
         most = min(MOST_PROPERTY_BYTES, self.mtu - PACKET_HEADER_BYTES - PR_BYTES) & ~3
         if self.most_property_bytes % 4 or not 4 <= self.most_property_bytes <= most:
             raise ValueError(
                 f"most_property_bytes must be a multiple of 4 from 4 to {most}:"
                 f" {self.most_property_bytes}"
             )
-        if not 2 <= self.buffer_packets <= 64:
-            raise ValueError(f"buffer_packets must be from 2 to 64: {self.buffer_packets}")
-        if not 0 <= self.tag_bits <= 64:
-            raise ValueError(f"tag_bits must be from 0 to 64: {self.tag_bits}")
+        within(self, buffer_packets=(2, 64), tag_bits=(0, 64))
 
     @property
     def suffix(self) -> str:

@@ -7,6 +7,7 @@ from amaranth.utils import bits_for
 
 from hdl.common.axi import AxiReadSignature, AxiWriteSignature
 from hdl.common.axi_read_port import AxiPortParams
+from hdl.common.checks import within
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
 from hdl.pcie.params import ReadRequesterParams
@@ -38,17 +39,13 @@ class HostParams:
     outstanding: int = 64  #: most requests in flight, 4..1024
 
     def __post_init__(self) -> None:
-        if not 1 <= self.units <= 64:
-            raise ValueError(f"units must be from 1 to 64: {self.units}")
-        if not 13 <= self.address_bits <= 64:
-            raise ValueError(f"address_bits must be from 13 to 64: {self.address_bits}")
+        within(self, units=(1, 64), address_bits=(13, 64))
         if self.most_bytes % WORD_BYTES or not 4 <= self.most_bytes <= MOST_PROPERTY_BYTES:
             raise ValueError(
                 f"most_bytes must be a multiple of {WORD_BYTES} from 4 to"
                 f" {MOST_PROPERTY_BYTES}: {self.most_bytes}"
             )
-        if not 4 <= self.outstanding <= 1024:
-            raise ValueError(f"outstanding must be from 4 to 1024 requests: {self.outstanding}")
+        within(self, outstanding=(4, 1024, "requests"))
 
     @property
     def suffix(self) -> str:

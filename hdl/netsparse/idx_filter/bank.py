@@ -10,6 +10,7 @@ from hdl.common.arithmetic import index_of
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.memory import DualPortMemory, MemoryParams
+from hdl.common.streams import connect_bits
 from hdl.netsparse.idx_filter.line_exchange import LineExchange
 from hdl.netsparse.idx_filter.params import (
     BLOCK_IDX_BITS,
@@ -127,11 +128,7 @@ class FilterBank(Component):
             (self.write_backs, exchange.write_backs),
             (self.answers, answered.o),
         ):
-            m.d.comb += [
-                ours.valid.eq(theirs.valid),
-                ours.payload.eq(theirs.payload),
-                theirs.ready.eq(ours.ready),
-            ]
+            m.d.comb += connect_bits(theirs, ours)
         with m.If(exchange.start):
             m.d.sync += missed.eq(1)
         with m.If(exchange.drop):

@@ -8,6 +8,7 @@ from hdl.common.arithmetic import count_ones
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.common.crossbar import Crossbar, CrossbarParams
+from hdl.common.streams import connect_bits
 from hdl.netsparse.idx_filter.bank import FilterBank
 from hdl.netsparse.idx_filter.clearing import FilterClearing
 from hdl.netsparse.idx_filter.memory_port import FilterMemoryPort
@@ -152,9 +153,7 @@ class FilterCache(Component):
         connect(m, bank.fills, memory.fills[k])
         connect(m, bank.write_backs, memory.write_backs[k])
         m.d.comb += [
-            bank.requests.valid.eq(to_banks.o[k].valid),
-            bank.requests.payload.eq(to_banks.o[k].payload),
-            to_banks.o[k].ready.eq(bank.requests.ready),
+            *connect_bits(to_banks.o[k], bank.requests),
             to_units.i[k].valid.eq(bank.answers.valid),
             to_units.i[k].payload.to.eq(bank.answers.payload.unit),
             to_units.i[k].payload.beat.eq(bank.answers.payload.answer),

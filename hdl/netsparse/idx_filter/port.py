@@ -6,8 +6,9 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.checks import within
 from hdl.common.component import Component
-from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
 from hdl.netsparse.idx_filter.params import answer_layout, answer_signature, request_layout
 from hdl.netsparse.idx_filter.slot_ring import SlotRing, SlotRingParams
 
@@ -22,17 +23,13 @@ class FilterPortParams:
     entry_bits: int  #: width of the number of a pending PR, which belongs to an idx
 
     def __post_init__(self) -> None:
-        if not 4 <= self.lsq_entries <= 1024:
-            raise ValueError(f"lsq_entries must be from 4 to 1024: {self.lsq_entries}")
+        within(self, lsq_entries=(4, 1024))
         if not 2 <= self.reserved <= self.lsq_entries - 2:
             raise ValueError(
                 f"reserved must be from 2 to {self.lsq_entries - 2}, which leaves 2 slots of the"
                 f" LSQ for lookups: {self.reserved}"
             )
-        if not 1 <= self.idx_bits <= 64:
-            raise ValueError(f"idx_bits must be from 1 to 64: {self.idx_bits}")
-        if self.entry_bits < 1:
-            raise ValueError(f"entry_bits must be at least 1: {self.entry_bits}")
+        within(self, idx_bits=(1, 64), entry_bits=(1, None))
 
     @property
     def suffix(self) -> str:
@@ -157,9 +154,7 @@ class FilterPort(Component):
         looked = lookup_slots.o.payload
         done = set_slots.o.payload
         m.d.comb += [
-            self.requests.valid.eq(output.o.valid),
-            self.requests.payload.eq(output.o.payload),
-            output.o.ready.eq(self.requests.ready),
+            *connect_bits(output.o, self.requests),
             self.results.valid.eq(lookup_slots.o.valid),
             self.results.payload.eq(looked),
             lookup_slots.o.ready.eq(self.results.ready),

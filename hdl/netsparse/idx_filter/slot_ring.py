@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.component import Component
-from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
 from hdl.netsparse.idx_filter.params import answer_layout, answer_signature
 
 
@@ -119,9 +119,7 @@ class SlotRing(Component):
             result.kept.eq(kept.kept),
             result.bit.eq(said.bit & ~kept.done),
             result.failed.eq(said.failed & ~kept.done),
-            self.o.valid.eq(output.o.valid),
-            self.o.payload.eq(output.o.payload),
-            output.o.ready.eq(self.o.ready),
+            *connect_bits(output.o, self.o),
             self.empty.eq(~filled & ~output.o.valid),
         ]
         for k in range(params.count):

@@ -11,6 +11,7 @@ from hdl.common.arithmetic import looked_up
 from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.streams import connect_bits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,9 +73,7 @@ class GroupMarks(Component):
             ends.eq(self.comes & self.ends),
             marks.i.valid.eq((waits & (takes | ends | known | self.cut)) | (takes & ends)),
             marks.i.payload.eq(~waits | known | ~takes),
-            self.o.valid.eq(marks.o.valid),
-            self.o.payload.eq(marks.o.payload),
-            marks.o.ready.eq(self.o.ready),
+            *connect_bits(marks.o, self.o),
             adds.eq(marks.i.valid & marks.i.payload),
             goes.eq(self.o.valid & self.o.ready & self.o.payload),
             # The user counts with this value, so a comparison here would be a second carry chain.

@@ -8,6 +8,7 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.ring_reader import RingReader, RingReaderParams
 from hdl.common.rings import DESCRIPTOR_BYTES, INDEX_BITS, RING, Fault
+from hdl.common.streams import connect_bits
 from hdl.netsparse.protocol import LENGTH_BITS
 from hdl.netsparse.queue.params import DESCRIPTOR, Verdict, fetched_layout
 from hdl.netsparse.rig.params import READ_BEAT, RigParams
@@ -95,7 +96,5 @@ class DescriptorFetch(Component):
         m.d.comb += [
             waiting.i.valid.eq(arrived),
             waiting.i.payload.eq(fetched),
-            self.o.valid.eq(waiting.o.valid),
-            self.o.payload.eq(waiting.o.payload),
-            waiting.o.ready.eq(self.o.ready),
+            *connect_bits(waiting.o, self.o),
         ]

@@ -7,6 +7,7 @@ from amaranth.lib import data, memory, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hdl.common.checks import within
 from hdl.common.component import Component
 from hdl.common.fifo import DISTRIBUTED_WORDS
 from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
@@ -21,12 +22,7 @@ class DestinationParams:
     tag_bits: int = 1  #: width of the tag of an idx, at least 1
 
     def __post_init__(self) -> None:
-        if not 2 <= self.nodes <= 65536:
-            raise ValueError(f"nodes must be from 2 to 65536: {self.nodes}")
-        if not 8 <= self.idx_bits <= 64:
-            raise ValueError(f"idx_bits must be from 8 to 64: {self.idx_bits}")
-        if self.tag_bits < 1:
-            raise ValueError(f"tag_bits must be at least 1: {self.tag_bits}")
+        within(self, nodes=(2, 65536), idx_bits=(8, 64), tag_bits=(1, None))
 
     @property
     def suffix(self) -> str:

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import index_of
+from hdl.common.checks import within
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.streams import StreamRegister, StreamRegisterParams
@@ -32,17 +33,13 @@ class PendingTableParams:
             raise ValueError(
                 f"entries must be from 4 to {MOST_WAYS}, or 32, 64, 128 or 256: {self.entries}"
             )
-        if not 1 <= self.ways <= MOST_WAYS:
-            raise ValueError(f"ways must be from 1 to {MOST_WAYS}: {self.ways}")
+        within(self, ways=(1, MOST_WAYS))
         if self.entries % self.used_ways or self.rows not in (1, 2, 4, 8, 16):
             raise ValueError(
                 f"entries must be ways x 1, 2, 4, 8 or 16 rows: {self.entries} entries in"
                 f" {self.ways} ways"
             )
-        if not 8 <= self.idx_bits <= 64:
-            raise ValueError(f"idx_bits must be from 8 to 64: {self.idx_bits}")
-        if self.tag_bits < 1:
-            raise ValueError(f"tag_bits must be at least 1: {self.tag_bits}")
+        within(self, idx_bits=(8, 64), tag_bits=(1, None))
 
     @property
     def suffix(self) -> str:

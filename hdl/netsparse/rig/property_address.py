@@ -7,7 +7,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
 from hdl.netsparse.protocol import LENGTH_BITS
 
 
@@ -78,9 +78,7 @@ class PropertyAddress(Component):
             output.i.payload.eq(found),
             output.i.valid.eq(valid[-1]),
             self.i.ready.eq(advance),
-            self.o.valid.eq(output.o.valid),
-            self.o.payload.eq(output.o.payload),
-            output.o.ready.eq(self.o.ready),
+            *connect_bits(output.o, self.o),
             self.busy.eq(Cat(valid, output.o.valid).any()),
         ]
         with m.If(advance):

@@ -6,6 +6,7 @@ from amaranth.hdl import Array, Cat, Module, Mux, Value
 
 from hdl.common.arithmetic import delay, low_bits
 from hdl.common.register_block import RegisterBlock
+from hdl.common.streams import connect_bits
 from hdl.p4sgd.switch.aggregator import Aggregator
 from hdl.switch.control_plane import ControlPlane
 from hdl.switch.ingress import SwitchIngress
@@ -48,9 +49,7 @@ def command_tenants(
         *(to.eq(head) for to, head in zip(control.heads, ingress.heads, strict=True)),
         jobs.sharing.most.eq(settings.most_granted),
         jobs.sharing.apart.eq(settings.ports_apart),
-        jobs.commands.payload.eq(control.commands.payload),
-        jobs.commands.valid.eq(control.commands.valid),
-        control.commands.ready.eq(jobs.commands.ready),
+        *connect_bits(control.commands, jobs.commands),
         control.answered.eq(jobs.answered),
         control.answer.eq(jobs.answer),
     ]

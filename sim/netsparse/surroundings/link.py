@@ -6,6 +6,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hdl.common.checks import within
 from hdl.common.component import Component
 from hdl.common.packets import AXIS, BEAT_BYTES
 from hdl.common.round_robin import RoundRobin, RoundRobinParams
@@ -35,10 +36,7 @@ class LinkParams:
     latency: int = MOST_LATENCY  #: cycles at which it still takes a beat a cycle, 0..255
 
     def __post_init__(self) -> None:
-        if not 0 <= self.latency <= MOST_LATENCY:
-            raise ValueError(f"latency must be from 0 to {MOST_LATENCY} cycles: {self.latency}")
-        if not BEAT_BYTES <= self.mtu <= 9216:
-            raise ValueError(f"mtu must be from {BEAT_BYTES} to 9216 bytes: {self.mtu}")
+        within(self, latency=(0, MOST_LATENCY, "cycles"), mtu=(BEAT_BYTES, 9216, "bytes"))
 
     @property
     def suffix(self) -> str:
