@@ -107,8 +107,7 @@ async def counts_to_two_to_the_28(dut):
             assert burst["beat"] == (plan["address"] // params.beat_bytes + k * step) & mask
         assert dut.active.value
         dut.clear.value = 1
-        await RisingEdge(dut.clk)
-        await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 2)
         dut.clear.value = 0
         await RisingEdge(dut.clk)
         assert not dut.active.value

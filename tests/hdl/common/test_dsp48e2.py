@@ -7,7 +7,7 @@ import pyslang
 import pytest
 from amaranth.hdl import ClockSignal, Module, Signal
 from amaranth.lib.wiring import In, Out
-from cocotb.triggers import ReadOnly, RisingEdge
+from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
 
 from gen.emission.emit import emit
 from hdl.common.component import Component
@@ -147,8 +147,7 @@ async def opmode_is_as_in_the_table(dut):
         for name, value in (("gate_ab", ab_on), ("gate_c", c_on), ("negate", negate)):
             getattr(dut, name).value = value
         dut.first.value, dut.ab.value, dut.c.value, dut.above.value = first, ab, c, above
-        await RisingEdge(dut.clk)
-        await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 2)
         await ReadOnly()
         w = {(0, 0): 0b00, (0, 1): 0b00, (1, 0): 0b01, (1, 1): 0b10}[accumulates, first]
         z, y, x = (0b001 if cascaded else 0), 0b11 * c_on, 0b11 * ab_on

@@ -104,8 +104,7 @@ async def counts_what_is_inside(dut, stalls):
     sending = cocotb.start_soon(send(dut, "i", beats, stalls.value[0]))
     received, _ = await receive(dut, "o", len(beats), stalls.value[1])
     await sending
-    await RisingEdge(dut.clk)
-    await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 2)
     assert received == beats
     assert int(dut.level.value) == 0
     counting.cancel()

@@ -60,8 +60,7 @@ class Host:
         dut.request.value = pack(self.params.rig.request, request)
         await RisingEdge(dut.clk)
         dut.submit.value = 0
-        await RisingEdge(dut.clk)
-        await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 2)
         return not dut.refused.value
 
     async def read_completion(self):

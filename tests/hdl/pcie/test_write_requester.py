@@ -143,8 +143,7 @@ async def a_host_may_allow_smaller_payloads(dut):
     bench = await started(WriteBench(dut))
     for code in (0, 1, 3):
         dut.limit.value, bench.most = code, min(128 << code, bench.params.max_payload)
-        await RisingEdge(dut.clk)
-        await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 2)
         for _ in range(8):
             bench.ask(*some_place(bench.most))
         await bench.finish()

@@ -62,8 +62,7 @@ class Bench:
 
     async def close(self):
         self.ring(enable=0, address=self.address, size=self.size, index=random.getrandbits(16))
-        await RisingEdge(self.dut.clk)
-        await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 2)
         while self.dut.busy.value:
             await RisingEdge(self.dut.clk)
         self.writes.memory.clear()

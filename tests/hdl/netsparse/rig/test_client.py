@@ -246,8 +246,7 @@ async def shows_what_waits(dut, ends):
     bench.asks = True
     for entry in range(bench.params.pending_entries):
         dut.entry.value = entry
-        await RisingEdge(dut.clk)
-        await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 2)
         known = unpack(layout, int(dut.known.value))
         if known["valid"]:
             found[entry] = known["idx"]

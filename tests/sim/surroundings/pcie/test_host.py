@@ -310,8 +310,7 @@ async def writes_as_the_link_carries_them(dut):
 async def as_many_reads_as_the_host_takes(dut, most):
     """The others wait, and ``credits`` says how many more there may be."""
     card = await started(Card(dut, latency=300, reads=most))
-    await RisingEdge(dut.clk)
-    await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 2)
     assert dut.credits.value == min(15, most)
     cocotb.start_soon(send_all(card, [Read(0, 64)] * (most + 5)))
     await ClockCycles(dut.clk, 100)
