@@ -5,47 +5,44 @@ import pytest
 from hdl.netsparse.switch import switch
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from tests.hdl.netsparse.switch.test_switch import SPINE, TOR
+from tests.rejects import rejects
 
 LARGEST = NetSparseSwitchParams(  # all of its sizes are the largest that are legal
     ports=32, pipes=32, mtu=9216, most_property_bytes=4096, output_beats=1 << 15
 )
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"ports": 1}, "ports must be a whole number from 2 to 32: 1"),
-        ({"ports": 33}, "ports must be a whole number from 2 to 32: 33"),
-        ({"pipes": 3}, "pipes must be 0 or divide the 32 ports: 3"),
-        ({"pipes": -1}, "pipes must be 0 or divide the 32 ports: -1"),
-        ({"pipes": 64}, "pipes must be 0 or divide the 32 ports: 64"),
-        ({"pipes": 0.5}, "pipes must be 0 or divide the 32 ports: 0.5"),
-        ({"nodes": 1}, "nodes must be from 2 to 65536: 1"),
-        ({"pipes": 0, "nodes": 65537}, "nodes must be from 2 to 65536: 65537"),
-        ({"mtu": 593}, "mtu must be from 594 to 9216 bytes: 593"),
-        ({"pipes": 0, "mtu": 9217}, "mtu must be from 594 to 9216 bytes: 9217"),
-        (
-            {"most_property_bytes": 6},
-            "most_property_bytes must be a multiple of 4 from 4 to 1416: 6",
-        ),
-        (
-            {"pipes": 0, "most_property_bytes": 1420},
-            "most_property_bytes must be a multiple of 4 from 4 to 1416: 1420",
-        ),
-        ({"most_delay": 0}, "most_delay must be from 1 to 32768 cycles: 0"),
-        ({"destinations": 7, "pool": 1024}, "destinations must be from 8 to 256: 7"),
-        ({"receive_packets": 1}, "buffer_packets must be from 2 to 64: 1"),
-        ({"output_beats": 1000}, "output_beats must be a power of two up to 32768: 1000"),
-        ({"output_beats": 65536}, "output_beats must be a power of two up to 32768: 65536"),
-        (
-            {"output_beats": 128},
-            "output_beats must be at least 790, a power of two, for packets of 1500 bytes: 128",
-        ),
-    ],
+test_rejects = rejects(
+    NetSparseSwitchParams,
+    ({"ports": 1}, "ports must be a whole number from 2 to 32: 1"),
+    ({"ports": 33}, "ports must be a whole number from 2 to 32: 33"),
+    ({"pipes": 3}, "pipes must be 0 or divide the 32 ports: 3"),
+    ({"pipes": -1}, "pipes must be 0 or divide the 32 ports: -1"),
+    ({"pipes": 64}, "pipes must be 0 or divide the 32 ports: 64"),
+    ({"pipes": 0.5}, "pipes must be 0 or divide the 32 ports: 0.5"),
+    ({"nodes": 1}, "nodes must be from 2 to 65536: 1"),
+    ({"pipes": 0, "nodes": 65537}, "nodes must be from 2 to 65536: 65537"),
+    ({"mtu": 593}, "mtu must be from 594 to 9216 bytes: 593"),
+    ({"pipes": 0, "mtu": 9217}, "mtu must be from 594 to 9216 bytes: 9217"),
+    (
+        {"most_property_bytes": 6},
+        "most_property_bytes must be a multiple of 4 from 4 to 1416: 6",
+    ),
+    (
+        {"pipes": 0, "most_property_bytes": 1420},
+        "most_property_bytes must be a multiple of 4 from 4 to 1416: 1420",
+    ),
+    ({"most_delay": 0}, "most_delay must be from 1 to 32768 cycles: 0"),
+    ({"destinations": 7, "pool": 1024}, "destinations must be from 8 to 256: 7"),
+    ({"receive_packets": 1}, "buffer_packets must be from 2 to 64: 1"),
+    ({"output_beats": 1000}, "output_beats must be a power of two up to 32768: 1000"),
+    ({"output_beats": 65536}, "output_beats must be a power of two up to 32768: 65536"),
+    (
+        {"output_beats": 128},
+        "output_beats must be at least 790, a power of two, for packets of 1500 bytes: 128",
+    ),
+    match="^({})$",
 )
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=f"^({message})$"):
-        NetSparseSwitchParams(**sizes)
 
 
 def test_what_has_no_middle_pipes_needs_no_room():
