@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
 
 from hdl.common.checks import within
 from hdl.common.component import Component
+from hdl.common.streams import stream_ports
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,13 +40,7 @@ class Serializer(Component):
     latency = 1
 
     def __init__(self, params: GearboxParams) -> None:
-        super().__init__(
-            params,
-            {
-                "i": In(stream.Signature(params.width)),
-                "o": Out(stream.Signature(params.part_bits)),
-            },
-        )
+        super().__init__(params, stream_ports(params.width, params.part_bits))
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -78,13 +71,7 @@ class Deserializer(Component):
     latency = 1
 
     def __init__(self, params: GearboxParams) -> None:
-        super().__init__(
-            params,
-            {
-                "i": In(stream.Signature(params.part_bits)),
-                "o": Out(stream.Signature(params.width)),
-            },
-        )
+        super().__init__(params, stream_ports(params.part_bits, params.width))
 
     def elaborate(self, platform) -> Module:
         m = Module()

@@ -11,6 +11,11 @@ from hdl.common.checks import within
 from hdl.common.component import Component
 
 
+def stream_ports(taken: Any, given: Any) -> dict[str, Any]:
+    """Return the ports of a part that takes a stream ``i``, and gives ``o``, of these shapes."""
+    return {"i": In(stream.Signature(taken)), "o": Out(stream.Signature(given))}
+
+
 @dataclass(frozen=True, kw_only=True)
 class ForkParams:
     """Sets the width and the number of outputs of a :class:`Fork`."""
@@ -84,13 +89,7 @@ class StreamRegister(Component):
     capacity = 2
 
     def __init__(self, params: StreamRegisterParams) -> None:
-        super().__init__(
-            params,
-            {
-                "i": In(stream.Signature(params.width)),
-                "o": Out(stream.Signature(params.width)),
-            },
-        )
+        super().__init__(params, stream_ports(params.width, params.width))
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -128,13 +127,7 @@ class StreamSkid(Component):
     capacity = 1
 
     def __init__(self, params: StreamRegisterParams) -> None:
-        super().__init__(
-            params,
-            {
-                "i": In(stream.Signature(params.width)),
-                "o": Out(stream.Signature(params.width)),
-            },
-        )
+        super().__init__(params, stream_ports(params.width, params.width))
 
     def elaborate(self, platform) -> Module:
         m = Module()

@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.common.streams import connect_bits
+from hdl.common.streams import connect_bits, stream_ports
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,13 +48,7 @@ class PacketGate(Component):
     latency = 1
 
     def __init__(self, params: PacketGateParams) -> None:
-        super().__init__(
-            params,
-            {
-                "i": In(stream.Signature(params.width)),
-                "o": Out(stream.Signature(params.width)),
-            },
-        )
+        super().__init__(params, stream_ports(params.width, params.width))
 
     def elaborate(self, platform) -> Module:
         m = Module()
