@@ -33,6 +33,7 @@ __all__ = [
     "Source",
     "Stalls",
     "cycle",
+    "mostly",
     "never",
     "often",
     "rarely",
@@ -59,6 +60,11 @@ def never() -> bool:
 def often() -> bool:
     """Pause in half of all cycles, at random."""
     return random.random() < 0.5
+
+
+def mostly() -> bool:
+    """Pause in four cycles of five, at random."""
+    return random.random() < 0.8
 
 
 def rarely() -> bool:

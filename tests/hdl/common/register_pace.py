@@ -20,7 +20,7 @@ from cocotbext.axi.axil_channels import (
 
 from hdl.common.axi import Response
 from hdl.common.registers import WORD_BYTES
-from sim.harness.streams import never, often
+from sim.harness.streams import mostly, never, often
 
 
 class Port:
@@ -64,11 +64,6 @@ class Port:
     async def read(self, address):
         await self.ask_read(address)
         return await self.answer()
-
-
-def mostly():
-    """Pause four cycles of five."""
-    return random.random() < 0.8
 
 
 async def registers_at_any_pace(dut, registers, prefix="s_axil"):

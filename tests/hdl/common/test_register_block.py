@@ -16,9 +16,9 @@ from hdl.common.axi import Response
 from hdl.common.register_block import RegisterBlock
 from hdl.common.registers import Field, Register, RegisterMap
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import cycle, never, often, start
+from sim.harness.streams import cycle, mostly, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.common.register_pace import Port, mostly
+from tests.hdl.common.register_pace import Port
 from tests.hdl.common.upset import start_upset
 
 MIXED = RegisterMap(

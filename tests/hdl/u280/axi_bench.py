@@ -1,11 +1,9 @@
 """Masters and memories of cocotbext-axi on AXI4, and on AXI3, whose lengths are shorter."""
 
-import random
-
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiBus, AxiMaster, AxiRam
 
-from sim.harness.streams import often
+from sim.harness.streams import mostly, often
 
 
 class Wide:
@@ -33,11 +31,6 @@ class Widened:
     def __getattr__(self, name):
         handle = getattr(self.dut, name)
         return Wide(handle) if name.endswith("len") and len(handle) < 8 else handle
-
-
-def mostly():
-    """Pause four cycles of five."""
-    return random.random() < 0.8
 
 
 def pause(part, stall):

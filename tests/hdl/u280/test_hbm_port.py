@@ -8,10 +8,10 @@ from cocotb.utils import get_sim_time
 from hdl.common.axi import Burst
 from hdl.u280.hbm_ip import BYTES_SIZE
 from hdl.u280.hbm_port import HbmPort, HbmPortParams
-from sim.harness.streams import STALLS, never, often
+from sim.harness.streams import STALLS, mostly, never, often
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.crossing.clocks import start
-from tests.hdl.u280.axi_bench import give, master, memory, mostly, take
+from tests.hdl.u280.axi_bench import give, master, memory, take
 from tests.rejects import rejects
 
 BASE_BITS = 20  #: the addresses of the core's in these tests

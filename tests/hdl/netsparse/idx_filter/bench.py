@@ -13,11 +13,6 @@ from sim.harness.payloads import pack, unpack
 from sim.harness.streams import cycle, never
 
 
-def mostly():
-    """Pause four cycles of five."""
-    return random.random() < 0.8
-
-
 @dataclass
 class Dram:
     """A memory at the cache's AXI port; ``latency()`` is asked for each transaction.

@@ -5,9 +5,8 @@ from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.idx_filter.line_exchange import DRAIN, LineExchange
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, LINE_WORDS, FilterCacheParams
-from sim.harness.streams import Sink, cycle, never, started
+from sim.harness.streams import Sink, cycle, mostly, never, started
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.netsparse.idx_filter.bench import mostly
 
 BASE = 0x800
 MASK = (1 << 64) - 1
