@@ -38,3 +38,9 @@ def check_shares(**values: float) -> None:
     for name, value in values.items():
         if not 0 <= value <= 1:
             raise InputError(f"{name} must be between 0 and 1, not {value}")
+
+
+def ranges(starts: Ints, lengths: Ints) -> Ints:
+    """Return starts[0] .. + lengths[0] - 1, starts[1] .. and so on, in one array."""
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(lengths.sum())

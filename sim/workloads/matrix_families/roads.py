@@ -11,6 +11,7 @@ from sim.workloads.matrix_families.pattern import (
     assembled,
     check_at_least,
     check_shares,
+    ranges,
 )
 
 ROWS_OF_NODE = 13030
@@ -100,14 +101,8 @@ def _joined(order: Ints, tails: Ints, heads: Ints, points: Ints, seed: int) -> c
 
     # Outwards from the junction: junction - start - start + 1 - ... - start + length - 1.
     some = halves > 0
-    inner = _ranges(start[some], halves[some] - 1)
+    inner = ranges(start[some], halves[some] - 1)
     last = np.where(some, start + halves - 1, junction[owners])
     a = np.concatenate([junction[owners[some]], inner, last[roads]])
     b = np.concatenate([start[some], inner + 1, last[roads.size :]])
     return assembled(np.concatenate([a, b]), np.concatenate([b, a]), count, seed=seed)
-
-
-def _ranges(starts: Ints, lengths: Ints) -> Ints:
-    """Return starts[0] .. + lengths[0] - 1, starts[1] .. and so on, in one array."""
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(starts - before, lengths) + np.arange(lengths.sum())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from sim.workloads.matrix_families.pattern import Ints, assembled, check_at_least
+from sim.workloads.matrix_families.pattern import Ints, assembled, check_at_least, ranges
 
 ROWS_OF_NODE = 1562.5
 NEIGHBOURS = 20 / ROWS_OF_NODE  #: near hosts on either side, for each row of a block
@@ -143,7 +143,7 @@ class _Web:
     def _template(self, hosts: Ints, targets: Ints) -> tuple[Ints, Ints]:
         """Draw foreign links that many pages of a host have in common."""
         sizes = self.sizes[hosts]
-        pages = _ranges(self.starts[hosts], sizes)
+        pages = ranges(self.starts[hosts], sizes)
         taken = self.rng.random(pages.size) < self.crawl.taken
         return pages[taken], np.repeat(targets, sizes)[taken]
 
@@ -173,9 +173,3 @@ class _Web:
 
 def _power(rng: np.random.Generator, sizes: Ints) -> Ints:
     return (sizes * rng.random(sizes.size) ** INDEX_POWER).astype(np.int64)
-
-
-def _ranges(starts: Ints, lengths: Ints) -> Ints:
-    """Return starts[0] .. + lengths[0] - 1, starts[1] .. and so on, in one array."""
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
