@@ -58,6 +58,7 @@ class Host:
             env={
                 **environment,
                 "PYTHONPATH": modules,
+                "COCOTB_TRUST_INERTIAL_WRITES": "1",  # Verilator's are; read when it is imported
                 "LD_LIBRARY_PATH": os.pathsep.join(filter(None, libraries)),
             },
         )

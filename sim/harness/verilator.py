@@ -214,7 +214,6 @@ def call(
         "COCOTB_RANDOM_SEED": str(seed),
         "COCOTB_RESULTS_FILE": str(scratch / RESULTS),
         "COCOTB_ANSI_OUTPUT": "0",
-        "COCOTB_TRUST_INERTIAL_WRITES": "1",  # Verilator's are
         # Of pytest, cocotb uses only the assertions; its plugins take longer than many a test.
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         # It would look for assertions in all that is imported, NumPy included, and so compile it.
