@@ -17,6 +17,8 @@ from tests.hdl.p4sgd.bench import LOW, TOP
 from tests.hdl.switch import frames as sample
 from tests.hdl.switch.frames import Head
 
+OUTLIVES_RESET = "the rest of a packet that a reset cuts is reported as malformed"
+
 ADDRESS = bytes.fromhex("021122334455")
 BEAT_BYTES = 64
 EDGES = LOW, 0, TOP
