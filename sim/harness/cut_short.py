@@ -22,13 +22,14 @@ from sim.harness.declared import tests_of
 from sim.harness.in_simulator import component_in_simulator
 
 TESTED = "tests.hdl."  #: beginning of the names of modules that this one goes ahead of
+SEED = 1  #: with which this is done: what outlives a reset was looked into for what it draws
 MOST_CYCLES = 400  #: of which the reset itself takes some
 
 
-def with_reset(module: str) -> list[str]:
+def with_reset(module: str, seed: int) -> list[str]:
     """Return the modules to be run for the tests of ``module``: the one here first, if it is."""
     tested = module.startswith(TESTED) and not hasattr(import_module(module), "OUTLIVES_RESET")
-    return [__name__, module] if tested else [module]
+    return [__name__, module] if tested and seed == SEED else [module]
 
 
 def selected_too(test_filter: str | None) -> str | None:

@@ -295,6 +295,8 @@ async def nonsense_has_no_effect(dut):
 async def an_ack_beside_a_begin(dut):
     """Up to the cycle of begin it is of the turn before, and changes nothing of the new one."""
     bench = await started(Bench(dut))
+    await bench.begin(1)  # before the first turn no ACK is about one
+    await bench.ends()
     for base, bitmap, distance in pairs((0, 1), (0b10, 0b111)):
         bench.answers, bench.by_hand = False, True
         said = {"valid": 1, "base": base, "bitmap": bitmap}
