@@ -1,8 +1,8 @@
 """Resets a component under traffic: one of its tests is cut short, and then all of them run.
 
-This is a cocotb module ahead of the tests of each component. What the traffic left in registers
-must make no difference to a test that begins with a reset, as :func:`sim.harness.streams.start`
-does. Inputs are then as they are at the start of a simulation.
+With seed 1 this is a cocotb module ahead of the tests of each component. What the traffic left in
+registers must make no difference to a test that begins with a reset, as
+:func:`sim.harness.streams.start` does. Inputs are then as they are at the start of a simulation.
 
 A test module in which something has to outlive a reset says so: ``OUTLIVES_RESET = "reason"``.
 """
