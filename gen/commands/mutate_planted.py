@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gen.errors import UserError
+from gen.output.folder import write_file
 from gen.output.tables import print_wide
 from gen.output.waiting import lines
 
@@ -44,7 +45,7 @@ def try_planted(targets: Sequence[Any], seed: int, jobs: int, output: Path) -> N
             raise
     results.sort(key=lambda one: (one["file"], one["name"]))
     content = {"format": 1, "made_by": "ingather", "seed": seed, "mistakes": results}
-    (output / PLANTED).write_text(json.dumps(content, indent=1) + "\n")
+    write_file(output / PLANTED, json.dumps(content, indent=1) + "\n")
     table = Table(box=None, pad_edge=False)
     for name in ("kind", "planted", *FATES):
         table.add_column(name, justify="left" if name == "kind" else "right")

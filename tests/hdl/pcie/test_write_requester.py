@@ -23,7 +23,7 @@ SIZES = [
     WriteRequesterParams(max_payload=256),
     WriteRequesterParams(data_bits=256, max_payload=128),
 ]
-CAUGHT = 5000  #: cycles within which whatever a test waits for happens
+CAUGHT = 20_000  #: cycles within which whatever a test waits for happens
 
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
