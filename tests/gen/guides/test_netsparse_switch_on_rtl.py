@@ -6,7 +6,6 @@
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 
@@ -15,13 +14,14 @@ from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.switch import NetSparseSwitch
 from sim.harness.register_driver import quiet
 from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from sim.netsparse.links import Receiver, Sender
 from tests.gen.guides import netsparse_switch_from_the_guide as independent
 from tests.gen.guides import snic_from_the_guide as packets
 from tests.gen.guides.bench import RegisterHost
 from tests.gen.guides.test_netsparse_switch import model_of, octets_of
 from tests.hdl.netsparse.switch.test_switch import SPINE, TOR
+from tests.simulated import simulated
 
 CLASSES = (independent.READS, independent.RESPONSES)
 DELAY = 120  #: cycles that PRs wait for others: longer than three packets take
@@ -31,10 +31,7 @@ IDXS = [*(place + 8 * k for place in (0, 5) for k in (0, 1, 2, 4, 5, 8, 9)), 1 <
 TIMING = ("waits", "blocked", "stall")  #: counters of cycles
 WRONG = (12, 17, 39, 51, 59, 63, 66)  #: bytes whose change makes a packet a bad one
 
-
-@pytest.mark.parametrize("params", [SPINE, TOR], ids=lambda params: params.suffix)
-def test_the_model_answers_as_the_hardware_does(params):
-    simulate(NetSparseSwitch(params), __name__)
+test_the_model_answers_as_the_hardware_does = simulated(NetSparseSwitch, [SPINE, TOR], __name__)
 
 
 class Host(RegisterHost):

@@ -2,27 +2,24 @@ import random
 from functools import partial
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.common.axi import Burst
 from hdl.common.burst_beats import BurstBeats, BurstBeatsParams
 from sim.harness.streams import STALLS, Sink, Source
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.upset import start_upset
 from tests.rejects import rejects
+from tests.simulated import simulated
 
-
-@pytest.mark.parametrize(
-    "params",
+test_burst_beats = simulated(
+    BurstBeats,
     [
         BurstBeatsParams(address_bits=23, data_bits=256, id_bits=4),
         BurstBeatsParams(address_bits=12, data_bits=16, id_bits=0),
     ],
-    ids=lambda params: params.suffix,
+    __name__,
 )
-def test_burst_beats(params):
-    simulate(BurstBeats(params), __name__)
 
 
 test_rejects = rejects(

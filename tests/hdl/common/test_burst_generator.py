@@ -1,32 +1,30 @@
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.burst_generator import BurstGenerator
 from hdl.common.read_plan import COUNT_BITS, EPOCH_BITS, ReadMasterParams
 from sim.harness.streams import STALLS, Sink, Source, often, rarely, send, start, strobe
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.read_bench import beats_of, make_plan
 from tests.hdl.common.upset import start_upset
+from tests.simulated import simulated
 
 COUNTERS = {"runs_left": COUNT_BITS, "epochs_left": EPOCH_BITS}
 ALL = {field: (1 << COUNT_BITS) - 1 for field in ("beats", "stride", "runs")}
 ALL |= {"epochs": (1 << EPOCH_BITS) - 1}  #: ones
 
-
-@pytest.mark.parametrize(
-    "params",
+test_burst_generator = simulated(
+    BurstGenerator,
     [
         ReadMasterParams(address_bits=28),
         ReadMasterParams(address_bits=16, data_bits=8, burst_beats=2, prefetch_beats=4),
         ReadMasterParams(address_bits=40, data_bits=64, burst_beats=256, prefetch_beats=512),
     ],
-    ids=lambda params: params.suffix,
+    __name__,
+    registers=(*COUNTERS, "window"),
 )
-def test_burst_generator(params):
-    simulate(BurstGenerator(params), __name__, registers=(*COUNTERS, "window"))
 
 
 def random_plan():

@@ -7,10 +7,10 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from gen.emission.emit import emit
 from hdl.common.fifo import Fifo, FifoParams
 from sim.harness.streams import STALLS, Sink, Source, receive, send, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.upset import start_upset
-from tests.long import short_and_long
 from tests.rejects import rejects
+from tests.simulated import simulated
 
 SIZES = [
     FifoParams(width=8, depth=2),
@@ -23,14 +23,7 @@ SIZES = [
     FifoParams(width=512, depth=64, style="ultra"),
 ]
 
-
-@pytest.mark.parametrize(
-    "params",
-    short_and_long(SIZES, [SIZES[0], SIZES[2], SIZES[4], SIZES[6]]),
-    ids=lambda params: params.suffix,
-)
-def test_fifo(params):
-    simulate(Fifo(params), __name__)
+test_fifo = simulated(Fifo, SIZES, __name__, short=[SIZES[0], SIZES[2], SIZES[4], SIZES[6]])
 
 
 test_rejects = rejects(

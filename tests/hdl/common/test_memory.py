@@ -7,8 +7,9 @@ from cocotb.triggers import RisingEdge
 from gen.emission.emit import emit
 from hdl.common.memory import DualPortMemory, MemoryParams
 from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.rejects import rejects
+from tests.simulated import simulated
 
 SIZES = [
     MemoryParams(bits=1, depth=2),
@@ -16,10 +17,7 @@ SIZES = [
     MemoryParams(bits=72, depth=64, style="ultra", output_registers=3),
 ]
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_memory(params):
-    simulate(DualPortMemory(params), __name__)
+test_memory = simulated(DualPortMemory, SIZES, __name__)
 
 
 test_rejects = rejects(

@@ -2,7 +2,6 @@ import random
 from itertools import islice
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.axi import Response
@@ -23,23 +22,21 @@ from sim.harness.streams import (
     start,
     started,
 )
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.read_bench import BurstJudge, Memory, beats_of, make_plan
+from tests.simulated import simulated
 
 MEMORY_BEATS = 4096
 
-
-@pytest.mark.parametrize(
-    "params",
+test_read_master = simulated(
+    ReadMaster,
     [
         ReadMasterParams(address_bits=28),
         ReadMasterParams(address_bits=20, data_bits=512, prefetch_beats=32),
         ReadMasterParams(address_bits=31, data_bits=16, burst_beats=256, prefetch_beats=512),
     ],
-    ids=lambda params: params.suffix,
+    __name__,
 )
-def test_read_master(params):
-    simulate(ReadMaster(params), __name__)
 
 
 def random_plan():

@@ -3,7 +3,6 @@ from collections import Counter
 from itertools import pairwise
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 from cocotbext.axi.axil_channels import (
@@ -17,9 +16,10 @@ from hdl.common.register_block import RegisterBlock
 from hdl.common.registers import Field, Register, RegisterMap
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import cycle, mostly, never, often, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.register_pace import Port
 from tests.hdl.common.upset import start_upset
+from tests.simulated import simulated
 
 MIXED = RegisterMap(
     "mixed",
@@ -56,10 +56,9 @@ LARGE = RegisterMap(
     ),
 )
 
-
-@pytest.mark.parametrize("params", [MIXED, ONE, READ_ONLY, LARGE], ids=lambda params: params.name)
-def test_register_block(params):
-    simulate(RegisterBlock(params), __name__)
+test_register_block = simulated(
+    RegisterBlock, [MIXED, ONE, READ_ONLY, LARGE], __name__, ids=lambda params: params.name
+)
 
 
 def random_status():

@@ -1,14 +1,14 @@
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge, Timer
 
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from sim.harness.streams import STALLS, Sink, Source, cycle, often, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.upset import start_upset
 from tests.rejects import rejects
+from tests.simulated import simulated
 
 SIZES = [
     StreamArbiterParams(width=9, count=1, last_bit=8),
@@ -17,11 +17,7 @@ SIZES = [
     StreamArbiterParams(width=9, count=3, last_bit=8, holds=True),
 ]
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_stream_arbiter(params):
-    # Inputs that come and go at random before a reset are not what it expects.
-    simulate(StreamArbiter(params), __name__, plusargs=["+verilator+noassert"])
+test_stream_arbiter = simulated(StreamArbiter, SIZES, __name__, plusargs=["+verilator+noassert"])
 
 
 test_rejects = rejects(

@@ -16,6 +16,7 @@ from sim.p4sgd.golden.frames import WireFrame, judge
 from tests.hdl.p4sgd.bench import LOW, TOP
 from tests.hdl.switch import frames as sample
 from tests.hdl.switch.frames import Head
+from tests.simulated import simulated
 
 OUTLIVES_RESET = "the rest of a packet that a reset cuts is reported as malformed"
 
@@ -23,10 +24,13 @@ ADDRESS = bytes.fromhex("021122334455")
 BEAT_BYTES = 64
 EDGES = LOW, 0, TOP
 
-
-@pytest.mark.parametrize("frames", [FRAMES, TREE_FRAMES], ids=lambda frames: frames.name)
-def test_frame_filter(frames):
-    simulate(FrameFilter(frames), __name__, test_filter=r"^(?!.*of_several_beats)")
+test_frame_filter = simulated(
+    FrameFilter,
+    [FRAMES, TREE_FRAMES],
+    __name__,
+    ids=lambda frames: frames.name,
+    test_filter=r"^(?!.*of_several_beats)",
+)
 
 
 def test_frames_of_several_beats():

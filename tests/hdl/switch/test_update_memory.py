@@ -7,7 +7,8 @@ from cocotb.triggers import RisingEdge
 from hdl.common.memory import MemoryParams
 from hdl.switch.update_memory import UpdateMemory
 from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
+from tests.simulated import simulated
 
 OUTLIVES_RESET = "the memory keeps what was written"
 
@@ -17,10 +18,7 @@ SIZES = [
     MemoryParams(bits=16, depth=6, style="ultra", output_registers=3),
 ]
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_update_memory(params):
-    simulate(UpdateMemory(params), __name__)
+test_update_memory = simulated(UpdateMemory, SIZES, __name__)
 
 
 def test_lead():

@@ -2,22 +2,19 @@ import random
 from itertools import product
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.common.axi import Response
 from hdl.u280.line_splitter import LineSplitter, LineSplitterParams
 from sim.harness.streams import STALLS, never, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.u280.axi_bench import give, master, memory, take
+from tests.simulated import simulated
 
 PARAMS = LineSplitterParams(address_bits=16)
 BURSTS = LineSplitterParams(address_bits=16, length_bits=3)
 
-
-@pytest.mark.parametrize("params", [PARAMS, BURSTS], ids=["lines", "bursts"])
-def test_line_splitter(params):
-    simulate(LineSplitter(params), __name__)
+test_line_splitter = simulated(LineSplitter, [PARAMS, BURSTS], __name__, ids=["lines", "bursts"])
 
 
 def several():

@@ -1,7 +1,6 @@
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge, Timer
 from cocotb.utils import get_sim_time
 
@@ -9,16 +8,14 @@ from gen.emission.emit import emit
 from hdl.common.crossing.async_fifo import AsyncFifo, AsyncFifoParams
 from hdl.common.crossing.crossing import Crossing
 from sim.harness.streams import STALLS, Sink, Source
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.crossing.clocks import RATIOS, start
 from tests.rejects import rejects
+from tests.simulated import simulated
 
 SIZES = [AsyncFifoParams(width=16, depth=4), AsyncFifoParams(width=33)]
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_async_fifo(params):
-    simulate(AsyncFifo(params), __name__)
+test_async_fifo = simulated(AsyncFifo, SIZES, __name__)
 
 
 test_rejects = rejects(

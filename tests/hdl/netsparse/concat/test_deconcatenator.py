@@ -5,7 +5,6 @@ from functools import partial
 from itertools import pairwise
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.concat.deconcatenator import Deconcatenator
@@ -13,9 +12,10 @@ from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams, Dro
 from hdl.netsparse.protocol import Kind
 from sim.harness.payloads import unpack
 from sim.harness.streams import STALLS, Sink, cycle, never, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from sim.netsparse.wire import Addresses, Packet, Pr, most_prs, to_beats
 from tests.rejects import rejects
+from tests.simulated import simulated
 
 FULL = (1 << 64) - 1
 READS = DeconcatenatorParams(
@@ -32,10 +32,7 @@ ODD = DeconcatenatorParams(  # an MTU of whole beats; as few nodes, and as short
     tag_bits=10,
 )
 
-
-@pytest.mark.parametrize("params", [READS, RESPONSES, ODD], ids=lambda params: params.suffix)
-def test_deconcatenator(params):
-    simulate(Deconcatenator(params), __name__)
+test_deconcatenator = simulated(Deconcatenator, [READS, RESPONSES, ODD], __name__)
 
 
 test_rejects = rejects(

@@ -2,17 +2,16 @@ import random
 
 import cocotb
 import numpy as np
-import pytest
 from cocotb.triggers import ClockCycles
 
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.netsparse.idx_filter.cache import FilterCache, FilterCacheParams
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, cycle, never, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from sim.netsparse.golden.idx_filter import LINE_IDXS, IdxFilter, image, line_address, line_count
 from tests.hdl.netsparse.idx_filter.bench import Dram, Events, Judge, Unit
-from tests.long import short_and_long
+from tests.simulated import simulated
 
 SIZES = {
     "smallest": FilterCacheParams(
@@ -48,10 +47,7 @@ SIZES = {
 }
 BASE = 0x7F4C0  #: from the 45th line on, of those in use, all higher bits are others
 
-
-@pytest.mark.parametrize("size", short_and_long(SIZES, ["smallest", "two_ways"]))
-def test_cache(size):
-    simulate(FilterCache(SIZES[size]), __name__)
+test_cache = simulated(FilterCache, SIZES, __name__, short=["smallest", "two_ways"])
 
 
 def slow():

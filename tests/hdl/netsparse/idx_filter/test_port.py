@@ -3,25 +3,22 @@ from collections import deque
 from functools import partial
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.idx_filter.params import answer_layout
 from hdl.netsparse.idx_filter.port import FilterPort, FilterPortParams
 from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, Monitor, Sink, Source, cycle, never, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.rejects import rejects
+from tests.simulated import simulated
 
 SIZES = {
     "small": FilterPortParams(lsq_entries=7, reserved=3, idx_bits=10, entry_bits=4),
     "paper": FilterPortParams(entry_bits=8),
 }
 
-
-@pytest.mark.parametrize("size", SIZES)
-def test_port(size):
-    simulate(FilterPort(SIZES[size]), __name__)
+test_port = simulated(FilterPort, SIZES, __name__)
 
 
 test_rejects = rejects(

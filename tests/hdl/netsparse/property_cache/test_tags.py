@@ -4,21 +4,18 @@ import random
 from collections import deque
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.property_cache.params import PRESETS, Operation, PropertyCacheParams
 from hdl.netsparse.property_cache.tags import PropertyTags
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
+from tests.simulated import simulated
 
 SIZES = [PRESETS["tiny"], PropertyCacheParams(cache_bytes=1024, segments=2, idx_bits=9)]
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_tags(params):
-    simulate(PropertyTags(params), __name__)
+test_tags = simulated(PropertyTags, SIZES, __name__)
 
 
 class Row:

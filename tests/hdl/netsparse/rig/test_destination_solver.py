@@ -2,15 +2,14 @@ import random
 
 import cocotb
 import numpy as np
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.rig.destination_solver import DestinationParams, DestinationSolver
 from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, Sink, Source, start
-from sim.harness.verilator import params_in_simulator, simulate
-from tests.long import short_and_long
+from sim.harness.verilator import params_in_simulator
 from tests.rejects import rejects
+from tests.simulated import simulated
 
 SIZES = [
     DestinationParams(nodes=2, idx_bits=8, tag_bits=1),
@@ -19,14 +18,9 @@ SIZES = [
     DestinationParams(nodes=128, idx_bits=40, tag_bits=40),
 ]
 
-
-@pytest.mark.parametrize(
-    "params",
-    short_and_long(SIZES, [SIZES[0], SIZES[1], SIZES[3]]),
-    ids=lambda params: params.suffix,
+test_destination_solver = simulated(
+    DestinationSolver, SIZES, __name__, short=[SIZES[0], SIZES[1], SIZES[3]]
 )
-def test_destination_solver(params):
-    simulate(DestinationSolver(params), __name__)
 
 
 test_rejects = rejects(

@@ -1,14 +1,14 @@
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.routing_table import DISTRIBUTED_NODES, RoutingTable
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
+from tests.simulated import simulated
 
 OUTLIVES_RESET = "the memory keeps the routes that were written"
 
@@ -16,10 +16,7 @@ SIZES = [
     NetSparseSwitchParams(ports=3, pipes=0, nodes=nodes, mtu=594) for nodes in (8, 600)
 ]  # the second in block RAM, and no power of two
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_routing_table(params):
-    simulate(RoutingTable(params), __name__)
+test_routing_table = simulated(RoutingTable, SIZES, __name__)
 
 
 def test_memories_differ():

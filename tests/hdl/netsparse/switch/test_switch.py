@@ -4,7 +4,6 @@ from dataclasses import replace
 from operator import attrgetter
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 from cocotbext.axi import AxiResp
 
@@ -13,13 +12,14 @@ from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
 from hdl.netsparse.switch.registers import constants
 from hdl.netsparse.switch.switch import NetSparseSwitch
 from sim.harness.streams import STALLS, never, often, rarely, start
-from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
+from sim.harness.verilator import component_in_simulator, params_in_simulator
 from sim.netsparse.golden.concatenation import Kind, to_bytes
 from sim.netsparse.golden.switch import SwitchLedger, SwitchRules
 from sim.netsparse.switch_driver import SwitchDriver
 from sim.netsparse.wire import to_beats
 from tests.hdl.common.register_pace import registers_at_any_pace
 from tests.hdl.netsparse.switch.bench import ADDRESSES, NODE, Links, requests_of
+from tests.simulated import simulated
 
 SPINE = NetSparseSwitchParams(ports=3, pipes=0, nodes=6, mtu=594, most_property_bytes=64)
 TOR = NetSparseSwitchParams(  # two nodes, two uplinks
@@ -39,10 +39,7 @@ TOR = NetSparseSwitchParams(  # two nodes, two uplinks
 )
 LENGTH = 32  #: bytes of the properties that are cached
 
-
-@pytest.mark.parametrize("params", [SPINE, TOR], ids=lambda params: params.suffix)
-def test_switch(params):
-    simulate(NetSparseSwitch(params), __name__)
+test_switch = simulated(NetSparseSwitch, [SPINE, TOR], __name__)
 
 
 class Bench(Links):

@@ -4,25 +4,21 @@ from collections import Counter
 from dataclasses import replace
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.snic_counters import BUCKETS
 from hdl.netsparse.switch.params import CLASSES
 from hdl.netsparse.switch.switch import NetSparseSwitch
 from sim.harness.streams import STALLS, Stalls
-from sim.harness.verilator import simulate
 from sim.netsparse.golden.concatenation import Addresses, Kind, to_bytes
 from sim.netsparse.wire import to_beats
 from tests.hdl.netsparse.switch.bench import requests_of
 from tests.hdl.netsparse.switch.test_switch import LENGTH, SPINE, TOR, Bench
+from tests.simulated import simulated
 
 FULL = (1 << 64) - 1  #: tkeep
 
-
-@pytest.mark.parametrize("params", [SPINE, TOR], ids=lambda params: params.suffix)
-def test_switch_counters(params):
-    simulate(NetSparseSwitch(params), __name__)
+test_switch_counters = simulated(NetSparseSwitch, [SPINE, TOR], __name__)
 
 
 class CountingBench(Bench):

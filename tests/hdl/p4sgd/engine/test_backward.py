@@ -1,5 +1,4 @@
 import cocotb
-import pytest
 
 from hdl.p4sgd.engine.backward import BackwardStage
 from hdl.p4sgd.engine.model_memory import ModelMemory
@@ -8,7 +7,7 @@ from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.update_lane import UpdateLane
 from sim.harness import streams
 from sim.harness.payloads import unpack
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import (
     Run,
     clock,
@@ -20,6 +19,7 @@ from tests.hdl.p4sgd.bench import (
     watch,
     wild,
 )
+from tests.simulated import simulated
 
 SIZES = [
     EngineParams(lanes=4, chunks=9),
@@ -31,10 +31,7 @@ STATE = ("position", "next_word", "planes", "planes_first", "read_chunk", "keep"
 STATE += ("from_zero",)
 STATE += ("replace", "write_both", "write_chunk", "finished", *PULSES)
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_backward(params):
-    simulate(BackwardStage(params), __name__)
+test_backward = simulated(BackwardStage, SIZES, __name__)
 
 
 async def go_through(dut, run, stalls=streams.Stalls.NONE, from_zero=False):

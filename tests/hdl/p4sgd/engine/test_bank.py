@@ -1,11 +1,10 @@
 import cocotb
 import numpy as np
-import pytest
 
 from hdl.p4sgd.engine.bank import Bank
 from hdl.p4sgd.engine.params import EngineParams
 from sim.harness import streams
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import (
     generator,
     plane_weight,
@@ -15,7 +14,7 @@ from tests.hdl.p4sgd.bench import (
     random_codes,
     wild,
 )
-from tests.long import short_and_long
+from tests.simulated import simulated
 
 SIZES = [EngineParams(lanes=max_bits, max_bits=max_bits, chunks=2) for max_bits in (1, 4, 7)]
 SIZES += [EngineParams(lanes=64, chunks=4)]
@@ -23,12 +22,7 @@ SIZES += [EngineParams(lanes=lanes, chunks=3, dsp=True) for lanes in (1, 13, 64)
 BITS = [1, 3, 4, 8]
 TAG_FIELDS = ("first_plane", "last_plane", "first_chunk")
 
-
-@pytest.mark.parametrize(
-    "params", short_and_long(SIZES, [*SIZES[:2], *SIZES[3:6]]), ids=lambda params: params.suffix
-)
-def test_bank(params):
-    simulate(Bank(params), __name__)
+test_bank = simulated(Bank, SIZES, __name__, short=[*SIZES[:2], *SIZES[3:6]])
 
 
 def row_of_plane(index, bits, chunks, signed, plane, weights):

@@ -2,7 +2,6 @@ from itertools import pairwise
 
 import cocotb
 import numpy as np
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.engine.engine import Engine
@@ -26,7 +25,7 @@ from tests.hdl.p4sgd.bench import (
     watch,
     wild,
 )
-from tests.long import short_and_long
+from tests.simulated import simulated
 
 SIZES = {
     "plain": EngineParams(lanes=32, chunks=16, fifo_words=64),
@@ -41,12 +40,13 @@ SIZES = {
 
 FIFO_CYCLES = 8  #: a word that was taken stands at the word FIFO's other end by then
 
-
-@pytest.mark.parametrize(
-    "size", short_and_long(SIZES, ["plain", "odd", "parallel", "wide_l2", "odd_dsp"])
+test_engine = simulated(
+    Engine,
+    SIZES,
+    __name__,
+    short=["plain", "odd", "parallel", "wide_l2", "odd_dsp"],
+    test_filter="matches_golden",
 )
-def test_engine(size):
-    simulate(Engine(SIZES[size]), __name__, test_filter="matches_golden")
 
 
 def test_engine_exchanges():

@@ -2,7 +2,6 @@ import random
 from collections import deque
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.engine.forward import PARTIALS_DEPTH, ForwardStage
@@ -12,7 +11,7 @@ from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.read_back import probe_layout
 from sim.harness import streams
 from sim.harness.payloads import pack, unpack
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import (
     Run,
     clock,
@@ -23,6 +22,7 @@ from tests.hdl.p4sgd.bench import (
     start_run,
     watch,
 )
+from tests.simulated import simulated
 
 SIZES = [
     EngineParams(chunks=16, fifo_words=64),
@@ -31,10 +31,7 @@ SIZES = [
 STATE = ("chunk", "valid", "tag", "planes", "no_credit", "no_queue")
 PROBE_TAG = {"first_plane": 1, "negative": 0, "last_plane": 1, "first_chunk": 1}
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_forward(params):
-    simulate(ForwardStage(params), __name__)
+test_forward = simulated(ForwardStage, SIZES, __name__)
 
 
 class Surroundings:

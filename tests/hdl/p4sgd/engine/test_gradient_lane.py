@@ -1,12 +1,11 @@
 import cocotb
 import numpy as np
-import pytest
 
 from hdl.p4sgd.engine.gradient_lane import GradientLane
 from hdl.p4sgd.engine.params import EngineParams
 from sim.golden.arithmetic import round_shift
 from sim.harness import streams
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import (
     LOW,
     TOP,
@@ -17,19 +16,12 @@ from tests.hdl.p4sgd.bench import (
     random_codes,
     wild,
 )
-from tests.long import short_and_long
+from tests.simulated import simulated
 
 SIZES = [EngineParams(), EngineParams(banks=3, max_bits=5), EngineParams(banks=1, max_bits=1)]
 SIZES += [EngineParams(dsp=True), EngineParams(banks=3, max_bits=5, dsp=True)]
 
-
-@pytest.mark.parametrize(
-    "params",
-    short_and_long(SIZES, [SIZES[1], SIZES[2], SIZES[3]]),
-    ids=lambda params: params.suffix,
-)
-def test_gradient_lane(params):
-    simulate(GradientLane(params), __name__)
+test_gradient_lane = simulated(GradientLane, SIZES, __name__, short=[SIZES[1], SIZES[2], SIZES[3]])
 
 
 def cases(rng, params, bits, signed):

@@ -1,11 +1,10 @@
 import cocotb
-import pytest
 
 from hdl.p4sgd.engine.mini_batches import MiniBatches
 from hdl.p4sgd.engine.params import EngineParams
 from sim.harness import streams
-from sim.harness.verilator import simulate
 from tests.hdl.p4sgd.bench import clock, generator, micro_batches, play, pulse, put
+from tests.simulated import simulated
 
 LENGTHS = {  # micro-batches of a mini-batch and of an epoch
     "whole": (4, 12),
@@ -19,10 +18,9 @@ LENGTHS = {  # micro-batches of a mini-batch and of an epoch
 BITS = {"batch_micro_batches": 16, "epoch_micro_batches": 32}
 MARKS = ("first", "last", "ends_epoch")
 
-
-@pytest.mark.parametrize("params", [EngineParams()], ids=lambda params: params.suffix)
-def test_mini_batches(params):
-    simulate(MiniBatches(params), __name__, registers=["in_batch", "in_epoch"])
+test_mini_batches = simulated(
+    MiniBatches, [EngineParams()], __name__, registers=["in_batch", "in_epoch"]
+)
 
 
 def golden(lengths, epochs):

@@ -1,26 +1,18 @@
 import cocotb
 import numpy as np
-import pytest
 
 from hdl.p4sgd.engine.dsp_cascade import MOST_SLICES
 from hdl.p4sgd.engine.model_memory import ModelMemory
 from hdl.p4sgd.engine.params import EngineParams
 from sim.harness import streams
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import generator, play, wild
-from tests.long import short_and_long
+from tests.simulated import simulated
 
 SIZES = [EngineParams(lanes=1, chunks=1), EngineParams(lanes=3, chunks=5)]
 SIZES += [EngineParams(lanes=lanes, chunks=5, dsp=True) for lanes in (3, 20, 64)]
 
-
-@pytest.mark.parametrize(
-    "params",
-    short_and_long(SIZES, [SIZES[0], SIZES[1], SIZES[3]]),
-    ids=lambda params: params.suffix,
-)
-def test_model_memory(params):
-    simulate(ModelMemory(params), __name__)
+test_model_memory = simulated(ModelMemory, SIZES, __name__, short=[SIZES[0], SIZES[1], SIZES[3]])
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

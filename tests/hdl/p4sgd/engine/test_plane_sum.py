@@ -1,19 +1,16 @@
 import cocotb
 import numpy as np
-import pytest
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.plane_sum import PlaneSum
 from sim.harness import streams
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import generator, play, wild
+from tests.simulated import simulated
 
 SIZES = [EngineParams(lanes=lanes, dsp=True) for lanes in (7, 64)]
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_plane_sum(params):
-    simulate(PlaneSum(params), __name__)
+test_plane_sum = simulated(PlaneSum, SIZES, __name__)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

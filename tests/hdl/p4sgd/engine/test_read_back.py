@@ -1,23 +1,17 @@
 import cocotb
 import numpy as np
-import pytest
 
 from hdl.p4sgd.engine.model_params import GROUP_LANES
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.read_back import OUTSTANDING, ReadBack, probe_steps
 from sim.harness import streams
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import clock, generator, peek, watch, wild
-from tests.long import short_and_long
+from tests.simulated import simulated
 
 SIZES = [EngineParams(banks=banks, lanes=12, chunks=5) for banks in (8, 4, 3, 1)]
 
-
-@pytest.mark.parametrize(
-    "params", short_and_long(SIZES, [SIZES[0], SIZES[2]]), ids=lambda params: params.suffix
-)
-def test_read_back(params):
-    simulate(ReadBack(params), __name__)
+test_read_back = simulated(ReadBack, SIZES, __name__, short=[SIZES[0], SIZES[2]])
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

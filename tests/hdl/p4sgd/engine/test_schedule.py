@@ -1,11 +1,11 @@
 import cocotb
-import pytest
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.schedule import Schedule
 from sim.harness import streams
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import clock, generator, micro_batches, play, pulse, put
+from tests.simulated import simulated
 
 SIZES = [EngineParams(), EngineParams(banks=3), EngineParams(banks=1)]
 RUNS = {  # micro-batches of a mini-batch and of an epoch, epochs
@@ -19,10 +19,7 @@ RUNS = {  # micro-batches of a mini-batch and of an epoch, epochs
     "longer_than_8_bits": (300, 700, 2),
 }
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_schedule(params):
-    simulate(Schedule(params), __name__, registers=["epoch", "in_batch", "in_epoch"])
+test_schedule = simulated(Schedule, SIZES, __name__, registers=["epoch", "in_batch", "in_epoch"])
 
 
 def settings_of(run, tail):

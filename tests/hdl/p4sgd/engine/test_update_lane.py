@@ -1,12 +1,12 @@
 import cocotb
-import pytest
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.update_lane import UpdateLane
 from sim.golden.arithmetic import round_shift, saturate
 from sim.harness import streams
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import generator, play, wild
+from tests.simulated import simulated
 
 SIZES = [
     EngineParams(),
@@ -15,10 +15,7 @@ SIZES = [
     EngineParams(banks=1, weight_bits=20, fraction_bits=12, max_bits=3, l2=True),
 ]
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_update_lane(params):
-    simulate(UpdateLane(params), __name__)
+test_update_lane = simulated(UpdateLane, SIZES, __name__)
 
 
 def cases(rng, params, decaying):

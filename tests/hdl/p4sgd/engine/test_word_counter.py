@@ -1,12 +1,11 @@
 import cocotb
-import pytest
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.word_counter import WordCounter
 from sim.harness import streams
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import clock, generator, play, position_of, put
-from tests.long import short_and_long
+from tests.simulated import simulated
 
 REGISTERS = ["plane", "chunk", "first_plane", "second_plane", "last_plane"]
 REGISTERS += ["first_chunk", "last_chunk"]
@@ -18,12 +17,7 @@ SIZES = [
     EngineParams(),
 ]
 
-
-@pytest.mark.parametrize(
-    "params", short_and_long(SIZES, SIZES[1:4]), ids=lambda params: params.suffix
-)
-def test_word_counter(params):
-    simulate(WordCounter(params), __name__, registers=REGISTERS)
+test_word_counter = simulated(WordCounter, SIZES, __name__, short=SIZES[1:4], registers=REGISTERS)
 
 
 def go_to(dut, taken, bits, chunks):

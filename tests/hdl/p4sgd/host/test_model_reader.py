@@ -1,5 +1,4 @@
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.common.axi import Burst, Response
@@ -9,10 +8,11 @@ from hdl.p4sgd.host.model_reader import ModelReader
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, Sink, Source
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.test_burst_beats import expected_beats, random_burst
 from tests.hdl.common.upset import start_upset
 from tests.hdl.p4sgd.bench import generator, wild
+from tests.simulated import simulated
 
 SIZES = [
     WorkerParams(engines=1, engine=EngineParams(chunks=3)),
@@ -21,10 +21,7 @@ SIZES = [
 ]
 BURSTS = 30
 
-
-@pytest.mark.parametrize("worker", SIZES, ids=lambda worker: worker.suffix)
-def test_model_reader(worker):
-    simulate(ModelReader(worker), __name__)
+test_model_reader = simulated(ModelReader, SIZES, __name__)
 
 
 class Model:

@@ -1,23 +1,22 @@
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.network.batch_gate import COUNT_BITS, BatchGate
 from sim.harness.streams import start
-from sim.harness.verilator import simulate
 from tests.hdl.p4sgd.bench import generator, micro_batches, pulse, put
+from tests.simulated import simulated
 
 QUIET = {"start": 0, "vanilla": 0, "seen": 0, "delivered": 0}
 
-
-@pytest.mark.parametrize("params", [EngineParams()], ids=lambda params: params.suffix)
-def test_batch_gate(params):
-    simulate(
-        BatchGate(params), __name__, registers=["gathering", "complete", "in_batch", "in_epoch"]
-    )
+test_batch_gate = simulated(
+    BatchGate,
+    [EngineParams()],
+    __name__,
+    registers=["gathering", "complete", "in_batch", "in_epoch"],
+)
 
 
 def some_run(rng, **sizes):

@@ -2,7 +2,6 @@ import random
 
 import cocotb
 import numpy as np
-import pytest
 from cocotb.triggers import RisingEdge, Timer
 
 from hdl.p4sgd.engine.model_params import GROUP_LANES
@@ -11,9 +10,9 @@ from hdl.p4sgd.network.model_exchange import ModelExchange
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness import streams
 from sim.harness.payloads import pack
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import clock, generator, pulse, put, wild, wild_bits
-from tests.long import short_and_long
+from tests.simulated import simulated
 
 SIZES = {
     "parallel": WorkerParams(engines=3, engine=EngineParams(lanes=32, data_parallel=True)),
@@ -25,18 +24,20 @@ SIZES = {
     "plain narrow": WorkerParams(engines=3, engine=EngineParams(banks=1, lanes=256)),
 }
 
-
-@pytest.mark.parametrize(
-    "size", short_and_long(SIZES, ["parallel", "parallel narrow", "plain narrow"])
+test_passes = simulated(
+    ModelExchange,
+    SIZES,
+    __name__,
+    short=["parallel", "parallel narrow", "plain narrow"],
+    test_filter="passes_",
 )
-def test_passes(size):
-    simulate(ModelExchange(SIZES[size]), __name__, test_filter="passes_")
-
-
-@pytest.mark.parametrize("size", [size for size in SIZES if size.startswith("parallel")])
-def test_exchanges(size):
-    places = ("asked", "put")
-    simulate(ModelExchange(SIZES[size]), __name__, test_filter="exchanges_", registers=places)
+test_exchanges = simulated(
+    ModelExchange,
+    {name: params for name, params in SIZES.items() if name.startswith("parallel")},
+    __name__,
+    test_filter="exchanges_",
+    registers=("asked", "put"),
+)
 
 
 def inputs(dut, params, bits):

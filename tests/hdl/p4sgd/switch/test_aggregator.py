@@ -3,17 +3,17 @@
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.switch.aggregator import Aggregator
 from hdl.p4sgd.switch.params import SwitchParams
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from sim.p4sgd.golden.allreduce import Packet, SwitchSlot, switch_rule
 from tests.hdl.p4sgd.switch.deep_slots import DeepSwitchParams
 from tests.hdl.p4sgd.switch.traffic import choose_packet, choose_payload
+from tests.simulated import simulated
 
 SIZES = [
     SwitchParams(ports=2, slots=2, jobs=1, lanes=1, value_bits=4),
@@ -22,10 +22,7 @@ SIZES = [
     SwitchParams(ports=32, slots=8, jobs=3, lanes=2),
 ]
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_aggregator(params):
-    simulate(Aggregator(params), __name__)
+test_aggregator = simulated(Aggregator, SIZES, __name__)
 
 
 def test_latency():

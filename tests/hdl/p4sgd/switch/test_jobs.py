@@ -12,11 +12,10 @@ from hdl.p4sgd.switch.registers import IDENTITY, VERSION
 from hdl.p4sgd.switch.switch import Switch
 from hdl.switch.params import Refusal
 from sim.harness.switch_driver import CommandRefused
-from sim.harness.verilator import simulate
 from sim.p4sgd.golden.allreduce import Verdict
 from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin, refusal
 from tests.hdl.p4sgd.switch.traffic import bits_of
-from tests.long import short_and_long
+from tests.simulated import simulated
 
 TURNS = 4  #: cycles of which clearing takes one at least, whatever comes
 
@@ -25,12 +24,7 @@ SIZES = [
     SwitchParams(ports=32, slots=128, jobs=32, ingress_depth=4),
 ]
 
-
-@pytest.mark.parametrize(
-    "params", short_and_long(SIZES, SIZES[:1]), ids=lambda params: params.suffix
-)
-def test_jobs(params):
-    simulate(Switch(params), __name__)
+test_jobs = simulated(Switch, SIZES, __name__, short=SIZES[:1])
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -3,15 +3,14 @@
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles
 
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.switch import Switch
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.switch.bench import Arrival, begin
 from tests.hdl.p4sgd.switch.traffic import choose_payload
-from tests.long import short_and_long
+from tests.simulated import simulated
 
 SIZES = [
     SwitchParams(),
@@ -20,12 +19,7 @@ SIZES = [
 ]
 ROUNDS = 200  # of all ports; no more than wait at a port
 
-
-@pytest.mark.parametrize(
-    "params", short_and_long(SIZES, SIZES[:2]), ids=lambda params: params.suffix
-)
-def test_switch_timing(params):
-    simulate(Switch(params), __name__)
+test_switch_timing = simulated(Switch, SIZES, __name__, short=SIZES[:2])
 
 
 async def begin_with_a_job(dut, slots=2):

@@ -4,7 +4,6 @@ import random
 from dataclasses import replace
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.network.tree_frame import LEVEL_BITS
@@ -13,7 +12,7 @@ from hdl.p4sgd.switch.tenant_params import TenantVerdict
 from hdl.p4sgd.switch.tree_params import TreeSwitchParams
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from sim.p4sgd.golden.allreduce import Packet, SwitchSlot, Verdict
 from sim.p4sgd.golden.tree_rule import (
     SUM_BITS,
@@ -24,7 +23,7 @@ from sim.p4sgd.golden.tree_rule import (
     root_rule,
 )
 from tests.hdl.p4sgd.switch.traffic import bits_of, choose_packet, choose_payload
-from tests.long import short_and_long
+from tests.simulated import simulated
 
 SIZES = [
     TreeSwitchParams(ports=4, slots=4, jobs=2),
@@ -33,12 +32,7 @@ SIZES = [
 #: what a parent says: is_agg, acked
 KINDS = {"full": (True, False), "acked": (False, True), "pending": (True, True)}
 
-
-@pytest.mark.parametrize(
-    "params", short_and_long(SIZES, SIZES[:1]), ids=lambda params: params.suffix
-)
-def test_tree_aggregator(params):
-    simulate(Aggregator(params), __name__)
+test_tree_aggregator = simulated(Aggregator, SIZES, __name__, short=SIZES[:1])
 
 
 def choose_sum(lanes, bits):

@@ -2,17 +2,17 @@ import random
 from dataclasses import dataclass, replace
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.transport.arrivals import Arrivals
 from hdl.p4sgd.transport.params import TransportParams, Verdict
 from sim.harness.payloads import unpack
 from sim.harness.streams import never, often, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from sim.p4sgd.golden import allreduce as golden
 from sim.p4sgd.golden.frames import Quality, WireFrame, judge
 from tests.hdl.p4sgd.bench import put
+from tests.simulated import simulated
 
 OUTLIVES_RESET = "the rest of a packet that a reset cuts is reported as malformed"
 
@@ -25,10 +25,7 @@ QUALITIES = {
     Quality.MALFORMED: golden.Verdict.MALFORMED,
 }
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_arrivals(params):
-    simulate(Arrivals(params), __name__)
+test_arrivals = simulated(Arrivals, SIZES, __name__)
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,18 @@ import random
 from collections import deque
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.transport.params import TransportParams
 from hdl.p4sgd.transport.reorder_buffer import QUEUE_DEPTH, ReorderBuffer
 from sim.harness.streams import STALLS, Sink, cycle, never, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import generator, put, wild
+from tests.simulated import simulated
 
 SIZES = [TransportParams(slots=5), TransportParams(slots=16, lanes=3)]
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_reorder_buffer(params):
-    simulate(ReorderBuffer(params), __name__)
+test_reorder_buffer = simulated(ReorderBuffer, SIZES, __name__)
 
 
 class Bench:

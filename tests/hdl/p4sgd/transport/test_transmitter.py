@@ -2,7 +2,6 @@ import random
 from collections import deque
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge, Timer
 
 from hdl.p4sgd.network.frame import FRAME_KEEP
@@ -10,18 +9,16 @@ from hdl.p4sgd.transport.params import TRIES, Phase, TransportParams
 from hdl.p4sgd.transport.transmitter import QUEUE_DEPTH, Transmitter
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import never, often, rarely, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from sim.p4sgd.golden.frames import LANES, WireFrame
 from tests.hdl.p4sgd.bench import generator, put, wild
+from tests.simulated import simulated
 
 SIZES = [TransportParams(slots=6), TransportParams(slots=16, lanes=3)]
 TOOK = ("partial", "acks", "overdue")
 NO_TRIES = {"unanswered": 0, "repetitions": 0}
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_transmitter(params):
-    simulate(Transmitter(params), __name__)
+test_transmitter = simulated(Transmitter, SIZES, __name__)
 
 
 def some_settings(slots):

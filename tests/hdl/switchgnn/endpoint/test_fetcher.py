@@ -5,7 +5,6 @@ import random
 from dataclasses import replace
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.endpoint.bundles import SLOTS
@@ -13,16 +12,14 @@ from hdl.switchgnn.endpoint.fetcher import Fetcher
 from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
 from hdl.switchgnn.protocol import Kind
 from sim.harness.streams import STALLS, Sink, cycle, never, started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
+from tests.simulated import simulated
 
 TIMEOUT, GAP = 200, 13
 #: The words of a turn are no power of two in the one, and one in the other.
 SIZES = {"tiny": PRESETS["tiny"], "small": replace(PRESETS["small"], depth=64)}
 
-
-@pytest.mark.parametrize("size", SIZES)
-def test_fetcher(size):
-    simulate(Fetcher(SIZES[size]), __name__, registers=["timer", "waited"])
+test_fetcher = simulated(Fetcher, SIZES, __name__, registers=["timer", "waited"])
 
 
 class Bench:

@@ -6,7 +6,6 @@ from collections import deque
 from dataclasses import replace
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.endpoint.bundles import UNDER_WAY
@@ -15,8 +14,9 @@ from hdl.switchgnn.endpoint.payload_reader import PayloadReader
 from hdl.switchgnn.protocol import Kind
 from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, Sink, Source, cycle, never, started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.switchgnn.extremes import some_number
+from tests.simulated import simulated
 
 JOBS = 200
 BEAT = 64  #: bytes
@@ -28,10 +28,7 @@ SIZES = {
     "4 or 8 beats": replace(PRESETS["tiny"], lanes=128, prefetch_beats=64),
 }
 
-
-@pytest.mark.parametrize("size", SIZES)
-def test_payload_reader(size):
-    simulate(PayloadReader(SIZES[size]), __name__)
+test_payload_reader = simulated(PayloadReader, SIZES, __name__)
 
 
 class Bench:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import cocotb
 import numpy as np
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.common.packets import BEAT_BYTES
@@ -20,12 +19,13 @@ from hdl.switchgnn.endpoint.taker import TURNS
 from sim.golden.job_table import Stranger
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, Sink, cycle, never, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from sim.switchgnn.golden.frames import Frame, Kind, Quality
 from sim.switchgnn.golden.worker import WorkerModel
 from sim.switchgnn.golden.worker_rule import Contribution, Copy, Share, Taken, WorkerSetup
 from sim.switchgnn.wire import Addresses, judge, to_octets
 from tests.hdl.switchgnn.extremes import some_number
+from tests.simulated import simulated
 
 JOB, EPOCH, PORT, TURNS_OF_JOB = 3, 8, 4, 12
 OWN = bytes.fromhex("02aabbccdd01")
@@ -59,9 +59,7 @@ def to_us():
     return Addresses(OWN, random.randbytes(6))
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_receiver(size):
-    simulate(Receiver(SIZES[size]), __name__)
+test_receiver = simulated(Receiver, SIZES, __name__)
 
 
 BENCHES = itertools.count()  #: each begins with another slot

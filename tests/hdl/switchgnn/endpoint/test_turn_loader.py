@@ -4,7 +4,6 @@ import random
 from dataclasses import replace
 
 import cocotb
-import pytest
 from amaranth.hdl import Module
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -19,7 +18,8 @@ from hdl.switchgnn.endpoint.table_reader import TableReader
 from hdl.switchgnn.endpoint.turn_loader import KEPT, TurnLoader
 from sim.harness.payloads import pack
 from sim.harness.streams import Sink, Source, cycle, never, often, rarely, started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
+from tests.simulated import simulated
 
 SIZES = {
     "tiny": PRESETS["tiny"],
@@ -67,9 +67,7 @@ class LoaderBench(Component):
         return m
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_turn_loader(size):
-    simulate(LoaderBench(SIZES[size]), __name__)
+test_turn_loader = simulated(LoaderBench, SIZES, __name__)
 
 
 class Bench:

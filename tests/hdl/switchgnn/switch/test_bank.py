@@ -2,7 +2,6 @@ import random
 from collections import Counter, deque
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.switch.aggregator_params import TableError
@@ -10,7 +9,7 @@ from hdl.switchgnn.switch.bank import Bank
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start, strobe
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.switchgnn.switch.bank_model import (
     ADD,
     FETCH,
@@ -22,6 +21,7 @@ from tests.hdl.switchgnn.switch.bank_model import (
     some_sums,
 )
 from tests.hdl.switchgnn.switch.sizes import TINY, bank_sizes
+from tests.simulated import simulated
 
 SIZES = [
     TINY,
@@ -30,10 +30,7 @@ SIZES = [
 ]
 NO_COMMAND = Command()
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_bank(params):
-    simulate(Bank(params), __name__)
+test_bank = simulated(Bank, SIZES, __name__)
 
 
 def test_latencies():

@@ -5,7 +5,6 @@ from collections import deque
 from itertools import pairwise
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.protocol import Kind
@@ -14,8 +13,9 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.sizes import OPEN_TURNS
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, never, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.switchgnn.extremes import some_number
+from tests.simulated import simulated
 
 SIZES = [
     GnnSwitchParams(ports=3, lanes=2, window=4, jobs=2),
@@ -23,10 +23,9 @@ SIZES = [
 ]
 ASKERS = ["ack 0", "ack 1", "advance", "raw"]
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: f"w{params.window}")
-def test_control_frames(params):
-    simulate(ControlFrames(params), __name__)
+test_control_frames = simulated(
+    ControlFrames, SIZES, __name__, ids=lambda params: f"w{params.window}"
+)
 
 
 def some(layout):

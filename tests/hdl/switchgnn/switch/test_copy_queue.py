@@ -4,7 +4,6 @@ import random
 from collections import Counter, deque
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.protocol import FEATURE_BITS
@@ -12,16 +11,14 @@ from hdl.switchgnn.switch.copy_queue import CLAIM_LAG, DEPTH, PATIENCE, CopyQueu
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.switchgnn.switch.sizes import TINY, bank_sizes
+from tests.simulated import simulated
 
 SIZES = [TINY, bank_sizes(ports=8, lanes=32)]
 INPUTS = ("reserve", "push", "active", "open")
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: f"{params.ports}")
-def test_copy_queue(params):
-    simulate(CopyQueue(params), __name__)
+test_copy_queue = simulated(CopyQueue, SIZES, __name__, ids=lambda params: f"{params.ports}")
 
 
 class Bench:

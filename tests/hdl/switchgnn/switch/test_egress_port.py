@@ -11,7 +11,7 @@ from hdl.switchgnn.switch.egress_port import EgressPort
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, Source, never, often, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from sim.switchgnn.golden.frames import Kind
 from sim.switchgnn.wire import from_octets
 from tests.hdl.switchgnn.switch.egress_frames import (
@@ -21,6 +21,7 @@ from tests.hdl.switchgnn.switch.egress_frames import (
     some_control_frame,
     some_delivery,
 )
+from tests.simulated import simulated
 
 SIZES = [
     GnnSwitchParams(ports=3, lanes=2, window=4, egress_depth=30),
@@ -31,12 +32,9 @@ SIZES = [
 BEAT_BYTES = 64
 BEHIND = 2  # beats that wait behind the queue when nothing leaves
 
-
-@pytest.mark.parametrize(
-    "params", SIZES, ids=lambda params: f"{params.lanes}x{params.egress_depth}"
+test_egress_port = simulated(
+    EgressPort, SIZES, __name__, ids=lambda params: f"{params.lanes}x{params.egress_depth}"
 )
-def test_egress_port(params):
-    simulate(EgressPort(params), __name__)
 
 
 def test_rejects():

@@ -14,8 +14,9 @@ from hdl.switchgnn.switch.sizes import DELIVERY_CYCLES, READ_CYCLES
 from hdl.switchgnn.switch.sum_memory import SumMemory
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.switchgnn.switch.sizes import TINY
+from tests.simulated import simulated
 
 SIZES = [
     GnnSwitchParams(ports=3, lanes=2, window=4, banks=2, slots=8, slr_stages=1),
@@ -26,10 +27,9 @@ ADDRESS = READ_CYCLES - SumMemory.lead - SumMemory.lag
 DECISION = ADDRESS + SumMemory.lead
 RECENT = 2  #: cycles in which sums that were written cannot be read
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: f"{params.banks}x{params.slr_stages}")
-def test_far_lanes(params):
-    simulate(FarLanes(params), __name__)
+test_far_lanes = simulated(
+    FarLanes, SIZES, __name__, ids=lambda params: f"{params.banks}x{params.slr_stages}"
+)
 
 
 @pytest.mark.parametrize("stages", range(1, 5))

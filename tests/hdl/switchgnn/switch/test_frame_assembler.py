@@ -3,13 +3,12 @@
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.switch.frame_assembler import FrameAssembler
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from sim.harness.streams import STALLS, Sink, Source, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from sim.switchgnn.golden.frames import Kind, Quality
 from tests.hdl.switchgnn.switch.arrivals import (
     agrees,
@@ -20,16 +19,16 @@ from tests.hdl.switchgnn.switch.arrivals import (
     good_packet,
     nearly_good,
 )
+from tests.simulated import simulated
 
 SIZES = [
     GnnSwitchParams(ports=3, jobs=2, lanes=lanes, window=4, tasks=16, style="distributed")
     for lanes in (2, 16, 32, 128)
 ]
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: f"{params.lanes}")
-def test_frame_assembler(params):
-    simulate(FrameAssembler(params), __name__)
+test_frame_assembler = simulated(
+    FrameAssembler, SIZES, __name__, ids=lambda params: f"{params.lanes}"
+)
 
 
 def words(packet):

@@ -5,14 +5,13 @@ from collections import Counter
 from itertools import permutations
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.switch.frame_filter import Quality
 from hdl.switchgnn.switch.ingress import UNSEEN, GnnIngress
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from sim.harness.streams import STALLS, Sink, cycle, never, often, rarely, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from sim.switchgnn.golden.frames import Kind
 from tests.hdl.switchgnn.switch.arrivals import (
     agrees,
@@ -22,6 +21,7 @@ from tests.hdl.switchgnn.switch.arrivals import (
     packet_of,
     some_packet,
 )
+from tests.simulated import simulated
 
 OUTLIVES_RESET = "the rest of a packet that a reset cuts is reported as malformed"
 
@@ -33,10 +33,7 @@ SIZES = [
 BEAT = ("tdata", "tkeep", "tlast", "tuser")
 BEHIND = 2  # beats of a port that wait in registers behind its queue
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: f"{params.lanes}")
-def test_gnn_ingress(params):
-    simulate(GnnIngress(params), __name__)
+test_gnn_ingress = simulated(GnnIngress, SIZES, __name__, ids=lambda params: f"{params.lanes}")
 
 
 class Bench:

@@ -4,7 +4,6 @@ import random
 from collections import Counter
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.packets import BEAT_BYTES
@@ -12,7 +11,7 @@ from hdl.switch.frame_filter import Quality
 from hdl.switchgnn.switch.ingress_port import BAD_FRAMES, GnnIngressPort
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from sim.harness.streams import STALLS, cycle, never, often, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.switchgnn.switch.arrivals import (
     Packet,
     agrees,
@@ -22,6 +21,7 @@ from tests.hdl.switchgnn.switch.arrivals import (
     good_packet,
     some_packet,
 )
+from tests.simulated import simulated
 
 OUTLIVES_RESET = "the rest of a packet that a reset cuts is reported as malformed"
 
@@ -32,10 +32,9 @@ SIZES = [
 ]
 BEAT = ("tdata", "tkeep", "tlast", "tuser")
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: f"{params.lanes}")
-def test_gnn_ingress_port(params):
-    simulate(GnnIngressPort(params), __name__)
+test_gnn_ingress_port = simulated(
+    GnnIngressPort, SIZES, __name__, ids=lambda params: f"{params.lanes}"
+)
 
 
 class Bench:

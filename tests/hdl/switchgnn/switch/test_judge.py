@@ -4,7 +4,6 @@ import random
 from dataclasses import replace
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn import protocol
@@ -16,7 +15,7 @@ from hdl.switchgnn.switch.task_params import TaskKind
 from hdl.switchgnn.switch.verdict import Verdict
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.golden.job_setup import JobSetup
 from sim.switchgnn.golden.job_state import Entry, Job
@@ -24,6 +23,7 @@ from sim.switchgnn.golden.switch_rule import switch_rule
 from sim.switchgnn.golden.window import Window
 from tests.hdl.switchgnn.extremes import some_number
 from tests.hdl.switchgnn.switch.sizes import TINY
+from tests.simulated import simulated
 
 SIZES = [TINY, replace(TINY, ports=2, banks=4, window=16, slots=32)]
 FRAMES = 700  # of a job
@@ -34,10 +34,7 @@ REFUSALS += [Verdict.MALFORMED, Verdict.FOREIGN, Verdict.CORRUPT]
 OFTEN = [Kind.FEATURE] * 5 + [Kind.PARTIAL, Kind.FETCH, Kind.DONE] * 2
 BRING = (Kind.FEATURE, Kind.PARTIAL, Kind.RAW, Kind.RESULT)
 
-
-@pytest.mark.parametrize("params", SIZES, ids=["tiny", "four banks"])
-def test_judge(params):
-    simulate(Judge(params), __name__)
+test_judge = simulated(Judge, SIZES, __name__, ids=["tiny", "four banks"])
 
 
 class Bench:

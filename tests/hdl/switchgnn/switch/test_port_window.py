@@ -4,7 +4,6 @@ import random
 from dataclasses import replace
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.switch.params import GnnSwitchParams
@@ -12,17 +11,15 @@ from hdl.switchgnn.switch.port_window import ACK_SETTINGS, PortWindow
 from hdl.switchgnn.switch.sizes import OPEN_TURNS
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from sim.switchgnn.golden.window import Window
 from tests.hdl.switchgnn.switch.sizes import TINY
+from tests.simulated import simulated
 
 SIZES = [replace(TINY, window=window) for window in (2, 4, 32, 128)]
 LAG = 3  # cycles from an admitted frame to ``wanted``
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: f"{params.window}")
-def test_port_window(params):
-    simulate(PortWindow(params), __name__)
+test_port_window = simulated(PortWindow, SIZES, __name__, ids=lambda params: f"{params.window}")
 
 
 class TurnModel:

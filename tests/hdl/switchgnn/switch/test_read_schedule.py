@@ -5,7 +5,6 @@ from collections import deque
 from functools import partial
 
 import cocotb
-import pytest
 from amaranth.hdl import Module
 from cocotb.triggers import RisingEdge
 
@@ -13,8 +12,9 @@ from hdl.common.component import Component
 from hdl.switchgnn.switch.read_schedule import ReadSchedule
 from hdl.switchgnn.switch.read_schedule_params import ReadScheduleParams
 from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.rejects import rejects
+from tests.simulated import simulated
 
 SIZES = [
     ReadScheduleParams(ports=3, banks=2, patience=4, passes=1, settling=1, hole_cycles=1),
@@ -44,9 +44,7 @@ class ClosingPorts(Component):
         return m
 
 
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_read_schedule(params):
-    simulate(ClosingPorts(params), __name__)
+test_read_schedule = simulated(ClosingPorts, SIZES, __name__)
 
 
 test_rejects = rejects(

@@ -2,7 +2,6 @@ import random
 from collections import deque
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.switch.params import GnnSwitchParams
@@ -10,15 +9,13 @@ from hdl.switchgnn.switch.read_schedule import ReadSchedule
 from hdl.switchgnn.switch.ready_lists import ReadyLists, push_layout
 from sim.harness.payloads import pack
 from sim.harness.streams import start, strobe
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.switchgnn.switch.sizes import TINY, bank_sizes
+from tests.simulated import simulated
 
 SIZES = [TINY, bank_sizes(ports=2, slots=2), bank_sizes(ports=8, slots=1024)]
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_ready_lists(params):
-    simulate(ReadyLists(params), __name__)
+test_ready_lists = simulated(ReadyLists, SIZES, __name__)
 
 
 def test_recovery():

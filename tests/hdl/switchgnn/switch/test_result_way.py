@@ -4,7 +4,6 @@ import random
 from collections import Counter, deque
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.switch.params import GnnSwitchParams
@@ -12,8 +11,9 @@ from hdl.switchgnn.switch.result_way import ResultWay
 from hdl.switchgnn.switch.sizes import READ_CYCLES
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.switchgnn.switch.bank_model import some_sums
+from tests.simulated import simulated
 
 SIZES = [
     GnnSwitchParams(ports=3, lanes=2, window=4, banks=2, slots=16, jobs=2),
@@ -21,10 +21,9 @@ SIZES = [
     GnnSwitchParams(ports=8, lanes=4, window=32, banks=8, slots=32768, jobs=32),
 ]
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: f"{params.ports}x{params.banks}")
-def test_result_way(params):
-    simulate(ResultWay(params), __name__)
+test_result_way = simulated(
+    ResultWay, SIZES, __name__, ids=lambda params: f"{params.ports}x{params.banks}"
+)
 
 
 def some(shape, **fields):

@@ -4,20 +4,19 @@ import random
 from itertools import islice
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.switch.row_reader import COUNT_BITS, RowReader, RowReaderParams
 from sim.harness.streams import STALLS, Sink, Source, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.switchgnn.extremes import some_number
+from tests.simulated import simulated
 
 SIZES = [RowReaderParams(bits=12, rows=16), RowReaderParams(bits=70, rows=512, style="block")]
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: f"{params.rows}")
-def test_row_reader(params):
-    simulate(RowReader(params), __name__, registers=["done"])
+test_row_reader = simulated(
+    RowReader, SIZES, __name__, ids=lambda params: f"{params.rows}", registers=["done"]
+)
 
 
 async def fill(dut, params):

@@ -5,7 +5,6 @@ from collections import deque
 
 import cocotb
 import numpy as np
-import pytest
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out, connect, flipped
 from cocotb.triggers import RisingEdge
@@ -18,10 +17,11 @@ from hdl.switchgnn.switch.result_way import ResultWay
 from hdl.switchgnn.switch.sizes import READ_CYCLES
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import often, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.wire import from_octets
 from tests.hdl.switchgnn.switch.egress_frames import same
+from tests.simulated import simulated
 
 SIZES = [
     GnnSwitchParams(ports=3, lanes=2, window=4, banks=2, slots=64, egress_depth=32),
@@ -72,9 +72,9 @@ class WayOut(Component):
         return m
 
 
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: f"{params.ports}x{params.lanes}")
-def test_way_out(params):
-    simulate(WayOut(params), __name__)
+test_way_out = simulated(
+    WayOut, SIZES, __name__, ids=lambda params: f"{params.ports}x{params.lanes}"
+)
 
 
 class Bench:
