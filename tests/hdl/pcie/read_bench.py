@@ -42,6 +42,7 @@ def packet(tag, completion):
     descriptor = pack(
         COMPLETION,
         {
+            **{name: random.getrandbits(COMPLETION[name].width) for name in COMPLETION.members},
             "address": c.address % 4096,
             "code": int(c.code),
             "remaining": c.remaining,
@@ -89,8 +90,9 @@ class RcPacker:
             if rest is None:
                 ends.append(4 * segment + len(here) - 1)
                 discontinue |= discontinued
-        user = {"discontinue": discontinue}
-        fill = [0] * (count - len(starts)), [0] * (count - len(ends))
+        user = {name: random.getrandbits(4 * lanes) for name in ("enables", "parity")}
+        user |= {"discontinue": discontinue}
+        fill = [[random.randrange(4) for _ in range(count - len(some))] for some in (starts, ends)]
         if self.params.data_bits == 512:
             user |= {
                 "starts": (1 << len(starts)) - 1,
@@ -102,7 +104,7 @@ class RcPacker:
             user |= {
                 "starts": (1 << len(starts)) - 1,
                 "ends": [{"valid": 1, "dword": end} for end in ends]
-                + [{"valid": 0, "dword": 0} for _ in fill[1]],
+                + [{"valid": 0, "dword": dword} for dword in fill[1]],
             }
         bits = sum(dword << 32 * k for k, dword in enumerate(dwords))
         self.rest = rest
@@ -245,7 +247,9 @@ class ReadBench:
 
     def forget(self):
         """Wait for nothing of what was asked and sent any more: there was a reset."""
+        self.rc.rest = None
         for one in (
+            self.packets,
             self.wanted,
             self.sent,
             self.under_way,
@@ -316,10 +320,10 @@ class ReadBench:
         dut, edge, rc = self.dut, RisingEdge(self.dut.clk), self.rc
         while True:
             await edge
-            if dut.rc_tvalid.value and not dut.rc_tready.value:
+            if dut.rc_tvalid.value and not dut.rc_tready.value and not dut.rst.value:
                 continue
             beat = None
-            if (rc.rest or rc.packets) and not self.stall():
+            if (rc.rest or rc.packets) and not dut.rst.value and not self.stall():
                 beat, user = rc.beat()
                 dut.rc_tdata.value, dut.rc_tuser.value = beat, user
                 self.last_beat = cycle()

@@ -3,6 +3,7 @@
 import random
 from collections import deque
 from dataclasses import replace
+from itertools import chain
 
 import cocotb
 import pytest
@@ -14,6 +15,7 @@ from hdl.pcie.read_requester import ReadRequester
 from sim.golden import pcie_requester
 from sim.golden.pcie_link import LINK_BYTES, bytes_of_share, completion_bytes
 from sim.golden.pcie_requester import Cause, Code, Completion, Status, cut
+from sim.harness.coincidences import reset
 from sim.harness.streams import STALLS, cycle, never, start, started
 from sim.harness.verilator import simulate
 from tests.hdl.pcie.read_bench import ReadBench, packet, whole
@@ -127,6 +129,7 @@ CHANGES = [
     {"code": Code.BAD_STATUS, "status": Status.UNSUPPORTED, "dwords": 0, "completed": True},
     {"code": Code.BAD_STATUS, "status": Status.ABORTED, "dwords": 0, "completed": True},
     {"code": Code.LENGTH, "dwords": 0, "completed": True},
+    {"dwords": 0, "completed": False},
     {"code": Code.BAD_STATUS, "status": Status.RETRY, "dwords": 0, "completed": True},
     {"code": Code.MISMATCH},
     {"code": 7},  # reserved
@@ -439,18 +442,21 @@ async def a_reset_forgets_what_was_under_way(dut):
     """The block is reset, too, and knows no tag: reads are answered as if they were the first."""
     bench = await started(ReadBench(dut))
     most = bench.params.max_read
-    for _ in range(3):
+    for _ in range(6):
         for k in range(bench.params.tags):
             bench.ask(k * most, most)
         await bench.until(lambda: len(bench.under_way) == bench.params.tags)
-        for tag, outstanding in list(bench.under_way.items()):
-            bench.answer(tag, *whole(outstanding.read, 128)[:-1])
+        late = []
+        for tag, outstanding in bench.under_way.items():
+            *parts, last = whole(outstanding.read, 64)
+            late.append((tag, last))
+            bench.packets.extend(packet(tag, part) for part in parts)
+        await bench.cycles(random.randrange(2 * len(late)))
+        await reset(dut, bench.forget, bench.requests)
+        bench.packets.extend(packet(*one) for one in late)
         await bench.until(lambda: not bench.packets)
-        await bench.cycles(random.randrange(20))
-        dut.rst.value = 1
-        await bench.cycles(20)
-        bench.forget()
-        dut.rst.value = 0
+        await bench.cycles(10)
+        assert bench.events["stranger"] == len(late)
         for k in range(bench.params.tags):
             bench.ask(k * most + 4, most)
         answers = cocotb.start_soon(answer_new(bench))
@@ -548,17 +554,31 @@ async def rc_keeps_up_with_the_link(dut, row):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def rc_takes_a_completion_of_64_bytes_in_its_own_time(dut):
-    """19 dwords, each beginning at a segment, take 5 segments, whatever is straddled."""
+@cocotb.parametrize(
+    kind=["of_64_bytes", "in_a_beat", "in_other_lanes", "in_another_bank", "lost", "long_and_lost"]
+)
+async def rc_takes_completions_in_their_own_time(dut, kind):
+    """Each begins at a segment, and none waits for the one before it in another lane."""
     bench = await started(ReadBench(dut))
     await bench.cycles(bench.params.tags + 2)
-    tags = bench.params.tags
+    tags, lanes = bench.params.tags, bench.params.lanes
+    sizes = {  # dwords of one, and of the next
+        "of_64_bytes": (16, 16),
+        "in_a_beat": (lanes - 6, lanes - 3),
+        "in_other_lanes": (lanes - 1, lanes - 7),
+        "in_another_bank": (lanes + 1, lanes - 7),
+        "lost": (lanes - 3, lanes - 3),
+        "long_and_lost": (2 * lanes - 3, 2 * lanes - 3),
+    }[kind]
     for k in range(tags):
-        bench.ask(64 * k, 64)
+        bench.ask(4096 * k, 4 * sizes[2 * k // tags])
     await bench.until(lambda: len(bench.under_way) == tags)
-    begin = cycle()
-    for tag in list(bench.under_way):
-        bench.answer(tag, *whole(bench.under_way[tag].read))
+    # Tags are given in order, and their lowest bit is that of the bank.
+    half, other = tags // 2, kind == "in_another_bank"
+    begin, segments = cycle(), 0
+    for tag in chain.from_iterable((k, half + (k + other) % half) for k in range(half)):
+        (one,) = whole(bench.under_way[tag].read)
+        bench.answer(tag, replace(one, discontinued="lost" in kind))
+        segments += -(-(3 + one.dwords) // 4)
     await bench.finish()
-    beats = -(-5 * tags // bench.params.packets)
-    assert bench.last_beat - begin <= beats + 1
+    assert bench.last_beat - begin <= -(-segments // bench.params.packets) + 1
