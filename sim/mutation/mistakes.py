@@ -11,9 +11,10 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +69,8 @@ def read_mistakes(folder: Path = PLANTED) -> tuple[Mistake, ...]:
 
 
 @contextmanager
-def planted(mistake: Mistake) -> Iterator[Path]:
-    """Make a copy of the checkout that has the mistake, for as long as the context lasts."""
+def copied() -> Iterator[Path]:
+    """Make a copy of the checkout, for as long as the context lasts."""
     with tempfile.TemporaryDirectory(prefix="planted-") as folder:
         for name in COPIED:
             source, copy = CHECKOUT / name, Path(folder, name)
@@ -77,44 +78,61 @@ def planted(mistake: Mistake) -> Iterator[Path]:
                 shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 shutil.copy(source, copy)
-        broken = Path(folder, mistake.file)
-        broken.write_text(mistake.plant(broken.read_text()))
         yield Path(folder)
+
+
+def judge(folder: Path, tests: Sequence[str], seed: int, most_seconds: float) -> tuple[int, str]:
+    """Return the exit status of ``tests`` in the copy ``folder``, and what failed or was said."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:xdist", "-p"]
+    command += ["no:cacheprovider", "--seed", str(seed), *tests]
+    environment = {**os.environ, "INGATHER_CACHE": str(cache_root()), "PYTHONPATH": str(folder)}
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            timeout=most_seconds,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return -1, f"no verdict in {most_seconds:.0f} s"
+    said = (done.stdout + done.stderr).splitlines() or [""]
+    how = next((line for line in said if line.startswith("FAILED ")), said[-1])
+    return done.returncode, how[:300]
+
+
+@cache
+def control(tests: Sequence[str], seed: int, most_seconds: float) -> str:
+    """Return how ``tests`` fail in a copy without a mistake; empty if they pass."""
+    with copied() as folder:
+        status, how = judge(folder, tests, seed, most_seconds)
+    return "" if status == MISSED else f"without the mistake: {how}"
 
 
 def try_mistake(mistake: Mistake, seed: int, most_seconds: float) -> dict[str, Any]:
     """Return as JSON whether the tests of the component find ``mistake``, and which one does.
 
     ``fate`` is found, survived, equivalent (by the reason given with it) or undecided: no verdict
-    in ``most_seconds``, or tests that cannot run.
+    in ``most_seconds``, tests that cannot run, or tests that fail without the mistake, too.
     """
     start = time.monotonic()
-    tests = [shown(test) for test in mistake.tests]
-    with planted(mistake) as folder:
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:xdist", "-p"]
-        command += ["no:cacheprovider", "--seed", str(seed), *tests]
-        environment = {**os.environ, "INGATHER_CACHE": str(cache_root()), "PYTHONPATH": str(folder)}
-        try:
-            done = subprocess.run(
-                command,
-                cwd=folder,
-                env=environment,
-                timeout=most_seconds,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            status, said = done.returncode, (done.stdout + done.stderr).splitlines()
-        except subprocess.TimeoutExpired:
-            status, said = -1, [f"no verdict in {most_seconds:.0f} s"]
+    tests = tuple(shown(test) for test in mistake.tests)
+    status, how = -1, "the component has no tests of its own"
+    if tests:
+        with copied() as folder:
+            broken = folder / mistake.file
+            broken.write_text(mistake.plant(broken.read_text()))
+            status, how = judge(folder, tests, seed, most_seconds)
+    if status == FOUND and (failed := control(tests, seed, most_seconds)):
+        status, how = -1, failed
     missed = "equivalent" if mistake.equivalent else "survived"
-    fate = {FOUND: "found", MISSED: missed}.get(status, "undecided")
-    how = next((line for line in said if line.startswith("FAILED ")), (said or [""])[-1])
     return {
         "name": mistake.name,
         "kind": mistake.kind,
         "file": mistake.file,
-        "fate": fate if tests else "undecided",
-        "how": how[:300] if tests else "the component has no tests of its own",
+        "fate": {FOUND: "found", MISSED: missed}.get(status, "undecided"),
+        "how": how,
         "seconds": round(time.monotonic() - start, 1),
     }

@@ -1,8 +1,11 @@
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from sim.harness.cache import CHECKOUT
+from sim.mutation import mistakes
 from sim.mutation.mistakes import Mistake, read_mistakes, try_mistake
 
 TURN = Mistake(
@@ -53,3 +56,19 @@ def test_one_is_tried_by_the_tests_of_its_component(new, fate):
 
 def test_no_verdict_in_time_is_undecided():
     assert try_mistake(TURN, 1, 0.1)["fate"] == "undecided"
+
+
+def test_tests_that_fail_without_the_mistake_decide_nothing(monkeypatch):
+    ran = []
+
+    def fails(command, cwd, **_):
+        place = "broken" if TURN.new in Path(cwd, TURN.file).read_text() else "whole"
+        ran.append(place)
+        return subprocess.CompletedProcess(command, 1, f"FAILED {place}\n", "")
+
+    monkeypatch.setattr(subprocess, "run", fails)
+    monkeypatch.setattr(mistakes, "COPIED", ["hdl/common"])
+    for _ in range(2):
+        result = try_mistake(TURN, 99, 300)
+        assert (result["fate"], result["how"]) == ("undecided", "without the mistake: FAILED whole")
+    assert ran == ["broken", "whole", "broken"]  # the control is remembered
