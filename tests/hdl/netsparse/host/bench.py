@@ -25,7 +25,6 @@ from tests.hdl.netsparse.host.places import BEAT, expected_bursts, expected_stro
 
 RAM_BYTES = 1 << 20
 ADDRESS_BITS = 21
-CONTENT = bytearray()  # of the RAM, which keeps it from one cocotb test to the next
 
 REQUEST = data.StructLayout(
     {"valid": 1, "ready": 1, "address": ADDRESS_BITS, "length": 8, "size": 3, "burst": Burst}
@@ -163,8 +162,6 @@ class Bench:
     def __init__(self, dut, *, aligned=True, stall=never, **settings):
         self.dut, self.params = dut, params_in_simulator(HostBenchParams)
         self.host, self.aligned = self.params.host, aligned
-        if not CONTENT:
-            CONTENT.extend(Path(cocotb.plusargs["ram_0"]).read_bytes())
         dut.index.value = 0
         dut.dump.value = 0
         dut.aligned.value = aligned
@@ -180,6 +177,7 @@ class Bench:
         self.seen = defaultdict(list)  # bursts and beats, by channel
         self.cycles = defaultdict(list)
         self.events = defaultdict(int)
+        self.content = bytearray()  # of the RAM, which keeps it from one cocotb test to the next
         cocotb.start_soon(self.watch())
 
     def set(self, **settings):
@@ -192,7 +190,7 @@ class Bench:
     def write(self, unit, address, size):
         self.given[unit].append((address, size))
         content = random.randbytes(size)
-        CONTENT[address : address + size] = content
+        self.content[address : address + size] = content
         for at in range(0, size, BEAT):
             piece = content[at : at + BEAT]
             piece += random.randbytes(BEAT - len(piece))  # which nobody may look at
@@ -207,6 +205,8 @@ class Bench:
 
     async def watch(self):
         dut, edge, held, bytes_read = self.dut, RisingEdge(self.dut.clk), {}, b""
+        await self.idle(2)
+        self.content[:] = await self.dumped()  # in reset, so that nobody writes
         while True:
             await edge
             if dut.rst.value:
@@ -258,7 +258,7 @@ class Bench:
             assert not beat["failed"]
             return content
         assert len(content) == -(-size // BEAT) * BEAT
-        there = CONTENT[address : address + size].ljust(size, b"\0")  # zeros beyond the RAM
+        there = self.content[address : address + size].ljust(size, b"\0")  # zeros beyond the RAM
         assert beat["failed"] or content[:size] == there
         self.order.append(self.asked[beat["unit"]].popleft())
         self.failed.append(bool(beat["failed"]))
@@ -329,11 +329,15 @@ class Bench:
 
     async def check_memory(self):
         """Check every byte of host memory."""
+        assert await self.dumped() == self.content
+
+    async def dumped(self):
+        """Return what the RAM holds."""
         self.dut.dump.value = 1
         await self.idle(2)
         self.dut.dump.value = 0
         await self.idle(2)
-        assert Path(cocotb.plusargs["dump_0"]).read_bytes() == CONTENT
+        return Path(cocotb.plusargs["dump_0"]).read_bytes()
 
 
 def stalled(chance):
