@@ -2,7 +2,8 @@
 
 With seed 1 this is a cocotb module ahead of the tests of each component. What the traffic left in
 registers must make no difference to a test that begins with a reset, as
-:func:`sim.harness.streams.start` does. Inputs are then as they are at the start of a simulation.
+:func:`sim.harness.streams.start` does. Inputs, and registers that a reset sets, are then as they
+are at the start of a simulation.
 
 A test module in which something has to outlive a reset says so: ``OUTLIVES_RESET = "reason"``.
 """
@@ -15,7 +16,8 @@ from typing import Any
 
 import cocotb
 from amaranth.lib.wiring import Flow
-from cocotb.triggers import First, Timer
+from cocotb.clock import Clock
+from cocotb.triggers import ClockCycles, First, Timer
 
 from sim.harness.clock import PERIOD_NS
 from sim.harness.declared import tests_of
@@ -24,6 +26,7 @@ from sim.harness.in_simulator import component_in_simulator
 TESTED = "tests.hdl."  #: beginning of the names of modules that this one goes ahead of
 SEED = 1  #: with which this is done: what outlives a reset was looked into for what it draws
 MOST_CYCLES = 400  #: of which the reset itself takes some
+RESET_CYCLES = 20  #: for beats under way to leave
 
 
 def with_reset(module: str, seed: int) -> list[str]:
@@ -44,9 +47,19 @@ async def a_reset_comes_under_traffic(dut: Any) -> None:
     wanted = re.compile(os.environ["COCOTB_TEST_FILTER"])
     test = random.choice([one for one in tests if wanted.search(one.fullname)])
     task = cocotb.start_soon(test.func(dut, *test.args, **test.kwargs))
-    await First(task.complete, Timer(random.randrange(MOST_CYCLES) * PERIOD_NS, "ns"))
+    await First(task.complete, Timer(random.randint(1, MOST_CYCLES) * PERIOD_NS, "ns"))
     component = component_in_simulator()
     for path, member, _ in component.signature.flatten(component) if component else ():
         name = "_".join(map(str, path))
         if member.flow is Flow.In and hasattr(dut, name):  # a port without bits is left out
             getattr(dut, name).value = 0
+
+
+@cocotb.test()
+async def the_reset_takes_effect(dut: Any) -> None:
+    """Hold the reset, so that no bench sees the cycle before the reset of its own has effect."""
+    if hasattr(dut, "clk") and hasattr(dut, "rst"):
+        Clock(dut.clk, PERIOD_NS, unit="ns", impl="gpi").start()
+        dut.rst.value = 1
+        await ClockCycles(dut.clk, RESET_CYCLES)
+        dut.rst.value = 0

@@ -39,6 +39,7 @@ class Count(Component):
 
 @cocotb.test()
 async def counts(dut):
+    assert dut.steps.value == 0  # as at the start of a simulation
     await start(dut)
     assert dut.steps.value == 0
     dut.step.value = 1
@@ -50,7 +51,7 @@ def test_a_register_without_a_reset_is_found(monkeypatch):
     monkeypatch.setattr(cut_short, "TESTED", __name__)
     simulate(Count(CountParams(forgets=True)), __name__, seed=1)
     simulate(Count(CountParams(forgets=True)), __name__, seed=1, test_filter="counts")
-    with pytest.raises(SimulationError, match="1 of 2 cocotb tests failed"):
+    with pytest.raises(SimulationError, match="1 of 3 cocotb tests failed"):
         simulate(Count(CountParams(forgets=False)), __name__, seed=1)
 
 
