@@ -8,7 +8,7 @@ from pathlib import Path
 import cocotb
 from amaranth.hdl import Module
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.axi import Burst, Response
@@ -91,10 +91,6 @@ class HostBench(Component):
             self.done.eq(writer.done),
             self.read_events.eq(reader.events),
             self.write_events.eq(writer.events),
-            self.w.valid.eq(ram.axi.wvalid),
-            self.w.ready.eq(ram.axi.wready),
-            self.w.last.eq(ram.axi.wlast),
-            self.w.strobes.eq(ram.axi.wstrb),
             self.r_valid.eq(ram.axi.rvalid),
             self.b_valid.eq(ram.axi.bvalid),
         ]
@@ -103,28 +99,16 @@ class HostBench(Component):
             (self.properties, writer.properties),
         ):
             for given, taken in zip(outer, inner, strict=True):
-                m.d.comb += [
-                    taken.payload.eq(given.payload),
-                    taken.valid.eq(given.valid),
-                    given.ready.eq(taken.ready),
-                ]
+                connect(m, flipped(given), taken)
         for part in (reader, writer):
             for name, member in part.axi.signature.members.items():
                 here, there = getattr(ram.axi, name), getattr(part.axi, name)
                 m.d.comb += here.eq(there) if member.flow is Out else there.eq(here)
-        for prefix, seen in (("ar", self.ar), ("aw", self.aw)):
-            port = {
-                name: getattr(ram.axi, prefix + name)
-                for name in ("valid", "ready", "addr", "len", "size", "burst")
-            }
-            m.d.comb += [
-                seen.valid.eq(port["valid"]),
-                seen.ready.eq(port["ready"]),
-                seen.address.eq(port["addr"]),
-                seen.length.eq(port["len"]),
-                seen.size.eq(port["size"]),
-                seen.burst.eq(port["burst"]),
-            ]
+        named = {"address": "addr", "length": "len", "strobes": "strb"}  # others as they are in AXI
+        for prefix in ("ar", "aw", "w"):
+            for name, _ in getattr(self, prefix).shape():
+                port = getattr(ram.axi, prefix + named.get(name, name))
+                m.d.comb += getattr(self, prefix)[name].eq(port)
         return m
 
 
