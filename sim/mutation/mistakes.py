@@ -11,8 +11,7 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -68,9 +67,16 @@ def read_mistakes(folder: Path = PLANTED) -> tuple[Mistake, ...]:
     return tuple(found)
 
 
-@contextmanager
-def copied() -> Iterator[Path]:
-    """Make a copy of the checkout, for as long as the context lasts."""
+@cache
+def judged(
+    tests: Sequence[str], seed: int, most_seconds: float, mistake: Mistake | None = None
+) -> tuple[int, str]:
+    """Return the exit status of ``tests`` in a copy of the checkout, and what failed or was said.
+
+    The copy has ``mistake``, or none.
+    """
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:xdist", "-p"]
+    command += ["no:cacheprovider", "--seed", str(seed), *tests]
     with tempfile.TemporaryDirectory(prefix="planted-") as folder:
         for name in COPIED:
             source, copy = CHECKOUT / name, Path(folder, name)
@@ -78,37 +84,18 @@ def copied() -> Iterator[Path]:
                 shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 shutil.copy(source, copy)
-        yield Path(folder)
-
-
-def judge(folder: Path, tests: Sequence[str], seed: int, most_seconds: float) -> tuple[int, str]:
-    """Return the exit status of ``tests`` in the copy ``folder``, and what failed or was said."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:xdist", "-p"]
-    command += ["no:cacheprovider", "--seed", str(seed), *tests]
-    environment = {**os.environ, "INGATHER_CACHE": str(cache_root()), "PYTHONPATH": str(folder)}
-    try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            env=environment,
-            timeout=most_seconds,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return -1, f"no verdict in {most_seconds:.0f} s"
+        if mistake:
+            broken = Path(folder, mistake.file)
+            broken.write_text(mistake.plant(broken.read_text()))
+        environment = {**os.environ, "INGATHER_CACHE": str(cache_root()), "PYTHONPATH": folder}
+        options: Any = {"cwd": folder, "env": environment, "timeout": most_seconds}
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+        except subprocess.TimeoutExpired:
+            return -1, f"no verdict in {most_seconds:.0f} s"
     said = (done.stdout + done.stderr).splitlines() or [""]
     how = next((line for line in said if line.startswith("FAILED ")), said[-1])
     return done.returncode, how[:300]
-
-
-@cache
-def control(tests: Sequence[str], seed: int, most_seconds: float) -> str:
-    """Return how ``tests`` fail in a copy without a mistake; empty if they pass."""
-    with copied() as folder:
-        status, how = judge(folder, tests, seed, most_seconds)
-    return "" if status == MISSED else f"without the mistake: {how}"
 
 
 def try_mistake(mistake: Mistake, seed: int, most_seconds: float) -> dict[str, Any]:
@@ -121,12 +108,11 @@ def try_mistake(mistake: Mistake, seed: int, most_seconds: float) -> dict[str, A
     tests = tuple(shown(test) for test in mistake.tests)
     status, how = -1, "the component has no tests of its own"
     if tests:
-        with copied() as folder:
-            broken = folder / mistake.file
-            broken.write_text(mistake.plant(broken.read_text()))
-            status, how = judge(folder, tests, seed, most_seconds)
-    if status == FOUND and (failed := control(tests, seed, most_seconds)):
-        status, how = -1, failed
+        status, how = judged(tests, seed, most_seconds, mistake)
+    if status == FOUND:
+        control, failed = judged(tests, seed, most_seconds)
+        if control != MISSED:
+            status, how = -1, f"without the mistake: {failed}"
     missed = "equivalent" if mistake.equivalent else "survived"
     return {
         "name": mistake.name,
