@@ -1,9 +1,8 @@
 """Resets a component under traffic: one of its tests is cut short, and then all of them run.
 
-With seed 1 this is a cocotb module ahead of the tests of each component. What the traffic left in
-registers must make no difference to a test that begins with a reset, as
-:func:`sim.harness.streams.start` does. Inputs, and registers that a reset sets, are then as they
-are at the start of a simulation.
+This is a cocotb module ahead of the tests of each component. What the traffic left in registers
+must make no difference to a test that begins with a reset, as :func:`sim.harness.streams.start`
+does. Inputs, and registers that a reset sets, are then as they are at the start of a simulation.
 
 A test module in which something has to outlive a reset says so: ``OUTLIVES_RESET = "reason"``.
 """
@@ -24,15 +23,14 @@ from sim.harness.declared import tests_of
 from sim.harness.in_simulator import component_in_simulator
 
 TESTED = "tests.hdl."  #: beginning of the names of modules that this one goes ahead of
-SEED = 1  #: with which this is done: what outlives a reset was looked into for what it draws
 MOST_CYCLES = 400  #: of which the reset itself takes some
 RESET_CYCLES = 20  #: for beats under way to leave
 
 
-def with_reset(module: str, seed: int) -> list[str]:
+def with_reset(module: str) -> list[str]:
     """Return the modules to be run for the tests of ``module``: the one here first, if it is."""
     tested = module.startswith(TESTED) and not hasattr(import_module(module), "OUTLIVES_RESET")
-    return [__name__, module] if tested and seed == SEED else [module]
+    return [__name__, module] if tested else [module]
 
 
 def selected_too(test_filter: str | None) -> str | None:

@@ -209,7 +209,7 @@ def call(
         "PYGPI_PYTHON_BIN": sys.executable,
         "PYTHONPATH": os.pathsep.join(sys.path),
         "COCOTB_TOPLEVEL": build.top,
-        "COCOTB_TEST_MODULES": ",".join([*ahead, *with_reset(simulation.test_module, seed)]),
+        "COCOTB_TEST_MODULES": ",".join([*ahead, *with_reset(simulation.test_module)]),
         "COCOTB_TEST_FILTER": simulation.test_filter or "",
         "COCOTB_RANDOM_SEED": str(seed),
         "COCOTB_RESULTS_FILE": str(scratch / RESULTS),

@@ -71,7 +71,7 @@ def serve(
     """Start the simulator with the server in it; return the verdicts that it wrote."""
     verdicts = folder / "verdicts.jsonl"
     job = {
-        "modules": with_reset(simulation.test_module, seed),
+        "modules": with_reset(simulation.test_module),
         "filter": simulation.test_filter,
         "mutants": list(mutants),
         "most": most,

@@ -57,6 +57,6 @@ def test_a_register_without_a_reset_is_found(monkeypatch):
 
 def test_what_outlives_a_reset_is_left_out(monkeypatch):
     monkeypatch.setattr(cut_short, "TESTED", __name__)
-    assert cut_short.with_reset(__name__, 1) == ["sim.harness.cut_short", __name__]
+    assert cut_short.with_reset(__name__) == ["sim.harness.cut_short", __name__]
     monkeypatch.setitem(globals(), "OUTLIVES_RESET", "it keeps its number")
-    assert cut_short.with_reset(__name__, 1) == [__name__]
+    assert cut_short.with_reset(__name__) == [__name__]
