@@ -10,6 +10,7 @@ A test module in which something has to outlive a reset says so: ``OUTLIVES_RESE
 import os
 import random
 import re
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
@@ -38,6 +39,15 @@ def selected_too(test_filter: str | None) -> str | None:
     return test_filter and f"{test_filter}|^{__name__}[.]"
 
 
+def inputs(dut: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the names and handles of the inputs that the component declares."""
+    component = component_in_simulator()
+    for path, member, _ in component.signature.flatten(component) if component else ():
+        name = "_".join(map(str, path))
+        if member.flow is Flow.In and hasattr(dut, name):  # a port without bits is left out
+            yield name, getattr(dut, name)
+
+
 @cocotb.test()
 async def a_reset_comes_under_traffic(dut: Any) -> None:
     """Begin a test of the component, and end in the middle of it; both are chosen at random."""
@@ -46,18 +56,22 @@ async def a_reset_comes_under_traffic(dut: Any) -> None:
     test = random.choice([one for one in tests if wanted.search(one.fullname)])
     task = cocotb.start_soon(test.func(dut, *test.args, **test.kwargs))
     await First(task.complete, Timer(random.randint(1, MOST_CYCLES) * PERIOD_NS, "ns"))
-    component = component_in_simulator()
-    for path, member, _ in component.signature.flatten(component) if component else ():
-        name = "_".join(map(str, path))
-        if member.flow is Flow.In and hasattr(dut, name):  # a port without bits is left out
-            getattr(dut, name).value = 0
+    for _, port in inputs(dut):
+        port.value = 0
 
 
 @cocotb.test()
 async def the_reset_takes_effect(dut: Any) -> None:
-    """Hold the reset, so that no bench sees the cycle before the reset of its own has effect."""
+    """Hold the reset, so that no bench sees the cycle before the reset of its own has effect.
+
+    A packet that has been cut ends meanwhile, as whoever sends it goes on: its rest is no packet.
+    """
     if hasattr(dut, "clk") and hasattr(dut, "rst"):
         Clock(dut.clk, PERIOD_NS, unit="ns", impl="gpi").start()
         dut.rst.value = 1
-        await ClockCycles(dut.clk, RESET_CYCLES)
+        for ends in (1, 0):
+            for name, port in inputs(dut):
+                if name.endswith(("_tvalid", "_tlast")):
+                    port.value = ends
+            await ClockCycles(dut.clk, RESET_CYCLES // 2)
         dut.rst.value = 0

@@ -18,8 +18,6 @@ from tests.hdl.switch import frames as sample
 from tests.hdl.switch.frames import Head
 from tests.simulated import simulated
 
-OUTLIVES_RESET = "the rest of a packet that a reset cuts is reported as malformed"
-
 ADDRESS = bytes.fromhex("021122334455")
 BEAT_BYTES = 64
 EDGES = LOW, 0, TOP

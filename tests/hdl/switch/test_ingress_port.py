@@ -13,8 +13,6 @@ from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.switch.ingress_model import PortModel, agrees
 
-OUTLIVES_RESET = "the rest of a packet that a reset cuts is reported as malformed"
-
 PARAMS = SwitchParams(ports=2, jobs=3, ingress_depth=4)
 
 

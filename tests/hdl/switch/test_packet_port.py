@@ -22,8 +22,6 @@ from tests.hdl.switch.frames import BEAT_BYTES, FRAMES, LEAST, MOST, Packet, fra
 from tests.hdl.switch.frames import some_packet as any_packet
 from tests.rejects import rejects
 
-OUTLIVES_RESET = "the rest of a packet that a reset cuts is reported as malformed"
-
 PARAMS = PacketPortParams(frames=FRAMES, words=16, style="distributed")
 LINK = LinkParams(depth=64, holds=8, beats=FRAMES.beats + 2, data_bits=FRAMES.data_bits)
 WORD = word_layout(FRAMES)

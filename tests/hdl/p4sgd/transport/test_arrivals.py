@@ -14,8 +14,6 @@ from sim.p4sgd.golden.frames import Quality, WireFrame, judge
 from tests.hdl.p4sgd.bench import put
 from tests.simulated import simulated
 
-OUTLIVES_RESET = "the rest of a packet that a reset cuts is reported as malformed"
-
 SIZES = [TransportParams(slots=5), TransportParams(slots=4096, lanes=3)]
 BEAT_BYTES = 64
 LEAST, MOST = -(1 << 31), (1 << 31) - 1  #: activations

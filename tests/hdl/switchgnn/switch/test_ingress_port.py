@@ -23,8 +23,6 @@ from tests.hdl.switchgnn.switch.arrivals import (
 )
 from tests.simulated import simulated
 
-OUTLIVES_RESET = "the rest of a packet that a reset cuts is reported as malformed"
-
 SIZES = [
     GnnSwitchParams(ports=3, jobs=2, lanes=2, window=4, tasks=16, ingress_depth=16),
     GnnSwitchParams(ports=8, jobs=8, lanes=32, window=32, tasks=16, ingress_depth=64),
