@@ -1,7 +1,7 @@
 """Breaks RTL for tests of proofs: one text of a module is replaced, and the proof must find it."""
 
 import types
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +11,7 @@ import pytest
 
 from hdl.common.component import Component
 from tests.formal.sby import claims_of, prove
+from tests.long import short_and_long
 
 
 @dataclass(frozen=True)
@@ -47,15 +48,36 @@ def find(mutant: Mutant, params: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def every_claim_has_one(
-    mutants: Mapping[str, Mutant], proofs: Sequence[Component], but: Collection[str] = ()
+    mutants: Mapping[str, Mutant], proofs: Sequence[Component], but: Sequence[Component] = ()
 ) -> None:
     """Assert that every claim of every proof is one that some mutant violates.
 
-    Claims named in ``but`` are tested with another proof.
+    Claims of proofs in ``but`` are tested with those.
     """
     for mutant in mutants.values():
         broken(mutant.module, mutant.old, mutant.new)  # which must still be possible
-    claims = {
-        (type(proof), claim) for proof in proofs for claim in claims_of(proof) if claim not in but
-    }
+    others = frozenset().union(*map(claims_of, but))
+    claims = {(type(proof), claim) for proof in proofs for claim in claims_of(proof) - others}
     assert claims == {(mutant.kind, mutant.claim) for mutant in mutants.values()}
+
+
+def mutants_are_found(
+    mutants: Mapping[str, Mutant],
+    proofs: Sequence[Component],
+    samples: Sequence[str],
+    but: Sequence[Component] = (),
+) -> tuple[Callable[..., None], Callable[..., None]]:
+    """Return the tests that every claim has a mutant, and that each mutant is found.
+
+    Each commit runs the second for ``samples``. Claims of ``but`` are tested with those proofs.
+    """
+    params = {type(proof): proof.params for proof in proofs}
+
+    def every_claim() -> None:
+        every_claim_has_one(mutants, proofs, but)
+
+    @pytest.mark.parametrize("name", short_and_long(mutants, samples))
+    def each_mutant(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        find(mutants[name], params[mutants[name].kind], monkeypatch)
+
+    return every_claim, each_mutant

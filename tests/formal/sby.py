@@ -87,6 +87,12 @@ def prove(
     return Proof(ran.returncode == 0, failed, perf_counter() - before, ran.stdout)
 
 
+def hold(component: Component, *, mode: str, depth: int) -> None:
+    """Assert that what ``component`` claims holds, or that what is to be reached is."""
+    proof = prove(component, mode=mode, depth=depth)
+    assert proof.holds, (mode, proof.failed, proof.log)
+
+
 def claims_of(component: Component) -> frozenset[str]:
     """Return the names of all that ``component`` claims of the hardware."""
     with watching() as watch:

@@ -7,17 +7,15 @@ from collections import deque
 from functools import partial
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.switch.output_room import LATENCY, SETTLING, OutputRoom, OutputRoomParams
 from sim.harness.payloads import pack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.formal.sby import prove
+from tests.formal.sby import hold
 from tests.hdl.switch.output_room_proof import OutputRoomProof
-from tests.long import short_and_long
-from tests.mutants import Mutant, every_claim_has_one, find
+from tests.mutants import Mutant, mutants_are_found
 from tests.rejects import rejects
 
 PARAMS = OutputRoomParams(ports=3, beats=96, packet=13, item=3, gives=2)
@@ -73,17 +71,12 @@ SAMPLES = ["an item too many"]
 
 def test_holds_for_all_time():
     for mode, depth in (("prove", 7), ("cover", 16)):
-        proof = prove(OutputRoomProof(SMALL), mode=mode, depth=depth)
-        assert proof.holds, (mode, proof.failed, proof.log)
+        hold(OutputRoomProof(SMALL), mode=mode, depth=depth)
 
 
-def test_every_claim_finds_broken_rtl():
-    every_claim_has_one(MUTANTS, [OutputRoomProof(SMALL)])
-
-
-@pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))
-def test_broken_rtl_is_found(name, monkeypatch):
-    find(MUTANTS[name], SMALL, monkeypatch)
+test_every_claim_finds_broken_rtl, test_broken_rtl_is_found = mutants_are_found(
+    MUTANTS, [OutputRoomProof(SMALL)], SAMPLES
+)
 
 
 class Bench:

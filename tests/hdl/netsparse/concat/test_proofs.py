@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.formal.sby import prove
+from tests.formal.sby import hold
 from tests.hdl.netsparse.concat.concatenator_proof import ConcatenatorProof
 from tests.hdl.netsparse.concat.expiration_proof import ExpirationProof
 from tests.hdl.netsparse.concat.line_pool_proof import LinePoolProof, SmallParams
 from tests.hdl.netsparse.concat.mark_order_proof import MarkOrderProof
-from tests.long import short_and_long
-from tests.mutants import Mutant, every_claim_has_one, find
+from tests.mutants import Mutant, mutants_are_found
 
 # PRs of one or two beats and up to two lines; two of the shorter ones fit into a packet.
 SMALL = SmallParams(
@@ -191,25 +190,18 @@ def made(kind):
 
 @pytest.mark.parametrize("kind", INDUCTION, ids=lambda kind: kind.__name__)
 def test_holds_for_all_time(kind):
-    proof = prove(made(kind), mode="prove", depth=STEPS)
-    assert proof.holds, (proof.failed, proof.log)
+    hold(made(kind), mode="prove", depth=STEPS)
 
 
 def test_holds_for_some_cycles():
-    proof = prove(ConcatenatorProof(SMALL), mode="bmc", depth=BOUND)
-    assert proof.holds, (proof.failed, proof.log)
+    hold(ConcatenatorProof(SMALL), mode="bmc", depth=BOUND)
 
 
 @pytest.mark.parametrize("kind", COVER, ids=lambda kind: kind.__name__)
 def test_what_is_proven_can_happen(kind):
-    proof = prove(made(kind), mode="cover", depth=COVER[kind])
-    assert proof.holds, (proof.failed, proof.log)
+    hold(made(kind), mode="cover", depth=COVER[kind])
 
 
-def test_every_claim_finds_broken_rtl():
-    every_claim_has_one(MUTANTS, [made(kind) for kind in COVER])
-
-
-@pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))
-def test_broken_rtl_is_found(name, monkeypatch):
-    find(MUTANTS[name], made(MUTANTS[name].kind).params, monkeypatch)
+test_every_claim_finds_broken_rtl, test_broken_rtl_is_found = mutants_are_found(
+    MUTANTS, [made(kind) for kind in COVER], SAMPLES
+)

@@ -1,11 +1,8 @@
 """Proves the tags of a Property Cache at four ways for all time; broken RTL is found."""
 
-import pytest
-
-from tests.formal.sby import prove
+from tests.formal.sby import hold
 from tests.hdl.netsparse.property_cache.tags_proof import PropertyTagsProof, SmallParams
-from tests.long import short_and_long
-from tests.mutants import Mutant, every_claim_has_one, find
+from tests.mutants import Mutant, mutants_are_found
 
 PARAMS = SmallParams(cache_bytes=256, segments=2, ways=4, idx_bits=4, latency=10, style="auto")
 STEPS = 6  #: of induction; with fewer, what is under way before them matters
@@ -63,19 +60,13 @@ SAMPLES = ["deaf to the fifth before"]
 
 
 def test_holds_for_all_time():
-    proof = prove(PropertyTagsProof(PARAMS), mode="prove", depth=STEPS)
-    assert proof.holds, (proof.failed, proof.log)
+    hold(PropertyTagsProof(PARAMS), mode="prove", depth=STEPS)
 
 
 def test_what_is_proven_can_happen():
-    proof = prove(PropertyTagsProof(PARAMS), mode="cover", depth=REACHED)
-    assert proof.holds, (proof.failed, proof.log)
+    hold(PropertyTagsProof(PARAMS), mode="cover", depth=REACHED)
 
 
-def test_every_claim_finds_broken_rtl():
-    every_claim_has_one(MUTANTS, [PropertyTagsProof(PARAMS)])
-
-
-@pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))
-def test_broken_rtl_is_found(name, monkeypatch):
-    find(MUTANTS[name], PARAMS, monkeypatch)
+test_every_claim_finds_broken_rtl, test_broken_rtl_is_found = mutants_are_found(
+    MUTANTS, [PropertyTagsProof(PARAMS)], SAMPLES
+)

@@ -1,12 +1,9 @@
 """Proves the Pending PR Table at four entries for all time; broken RTL is found."""
 
-import pytest
-
 from hdl.netsparse.rig.pending_table import PendingTableParams
-from tests.formal.sby import prove
+from tests.formal.sby import hold
 from tests.hdl.netsparse.rig.pending_table_proof import PendingTableProof
-from tests.long import short_and_long
-from tests.mutants import Mutant, every_claim_has_one, find
+from tests.mutants import Mutant, mutants_are_found
 
 TABLE, WAY = "hdl.netsparse.rig.pending_table", "hdl.netsparse.rig.pending_way"
 
@@ -98,19 +95,13 @@ PARAMS = PendingTableParams(entries=4, ways=2, idx_bits=8)
 
 
 def test_holds_for_all_time():
-    proof = prove(PendingTableProof(PARAMS), mode="prove", depth=3)
-    assert proof.holds, (proof.failed, proof.log)
+    hold(PendingTableProof(PARAMS), mode="prove", depth=3)
 
 
 def test_what_is_proven_can_happen():
-    proof = prove(PendingTableProof(PARAMS), mode="cover", depth=16)
-    assert proof.holds, (proof.failed, proof.log)
+    hold(PendingTableProof(PARAMS), mode="cover", depth=16)
 
 
-def test_every_claim_finds_broken_rtl():
-    every_claim_has_one(MUTANTS, [PendingTableProof(PARAMS)])
-
-
-@pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))
-def test_broken_rtl_is_found(name, monkeypatch):
-    find(MUTANTS[name], PARAMS, monkeypatch)
+test_every_claim_finds_broken_rtl, test_broken_rtl_is_found = mutants_are_found(
+    MUTANTS, [PendingTableProof(PARAMS)], SAMPLES
+)

@@ -3,10 +3,10 @@
 import pytest
 
 from hdl.p4sgd.engine.params import EngineParams
-from tests.formal.sby import prove
+from tests.formal.sby import hold
 from tests.hdl.p4sgd.engine.dsp_proof import GradientProof, PlaneSumProof
 from tests.long import short_and_long
-from tests.mutants import Mutant, every_claim_has_one, find
+from tests.mutants import Mutant, mutants_are_found
 
 SMALL = {"weight_bits": 8, "fraction_bits": 4, "chunks": 2, "fifo_words": 8, "dsp": True}
 LANES = [EngineParams(lanes=lanes, **SMALL) for lanes in (1, 3, 8)]
@@ -67,39 +67,26 @@ MUTANTS = {
 SAMPLES = ["adds where it subtracts", "adds in bubbles"]
 
 
-def prove_plane_sum(params):
-    return prove(PlaneSumProof(params), mode="bmc", depth=params.bank.sum_latency + 2)
-
-
-def prove_gradient(params, mode="prove"):
-    return prove(GradientProof(params), mode=mode, depth=params.gradient.latency + 3)
-
-
 @pytest.mark.parametrize(
     "params", short_and_long(LANES, [LANES[1]]), ids=lambda params: f"{params.lanes} lanes"
 )
 def test_plane_sums_are_equal(params):
     """All that can happen shows in more cycles than the pipeline, which only feeds forward."""
-    assert prove_plane_sum(params).holds
+    hold(PlaneSumProof(params), mode="bmc", depth=params.bank.sum_latency + 2)
 
 
 @pytest.mark.parametrize(
     "params", short_and_long(BANKS, [BANKS[1]]), ids=lambda params: f"{params.banks} banks"
 )
 def test_gradients_are_equal(params):
-    assert prove_gradient(params).holds
+    hold(GradientProof(params), mode="prove", depth=params.gradient.latency + 3)
 
 
 @pytest.mark.parametrize("proof", [PlaneSumProof(LANES[1]), GradientProof(BANKS[1])])
 def test_what_is_compared_happens(proof):
-    assert prove(proof, mode="cover", depth=12).holds
+    hold(proof, mode="cover", depth=12)
 
 
-def test_every_claim_finds_broken_slices():
-    every_claim_has_one(MUTANTS, [PlaneSumProof(LANES[1]), GradientProof(BANKS[1])])
-
-
-@pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))
-def test_broken_slices_are_found(name, monkeypatch):
-    params = LANES[1] if MUTANTS[name].kind is PlaneSumProof else BANKS[1]
-    find(MUTANTS[name], params, monkeypatch)
+test_every_claim_finds_broken_slices, test_broken_slices_are_found = mutants_are_found(
+    MUTANTS, [PlaneSumProof(LANES[1]), GradientProof(BANKS[1])], SAMPLES
+)

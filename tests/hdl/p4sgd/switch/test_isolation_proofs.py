@@ -3,13 +3,13 @@
 import pytest
 
 from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
-from tests.formal.sby import claims_of, prove
+from tests.formal.sby import hold
 from tests.hdl.p4sgd.switch.isolation_proof import IsolationProof
 from tests.hdl.p4sgd.switch.slots_proof import SlotsProof
 from tests.hdl.p4sgd.switch.tenant_table_proof import TenantTableProof
 from tests.hdl.p4sgd.switch.waiting_proof import WaitingProof
 from tests.long import short_and_long
-from tests.mutants import Mutant, every_claim_has_one, find
+from tests.mutants import Mutant, mutants_are_found
 
 PARAMS = TenantSwitchParams(ports=2, slots=2, jobs=2, lanes=1, value_bits=4)
 PARTS = "hdl.switch"
@@ -107,22 +107,15 @@ kinds = pytest.mark.parametrize("kind", short_and_long(PROOFS, [SlotsProof, Wait
 
 @kinds
 def test_holds_for_all_time(kind):
-    proof = prove(kind(PARAMS), mode="prove", depth=PROOFS[kind][0])
-    assert proof.holds, (proof.failed, proof.log)
+    hold(kind(PARAMS), mode="prove", depth=PROOFS[kind][0])
 
 
 @kinds
 def test_what_is_proven_can_happen(kind):
-    proof = prove(kind(PARAMS), mode="cover", depth=PROOFS[kind][1])
-    assert proof.holds, (proof.failed, proof.log)
+    hold(kind(PARAMS), mode="cover", depth=PROOFS[kind][1])
 
 
-def test_every_claim_finds_broken_rtl():
-    """Claims of each copy by itself are tested with the proof of the table."""
-    inherited = claims_of(TenantTableProof(PARAMS))
-    every_claim_has_one(MUTANTS, [kind(PARAMS) for kind in PROOFS], but=inherited)
-
-
-@pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))
-def test_broken_rtl_is_found(name, monkeypatch):
-    find(MUTANTS[name], PARAMS, monkeypatch)
+# Claims of each copy by itself are tested with the proof of the table.
+test_every_claim_finds_broken_rtl, test_broken_rtl_is_found = mutants_are_found(
+    MUTANTS, [kind(PARAMS) for kind in PROOFS], SAMPLES, but=[TenantTableProof(PARAMS)]
+)

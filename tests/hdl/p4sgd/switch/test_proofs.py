@@ -3,12 +3,11 @@
 import pytest
 
 from hdl.p4sgd.switch.params import SwitchParams
-from tests.formal.sby import prove
+from tests.formal.sby import hold
 from tests.hdl.p4sgd.switch.aggregator_proof import AggregatorProof
 from tests.hdl.p4sgd.switch.deep_slots import DeepSwitchParams
 from tests.hdl.p4sgd.switch.job_table_proof import JobTableProof
-from tests.long import short_and_long
-from tests.mutants import Mutant, every_claim_has_one, find
+from tests.mutants import Mutant, mutants_are_found
 
 FOLDER = "hdl.p4sgd.switch"
 PARTS = "hdl.switch"
@@ -214,29 +213,21 @@ kinds = pytest.mark.parametrize("kind", PROOFS, ids=lambda kind: kind.__name__)
 @kinds
 def test_holds_for_all_time(kind):
     params, depth, _ = PROOFS[kind]
-    proof = prove(kind(params), mode="prove", depth=depth)
-    assert proof.holds, (proof.failed, proof.log)
+    hold(kind(params), mode="prove", depth=depth)
 
 
 @kinds
 def test_what_is_proven_can_happen(kind):
     params, _, depth = PROOFS[kind]
-    proof = prove(kind(params), mode="cover", depth=depth)
-    assert proof.holds, (proof.failed, proof.log)
+    hold(kind(params), mode="cover", depth=depth)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("mode", "depth"), [("prove", 7), ("cover", 14)])
 def test_a_deep_memory_holds_as_well(mode, depth):
-    proof = prove(AggregatorProof(DEEP), mode=mode, depth=depth)
-    assert proof.holds, (proof.failed, proof.log)
+    hold(AggregatorProof(DEEP), mode=mode, depth=depth)
 
 
-def test_every_claim_finds_broken_rtl():
-    every_claim_has_one(MUTANTS, [kind(params) for kind, (params, *_) in PROOFS.items()])
-
-
-@pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))
-def test_broken_rtl_is_found(name, monkeypatch):
-    params, *_ = PROOFS[MUTANTS[name].kind]
-    find(MUTANTS[name], params, monkeypatch)
+test_every_claim_finds_broken_rtl, test_broken_rtl_is_found = mutants_are_found(
+    MUTANTS, [kind(params) for kind, (params, *_) in PROOFS.items()], SAMPLES
+)

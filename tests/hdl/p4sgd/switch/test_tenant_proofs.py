@@ -3,10 +3,9 @@
 import pytest
 
 from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
-from tests.formal.sby import prove
+from tests.formal.sby import hold
 from tests.hdl.p4sgd.switch.tenant_table_proof import TenantTableProof
-from tests.long import short_and_long
-from tests.mutants import Mutant, every_claim_has_one, find
+from tests.mutants import Mutant, mutants_are_found
 
 PARAMS = TenantSwitchParams(ports=2, slots=2, jobs=2, lanes=1, value_bits=4)
 PARTS = "hdl.switch"
@@ -75,20 +74,14 @@ MUTANTS = {
 
 
 def test_holds_for_all_time():
-    proof = prove(TenantTableProof(PARAMS), mode="prove", depth=13)
-    assert proof.holds, (proof.failed, proof.log)
+    hold(TenantTableProof(PARAMS), mode="prove", depth=13)
 
 
 @pytest.mark.long
 def test_what_is_proven_can_happen():
-    proof = prove(TenantTableProof(PARAMS), mode="cover", depth=48)
-    assert proof.holds, (proof.failed, proof.log)
+    hold(TenantTableProof(PARAMS), mode="cover", depth=48)
 
 
-def test_every_claim_finds_broken_rtl():
-    every_claim_has_one(MUTANTS, [TenantTableProof(PARAMS)])
-
-
-@pytest.mark.parametrize("name", short_and_long(MUTANTS, ["takes an epoch back"]))
-def test_broken_rtl_is_found(name, monkeypatch):
-    find(MUTANTS[name], PARAMS, monkeypatch)
+test_every_claim_finds_broken_rtl, test_broken_rtl_is_found = mutants_are_found(
+    MUTANTS, [TenantTableProof(PARAMS)], ["takes an epoch back"]
+)

@@ -1,12 +1,9 @@
 """Proves the rule of a worker's slots from its RTL at three slots; broken RTL is found."""
 
-import pytest
-
 from hdl.p4sgd.transport.params import TransportParams
-from tests.formal.sby import prove
+from tests.formal.sby import hold
 from tests.hdl.p4sgd.transport.slot_table_proof import SlotTableProof
-from tests.long import short_and_long
-from tests.mutants import Mutant, every_claim_has_one, find
+from tests.mutants import Mutant, mutants_are_found
 
 PARAMS = TransportParams(slots=3, lanes=1)
 
@@ -107,19 +104,13 @@ SAMPLES = ["starts before it is handed on", "sums go round once"]
 
 
 def test_holds_for_all_time():
-    proof = prove(SlotTableProof(PARAMS), mode="prove", depth=2)
-    assert proof.holds, (proof.failed, proof.log)
+    hold(SlotTableProof(PARAMS), mode="prove", depth=2)
 
 
 def test_what_is_proven_can_happen():
-    proof = prove(SlotTableProof(PARAMS), mode="cover", depth=16)
-    assert proof.holds, (proof.failed, proof.log)
+    hold(SlotTableProof(PARAMS), mode="cover", depth=16)
 
 
-def test_every_claim_finds_broken_rtl():
-    every_claim_has_one(MUTANTS, [SlotTableProof(PARAMS)])
-
-
-@pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))
-def test_broken_rtl_is_found(name, monkeypatch):
-    find(MUTANTS[name], PARAMS, monkeypatch)
+test_every_claim_finds_broken_rtl, test_broken_rtl_is_found = mutants_are_found(
+    MUTANTS, [SlotTableProof(PARAMS)], SAMPLES
+)

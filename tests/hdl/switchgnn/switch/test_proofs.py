@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.formal.sby import prove
+from tests.formal.sby import hold
 from tests.hdl.switchgnn.switch.bank_proof import BankProof
 from tests.hdl.switchgnn.switch.ready_lists_proof import ReadyListsProof
 from tests.hdl.switchgnn.switch.sizes import TINY, bank_sizes
 from tests.long import short_and_long
-from tests.mutants import Mutant, every_claim_has_one, find
+from tests.mutants import Mutant, mutants_are_found
 
 FOLDER = "hdl.switchgnn.switch"
 TESTS = "tests.hdl.switchgnn.switch"
@@ -141,25 +141,18 @@ def of_size(kind, slots=None):
 
 @pytest.mark.parametrize(("kind", "slots"), short_and_long(SIZES, SIZES[:1]))
 def test_holds_for_all_time(kind, slots):
-    proof = prove(of_size(kind, slots), mode="prove", depth=PROOFS[kind][1])
-    assert proof.holds, (proof.failed, proof.log)
+    hold(of_size(kind, slots), mode="prove", depth=PROOFS[kind][1])
 
 
 def test_holds_for_the_first_cycles():
-    proof = prove(of_size(BankProof), mode="bmc", depth=8)
-    assert proof.holds, (proof.failed, proof.log)
+    hold(of_size(BankProof), mode="bmc", depth=8)
 
 
 @kinds
 def test_what_is_proven_can_happen(kind):
-    proof = prove(of_size(kind), mode="cover", depth=PROOFS[kind][2])
-    assert proof.holds, (proof.failed, proof.log)
+    hold(of_size(kind), mode="cover", depth=PROOFS[kind][2])
 
 
-def test_every_claim_finds_broken_rtl():
-    every_claim_has_one(MUTANTS, [of_size(kind) for kind in PROOFS])
-
-
-@pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))
-def test_broken_rtl_is_found(name, monkeypatch):
-    find(MUTANTS[name], of_size(MUTANTS[name].kind).params, monkeypatch)
+test_every_claim_finds_broken_rtl, test_broken_rtl_is_found = mutants_are_found(
+    MUTANTS, [of_size(kind) for kind in PROOFS], SAMPLES
+)
