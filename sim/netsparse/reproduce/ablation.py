@@ -1,7 +1,8 @@
 """Reproduces table 8: what each mechanism brings, on a denser and a sparser matrix."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -86,7 +87,7 @@ def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
         rows=rows,
         shown=[shown(one) for one in rows],
         panels=[
-            Panel(f"{family}, {name}: traffic reduction", drawing(family, forms[form]))
+            Panel(f"{family}, {name}: traffic reduction", partial(draw, family, forms[form]))
             for family in (DENSER, SPARSER)
             for form, name in FORMS.items()
         ],
@@ -273,19 +274,15 @@ def name(key: Key) -> str:
     return f"{key[0]} K={key[1]}"
 
 
-def drawing(family: str, outcomes: Series) -> Callable[[Axes], None]:
-    """Return a function that draws traffic reductions: ours as lines, the paper's as marks."""
-
-    def draw(axes: Axes) -> None:
-        places = range(len(paper.STEPS))
-        axes.set_xticks(places, paper.STEPS, fontsize=8)
-        axes.set_ylabel("SUOpt's bytes for each of the tail's")
-        mine = {key[1]: each for key, each in outcomes.items() if key[0] == family}
-        for index, (elements, each) in enumerate(mine.items()):
-            ours = [one.traffic_reduction for one in each]
-            papers = [of[1] for of in paper.ABLATION[family][elements]]
-            axes.plot(places, ours, color=f"C{index}", label=f"K = {elements}, ours")
-            axes.plot(places, papers, "o", color=f"C{index}", label=f"K = {elements}, paper")
-        by_decades(axes)
-
-    return draw
+def draw(family: str, outcomes: Series, axes: Axes) -> None:
+    """Draw traffic reductions: ours as lines, the paper's as marks."""
+    places = range(len(paper.STEPS))
+    axes.set_xticks(places, paper.STEPS, fontsize=8)
+    axes.set_ylabel("SUOpt's bytes for each of the tail's")
+    mine = {key[1]: each for key, each in outcomes.items() if key[0] == family}
+    for index, (elements, each) in enumerate(mine.items()):
+        ours = [one.traffic_reduction for one in each]
+        papers = [of[1] for of in paper.ABLATION[family][elements]]
+        axes.plot(places, ours, color=f"C{index}", label=f"K = {elements}, ours")
+        axes.plot(places, papers, "o", color=f"C{index}", label=f"K = {elements}, paper")
+    by_decades(axes)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from matplotlib.axes import Axes
 
@@ -102,7 +103,7 @@ def figure(_: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
             }
             for pair in pairs
         ],
-        panels=[Panel("error of the model", drawing(pairs))],
+        panels=[Panel("error of the model", partial(draw, pairs))],
         claims=list(claims(pairs)),
         note="Each number is the RTL's, with the model's error behind it.",
     )
@@ -125,14 +126,10 @@ def claims(pairs: Sequence[Pair]) -> Iterator[Claim]:
     )
 
 
-def drawing(pairs: Sequence[Pair]) -> Callable[[Axes], None]:
-    """Return a function that draws a mark for each run and figure."""
-
-    def draw(axes: Axes) -> None:
-        for name in COUNTED:
-            axes.plot([100 * pair.error(name) for pair in pairs], "o", label=name, ms=4)
-        places = [f"{pair.matrix}\n{pair.step}" for pair in pairs]
-        axes.set_xticks(range(len(pairs)), places, fontsize=6)
-        axes.set_ylabel("% of the RTL's figure")
-
-    return draw
+def draw(pairs: Sequence[Pair], axes: Axes) -> None:
+    """Draw a mark for each run and figure."""
+    for name in COUNTED:
+        axes.plot([100 * pair.error(name) for pair in pairs], "o", label=name, ms=4)
+    places = [f"{pair.matrix}\n{pair.step}" for pair in pairs]
+    axes.set_xticks(range(len(pairs)), places, fontsize=6)
+    axes.set_ylabel("% of the RTL's figure")

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -196,7 +197,7 @@ def figure(found: Sequence[Memory]) -> Figure:
         rows=[memory.row for memory in found],
         shown=[memory.shown for memory in found],
         panels=[
-            Panel(name, drawing([one for one in found if one.design.name == name]))
+            Panel(name, partial(draw, [one for one in found if one.design.name == name]))
             for name in ("SNIC", "switch")
         ],
         claims=list(claims(found)),
@@ -252,20 +253,16 @@ def claims(found: Sequence[Memory]) -> Iterator[Claim]:
         )
 
 
-def drawing(found: Sequence[Memory]) -> Callable[[Axes], None]:
-    """Return a function that draws memory against nodes."""
-
-    def draw(axes: Axes) -> None:
-        sizes = sorted({one.design.nodes for one in found})
-        doubling(axes, sizes, "nodes")
-        axes.set_yscale("log", base=2)
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.set_ylabel("KiB")
-        for form in FORMS:
-            mine = [one for one in found if one.design.form == form]
-            kib = [one.kib(*CONCATENATION) for one in mine]
-            axes.plot(sizes, kib, "o-", label=f"concatenation, {form} form")
-        tables = [one.kib("destination table", "routing table") for one in found[: len(sizes)]]
-        axes.plot(sizes, tables, "s:", color="0.5", label="destination or routing tables")
-
-    return draw
+def draw(found: Sequence[Memory], axes: Axes) -> None:
+    """Draw memory against nodes."""
+    sizes = sorted({one.design.nodes for one in found})
+    doubling(axes, sizes, "nodes")
+    axes.set_yscale("log", base=2)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_ylabel("KiB")
+    for form in FORMS:
+        mine = [one for one in found if one.design.form == form]
+        kib = [one.kib(*CONCATENATION) for one in mine]
+        axes.plot(sizes, kib, "o-", label=f"concatenation, {form} form")
+    tables = [one.kib("destination table", "routing table") for one in found[: len(sizes)]]
+    axes.plot(sizes, tables, "s:", color="0.5", label="destination or routing tables")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -83,8 +84,8 @@ class Sensitivity:
             rows=[self.row(family, one) for family, mine in lines.items() for one in mine],
             shown=[self.words(family, mine) for family, mine in lines.items()],
             panels=[
-                Panel("speed-up", self.drawing(lines, lambda one: one.speed_up)),
-                Panel("bytes of all links", self.drawing(lines, lambda one: one.traffic)),
+                Panel("speed-up", partial(self.draw, lines, lambda one: one.speed_up)),
+                Panel("bytes of all links", partial(self.draw, lines, lambda one: one.traffic)),
             ],
             claims=self.judge(lines),
             note=self.note,
@@ -115,19 +116,15 @@ class Sensitivity:
             self.shown(one.value): f"{one.speed_up:.2f} ({one.traffic:.2f})" for one in mine
         }
 
-    def drawing(self, lines: Lines, get: Callable[[Step], float]) -> Callable[[Axes], None]:
-        """Return a function that draws a line for each matrix."""
-
-        def draw(axes: Axes) -> None:
-            first = next(iter(lines.values()))
-            places = range(len(first))
-            axes.set_xticks(places, [self.shown(one.value) for one in first], fontsize=8)
-            axes.set_xlabel(self.what)
-            axes.axhline(1, color="0.6", linewidth=0.8)
-            for (family, mine), marker in zip(lines.items(), MARKERS, strict=True):
-                axes.plot(places, [get(one) for one in mine], f"{marker}-", label=family, ms=4)
-
-        return draw
+    def draw(self, lines: Lines, get: Callable[[Step], float], axes: Axes) -> None:
+        """Draw a line for each matrix."""
+        first = next(iter(lines.values()))
+        places = range(len(first))
+        axes.set_xticks(places, [self.shown(one.value) for one in first], fontsize=8)
+        axes.set_xlabel(self.what)
+        axes.axhline(1, color="0.6", linewidth=0.8)
+        for (family, mine), marker in zip(lines.items(), MARKERS, strict=True):
+            axes.plot(places, [get(one) for one in mine], f"{marker}-", label=family, ms=4)
 
 
 def mebibytes(value: int) -> str:

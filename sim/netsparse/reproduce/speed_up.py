@@ -1,7 +1,8 @@
 """Reproduces figure 12: speed-up of communication over SUOpt, by SAOpt and by NetSparse."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -89,7 +90,7 @@ def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
         rows=rows,
         shown=[shown(key, one, ours[False][key]) for key, one in ours[True].items()],
         panels=[
-            Panel(f"K = {elements}, scaled", drawing(elements, ours[True]))
+            Panel(f"K = {elements}, scaled", partial(draw, elements, ours[True]))
             for elements in sorted({elements for _, elements in ours[True]})
         ],
         claims=[
@@ -240,21 +241,15 @@ def name(key: Key) -> str:
     return f"{key[0]} K={key[1]}"
 
 
-def drawing(elements: int, ours: Mapping[Key, SpeedUps]) -> Callable[[Axes], None]:
-    """Return a function that draws bars of SAOpt and NetSparse, and marks of traffic's bound."""
-
-    def draw(axes: Axes) -> None:
-        mine = {family: one for (family, k), one in ours.items() if k == elements}
-        places = np.arange(len(mine))
-        axes.bar(
-            places - 0.2, [one.saopt for one in mine.values()], 0.4, label="SAOpt", color="0.7"
-        )
-        axes.bar(places + 0.2, [one.netsparse for one in mine.values()], 0.4, label="NetSparse")
-        traffic = [one.traffic for one in mine.values()]
-        axes.plot(places + 0.2, traffic, "_", color="k", ms=14, label="by traffic alone")
-        axes.axhline(1, color="0.4", linewidth=0.8)
-        axes.set_xticks(places, list(mine))
-        by_decades(axes)
-        axes.set_ylabel("times SUOpt")
-
-    return draw
+def draw(elements: int, ours: Mapping[Key, SpeedUps], axes: Axes) -> None:
+    """Draw bars of SAOpt and NetSparse, and marks of traffic's bound."""
+    mine = {family: one for (family, k), one in ours.items() if k == elements}
+    places = np.arange(len(mine))
+    axes.bar(places - 0.2, [one.saopt for one in mine.values()], 0.4, label="SAOpt", color="0.7")
+    axes.bar(places + 0.2, [one.netsparse for one in mine.values()], 0.4, label="NetSparse")
+    traffic = [one.traffic for one in mine.values()]
+    axes.plot(places + 0.2, traffic, "_", color="k", ms=14, label="by traffic alone")
+    axes.axhline(1, color="0.4", linewidth=0.8)
+    axes.set_xticks(places, list(mine))
+    by_decades(axes)
+    axes.set_ylabel("times SUOpt")

@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -103,7 +104,7 @@ def judged(found: Sequence[Convergence], link_latency: int) -> Figure:
             for each in found
             for row in each.rows
         ],
-        panels=[Panel(each.data, drawing(each)) for each in found],
+        panels=[Panel(each.data, partial(draw, each)) for each in found],
         claims=list(claims(found)),
     )
 
@@ -126,20 +127,16 @@ def claims(found: Sequence[Convergence]) -> Iterator[Claim]:
         )
 
 
-def drawing(found: Convergence) -> Callable[[Axes], None]:
-    """Return a function that draws three curves of loss."""
-
-    def draw(axes: Axes) -> None:
-        epochs = [row.epoch for row in found.rows]
-        styles = {
-            "float_loss": ("float64 SGD", {"color": "0.65", "linewidth": 4}),
-            "golden_loss": ("golden model", {"color": "tab:blue"}),
-            "rtl_loss": ("RTL", {"color": "tab:orange", "marker": "o", "ms": 3, "ls": "none"}),
-        }
-        for source, (label, style) in styles.items():
-            axes.plot(epochs, [getattr(row, source) for row in found.rows], label=label, **style)
-        axes.axhline(found.target, color="0.4", linestyle=":", label="loss to reach")
-        axes.set_xlabel("epoch")
-        axes.set_ylabel("loss")
-
-    return draw
+def draw(found: Convergence, axes: Axes) -> None:
+    """Draw three curves of loss."""
+    epochs = [row.epoch for row in found.rows]
+    styles = {
+        "float_loss": ("float64 SGD", {"color": "0.65", "linewidth": 4}),
+        "golden_loss": ("golden model", {"color": "tab:blue"}),
+        "rtl_loss": ("RTL", {"color": "tab:orange", "marker": "o", "ms": 3, "ls": "none"}),
+    }
+    for source, (label, style) in styles.items():
+        axes.plot(epochs, [getattr(row, source) for row in found.rows], label=label, **style)
+    axes.axhline(found.target, color="0.4", linestyle=":", label="loss to reach")
+    axes.set_xlabel("epoch")
+    axes.set_ylabel("loss")

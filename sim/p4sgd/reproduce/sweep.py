@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 from matplotlib.axes import Axes
@@ -90,8 +91,10 @@ class Sweep:
             " the T that was measured at the same value.",
             rows=[*all_rows, *paper_rows],
             panels=[
-                Panel("RTL (markers) and formula (lines)", self.drawing(curves)),
-                Panel("by the formula: the paper's data sets and hardware", self.drawing(paper)),
+                Panel("RTL (markers) and formula (lines)", partial(self.draw, curves)),
+                Panel(
+                    "by the formula: the paper's data sets and hardware", partial(self.draw, paper)
+                ),
             ],
             claims=[
                 *self.claims(curves, ""),
@@ -143,25 +146,21 @@ class Sweep:
         found = f"{most.label}: {most.gain:.2f} with {most.x[-1]}, {share:.1%} of linear"
         return [by_paper(f"by the formula: {self.near_linear} (90 % of it)", share >= 0.9, found)]
 
-    def drawing(self, curves: Sequence[Curve]) -> Callable[[Axes], None]:
-        """Return a function that draws measured points on the formula's lines, or lines alone."""
-
-        def draw(axes: Axes) -> None:
-            values = curves[0].x
-            doubling(axes, values, self.what)
-            axes.set_yscale("log", base=2)
-            axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-            axes.set_ylabel(f"throughput relative to {values[0]}")
-            if self.linear:
-                best = relative(list(values))
-                axes.plot(values, best, color="0.6", linestyle=":", label="linear")
-            for index, (curve, marker) in enumerate(zip(curves, MARKERS, strict=False)):
-                style = {"color": f"C{index}", "linewidth": 1}
-                axes.plot(curve.x, curve.ideal or curve.speed_up, **style)
-                label = curve.label
-                axes.plot(curve.x, curve.speed_up, marker, color=f"C{index}", label=label)
-
-        return draw
+    def draw(self, curves: Sequence[Curve], axes: Axes) -> None:
+        """Draw measured points on the formula's lines, or lines alone."""
+        values = curves[0].x
+        doubling(axes, values, self.what)
+        axes.set_yscale("log", base=2)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.set_ylabel(f"throughput relative to {values[0]}")
+        if self.linear:
+            best = relative(list(values))
+            axes.plot(values, best, color="0.6", linestyle=":", label="linear")
+        for index, (curve, marker) in enumerate(zip(curves, MARKERS, strict=False)):
+            style = {"color": f"C{index}", "linewidth": 1}
+            axes.plot(curve.x, curve.ideal or curve.speed_up, **style)
+            label = curve.label
+            axes.plot(curve.x, curve.speed_up, marker, color=f"C{index}", label=label)
 
 
 def rises(values: Sequence[float]) -> bool:

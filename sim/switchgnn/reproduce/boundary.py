@@ -1,6 +1,7 @@
 """Makes figures 1, 7 and 9: the boundary vertices of graphs, before any plan."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -30,15 +31,12 @@ def copies(subjects: Sequence[Subject], workers: Sequence[int]) -> Figure:
     ]
     most = {each.family: each.cut(paper.MOST_WORKERS).copies for each in subjects}
 
-    def draw(column: str, label: str) -> Callable[[Axes], None]:
-        def panel(axes: Axes) -> None:
-            for each in subjects:
-                mine = [row[column] for row in rows if row["graph"] == each.name]
-                axes.plot(workers, mine, "o-", label=each.family)
-            doubling(axes, workers, "workers")
-            axes.set_ylabel(label)
-
-        return panel
+    def draw(column: str, label: str, axes: Axes) -> None:
+        for each in subjects:
+            mine = [row[column] for row in rows if row["graph"] == each.name]
+            axes.plot(workers, mine, "o-", label=each.family)
+        doubling(axes, workers, "workers")
+        axes.set_ylabel(label)
 
     return Figure(
         name="copies",
@@ -58,8 +56,8 @@ def copies(subjects: Sequence[Subject], workers: Sequence[int]) -> Figure:
             for row in rows
         ],
         panels=[
-            Panel("boundary vertices", draw("boundary_share", "share of all vertices")),
-            Panel("copies", draw("copies", "copies of a boundary vertex")),
+            Panel("boundary vertices", partial(draw, "boundary_share", "share of all vertices")),
+            Panel("copies", partial(draw, "copies", "copies of a boundary vertex")),
         ],
         claims=[
             by_paper(

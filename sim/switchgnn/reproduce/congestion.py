@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -106,18 +107,15 @@ def congestion(
         {(row["workers"], row["load"], row["switch"], row["control"]): row for row in rows}
     )
 
-    def panel(count: int) -> Callable[[Axes], None]:
-        def draw(axes: Axes) -> None:
-            for switch in SWITCHES:
-                for control, style in ((False, "o--"), (True, "o-")):
-                    times = [found[count, load, switch, control]["ms"] for load in loads]
-                    label = f"{switch}, rate control {'on' if control else 'off'}"
-                    axes.plot([100 * load for load in loads], times, style, label=label)
-            axes.set_xlabel("background, % of every link")
-            axes.set_ylabel("ms")
-            axes.set_yscale("log")
-
-        return draw
+    def draw(count: int, axes: Axes) -> None:
+        for switch in SWITCHES:
+            for control, style in ((False, "o--"), (True, "o-")):
+                times = [found[count, load, switch, control]["ms"] for load in loads]
+                label = f"{switch}, rate control {'on' if control else 'off'}"
+                axes.plot([100 * load for load in loads], times, style, label=label)
+        axes.set_xlabel("background, % of every link")
+        axes.set_ylabel("ms")
+        axes.set_yscale("log")
 
     scale = Scale(subject.cut(workers[-1]))
     return Figure(
@@ -153,7 +151,7 @@ def congestion(
             }
             for row in rows
         ],
-        panels=[Panel(f"{count} workers", panel(count)) for count in workers],
+        panels=[Panel(f"{count} workers", partial(draw, count)) for count in workers],
         claims=[claim for count in workers for claim in claims(found, count, loads)],
         note=f"In the *{PAPER}* sums that find no room in a queue are lost, and their worker"
         f" fetches all features that they are made of (section 3.4); in *{OURS}* they wait in their"

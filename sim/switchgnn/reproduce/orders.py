@@ -1,6 +1,7 @@
 """Makes figure 17, and the star and ring of section 3.2.2: what the order of sending is worth."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -30,18 +31,15 @@ def orders(subjects: Sequence[Subject]) -> Figure:
     found = {(row["family"], row["order"]): row for row in rows}
     random, ours = found["reddit", "random"], found["reddit", "priority-bfs"]
 
-    def panel(column: str, label: str) -> Callable[[Axes], None]:
-        def draw(axes: Axes) -> None:
-            for at, order in enumerate(ORDERS):
-                values = [found[each.family, order][column] for each in subjects]
-                places = [place + 0.2 * at for place in range(len(subjects))]
-                axes.bar(places, values, 0.2, label=order)
-            axes.set_xticks(
-                [place + 0.3 for place in range(len(subjects))], [s.family for s in subjects]
-            )
-            axes.set_ylabel(label)
-
-        return draw
+    def draw(column: str, label: str, axes: Axes) -> None:
+        for at, order in enumerate(ORDERS):
+            values = [found[each.family, order][column] for each in subjects]
+            places = [place + 0.2 * at for place in range(len(subjects))]
+            axes.bar(places, values, 0.2, label=order)
+        axes.set_xticks(
+            [place + 0.3 for place in range(len(subjects))], [s.family for s in subjects]
+        )
+        axes.set_ylabel(label)
 
     return Figure(
         name="order",
@@ -64,8 +62,8 @@ def orders(subjects: Sequence[Subject]) -> Figure:
             for row in rows
         ],
         panels=[
-            Panel("time", panel("time", "time, x the bound")),
-            Panel("queue", panel("queue", "longest queue, x n")),
+            Panel("time", partial(draw, "time", "time, x the bound")),
+            Panel("queue", partial(draw, "queue", "longest queue, x n")),
         ],
         claims=[
             by_paper(
@@ -105,15 +103,12 @@ def star_and_ring() -> Figure:
     rings = [row for row in rows if row["graph"] == "ring"]
     stars = [row for row in rows if row["graph"] == "star"]
 
-    def panel(graph: str) -> Callable[[Axes], None]:
-        def draw(axes: Axes) -> None:
-            mine = [row for row in rows if row["graph"] == graph]
-            for name in ("priority_bfs", "mean", "worst"):
-                axes.plot(SMALL, [row[name] for row in mine], "o-", label=name)
-            axes.set_xlabel("vertices")
-            axes.set_ylabel("slots")
-
-        return draw
+    def draw(graph: str, axes: Axes) -> None:
+        mine = [row for row in rows if row["graph"] == graph]
+        for name in ("priority_bfs", "mean", "worst"):
+            axes.plot(SMALL, [row[name] for row in mine], "o-", label=name)
+        axes.set_xlabel("vertices")
+        axes.set_ylabel("slots")
 
     text = {graph: _words(graph, *values) for graph, values in large.items()}
     return Figure(
@@ -125,7 +120,7 @@ def star_and_ring() -> Figure:
         setting="One packet in and one out in a slot (k = 1); every order of small graphs.",
         rows=rows,
         shown=[{**row, "mean": f"{row['mean']:.3f}"} for row in rows],
-        panels=[Panel(graph, panel(graph)) for graph in GRAPHS],
+        panels=[Panel(graph, partial(draw, graph)) for graph in GRAPHS],
         claims=[
             by_paper(
                 "star: n slots in the paper's order",

@@ -1,7 +1,8 @@
 """Makes figures 2(a) to 2(c): throughput, aggregators and queues of an aggregation over time."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -98,18 +99,15 @@ def timelines(subject: Subject) -> Figure:
         for column in ("leaving", "sums", "held", "queue")
     }
 
-    def panel(column: str, label: str) -> Callable[[Axes], None]:
-        def draw(axes: Axes) -> None:
-            for name, each in found.items():
-                while_it_lasts = edges[:-1] <= each.time
-                axes.plot(middle[while_it_lasts], curves[name, column][while_it_lasts], label=name)
-            if column == "sums":
-                axes.plot(middle, curves[STRAWMAN, "leaving"], ":", label=f"{STRAWMAN}, total")
-            axes.set_xlabel("ms")
-            axes.set_ylabel(label)
-            axes.set_xlim(0, found[STRAWMAN].time)
-
-        return draw
+    def draw(column: str, label: str, axes: Axes) -> None:
+        for name, each in found.items():
+            while_it_lasts = edges[:-1] <= each.time
+            axes.plot(middle[while_it_lasts], curves[name, column][while_it_lasts], label=name)
+        if column == "sums":
+            axes.plot(middle, curves[STRAWMAN, "leaving"], ":", label=f"{STRAWMAN}, total")
+        axes.set_xlabel("ms")
+        axes.set_ylabel(label)
+        axes.set_xlim(0, found[STRAWMAN].time)
 
     return Figure(
         name="timeline",
@@ -145,9 +143,9 @@ def timelines(subject: Subject) -> Figure:
             for name, each in found.items()
         ],
         panels=[
-            Panel("2(a): sums that leave", panel("sums", "Tb/s")),
-            Panel("2(b): aggregators in use", panel("held", "MB")),
-            Panel("2(c): packets that wait", panel("queue", "MB")),
+            Panel("2(a): sums that leave", partial(draw, "sums", "Tb/s")),
+            Panel("2(b): aggregators in use", partial(draw, "held", "MB")),
+            Panel("2(c): packets that wait", partial(draw, "queue", "MB")),
         ],
         claims=claims(found),
         note="A sum waits once, at one port, and is no larger than a feature: all sums together are"

@@ -1,6 +1,7 @@
 """Makes figures 2(d), 15 and 18: what plans send, against what others do."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -107,19 +108,16 @@ def memories(subjects: Sequence[Subject], sizes: Sequence[int]) -> Figure:
     }
     plans = ("multi-level", "destinations", "slices")
 
-    def panel(subject: Subject) -> Callable[[Axes], None]:
-        def draw(axes: Axes) -> None:
-            mine = [
-                row
-                for row in rows
-                if row["graph"] == subject.name and row["workers"] == paper.MOST_WORKERS
-            ]
-            for name in plans:
-                axes.plot(sizes, [100 * (1 + row[name]) for row in mine], "o-", label=name)
-            axes.set_xlabel("MB")
-            axes.set_ylabel("traffic, % of the full graph's")
-
-        return draw
+    def draw(subject: Subject, axes: Axes) -> None:
+        mine = [
+            row
+            for row in rows
+            if row["graph"] == subject.name and row["workers"] == paper.MOST_WORKERS
+        ]
+        for name in plans:
+            axes.plot(sizes, [100 * (1 + row[name]) for row in mine], "o-", label=name)
+        axes.set_xlabel("MB")
+        axes.set_ylabel("traffic, % of the full graph's")
 
     less, more = min(sizes), max(sizes)
     return Figure(
@@ -142,7 +140,7 @@ def memories(subjects: Sequence[Subject], sizes: Sequence[int]) -> Figure:
             for row in rows
             if row["workers"] == paper.MOST_WORKERS
         ],
-        panels=[Panel(each.family, panel(each)) for each in subjects],
+        panels=[Panel(each.family, partial(draw, each)) for each in subjects],
         claims=[
             *(
                 by_paper(
