@@ -1,4 +1,4 @@
-"""Makes the fixture that runs a command as a user does."""
+"""Runs a command as a user does, and checks that it refuses what cannot be."""
 
 import pytest
 
@@ -21,3 +21,24 @@ def running(command):
         return run
 
     return ingather
+
+
+def refused(ingather, folder, arguments, says):
+    """Assert that a command ends with status 2 and one line that ``says`` why.
+
+    ``folder``, in which it runs and which then has a file that is not its own, stays as it was.
+    """
+    (folder / "taken").mkdir(exist_ok=True)
+    (folder / "taken" / "precious.txt").write_text("mine")
+    before = content(folder)
+    status, _, err = ingather(*arguments)
+    assert status == 2
+    assert err.startswith("ingather: ")
+    assert err.count("\n") == 1, err
+    assert says in err
+    assert content(folder) == before
+
+
+def content(folder):
+    """Return what there is in a folder: paths, and the bytes of files."""
+    return {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")}

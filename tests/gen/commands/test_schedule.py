@@ -11,7 +11,7 @@ import pytest
 from sim.mina.files import JOBS, SUMMARY, TIMELINE
 from sim.mina.rtl import comparison
 from sim.mina.rtl.comparison import Agreement
-from tests.gen.commands.running import running
+from tests.gen.commands.running import refused, running
 
 FOUR_JOBS = [
     *("--rtl", "--jobs", Path(comparison.__file__).with_name("four_jobs.json")),
@@ -138,11 +138,4 @@ def test_bad_input_is_one_line_and_status_2(ingather, tmp_path, arguments, says)
     (tmp_path / "bad.json").write_text('[{"model": "GPT", "hosts": 2, "steps": 3}]')
     long = '[{"model": "OPT-125M", "hosts": 2, "steps": 1000}]'
     (tmp_path / "long.json").write_text(long)
-    (tmp_path / "taken").mkdir()
-    (tmp_path / "taken" / "precious.txt").write_text("mine")
-    extra = [] if "-o" in arguments else ["-o", "made"]
-    status, _, err = ingather(*extra, *arguments)
-    assert status == 2
-    assert len(err.strip().splitlines()) == 1, err
-    assert says in err
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.json", "long.json", "taken"]
+    refused(ingather, tmp_path, ("-o", "made", *arguments), says)

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.gen.commands.running import running
+from tests.gen.commands.running import refused, running
 
 TINY = ["--preset", "tiny"]
 
@@ -120,17 +120,8 @@ def bad_files(folder):
 )  # fmt: skip
 def test_bad_input_is_one_line_and_status_2(ingather, tmp_path, arguments, says):
     bad_files(tmp_path)
-    (tmp_path / "taken").mkdir()
-    (tmp_path / "taken" / "precious.txt").write_text("mine")
-    before = sorted(p.name for p in tmp_path.iterdir())
     extra = [] if "--preset" in arguments else TINY
-    status, _, err = ingather("-o", "made", *extra, *arguments)
-    assert status == 2
-    assert len(err.strip().splitlines()) == 1, err
-    assert says in err
-    assert "Traceback" not in err
-    assert sorted(p.name for p in tmp_path.iterdir()) == before
-    assert (tmp_path / "taken" / "precious.txt").read_text() == "mine"
+    refused(ingather, tmp_path, ("-o", "made", *extra, *arguments), says)
 
 
 def test_many_workers_on_bad_links(ingather, tmp_path):
