@@ -9,6 +9,7 @@ from gen.errors import UserError
 from sim.mina.cluster import FatTree, parse_topology
 from sim.mina.jobs import read_jobs
 from sim.mina.workload import ScheduleWorkload, Trees
+from tests.rejects import rejects
 
 OP = {"start": 0.01, "size": 1000}
 MODEL = {"duration": 0.05, "allreduces": [OP, {"start": 0.02, "size": 2000}]}
@@ -74,26 +75,21 @@ def test_topology_of_the_paper():
     assert [tree.switches_of(layer) for layer in (1, 2, 3)] == [128, 128, 64]
 
 
-@pytest.mark.parametrize(
-    ("settings", "says"),
-    [
-        ({"topology": "8,8,16"}, "DOWN,...:UP,..."),
-        ({"topology": "8,8,16:1,8"}, "as many numbers of links up as down"),
-        ({"topology": "8,8:1,0"}, "at least 1 link"),
-        ({"topology": "9999,9999:1,1"}, "at most"),
-        ({"ratio": 0.9}, "ratio must be from 1"),
-        ({"ratio": float("nan")}, "ratio must be"),
-        ({"alpha": -0.1}, "alpha must be"),
-        ({"candidates": 0}, "candidates must be"),
-        ({"latency": -1e-6}, "latency must be"),
-        ({"gpu_speed": float("nan")}, "gpu_speed must be"),
-        ({"trace": 11}, "trace must be"),
-        ({"capacity": 2, "trees": Trees.MIS}, "a capacity above 1"),
-    ],
+test_workload_refuses = rejects(
+    ScheduleWorkload,
+    ({"topology": "8,8,16"}, re.escape("DOWN,...:UP,...")),
+    ({"topology": "8,8,16:1,8"}, "as many numbers of links up as down"),
+    ({"topology": "8,8:1,0"}, "at least 1 link"),
+    ({"topology": "9999,9999:1,1"}, "at most"),
+    ({"ratio": 0.9}, "ratio must be from 1"),
+    ({"ratio": float("nan")}, "ratio must be"),
+    ({"alpha": -0.1}, "alpha must be"),
+    ({"candidates": 0}, "candidates must be"),
+    ({"latency": -1e-6}, "latency must be"),
+    ({"gpu_speed": float("nan")}, "gpu_speed must be"),
+    ({"trace": 11}, "trace must be"),
+    ({"capacity": 2, "trees": Trees.MIS}, "a capacity above 1"),
 )
-def test_workload_refuses(settings, says):
-    with pytest.raises(ValueError, match=re.escape(says)):
-        ScheduleWorkload(**settings)
 
 
 def test_hosts_beyond_the_cluster_are_refused_before_the_run():

@@ -53,18 +53,13 @@ def test_there_and_back(length):
     assert from_bytes(to_bytes(prs, NODE, ADDRESSES)) == prs
 
 
-@pytest.mark.parametrize(
-    "prs",
-    [
-        [response(0), response(1, dest=2)],
-        [response(0), response(1, length=8)],
-        [replace(response(0), data=b"")],
-        [Request(kind=Kind.ERROR, dest=1, length=4)] * 2,
-    ],
+test_cannot_share = refuses(
+    lambda *prs: to_bytes(prs, NODE, ADDRESSES),
+    (response(0), response(1, dest=2), "2 PRs cannot share a packet"),
+    (response(0), response(1, length=8), "2 PRs cannot share a packet"),
+    (replace(response(0), data=b""), "a property of 0 bytes"),
+    (*[Request(kind=Kind.ERROR, dest=1, length=4)] * 2, "2 PRs cannot share a packet"),
 )
-def test_cannot_share(prs):
-    with pytest.raises(ValueError, match=r"share|property"):
-        to_bytes(prs, NODE, ADDRESSES)
 
 
 test_broken_bytes = refuses(
