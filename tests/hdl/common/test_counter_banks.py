@@ -7,7 +7,7 @@ from hdl.common.counter_banks import CounterBanks, CounterBanksParams
 from sim.harness.payloads import pack
 from sim.harness.streams import start, strobe
 from sim.harness.verilator import simulate
-from tests.hdl.common.test_event_counters import some_counters, some_events
+from tests.hdl.common.test_event_counters import selected, some_counters, some_events
 
 PARTS = 3
 COUNTERS = some_counters(20, 40)
@@ -24,13 +24,8 @@ def test_counter_banks():
 
 
 async def values(dut, part):
-    found = {}
     dut.part.value = part
-    for k, name in enumerate(NAMES):
-        dut.select.value = k
-        await ClockCycles(dut.clk, CounterBanks.latency + 1)
-        found[name] = int(dut.value.value)
-    return found
+    return await selected(dut, NAMES, CounterBanks.latency)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -4,6 +4,7 @@ import cocotb
 import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
+from hdl.common.counter_bank import CounterBank
 from hdl.common.event_counters import CountersParams, EventCounters
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
@@ -29,6 +30,16 @@ def some_counters(count, bits):
 def some_events(params):
     """Draw what a cycle adds to each counter."""
     return {name: random.getrandbits(bits) for name, bits in params.counters}
+
+
+async def selected(dut, names, latency=CounterBank.latency):
+    """Select one counter after the other; return their values, by ``names`` in their order."""
+    found = {}
+    for k, name in enumerate(names):
+        dut.select.value = k
+        await ClockCycles(dut.clk, latency + 1)
+        found[name] = int(dut.value.value)
+    return found
 
 
 def counts(dut, params):

@@ -14,7 +14,8 @@ from hdl.netsparse.snic_counters import BUCKETS, BUSES, CLASSES, SNIC_COUNTERS, 
 from sim.harness.payloads import pack
 from sim.harness.streams import start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.netsparse.rig.bench import TINY
+from tests.hdl.common.test_event_counters import selected
+from tests.hdl.netsparse.rig.bench import THREE_UNITS
 
 NAMES = [name for name, _ in SNIC_COUNTERS.counters]
 FILTER = {
@@ -28,15 +29,7 @@ FILTER = {
 
 
 def test_snic_counters():
-    rig = replace(TINY, idx_bits=20)
-    params = SnicParams(
-        units=3,
-        rig=rig,
-        filter_banks=2,
-        filter_unit_bytes=64,
-        filter_cache_bytes=512,
-        filter_ways=2,
-    )
+    params = replace(THREE_UNITS, filter_banks=2, filter_cache_bytes=512)
     registers = [*NAMES, "behind"]  # the latter so that the bank can be entered
     simulate(SnicCounters(params), __name__, registers=registers)
 
@@ -68,16 +61,6 @@ def host_counts(name, events):
         f"host_{name}_requests": events["request"],
         f"host_{name}_properties": events["property"],
     }
-
-
-async def values(dut):
-    """Return all counters, by their names."""
-    found = {}
-    for k, name in enumerate(NAMES):
-        dut.select.value = k
-        await ClockCycles(dut.clk, CounterBank.latency + 1)
-        found[name] = int(dut.value.value)
-    return found
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -117,17 +100,17 @@ async def counts_what_happens(dut):
     for port in inputs:
         port.value = 0
     await ClockCycles(dut.clk, CounterBank.event_latency)
-    assert await values(dut) == {name: totals[name] for name in NAMES}
+    assert await selected(dut, NAMES) == {name: totals[name] for name in NAMES}
     assert {*totals} <= {*NAMES}
     large = {name: random.getrandbits(SNIC_COUNTERS.bits) for name in NAMES}
     for flip in (0, (1 << SNIC_COUNTERS.bits) - 1):
         for name, total in large.items():
             getattr(dut.bank.counters, name).value = total ^ flip
         await RisingEdge(dut.clk)
-        assert await values(dut) == {name: total ^ flip for name, total in large.items()}
+        assert await selected(dut, NAMES) == {name: total ^ flip for name, total in large.items()}
     for again in (dut.clear, dut.rst):
         for name, total in large.items():
             getattr(dut.bank.counters, name).value = total
         await RisingEdge(dut.clk)
         await strobe(again, dut.clk)
-        assert not any((await values(dut)).values())
+        assert not any((await selected(dut, NAMES)).values())

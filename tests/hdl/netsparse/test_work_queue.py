@@ -1,5 +1,4 @@
 import random
-from dataclasses import replace
 from itertools import product
 
 import cocotb
@@ -13,23 +12,14 @@ from sim.harness.payloads import pack, unpack
 from sim.harness.streams import Sink, Source, cycle, often, start, started, strobe
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.golden.gather import refused
-from tests.hdl.netsparse.rig.bench import TINY
+from tests.hdl.netsparse.rig.bench import THREE_UNITS
 
 CLIENTS = 0b101  # unit 1 is a server
 OTHERS = 0b010  # or the two others are
 
 
 def test_work_queue():
-    rig = replace(TINY, idx_bits=20)
-    params = SnicParams(
-        units=3,
-        rig=rig,
-        filter_banks=1,
-        filter_unit_bytes=64,
-        filter_cache_bytes=256,
-        filter_ways=2,
-    )
-    simulate(WorkQueue(params), __name__)
+    simulate(WorkQueue(THREE_UNITS), __name__)
 
 
 class Host:

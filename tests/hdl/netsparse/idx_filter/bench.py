@@ -12,6 +12,17 @@ from hdl.netsparse.idx_filter.params import LINE_BYTES, FilterCacheParams
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import cycle, never
 
+SMALL = FilterCacheParams(
+    units=1,
+    banks=1,
+    cache_bytes=512,
+    ways=2,
+    unit_bytes=32,
+    idx_bits=16,
+    address_bits=16,
+    slots=4,
+)
+
 
 @dataclass
 class Dram:

@@ -1,4 +1,5 @@
 import random
+from dataclasses import replace
 
 import cocotb
 import numpy as np
@@ -9,10 +10,9 @@ from hdl.netsparse.idx_filter.params import FilterCacheParams
 from sim.harness.streams import STALLS, Sink, Source, cycle, mostly, never, often, rarely, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.golden.idx_filter import IdxFilter, line_address
+from tests.hdl.netsparse.idx_filter.bench import SMALL
 
-PARAMS = FilterCacheParams(
-    units=4, banks=1, cache_bytes=512, ways=2, unit_bytes=32, idx_bits=14, address_bits=16, slots=64
-)
+PARAMS = replace(SMALL, units=4, idx_bits=14, slots=64)
 
 
 def test_bank():

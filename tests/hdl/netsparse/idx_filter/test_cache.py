@@ -1,4 +1,5 @@
 import random
+from dataclasses import replace
 
 import cocotb
 import numpy as np
@@ -10,30 +11,12 @@ from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, cycle, never, start
 from sim.harness.verilator import params_in_simulator
 from sim.netsparse.golden.idx_filter import LINE_IDXS, IdxFilter, image, line_address, line_count
-from tests.hdl.netsparse.idx_filter.bench import Dram, Events, Judge, Unit
+from tests.hdl.netsparse.idx_filter.bench import SMALL, Dram, Events, Judge, Unit
 from tests.simulated import simulated
 
 SIZES = {
-    "smallest": FilterCacheParams(
-        units=1,
-        banks=1,
-        cache_bytes=128,
-        ways=1,
-        unit_bytes=16,
-        idx_bits=16,
-        address_bits=20,
-        slots=16,
-    ),
-    "two_ways": FilterCacheParams(
-        units=3,
-        banks=2,
-        cache_bytes=512,
-        ways=2,
-        unit_bytes=64,
-        idx_bits=16,
-        address_bits=20,
-        slots=16,
-    ),
+    "smallest": replace(SMALL, cache_bytes=128, ways=1, unit_bytes=16, address_bits=20, slots=16),
+    "two_ways": replace(SMALL, units=3, banks=2, unit_bytes=64, address_bits=20, slots=16),
     "four_ways": FilterCacheParams(
         units=4,
         banks=4,

@@ -1,4 +1,5 @@
 import random
+from dataclasses import replace
 
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
@@ -8,21 +9,13 @@ from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, OPEN_ZEROS, F
 from sim.harness.payloads import pack
 from sim.harness.streams import Sink, cycle, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.idx_filter.bench import SMALL
 
 TOP = (1 << 20) - 3 * OPEN_ZEROS * LINE_BYTES  #: the highest base: room for all that is cleared
 
 
 def test_clearing():
-    params = FilterCacheParams(
-        units=1,
-        banks=2,
-        cache_bytes=2048,
-        ways=2,
-        unit_bytes=32,
-        idx_bits=20,
-        address_bits=20,
-        slots=4,
-    )
+    params = replace(SMALL, banks=2, cache_bytes=2048, idx_bits=20, address_bits=20)
     simulate(FilterClearing(params), __name__)
 
 

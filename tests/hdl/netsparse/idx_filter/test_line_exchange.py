@@ -7,23 +7,14 @@ from hdl.netsparse.idx_filter.line_exchange import DRAIN, LineExchange
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, LINE_WORDS, FilterCacheParams
 from sim.harness.streams import Sink, cycle, mostly, never, started
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.idx_filter.bench import SMALL
 
 BASE = 0x800
 MASK = (1 << 64) - 1
 
 
 def test_line_exchange():
-    params = FilterCacheParams(
-        units=1,
-        banks=1,
-        cache_bytes=512,
-        ways=2,
-        unit_bytes=32,
-        idx_bits=16,
-        address_bits=16,
-        slots=4,
-    )
-    simulate(LineExchange(params), __name__)
+    simulate(LineExchange(SMALL), __name__)
 
 
 class Bench:

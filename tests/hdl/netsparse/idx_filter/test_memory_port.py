@@ -1,5 +1,6 @@
 import itertools
 import random
+from dataclasses import replace
 
 import cocotb
 import pytest
@@ -11,7 +12,7 @@ from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, FilterCachePa
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, Source, cycle, never, often, start, started
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.netsparse.idx_filter.bench import Dram
+from tests.hdl.netsparse.idx_filter.bench import SMALL, Dram
 
 SPACE = 1 << 12  #: bytes of memory for each bank: one half is read, the other written
 HIGH = (1 << 18) - 4 * SPACE  #: from here on there is room for all banks
@@ -19,16 +20,8 @@ HIGH = (1 << 18) - 4 * SPACE  #: from here on there is room for all banks
 
 @pytest.mark.parametrize("banks", [1, 2, 4])
 def test_memory_port(banks):
-    params = FilterCacheParams(
-        units=1,
-        banks=banks,
-        cache_bytes=256 * banks,
-        ways=2,
-        unit_bytes=32,
-        idx_bits=18,
-        address_bits=18,
-        slots=4,
-    )
+    size = {"banks": banks, "cache_bytes": 256 * banks}
+    params = replace(SMALL, **size, idx_bits=18, address_bits=18)
     simulate(FilterMemoryPort(params), __name__)
 
 

@@ -1,4 +1,5 @@
 import random
+from dataclasses import replace
 
 import cocotb
 import pytest
@@ -8,21 +9,12 @@ from hdl.netsparse.idx_filter.params import FilterCacheParams
 from hdl.netsparse.idx_filter.tags import FilterTags
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.idx_filter.bench import SMALL
 
 
 @pytest.mark.parametrize("ways", [1, 4])
 def test_tags(ways):
-    params = FilterCacheParams(
-        units=1,
-        banks=1,
-        cache_bytes=256 * ways,
-        ways=ways,
-        unit_bytes=32,
-        idx_bits=16,
-        address_bits=16,
-        slots=4,
-    )
-    simulate(FilterTags(params), __name__)
+    simulate(FilterTags(replace(SMALL, cache_bytes=256 * ways, ways=ways)), __name__)
 
 
 class Set:

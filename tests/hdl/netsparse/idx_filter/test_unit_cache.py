@@ -2,6 +2,7 @@
 
 import random
 from collections import deque
+from dataclasses import replace
 
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
@@ -12,18 +13,9 @@ from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, Sink, cycle, never, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.golden.idx_filter import IdxFilter
-from tests.hdl.netsparse.idx_filter.bench import Unit
+from tests.hdl.netsparse.idx_filter.bench import SMALL, Unit
 
-PARAMS = FilterCacheParams(
-    units=1,
-    banks=1,
-    cache_bytes=1024,
-    ways=2,
-    unit_bytes=16,
-    idx_bits=14,
-    address_bits=16,
-    slots=24,
-)
+PARAMS = replace(SMALL, cache_bytes=1024, unit_bytes=16, idx_bits=14, slots=24)
 IDXS = 48 * 16  # six times what the cache holds
 
 

@@ -1,5 +1,4 @@
 import random
-from dataclasses import replace
 from itertools import pairwise
 
 import cocotb
@@ -15,20 +14,11 @@ from sim.harness.streams import STALLS, Source, never, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.golden.rings import unpack_entry
 from tests.hdl.netsparse.queue.bench import HostWrites
-from tests.hdl.netsparse.rig.bench import TINY
-
-PARAMS = SnicParams(
-    units=3,
-    rig=replace(TINY, idx_bits=20),
-    filter_banks=1,
-    filter_unit_bytes=64,
-    filter_cache_bytes=256,
-    filter_ways=2,
-)
+from tests.hdl.netsparse.rig.bench import THREE_UNITS
 
 
 def test_completion_ring():
-    simulate(CompletionRing(PARAMS), __name__, registers=["sent", "under_way"])
+    simulate(CompletionRing(THREE_UNITS), __name__, registers=["sent", "under_way"])
 
 
 def completion():

@@ -2,12 +2,14 @@
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 import cocotb
 from cocotb.triggers import RisingEdge
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.idx_filter.params import answer_layout, request_layout
+from hdl.netsparse.params import SnicParams
 from hdl.netsparse.protocol import RESPONSE_BEAT
 from hdl.netsparse.rig.params import READ_BEAT, RigParams
 from sim.harness.payloads import pack, unpack
@@ -25,6 +27,14 @@ TINY = RigParams(
     property_buffer_bytes=512,
     transmit_prs=2,
     commands=2,
+)
+THREE_UNITS = SnicParams(
+    units=3,
+    rig=replace(TINY, idx_bits=20),
+    filter_banks=1,
+    filter_unit_bytes=64,
+    filter_cache_bytes=256,
+    filter_ways=2,
 )
 
 

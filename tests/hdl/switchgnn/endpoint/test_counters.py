@@ -16,6 +16,7 @@ from hdl.switchgnn.protocol import Kind
 from sim.harness.payloads import pack
 from sim.harness.streams import start, strobe
 from sim.harness.verilator import simulate
+from tests.hdl.common.test_event_counters import selected
 
 NAMES = [name for name, _ in ENDPOINT_COUNTERS.counters]
 BITS = ENDPOINT_COUNTERS.bits
@@ -76,16 +77,6 @@ def counts(events):
     return added
 
 
-async def values(dut):
-    """Return all counters, by their names."""
-    found = {}
-    for k, name in enumerate(NAMES):
-        dut.select.value = k
-        await ClockCycles(dut.clk, CounterBank.latency + 1)
-        found[name] = int(dut.value.value)
-    return found
-
-
 async def begin(dut):
     for name in ("run", "events", "clear", "select"):
         getattr(dut, name).value = 0
@@ -111,7 +102,7 @@ async def counts_what_happens(dut):
     await begin(dut)
     totals = await play(dut, 1500)
     assert {*totals} == {*NAMES}
-    assert await values(dut) == totals
+    assert await selected(dut, NAMES) == totals
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -124,6 +115,6 @@ async def shows_every_bit(dut):
             getattr(dut.bank.counters, name).value = total ^ flip
         totals = await play(dut, 100)
         sums = {name: (total ^ flip) + totals[name] for name, total in preset.items()}
-        assert await values(dut) == {name: n % (1 << BITS) for name, n in sums.items()}
+        assert await selected(dut, NAMES) == {name: n % (1 << BITS) for name, n in sums.items()}
     await strobe(dut.clear, dut.clk)
-    assert await values(dut) == dict.fromkeys(NAMES, 0)
+    assert await selected(dut, NAMES) == dict.fromkeys(NAMES, 0)
