@@ -53,12 +53,7 @@ class TreeBench(TenantBench):
         self.model.open_ports = 0b1111
         await self.host.open_ports(0b1111)
         await self.share(len(REGISTERED), apart=False)
-        self.last = {}
-        for job, fields in REGISTERED.items():
-            self.last[job] = random.getrandbits(31)
-            answer = await self.order(Verb.REGISTER, job, self.last[job], **fields)
-            assert answer.verb is Verb.REGISTERED
-        return self
+        return await self.register_all(REGISTERED)
 
     async def change_parents(self):
         """Move parents anywhere else, in the switch and in the model."""
@@ -133,16 +128,7 @@ class TreeBench(TenantBench):
 
     async def counters_agree(self):
         """Check that what counts by port counts by job, of those that name one."""
-        await self.check_verdicts()
-        for number in range(self.params.jobs):
-            golden = dict.fromkeys(await self.host.tenant_verdicts(number), 0)
-            for (job, verdict), count in self.model.by_job.items():
-                if job == number:
-                    golden[verdict.name] = count
-            assert await self.host.tenant_verdicts(number) == golden
-            counts = await self.host.tenant(number)
-            assert counts["operations"] == self.model.operations[number]
-            assert counts["bytes"] == self.model.octets[number]
+        await self.jobs_agree(self.model.octets)
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
