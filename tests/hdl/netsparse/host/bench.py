@@ -18,7 +18,7 @@ from hdl.netsparse.host.host_reader import HostReader
 from hdl.netsparse.host.host_writer import HostWriter
 from hdl.netsparse.host.params import EVENTS, HostParams
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Source, cycle, never
+from sim.harness.streams import Source, cycle, never, often, started
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, AxiRamParams, dump_file, ram_file
 from tests.hdl.netsparse.host.places import BEAT, expected_bursts, expected_strobes, random_size
@@ -311,6 +311,15 @@ class Bench:
         assert self.events[f"{side}_events_request"] == len(bursts)
         assert self.events[f"{side}_events_property"] == len(self.order)
 
+    async def carry_out(self, way, properties):
+        """Have all ``properties`` read or written: unit, address and bytes; check all of it."""
+        for one in properties:
+            way(*one)
+        await self.until(len(properties))
+        await self.end()
+        if way == self.write:
+            await self.check_memory()
+
     async def check_memory(self):
         """Check every byte of host memory."""
         assert await self.dumped() == self.content
@@ -322,6 +331,23 @@ class Bench:
         self.dut.dump.value = 0
         await self.idle(2)
         return Path(cocotb.plusargs["dump_0"]).read_bytes()
+
+
+async def carry_out_random(dut, way, aligned, stalls, late):
+    """Have random properties of all units read or written; return the bench, and each unit's.
+
+    A unit's own are carried out in its order.
+    """
+    source, sink = stalls
+    settings = latency(late) | ({} if sink is never else stalled(160 if sink is often else 20))
+    bench = await started(Bench(dut, aligned=aligned, stall=source, **settings))
+    properties = random_properties(400, bench.host.units)
+    each = [(unit, *place) for unit, places in enumerate(properties) for place in places]
+    await bench.carry_out(getattr(bench, way), each)
+    assert not any(bench.failed)
+    for unit, places in enumerate(properties):
+        assert [place for place in bench.order if place in set(places)] == places, unit
+    return bench, properties
 
 
 def stalled(chance):

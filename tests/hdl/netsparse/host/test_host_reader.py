@@ -4,16 +4,15 @@ import cocotb
 from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.host.host_reader import HostReader
-from sim.harness.streams import STALLS, never, often, start, started
+from sim.harness.streams import STALLS, often, start, started
 from sim.surroundings.axi_memory import Fault
 from tests.hdl.netsparse.host.bench import (
     FAILURES,
     RAM_BYTES,
     Bench,
+    carry_out_random,
     latency,
-    random_properties,
     run_bench,
-    stalled,
 )
 from tests.hdl.netsparse.host.places import expected_bursts, spread
 
@@ -29,18 +28,7 @@ def test_host_reader(tmp_path, rng):
     late=[0, 100],
 )
 async def reads_random_properties(dut, aligned, stalls, late):
-    source, sink = stalls
-    settings = latency(late) | ({} if sink is never else stalled(160 if sink is often else 20))
-    bench = await started(Bench(dut, aligned=aligned, stall=source, **settings))
-    properties = random_properties(400, bench.host.units)
-    for unit, places in enumerate(properties):
-        for place in places:
-            bench.read(unit, *place)
-    await bench.until(400)
-    await bench.end()
-    assert not any(bench.failed)
-    for unit, places in enumerate(properties):  # each unit's own in its order
-        assert [place for place in bench.order if place in set(places)] == places, unit
+    bench, properties = await carry_out_random(dut, "read", aligned, stalls, late)
     if stalls.none:
         # All in turn, the last one first, as every unit always asks.
         assert bench.order[: 4 * bench.host.units] == [
@@ -54,9 +42,7 @@ async def reads_random_properties(dut, aligned, stalls, late):
 async def reads_the_papers_example(dut, aligned):
     """480 bytes at address 480 take five requests, against eight."""
     bench = await started(Bench(dut, aligned=aligned))
-    bench.read(0, 480, 480)
-    await bench.until(1)
-    await bench.end()
+    await bench.carry_out(bench.read, [(0, 480, 480)])
     assert len(bench.seen["ar"]) == (5 if aligned else 8)
 
 
@@ -74,10 +60,7 @@ async def reads_every_start_and_awkward_sizes(dut, aligned):
         (begin + 4096 * k + 4 * word, size) for word in range(32) for k, size in enumerate(sizes)
     ]
     random.shuffle(places)
-    for place in places:
-        bench.read(0, *place)
-    await bench.until(len(places))
-    await bench.end()
+    await bench.carry_out(bench.read, [(0, *place) for place in places])
     assert bench.order == places
 
 
@@ -85,10 +68,8 @@ async def reads_every_start_and_awkward_sizes(dut, aligned):
 @cocotb.parametrize(units=[1, 2, 5], size=[4, 64], aligned=[True, False], late=[0, 60])
 async def short_properties_one_a_cycle(dut, units, size, aligned, late):
     bench = await started(Bench(dut, aligned=aligned, **latency(late)))
-    for number in range(300):
-        bench.read(number % units, 64 * random.randrange(1000), size)
-    await bench.until(300)
-    await bench.end()
+    places = [(number % units, 64 * random.randrange(1000), size) for number in range(300)]
+    await bench.carry_out(bench.read, places)
     for name in ("ar", "beats"):
         assert spread(bench.cycles[name]) == 300
     assert bench.cycles["ar"][0] - bench.first(bench.readers) == HostReader.request_latency
@@ -111,10 +92,8 @@ async def the_bus_is_always_busy(dut, case):
     """The bus moves a beat every cycle, whatever it is for."""
     address, size, aligned, beats = case
     bench = await started(Bench(dut, aligned=aligned))
-    for number in range(40):
-        bench.read(number % bench.host.units, 8192 * (number % 100) + address, size)
-    await bench.until(40)
-    await bench.end()
+    places = [(number % bench.host.units, 8192 * number + address, size) for number in range(40)]
+    await bench.carry_out(bench.read, places)
     assert spread(bench.cycles["r_valid"]) == len(bench.cycles["r_valid"]) == 40 * beats
 
 
@@ -144,12 +123,11 @@ async def only_properties_that_need_it_fail(dut, response, aligned):
         fail_response=response,
     )
     await start(dut)
-    for number in range(200):
-        size = 4 * random.randint(1, 200)
-        start_at = 64 * bad + 4 * random.randint(-300, 100)
-        bench.read(number % bench.host.units, start_at, size)
-    await bench.until(200)
-    await bench.end()
+    places = [
+        (number % bench.host.units, 64 * bad + 4 * random.randint(-300, 100), 4 * size)
+        for number, size in enumerate(random.choices(range(1, 201), k=200))
+    ]
+    await bench.carry_out(bench.read, places)
     needs = [
         any(address <= 64 * bad <= address + 64 * length for address, length in bursts)
         for bursts in (expected_bursts([place], aligned) for place in bench.order)
@@ -183,10 +161,8 @@ async def every_property_ends_with_a_broken_bus(dut, fault, size):
     assert bus["owes"] == silent
     bench.set()
     await bench.revives("read")
-    for number in range(60):
-        bench.read(number % bench.host.units, 100 * number, size)
-    await bench.until(60)
-    await bench.end()
+    places = [(number % bench.host.units, 100 * number, size) for number in range(60)]
+    await bench.carry_out(bench.read, places)
     assert not any(bench.failed)
 
 

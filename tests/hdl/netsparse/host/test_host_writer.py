@@ -16,10 +16,9 @@ from sim.surroundings.axi_memory import Fault
 from tests.hdl.netsparse.host.bench import (
     FAILURES,
     Bench,
+    carry_out_random,
     latency,
-    random_properties,
     run_bench,
-    stalled,
 )
 from tests.hdl.netsparse.host.places import expected_bursts, expected_strobes, spread
 
@@ -37,19 +36,7 @@ def test_channels_of_host_writer(units):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(aligned=[True, False], stalls=STALLS, late=[0, 100])
 async def bench_writes_random_properties(dut, aligned, stalls, late):
-    source, sink = stalls
-    settings = latency(late) | ({} if sink is never else stalled(160 if sink is often else 20))
-    bench = await started(Bench(dut, aligned=aligned, stall=source, **settings))
-    properties = random_properties(400, bench.host.units)
-    for unit, places in enumerate(properties):
-        for place in places:
-            bench.write(unit, *place)
-    await bench.until(400)
-    await bench.end()
-    await bench.check_memory()
-    assert not any(bench.failed)
-    for unit, places in enumerate(properties):  # each unit's own in its order
-        assert [place for place in bench.order if place in set(places)] == places, unit
+    await carry_out_random(dut, "write", aligned, stalls, late)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -57,10 +44,7 @@ async def bench_writes_random_properties(dut, aligned, stalls, late):
 async def bench_writes_the_papers_example(dut, aligned):
     """480 bytes at address 480 take five requests, against eight."""
     bench = await started(Bench(dut, aligned=aligned))
-    bench.write(0, 480, 480)
-    await bench.until(1)
-    await bench.end()
-    await bench.check_memory()
+    await bench.carry_out(bench.write, [(0, 480, 480)])
     assert len(bench.seen["aw"]) == (5 if aligned else 8)
 
 
@@ -77,11 +61,7 @@ async def bench_writes_every_start_and_awkward_sizes(dut, aligned):
         at += (offset - at) % 128
         places.append((at, size))
         at += size
-    for place in places:
-        bench.write(0, *place)
-    await bench.until(len(places))
-    await bench.end()
-    await bench.check_memory()
+    await bench.carry_out(bench.write, [(0, *place) for place in places])
     assert bench.order == places
 
 
@@ -89,11 +69,8 @@ async def bench_writes_every_start_and_awkward_sizes(dut, aligned):
 @cocotb.parametrize(units=[1, 2, 5], size=[4, 64], aligned=[True, False], late=[0, 60])
 async def bench_short_properties_one_a_cycle(dut, units, size, aligned, late):
     bench = await started(Bench(dut, aligned=aligned, **latency(late)))
-    for number in range(300):
-        bench.write(number % units, 64 * number, size)
-    await bench.until(300)
-    await bench.end()
-    await bench.check_memory()
+    places = [(number % units, 64 * number, size) for number in range(300)]
+    await bench.carry_out(bench.write, places)
     if late:  # 64 requests in flight just cover it
         assert spread(bench.cycles["aw"]) < 320
     for name in ("aw", "w", "done"):
@@ -119,11 +96,8 @@ async def bench_the_bus_is_always_busy(dut, case):
     """The bus moves a beat every cycle, whatever it is for."""
     address, size, aligned, beats = case
     bench = await started(Bench(dut, aligned=aligned))
-    for number in range(40):
-        bench.write(number % bench.host.units, 8192 * number + address, size)
-    await bench.until(40)
-    await bench.end()
-    await bench.check_memory()
+    places = [(number % bench.host.units, 8192 * number + address, size) for number in range(40)]
+    await bench.carry_out(bench.write, places)
     assert spread(bench.cycles["w"]) == len(bench.cycles["w"]) == 40 * beats
 
 
@@ -176,12 +150,9 @@ async def bench_every_property_ends_with_a_broken_bus(dut, fault, size):
     assert bus["owes"]
     bench.set()
     await bench.revives("write")
-    for number in range(60):  # over all that may have been written
-        bench.write(number % bench.host.units, 64 * 100 + size * number, size)
-    await bench.until(60)
-    await bench.end()
+    places = [(k % bench.host.units, 64 * 100 + size * k, size) for k in range(60)]
+    await bench.carry_out(bench.write, places)  # over all that may have been written
     assert not any(bench.failed)
-    await bench.check_memory()
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
