@@ -10,6 +10,7 @@ import pytest
 
 from sim.harness.cache import cache_root
 from tests.gen.commands.trouble import below, ended, left_in, start, until
+from tests.sim.harness.test_host import lives
 
 TRAIN = ("train", "--preset", "tiny", "-o", "above/out")
 SWEEP = """
@@ -39,14 +40,6 @@ def interrupted(process, name, number):
     status, errors = ended(process)
     until(lambda: not any(map(lives, everything)))
     return status, errors
-
-
-def lives(process):
-    """Whether it can do anything; who adopts it may leave its exit status where it is."""
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def unfinished(process, cache=None):

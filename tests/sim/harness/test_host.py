@@ -166,7 +166,7 @@ def asleep(process):
 
 
 def lives(process):
-    """Whether the process still can do anything."""
+    """Whether it can do anything; who adopts it may leave its exit status where it is."""
     try:
         return process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

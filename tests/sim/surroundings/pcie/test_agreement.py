@@ -5,7 +5,6 @@ are so within five percent, of which their link takes one to keep itself up.
 """
 
 import random
-from dataclasses import dataclass, field
 
 import cocotb
 import pytest
@@ -27,12 +26,12 @@ from sim.surroundings.pcie.host import PcieHost
 from sim.surroundings.pcie.params import (
     COUNTS,
     HOST_ARRAY,
-    PcieHostParams,
     Split,
     host_file,
     pcie_host_settings,
 )
 from sim.surroundings.pcie_host import HostModel
+from tests.hdl.pcie.requester_on_host import RequesterOnHostParams
 from tests.hdl.pcie.rq_monitor import beats_of
 
 SIZE = 1 << 16  #: bytes of host memory, of which writes take the upper half
@@ -40,19 +39,6 @@ MOST_APART = 0.05
 WAY = 740e-9  #: seconds on their link, each way
 LATENCY = 383  #: cycles of ours: both ways, and what requests take
 HOSTS = ("ours", "theirs")
-
-
-@dataclass(frozen=True, kw_only=True)
-class TwoHostsParams:
-    requester: RequesterParams = field(default_factory=RequesterParams)
-
-    @property
-    def suffix(self):
-        return self.requester.suffix
-
-    @property
-    def host(self):
-        return PcieHostParams(data_bits=self.requester.reads.data_bits, address_bits=20)
 
 
 class TwoHosts(Component):
@@ -107,8 +93,8 @@ class TwoHosts(Component):
 
 
 SIZES = [
-    TwoHostsParams(),
-    TwoHostsParams(
+    RequesterOnHostParams(),
+    RequesterOnHostParams(
         requester=RequesterParams(
             reads=ReadRequesterParams(data_bits=256), writes=WriteRequesterParams(data_bits=256)
         )
@@ -203,7 +189,7 @@ WORK = {
 @cocotb.parametrize(work=list(WORK))
 async def packets_and_cycles(dut, work):
     """There are as many packets of each kind, in as many cycles."""
-    params = params_in_simulator(TwoHostsParams)
+    params = params_in_simulator(RequesterOnHostParams)
     read_sizes, write_sizes, count, way = WORK[work]
     limits = {"read": 2, "payload": 1}
     dut.limits.value = pack(Requester(params.requester).limits.shape(), limits)
