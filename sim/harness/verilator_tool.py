@@ -3,6 +3,7 @@
 A generated folder has a copy of this file beside its bench: it needs nothing but Python.
 """
 
+import os
 import re
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from functools import lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 OLDEST = (5, 36)  #: cocotb 2 needs this Verilator or a newer one
 NEEDED = ("make", "g++")  #: programs that compile a simulator
@@ -56,9 +58,14 @@ class Verilator:
 
 @lru_cache
 def output_of(*command: str) -> str:
-    """Run ``command`` and return what it prints; empty if there is no such program."""
+    """Run ``command`` and return what it prints; empty if there is no such program.
+
+    The text is the same in any terminal and language, so that a key may be made from it.
+    """
+    plain = os.environ | {"COLUMNS": "80", "LC_ALL": "C"}
+    options: Any = {"env": plain, "stdin": subprocess.DEVNULL, "capture_output": True}
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        return subprocess.run(command, **options, text=True, check=False).stdout
     except OSError:
         return ""
 

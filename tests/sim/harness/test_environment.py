@@ -1,9 +1,11 @@
 """Simulates in a shell full of variables of other programs: the same tests run."""
 
 import os
+import pty
 import re
 import subprocess
 import sys
+import termios
 
 import cocotb
 import pytest
@@ -87,3 +89,19 @@ def test_python_without_assertions_is_refused(module):
     assert done.returncode in (2, 4)
     (line,) = filter(None, (done.stdout + done.stderr).splitlines())
     assert "Python leaves assertions out, which check results: unset PYTHONOPTIMIZE" in line
+
+
+def test_keys_of_simulators_are_the_same_in_any_terminal(tmp_path):
+    """The compiler, whose words they hash, wraps and translates them."""
+    code = """
+from sim.harness import compile, verilate
+print(verilate.Recipe((), "top", (), "", optimise=True).key, compile.tools())
+"""
+    terminal = pty.openpty()[1]
+    termios.tcsetwinsize(terminal, (24, 211))
+    german = {"LC_ALL": "de_DE.UTF-8", "LANGUAGE": "de", "HOME": str(tmp_path)}
+    found = {
+        subprocess.check_output([sys.executable, "-c", code], stdin=stdin, env=os.environ | changed)
+        for stdin, changed in [(None, {}), (None, {"COLUMNS": "199"}), (terminal, german)]
+    }
+    assert len(found) == 1
