@@ -34,15 +34,16 @@ def bound_of(schedule: Schedule) -> float | None:
     times = np.unique([begun, finished])
     gains: list[Reals] = []
     limits: list[Any] = []  # sparse
+    before = 0
     for since, until in pairwise(times):
         runs = np.flatnonzero((begun <= since) & (finished >= until))
-        before = sum(each.size for each in gains)
         gains.append((until - since) * (schedule.hosts * saved)[useful[runs]])
         load = loads[runs]
         full = load.sum(axis=0) > asked.capacity
         row, job = load[:, full].T.nonzero()
         values = load[:, full].T[row, job], (row, job + before)
-        limits.append(csr_array(values, shape=(int(full.sum()), before + runs.size)))
+        before += runs.size
+        limits.append(csr_array(values, shape=(int(full.sum()), before)))
     return most_gain(np.concatenate(gains), limits, asked.capacity)
 
 

@@ -40,8 +40,9 @@ def write_json(path: Path, content: Any) -> None:
 
 def job_rows(schedule: Schedule) -> Iterator[Mapping[str, Any]]:
     """Yield a row for each job."""
+    saved = schedule.hosts * (schedule.none - schedule.time)
+    most = schedule.hosts * (schedule.none - schedule.all)
     for number, job in enumerate(schedule.given.jobs):
-        chosen = np.arange(len(schedule.given.jobs)) == number
         yield {
             "job": number + 1,
             "model": job.model,
@@ -53,7 +54,7 @@ def job_rows(schedule: Schedule) -> Iterator[Mapping[str, Any]]:
             "seconds": schedule.time[number],
             "seconds_without_ina": schedule.none[number],
             "seconds_with_ina_alone": schedule.all[number],
-            "score": shown(schedule.score_of(schedule.hosts * chosen)),
+            "score": shown(saved[number] / most[number] if most[number] > 0 else None),
             "seconds_of_ina": schedule.in_ina[number],
             "root": schedule.root[number] if schedule.root[number] >= 0 else "none",
             "migrations": schedule.migrations[number],

@@ -1,6 +1,7 @@
 // A job: what was asked for, where it runs, and how it trains.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "fat_tree.h"
@@ -14,13 +15,17 @@ struct Job {
     std::vector<int> hosts;
     std::optional<Runner> run;
     std::vector<Tree> candidates;
-    bool placed = false;
 
     bool has_tree = false, uses = false;  // `uses`: an operation holds the tree right now
     Tree tree;
     bool moves = false, moves_to_tree = false;  // at the end of that operation
     Tree coming;
     Int migrations = 0;
+
+    Int turn = 0, visited = 0;  // at one time, the job with the least turn comes first
+    std::vector<int> held;      // resources by which `meets` was found
+    std::vector<Job*> meets;
+    std::shared_ptr<const std::vector<Job*>> group;  // if a lock is a group's
 
     // The tree of its next operations, or nullptr.
     const Tree* next_tree() const {
@@ -43,3 +48,5 @@ struct Job {
         if (has_tree) tree = coming;
     }
 };
+
+inline const Runner* runner_of(const Job* job) { return &*job->run; }

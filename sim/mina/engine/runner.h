@@ -7,7 +7,6 @@ struct Runner {
     const Timing* timing;
     int hosts;
     Int steps;  // 0: without end
-    int number = 0;  // of its job
 
     bool started = false, busy = false, ina = false, finished = false;
     Int step = 0;

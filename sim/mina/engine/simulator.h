@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "meeting.h"
 #include "placement.h"
 #include "tree_building.h"
 
@@ -15,12 +16,12 @@ class Simulator {
     TreeBuilding building;
 
     std::vector<char> free;       // hosts
+    int vacant;                   // number of free hosts
     std::vector<int> used;        // operations that use each resource now
     std::vector<Job*> running;    // in the order of arrival
-    std::vector<Job*> order;      // of events at one time
-    std::vector<std::vector<const Runner*>> rivals;  // by job: those that share with it
+    EventQueue queue;             // of running jobs
+    Meeting meeting;
     Int queued = 0;               // the first job that has no hosts yet
-    std::vector<uint64_t> rank;   // of each job at one time, if `ties` shuffles them
 
     // Aware placement: hosts of a leaf are dear if that fills more of its switch than this share.
     static constexpr double filled = 0.34375, dearness = 4;
@@ -33,6 +34,7 @@ class Simulator {
     };
 
     std::vector<int> hosts_for(const Job& job) {
+        if (job.count > vacant) return {};
         Stopwatch watch(setup.placement_seconds);
         if (setup.placement == PLACE_FIRST) return place_first(free, job.count);
         double need = setup.placement == PLACE_AWARE ? job.timing->need(setup.ratio) : 0;
@@ -51,67 +53,25 @@ class Simulator {
             job.hosts = hosts_for(job);
             if (job.hosts.empty()) break;
             for (int host : job.hosts) free[host] = false;
+            vacant -= job.count;
             job.run.emplace(*job.timing, job.count, job.steps, now);
-            job.run->number = job.number;
             running.push_back(&job);
             Stopwatch watch(setup.trees_seconds);
             building.arrive(job);
+            meeting.join(job);
         }
         {
             Stopwatch watch(setup.trees_seconds);
-            building.rebuild(running);
+            if (building.rebuild(running)) meeting.rebuild(running);
         }
         for (; before < queued; ++before) setup.conflicts[before] = !jobs[before].next_tree();
-        form_groups();
-    }
-
-    // Whose trees meet, and in which order they come at one time: groups last first by their first
-    // member's arrival, members first to last. `ties` shuffles that order.
-    void form_groups() {
-        int count = int(running.size());
-        std::vector<int> first(count);
-        std::vector<std::vector<int>> meets(count);
-        for (int i = 0; i < count; ++i) first[i] = i;
-        auto find = [&](int i) {
-            while (first[i] != i) i = first[i];
-            return i;
-        };
-        for (int a = 0; a < count; ++a) {
-            const Tree* mine = running[a]->next_tree();
-            if (!mine || mine->resources.empty() || setup.capacity > 1) continue;
-            for (int b = 0; b < a; ++b) {
-                const Tree* other = running[b]->next_tree();
-                if (!other || !mine->bits.meets(other->bits)) continue;
-                meets[a].push_back(b), meets[b].push_back(a);
-                int x = find(a), y = find(b);
-                first[std::max(x, y)] = std::min(x, y);
-            }
-        }
-        for (int a = 0; a < count; ++a) first[a] = find(a);
-        for (int a = 0; a < count; ++a) {
-            std::vector<const Runner*>& mine = rivals[running[a]->number];
-            mine.clear();
-            if (setup.tree_lock)
-                for (int b : meets[a]) mine.push_back(&*running[b]->run);
-            else if (!meets[a].empty())
-                for (int b = 0; b < count; ++b)
-                    if (first[b] == first[a] && b != a) mine.push_back(&*running[b]->run);
-        }
-        std::vector<std::pair<std::pair<uint64_t, int>, Job*>> keys;
-        for (int a = 0; a < count; ++a) {
-            uint64_t key = setup.ties ? rank[running[a]->number] : uint64_t(count - first[a]);
-            keys.push_back({{key, a}, running[a]});
-        }
-        std::sort(keys.begin(), keys.end());
-        order.clear();
-        for (auto& [key, job] : keys) order.push_back(job);
     }
 
     bool may_use(const Job& job) const {
         if (!job.has_tree) return false;
         if (!setup.tree_lock)
-            for (const Runner* rival : rivals[job.number])
-                if (rival->busy && rival->ina) return false;
+            for (const Job* rival : meeting.rivals(job))
+                if (rival->run->busy && rival->run->ina) return false;
         for (int one : job.tree.resources)
             if (used[one] >= setup.capacity) return false;
         return true;
@@ -119,12 +79,14 @@ class Simulator {
 
     bool decide(const Job& job, double now) const {
         if (!may_use(job)) return false;
-        auto blocked = [&](const Runner* rival) {
-            for (const Runner* other : rivals[rival->number])
-                if (other->busy && other->ina && other->next > rival->next_start) return true;
+        auto blocked = [&](const Job* rival) {
+            for (const Job* each : meeting.rivals(*rival)) {
+                const Runner& other = *each->run;
+                if (other.busy && other.ina && other.next > rival->run->next_start) return true;
+            }
             return false;
         };
-        return use_ina(setup.sharing, *job.run, now, rivals[job.number], blocked);
+        return use_ina(setup.sharing, *job.run, now, meeting.rivals(job), blocked);
     }
 
     void hold(Job& job, int change) {
@@ -150,7 +112,10 @@ class Simulator {
         if (use) hold(job, 1);
         run.advance(use);
         ++setup.events;
-        if (run.finished) finish(job, now);
+        if (run.finished)
+            finish(job, now);
+        else
+            queue.update(job);
     }
 
     void finish(Job& job, double now) {
@@ -160,17 +125,11 @@ class Simulator {
         setup.migrations[job.number] = job.migrations;
         setup.root[job.number] = job.has_tree ? job.tree.root : -1;
         for (int host : job.hosts) free[host] = true;
+        vacant += job.count;
         running.erase(std::find(running.begin(), running.end(), &job));
         building.leave(job);
+        meeting.leave(job);
         start_jobs(now);
-    }
-
-    Job* next_job() const {
-        Job* found = nullptr;
-        double least = std::numeric_limits<double>::infinity();
-        for (Job* job : order)
-            if (job->run->next < least) found = job, least = job->run->next;
-        return found;
     }
 
     static std::vector<Timing> all_timings(const Setup& s) {
@@ -183,10 +142,8 @@ class Simulator {
   public:
     explicit Simulator(Setup& s)
         : setup(s), net(s), down(s.down, s.down + s.layers), timings(all_timings(s)),
-          building(s, net), free(net.hosts, true), used(net.resources()), rivals(s.jobs) {
-        Lehmer random{uint64_t(s.ties)};
+          building(s, net), free(net.hosts, true), vacant(net.hosts), used(net.resources()), queue(s.jobs), meeting(s, net, queue) {
         for (Int j = 0; j < s.jobs; ++j) {
-            rank.push_back(random.draw());
             jobs.push_back(Job());
             Job& job = jobs.back();
             job.number = int(j);
@@ -201,7 +158,8 @@ class Simulator {
         double now = 0;
         start_jobs(now);
         while (true) {
-            Job* job = next_job();
+            int number = queue.first();
+            Job* job = number < 0 ? nullptr : &jobs[number];
             bool comes = queued < setup.jobs && setup.arrival[queued] > now;
             if (!job && !comes) break;
             if (comes && (!job || setup.arrival[queued] <= job->run->next)) {

@@ -141,9 +141,10 @@ class TreeBuilding {
         for (int one : tree->resources) load[one] -= weight(job);
     }
 
-    // Jobs have arrived or left.
-    void rebuild(const std::vector<Job*>& running) {
+    // Jobs have arrived or left; whether running jobs may have other trees now.
+    bool rebuild(const std::vector<Job*>& running) {
         if (setup.trees == TREES_MIS) build_groups(running);
         if (setup.trees == TREES_EXACT) build_exact(running);
+        return setup.trees == TREES_MIS || setup.trees == TREES_EXACT;
     }
 };
