@@ -80,6 +80,7 @@ def schedule(asked: ScheduleWorkload, given: JobList | None = None, logged: int 
     solver.check()
     arrays, setup = run.arrays, run.setup
     hosts, steps = arrays["hosts"], arrays["steps"]
+    names = "begun finished in_ina root migrations conflicts busy"
     none, all_ina = step_seconds(asked, given)
     of_job = arrays["model"], (hosts > 1).astype(int)
     return Schedule(
@@ -99,18 +100,7 @@ def schedule(asked: ScheduleWorkload, given: JobList | None = None, logged: int 
             "trees": setup.trees_seconds,
             "events": setup.seconds - setup.placement_seconds - setup.trees_seconds,
         },
-        **{
-            name: arrays[name]
-            for name in (
-                "begun",
-                "finished",
-                "in_ina",
-                "root",
-                "migrations",
-                "conflicts",
-                "busy",
-            )
-        },
+        **{name: arrays[name] for name in names.split()},
     )
 
 
