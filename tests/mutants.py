@@ -27,6 +27,20 @@ class Mutant:
     depth: int = 12  #: cycles within which it shows
 
 
+def mutants_of(
+    module: str, kind: type[Component], *places: str, depth: int = Mutant.depth
+) -> Callable[..., Mutant]:
+    """Return what makes a mutant of ``module`` from an old text, a new one and a claim.
+
+    ``kind`` and ``places`` are the mutant's, and ``depth`` unless it is given another.
+    """
+
+    def make(old: str, new: str, claim: str, depth: int = depth) -> Mutant:
+        return Mutant(module, old, new, places, kind, claim, depth)
+
+    return make
+
+
 def broken(module: str, old: str, new: str) -> types.ModuleType:
     """Return the module of that name with ``old``, which occurs once, replaced by ``new``."""
     file = import_module(module).__file__

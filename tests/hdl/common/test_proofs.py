@@ -8,7 +8,7 @@ from tests.formal.sby import hold
 from tests.hdl.common.arbiter_proof import ArbiterProof
 from tests.hdl.common.fifo_proof import FifoProof
 from tests.long import short_and_long
-from tests.mutants import Mutant, mutants_are_found
+from tests.mutants import Mutant, mutants_are_found, mutants_of
 
 FIFOS = [
     FifoParams(width=2, depth=depth, style=style, output_register=register)
@@ -27,18 +27,10 @@ REACHED = 13  #: cycles within which everything has happened
 FIFO = FifoParams(width=2, depth=3, style="block", output_register=True)
 ARBITER = StreamArbiterParams(width=2, count=3, last_bit=1)
 
-
-def fifo(old, new, claim):
-    """Return a broken Fifo."""
-    return Mutant(
-        "hdl.common.fifo", old, new, ("tests.hdl.common.fifo_proof.Fifo",), FifoProof, claim
-    )
-
-
-def arbiter(old, new, claim):
-    """Return a broken StreamArbiter."""
-    places = ("tests.hdl.common.arbiter_proof.StreamArbiter",)
-    return Mutant("hdl.common.stream_arbiter", old, new, places, ArbiterProof, claim)
+fifo = mutants_of("hdl.common.fifo", FifoProof, "tests.hdl.common.fifo_proof.Fifo")
+arbiter = mutants_of(
+    "hdl.common.stream_arbiter", ArbiterProof, "tests.hdl.common.arbiter_proof.StreamArbiter"
+)
 
 
 def below(name, old, new, claim):

@@ -15,7 +15,7 @@ from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.formal.sby import hold
 from tests.hdl.switch.output_room_proof import OutputRoomProof
-from tests.mutants import Mutant, mutants_are_found
+from tests.mutants import mutants_are_found, mutants_of
 from tests.rejects import rejects
 
 PARAMS = OutputRoomParams(ports=3, beats=96, packet=13, item=3, gives=2)
@@ -37,11 +37,12 @@ test_rejects = rejects(
     ({"gives": 0}, "gives must be a whole number from 1 to 8: 0"),
 )
 
-
-def mutant(old, new, claim):
-    """Return a broken OutputRoom."""
-    places = ("tests.hdl.switch.output_room_proof.OutputRoom",)
-    return Mutant("hdl.switch.output_room", old, new, places, OutputRoomProof, claim, depth=32)
+mutant = mutants_of(
+    "hdl.switch.output_room",
+    OutputRoomProof,
+    "tests.hdl.switch.output_room_proof.OutputRoom",
+    depth=32,
+)
 
 
 MUTANTS = {

@@ -9,7 +9,7 @@ from tests.hdl.netsparse.concat.concatenator_proof import ConcatenatorProof
 from tests.hdl.netsparse.concat.expiration_proof import ExpirationProof
 from tests.hdl.netsparse.concat.line_pool_proof import LinePoolProof, SmallParams
 from tests.hdl.netsparse.concat.mark_order_proof import MarkOrderProof
-from tests.mutants import Mutant, mutants_are_found
+from tests.mutants import Mutant, mutants_are_found, mutants_of
 
 # PRs of one or two beats and up to two lines; two of the shorter ones fit into a packet.
 SMALL = SmallParams(
@@ -42,10 +42,9 @@ def pool(old, new, kind, claim, **options):
     return Mutant(f"{FOLDER}.line_pool", old, new, places, kind, claim, **options)
 
 
-def order(old, new, claim):
-    """Return a broken MarkOrder."""
-    places = ("tests.hdl.netsparse.concat.mark_order_proof.MarkOrder",)
-    return Mutant(f"{FOLDER}.mark_order", old, new, places, MarkOrderProof, claim)
+order = mutants_of(
+    f"{FOLDER}.mark_order", MarkOrderProof, "tests.hdl.netsparse.concat.mark_order_proof.MarkOrder"
+)
 
 
 def table(old, new, kind, claim, **options):
@@ -66,10 +65,9 @@ def queue(old, new, kind, claim, **options):
     return Mutant(f"{FOLDER}.expiration_queue", old, new, places, kind, claim, **options)
 
 
-def concatenation(old, new, claim, **options):
-    """Return a broken Concatenation."""
-    places = (f"{FOLDER}.queue_table.Concatenation",)
-    return Mutant(f"{FOLDER}.concatenation", old, new, places, ConcatenatorProof, claim, **options)
+concatenation = mutants_of(
+    f"{FOLDER}.concatenation", ConcatenatorProof, f"{FOLDER}.queue_table.Concatenation"
+)
 
 
 MUTANTS = {

@@ -2,7 +2,7 @@
 
 from tests.formal.sby import hold
 from tests.hdl.netsparse.property_cache.tags_proof import PropertyTagsProof, SmallParams
-from tests.mutants import Mutant, mutants_are_found
+from tests.mutants import Mutant, mutants_are_found, mutants_of
 
 PARAMS = SmallParams(cache_bytes=256, segments=2, ways=4, idx_bits=4, latency=10, style="auto")
 STEPS = 6  #: of induction; with fewer, what is under way before them matters
@@ -11,10 +11,7 @@ REACHED = 15  #: cycles
 FOLDER = "hdl.netsparse.property_cache"
 TAGS = "tests.hdl.netsparse.property_cache.tags_proof.PropertyTags"
 
-
-def tags(old, new, claim):
-    """Return broken PropertyTags."""
-    return Mutant(f"{FOLDER}.tags", old, new, (TAGS,), PropertyTagsProof, claim)
+tags = mutants_of(f"{FOLDER}.tags", PropertyTagsProof, TAGS)
 
 
 def lru(name, old, new, claim):

@@ -3,20 +3,14 @@
 from hdl.netsparse.rig.pending_table import PendingTableParams
 from tests.formal.sby import hold
 from tests.hdl.netsparse.rig.pending_table_proof import PendingTableProof
-from tests.mutants import Mutant, mutants_are_found
+from tests.mutants import Mutant, mutants_are_found, mutants_of
 
 TABLE, WAY = "hdl.netsparse.rig.pending_table", "hdl.netsparse.rig.pending_way"
 
-
-def table(old, new, claim, **options):
-    """Return a broken PendingTable."""
-    places = ("tests.hdl.netsparse.rig.pending_table_proof.PendingTable",)
-    return Mutant(TABLE, old, new, places, PendingTableProof, claim, **options)
-
-
-def way(old, new, claim):
-    """Return a PendingTable of broken ways."""
-    return Mutant(WAY, old, new, (f"{TABLE}.PendingWay",), PendingTableProof, claim)
+table = mutants_of(
+    TABLE, PendingTableProof, "tests.hdl.netsparse.rig.pending_table_proof.PendingTable"
+)
+way = mutants_of(WAY, PendingTableProof, f"{TABLE}.PendingWay")
 
 
 MUTANTS = {

@@ -9,30 +9,18 @@ from tests.hdl.p4sgd.switch.slots_proof import SlotsProof
 from tests.hdl.p4sgd.switch.tenant_table_proof import TenantTableProof
 from tests.hdl.p4sgd.switch.waiting_proof import WaitingProof
 from tests.long import short_and_long
-from tests.mutants import Mutant, mutants_are_found
+from tests.mutants import Mutant, mutants_are_found, mutants_of
 
 PARAMS = TenantSwitchParams(ports=2, slots=2, jobs=2, lanes=1, value_bits=4)
 PARTS = "hdl.switch"
 ANY_SLOT = ("(slot < job.base) | (slot >= job.end)", "0")
 ANY_EPOCH = ("header.epoch != low_bits(job.epoch, len(header.epoch))", "0")
 
-
-def table(old, new, claim, **options):
-    """Return a broken JobTable."""
-    places = ("tests.hdl.p4sgd.switch.job_table_proof.JobTable",)
-    return Mutant(f"{PARTS}.job_table", old, new, places, IsolationProof, claim, **options)
-
-
-def control(old, new, claim, **options):
-    """Return a broken TenantControl."""
-    places = (f"{PARTS}.job_table.TenantControl",)
-    return Mutant(f"{PARTS}.tenant_control", old, new, places, IsolationProof, claim, **options)
-
-
-def judge(old, new, claim, **options):
-    """Return a broken TenantJudge."""
-    places = (f"{PARTS}.tenant_control.TenantJudge",)
-    return Mutant(f"{PARTS}.tenant_judge", old, new, places, IsolationProof, claim, **options)
+table = mutants_of(
+    f"{PARTS}.job_table", IsolationProof, "tests.hdl.p4sgd.switch.job_table_proof.JobTable"
+)
+control = mutants_of(f"{PARTS}.tenant_control", IsolationProof, f"{PARTS}.job_table.TenantControl")
+judge = mutants_of(f"{PARTS}.tenant_judge", IsolationProof, f"{PARTS}.tenant_control.TenantJudge")
 
 
 def memory(claim):

@@ -7,46 +7,21 @@ from tests.formal.sby import hold
 from tests.hdl.p4sgd.switch.aggregator_proof import AggregatorProof
 from tests.hdl.p4sgd.switch.deep_slots import DeepSwitchParams
 from tests.hdl.p4sgd.switch.job_table_proof import JobTableProof
-from tests.mutants import Mutant, mutants_are_found
+from tests.mutants import mutants_are_found, mutants_of
 
 FOLDER = "hdl.p4sgd.switch"
 PARTS = "hdl.switch"
 
-
-def rule(old, new, claim):
-    """Return a broken SlotRule."""
-    places = (f"{FOLDER}.aggregator.SlotRule",)
-    return Mutant(f"{FOLDER}.slot_rule", old, new, places, AggregatorProof, claim)
-
-
-def memory(old, new, claim):
-    """Return a broken UpdateMemory."""
-    places = (f"{FOLDER}.aggregator.UpdateMemory",)
-    return Mutant(f"{PARTS}.update_memory", old, new, places, AggregatorProof, claim)
-
-
-def aggregator(old, new, claim):
-    """Return a broken Aggregator."""
-    places = ("tests.hdl.p4sgd.switch.aggregator_proof.Aggregator",)
-    return Mutant(f"{FOLDER}.aggregator", old, new, places, AggregatorProof, claim)
-
-
-def control(old, new, claim, **options):
-    """Return a broken JobControl."""
-    places = (f"{PARTS}.job_table.JobControl",)
-    return Mutant(f"{PARTS}.job_control", old, new, places, JobTableProof, claim, **options)
-
-
-def clearing(old, new, claim, **options):
-    """Return a broken way to clear slots."""
-    places = (f"{PARTS}.job_control.clear_slots",)
-    return Mutant(f"{PARTS}.slot_clearing", old, new, places, JobTableProof, claim, **options)
-
-
-def table(old, new, claim, **options):
-    """Return a broken JobTable."""
-    places = ("tests.hdl.p4sgd.switch.job_table_proof.JobTable",)
-    return Mutant(f"{PARTS}.job_table", old, new, places, JobTableProof, claim, **options)
+rule = mutants_of(f"{FOLDER}.slot_rule", AggregatorProof, f"{FOLDER}.aggregator.SlotRule")
+memory = mutants_of(f"{PARTS}.update_memory", AggregatorProof, f"{FOLDER}.aggregator.UpdateMemory")
+aggregator = mutants_of(
+    f"{FOLDER}.aggregator", AggregatorProof, "tests.hdl.p4sgd.switch.aggregator_proof.Aggregator"
+)
+control = mutants_of(f"{PARTS}.job_control", JobTableProof, f"{PARTS}.job_table.JobControl")
+clearing = mutants_of(f"{PARTS}.slot_clearing", JobTableProof, f"{PARTS}.job_control.clear_slots")
+table = mutants_of(
+    f"{PARTS}.job_table", JobTableProof, "tests.hdl.p4sgd.switch.job_table_proof.JobTable"
+)
 
 
 MUTANTS = {

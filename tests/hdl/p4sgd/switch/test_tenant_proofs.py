@@ -5,34 +5,21 @@ import pytest
 from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
 from tests.formal.sby import hold
 from tests.hdl.p4sgd.switch.tenant_table_proof import TenantTableProof
-from tests.mutants import Mutant, mutants_are_found
+from tests.mutants import mutants_are_found, mutants_of
 
 PARAMS = TenantSwitchParams(ports=2, slots=2, jobs=2, lanes=1, value_bits=4)
 PARTS = "hdl.switch"
 
-
-def broken(module, place, old, new, claim, **options):
-    return Mutant(f"{PARTS}.{module}", old, new, (place,), TenantTableProof, claim, **options)
-
-
-def control(old, new, claim, **options):
-    return broken("tenant_control", f"{PARTS}.job_table.TenantControl", old, new, claim, **options)
-
-
-def judge(old, new, claim, **options):
-    place = f"{PARTS}.tenant_control.TenantJudge"
-    return broken("tenant_judge", place, old, new, claim, **options)
-
-
-def clearing(old, new, claim, **options):
-    place = f"{PARTS}.tenant_control.clear_slots"
-    return broken("slot_clearing", place, old, new, claim, **options)
-
-
-def table(old, new, claim, **options):
-    place = "tests.hdl.p4sgd.switch.job_table_proof.JobTable"
-    return broken("job_table", place, old, new, claim, **options)
-
+control = mutants_of(
+    f"{PARTS}.tenant_control", TenantTableProof, f"{PARTS}.job_table.TenantControl"
+)
+judge = mutants_of(f"{PARTS}.tenant_judge", TenantTableProof, f"{PARTS}.tenant_control.TenantJudge")
+clearing = mutants_of(
+    f"{PARTS}.slot_clearing", TenantTableProof, f"{PARTS}.tenant_control.clear_slots"
+)
+table = mutants_of(
+    f"{PARTS}.job_table", TenantTableProof, "tests.hdl.p4sgd.switch.job_table_proof.JobTable"
+)
 
 MUTANTS = {
     "looks at no other": judge("counts & slots)", "0)", "slots_apart", depth=44),

@@ -3,15 +3,15 @@
 from hdl.p4sgd.transport.params import TransportParams
 from tests.formal.sby import hold
 from tests.hdl.p4sgd.transport.slot_table_proof import SlotTableProof
-from tests.mutants import Mutant, mutants_are_found
+from tests.mutants import mutants_are_found, mutants_of
 
 PARAMS = TransportParams(slots=3, lanes=1)
 
-
-def table(old, new, claim):
-    """Return a broken SlotTable."""
-    places = ("tests.hdl.p4sgd.transport.slot_table_proof.SlotTable",)
-    return Mutant("hdl.p4sgd.transport.slot_table", old, new, places, SlotTableProof, claim)
+table = mutants_of(
+    "hdl.p4sgd.transport.slot_table",
+    SlotTableProof,
+    "tests.hdl.p4sgd.transport.slot_table_proof.SlotTable",
+)
 
 
 MUTANTS = {

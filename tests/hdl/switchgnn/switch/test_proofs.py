@@ -7,41 +7,19 @@ from tests.hdl.switchgnn.switch.bank_proof import BankProof
 from tests.hdl.switchgnn.switch.ready_lists_proof import ReadyListsProof
 from tests.hdl.switchgnn.switch.sizes import TINY, bank_sizes
 from tests.long import short_and_long
-from tests.mutants import Mutant, mutants_are_found
+from tests.mutants import mutants_are_found, mutants_of
 
 FOLDER = "hdl.switchgnn.switch"
 TESTS = "tests.hdl.switchgnn.switch"
 DEPTH = 14  #: cycles in which aggregators are cleared, loaded, added to, loaded and read
 
-
-def lists(old, new, claim):
-    """Return broken ReadyLists."""
-    places = (f"{TESTS}.ready_lists_proof.ReadyLists",)
-    return Mutant(f"{FOLDER}.ready_lists", old, new, places, ReadyListsProof, claim)
-
-
-def rule(old, new, claim):
-    """Return a broken BankRule."""
-    places = (f"{FOLDER}.bank.BankRule",)
-    return Mutant(f"{FOLDER}.bank_rule", old, new, places, BankProof, claim, depth=DEPTH)
-
-
-def sums(old, new, claim):
-    """Return a broken SumMemory."""
-    places = (f"{FOLDER}.bank.SumMemory",)
-    return Mutant(f"{FOLDER}.sum_memory", old, new, places, BankProof, claim, depth=DEPTH)
-
-
-def memory(old, new, claim):
-    """Return a broken UpdateMemory."""
-    places = (f"{FOLDER}.bank.UpdateMemory",)
-    return Mutant("hdl.switch.update_memory", old, new, places, BankProof, claim)
-
-
-def bank(old, new, claim):
-    """Return a broken Bank."""
-    places = (f"{TESTS}.bank_proof.Bank",)
-    return Mutant(f"{FOLDER}.bank", old, new, places, BankProof, claim, depth=DEPTH)
+lists = mutants_of(
+    f"{FOLDER}.ready_lists", ReadyListsProof, f"{TESTS}.ready_lists_proof.ReadyLists"
+)
+rule = mutants_of(f"{FOLDER}.bank_rule", BankProof, f"{FOLDER}.bank.BankRule", depth=DEPTH)
+sums = mutants_of(f"{FOLDER}.sum_memory", BankProof, f"{FOLDER}.bank.SumMemory", depth=DEPTH)
+memory = mutants_of("hdl.switch.update_memory", BankProof, f"{FOLDER}.bank.UpdateMemory")
+bank = mutants_of(f"{FOLDER}.bank", BankProof, f"{TESTS}.bank_proof.Bank", depth=DEPTH)
 
 
 MUTANTS = {
