@@ -43,7 +43,7 @@ class InterruptSender(Component):
     PG213 sets no time in which the block must answer; it may need that of a link that stalls or is
     trained again. When no interrupt was ``sent`` for ``params.patience`` cycles although one was
     due, because the block does not answer or always fails, ``late`` pulses once and ``silent`` is
-    high until one is sent, or ``clear``. The block allows no second request before its answer, so
+    high until one is sent, or none is due. The block allows no second request before its answer, so
     vectors wait meanwhile; an answer that comes late is taken like any other, and they are sent.
 
     Waiting vectors are requested in round-robin order; several pulses of a vector while it waits

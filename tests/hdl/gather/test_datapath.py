@@ -54,6 +54,7 @@ class Card:
         sample(self.dut)
         self.dut.limit.value = 2
         await self.model.begin()
+        return self
 
     async def send(self, base, table, idxs, order):
         """Set a table from ``base`` on, and send the idxs of an array."""
@@ -150,8 +151,7 @@ def some_table(row_bytes):
 @cocotb.parametrize(order=list(ReadOrder), stall=[never, often])
 async def every_byte_of_rows(dut, order, stall):
     """Sizes are near those of dwords, sectors, lines, beats, reads, pages; idxs repeat or not."""
-    card = Card(dut, stall)
-    await card.begin()
+    card = await Card(dut, stall).begin()
     sizes = [4, 8, 36, 64, 128, 132, 480, 1028, 1044, 4 * random.randrange(1, 1025), 4096]
     for size in sizes:
         table = some_table(size)
@@ -165,8 +165,7 @@ async def every_byte_of_rows(dut, order, stall):
 @cocotb.parametrize(order=list(ReadOrder))
 async def rows_at_every_dword_of_a_line(dut, order):
     """Packed rows of 132 bytes begin at each of the 32."""
-    card = Card(dut, never)
-    await card.begin()
+    card = await Card(dut, never).begin()
     table = Table(base=512, rows=64, row_bytes=132, stride=132)
     await card.gather(table, list(range(33)), order)
 
@@ -175,8 +174,7 @@ async def rows_at_every_dword_of_a_line(dut, order):
 @cocotb.parametrize(order=[ReadOrder.ALIGNED, ReadOrder.NAIVE])
 async def rows_at_every_dword_of_a_sector(dut, order):
     """Rows have one to eight dwords: each number of them is skipped, and dropped."""
-    card = Card(dut, never)
-    await card.begin()
+    card = await Card(dut, never).begin()
     for dwords in range(1, 9):
         stride = 4 * (dwords + 1 - dwords % 2)  # an odd number: eight rows begin at each of them
         table = Table(base=256, rows=8, row_bytes=4 * dwords, stride=stride)
@@ -187,8 +185,7 @@ async def rows_at_every_dword_of_a_sector(dut, order):
 @cocotb.parametrize(order=list(ReadOrder))
 async def idxs_that_are_not_in_the_table(dut, order):
     """Their rows say so, and the others are as always."""
-    card = Card(dut, never)
-    await card.begin()
+    card = await Card(dut, never).begin()
     table = Table(base=4, rows=37, row_bytes=100, stride=100)
     most = (1 << card.params.idx_bits) - 1
     await card.gather(table, [36, 37, 5, most, 0, 38, 36], order)
@@ -198,8 +195,7 @@ async def idxs_that_are_not_in_the_table(dut, order):
 @cocotb.parametrize(order=list(ReadOrder), stall=[never, often])
 async def rows_that_are_joined(dut, order, stall):
     """Rows have sizes near a beat's, begin at any dword of a beat, and some idxs are bad."""
-    card = Card(dut, stall)
-    await card.begin()
+    card = await Card(dut, stall).begin()
     lanes = card.params.reads.lanes
     for size in [4, 8, 60, 64, 68, 132, 4 * random.randrange(1, 300)]:
         table = some_table(size)
@@ -212,8 +208,7 @@ async def rows_that_are_joined(dut, order, stall):
 @cocotb.parametrize(order=list(ReadOrder))
 async def reads_of_any_address(dut, order):
     """Tables have the largest sizes and lie anywhere; the host sets each limit of a read."""
-    card = Card(dut, never)
-    await card.begin()
+    card = await Card(dut, never).begin()
     bits = card.params.idx_bits
     for _ in range(12):
         code, size = random.randrange(3), random.choice([4, 132, 1028, 4096])
@@ -231,8 +226,7 @@ async def reads_of_any_address(dut, order):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def rows_where_the_host_has_no_memory(dut):
     """They have all their beats and say why; those before and after them are right."""
-    card = Card(dut, never)
-    await card.begin()
+    card = await Card(dut, never).begin()
     table = Table(base=0, rows=1 << 18, row_bytes=1028, stride=1028)
     rows = await card.ask(card.base, table, [3, 1 << 17, 5], ReadOrder.MERGED)
     causes = [{Cause(int(beat["cause"].value)) for beat in row} for row in rows]
@@ -245,9 +239,8 @@ async def rows_where_the_host_has_no_memory(dut):
 @cocotb.parametrize(order=list(ReadOrder))
 async def one_row_alone(dut, order):
     """From idx to RQ, and from the last completion to the row, it takes as long as is said."""
-    card = Card(dut, never)
+    card = await Card(dut, never).begin()
     component = RowReader(card.params)
-    await card.begin()
     beat = card.params.reads.data_bits // 8
     last = []  # cycles of beats of RC
     cocotb.start_soon(moments(dut, last))

@@ -144,6 +144,12 @@ class ReadBench:
         self.wanted.append((cut(address, size, min(self.limit, self.params.max_read)), user))
         self.requests.append({"address": address, "bytes": size, "user": user})
 
+    async def fill(self, place):
+        """Ask for the address and the size of ``place`` of each tag; wait until all are sent."""
+        for k in range(self.params.tags):
+            self.ask(*place(k))
+        await self.until(lambda: len(self.under_way) == self.params.tags)
+
     def beats_of(self, turn):
         """Return a read's beats: bytes, last, user, cause, place, and data if there is no cause."""
         step, read, found = self.params.data_bits // 8, turn.read, []
@@ -248,16 +254,10 @@ class ReadBench:
     def forget(self):
         """Wait for nothing of what was asked and sent any more: there was a reset."""
         self.rc.rest = None
-        for one in (
-            self.packets,
-            self.wanted,
-            self.sent,
-            self.under_way,
-            self.ended,
-            self.beats.beats,
-            self.beats.cycles,
-        ):
+        for one in (self.packets, self.wanted, self.sent, self.under_way, self.ended):
             one.clear()
+        self.beats.beats.clear()
+        self.beats.cycles.clear()
         self.events = dict.fromkeys(EVENTS.members, 0)
 
     # What the block does.

@@ -1,15 +1,16 @@
 """Sends interrupts to a block that answers late, fails some, and is switched off for a while."""
 
 import random
-from itertools import product
+from itertools import combinations, product
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie.interrupt_sender import BLOCK_VECTORS, InterruptSender, InterruptSenderParams
+from sim.harness.coincidences import reset
 from sim.harness.streams import cycle, start, started
 from sim.harness.verilator import simulate
+from tests.rejects import rejects
 
 VECTORS, PATIENCE = 5, 40
 
@@ -19,16 +20,16 @@ def test_interrupt_sender():
     simulate(InterruptSender(params), __name__)
 
 
+test_rejects = rejects(
+    InterruptSenderParams,
+    ({"patience": 1}, "patience must be a whole number from 2"),
+    ({"vectors": 0}, "vectors must be a whole number from 1 to 8"),
+    ({"vectors": BLOCK_VECTORS + 1}, "vectors must be a whole number from 1 to 8"),
+)
+
+
 def test_patience():
     assert InterruptSenderParams().patience == round(0.050 * 250e6)
-    with pytest.raises(ValueError, match="patience must be a whole number from 2"):
-        InterruptSenderParams(patience=1)
-
-
-@pytest.mark.parametrize("vectors", [0, BLOCK_VECTORS + 1])
-def test_rejects(vectors):
-    with pytest.raises(ValueError, match="vectors must be a whole number from 1 to 8"):
-        InterruptSenderParams(vectors=vectors)
 
 
 class Block:
@@ -100,11 +101,32 @@ async def in_turn(dut):
     block = await started(Block(dut))
     for last, bits in product(range(VECTORS), range(1, 1 << VECTORS)):
         asked = [vector for vector in range(VECTORS) if bits >> vector & 1]
-        for vectors in ([last], asked):
-            before = len(block.sent)
+        for off, vectors in ((False, [last]), (random.random() < 0.5, asked)):
+            before, begun = len(block.sent), cycle()
+            dut.enable.value = not off
             await block.ask(*vectors)
+            await ClockCycles(dut.clk, 3 * off)
+            dut.enable.value = 1
             await block.until(before + len(vectors))
             assert block.sent[before:] == sorted(vectors, key=lambda v: (v - last - 1) % VECTORS)
+            assert off or block.cycles[before] - begun == InterruptSender.latency + 1
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_reset_forgets_what_waits_and_whose_turn_it_is(dut):
+    block = await started(Block(dut))
+    for pair in combinations(range(VECTORS), 2):
+        await block.ask(pair[0])
+        await block.until(1)
+        dut.enable.value = 0
+        await block.ask(*range(VECTORS))
+        await reset(dut, block.sent.clear)
+        dut.enable.value = 1
+        await ClockCycles(dut.clk, 10)
+        await block.ask(*pair)
+        await block.until(2)
+        assert block.sent == list(pair)
+        block.sent.clear()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -210,6 +232,14 @@ async def a_block_that_always_fails_is_reported(dut):
         await block.until(count)
         assert not dut.silent.value
         block.failing = 1.0
+    # Nothing is due any more once the host has switched interrupts off.
+    await block.ask(0)
+    await ClockCycles(dut.clk, 3 * PATIENCE)
+    while not dut.failed.value:
+        await RisingEdge(dut.clk)
+    dut.enable.value = 0
+    await ClockCycles(dut.clk, 2)
+    assert not dut.silent.value
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

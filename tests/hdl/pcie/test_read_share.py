@@ -1,9 +1,9 @@
 """Users share one requester: each gets its own answers in order, and few enough are under way."""
 
 import random
+from functools import partial
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie.descriptors import Cause
@@ -11,6 +11,7 @@ from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.read_share import ReadShare, ReadShareParams
 from sim.harness.streams import STALLS, Sink, Source, start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.rejects import rejects
 
 REQUESTS = 40  #: of each user
 
@@ -20,15 +21,12 @@ def test_read_share():
     simulate(ReadShare(ReadShareParams(user=user, users=3)), __name__)
 
 
-@pytest.mark.parametrize("users", [1, 9])
-def test_number_of_users(users):
-    with pytest.raises(ValueError, match=f"users must be a whole number from 2 to 8: {users}"):
-        ReadShareParams(user=ReadRequesterParams(), users=users)
-
-
-def test_order():
-    with pytest.raises(ValueError, match="in_order must be true"):
-        ReadShareParams(user=ReadRequesterParams(in_order=False))
+test_rejects = rejects(
+    partial(ReadShareParams, user=ReadRequesterParams()),
+    ({"users": 1}, "users must be a whole number from 2 to 8: 1"),
+    ({"users": 9}, "users must be a whole number from 2 to 8: 9"),
+    ({"user": ReadRequesterParams(in_order=False)}, "in_order must be true"),
+)
 
 
 def beats_of(address):
