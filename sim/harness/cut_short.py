@@ -17,7 +17,7 @@ from typing import Any
 import cocotb
 from amaranth.lib.wiring import Flow
 from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, First, Timer
+from cocotb.triggers import First, Timer
 
 from sim.harness.clock import PERIOD_NS
 from sim.harness.declared import tests_of
@@ -25,7 +25,6 @@ from sim.harness.in_simulator import component_in_simulator
 
 TESTED = "tests.hdl."  #: beginning of the names of modules that this one goes ahead of
 MOST_CYCLES = 400  #: of which the reset itself takes some
-RESET_CYCLES = 20  #: for beats under way to leave
 
 
 def with_reset(module: str) -> list[str]:
@@ -62,16 +61,20 @@ async def a_reset_comes_under_traffic(dut: Any) -> None:
 
 @cocotb.test()
 async def the_reset_takes_effect(dut: Any) -> None:
-    """Hold the reset, so that no bench sees the cycle before the reset of its own has effect.
+    """Hold all resets, so that no bench sees the cycle before a reset of its own has effect.
 
+    Two clocks of which each is reset in traffic may agree on a start twice; both are waited for.
     A packet that has been cut ends meanwhile, as whoever sends it goes on: its rest is no packet.
     """
-    if hasattr(dut, "clk") and hasattr(dut, "rst"):
-        Clock(dut.clk, PERIOD_NS, unit="ns", impl="gpi").start()
-        dut.rst.value = 1
-        for ends in (1, 0):
-            for name, port in inputs(dut):
-                if name.endswith(("_tvalid", "_tlast")):
-                    port.value = ends
-            await ClockCycles(dut.clk, RESET_CYCLES // 2)
-        dut.rst.value = 0
+    domains = getattr(component_in_simulator(), "domains", ("sync",))
+    prefixes = (f"{domain}_".removeprefix("sync_") for domain in domains)
+    sides = [prefix for prefix in prefixes if hasattr(dut, f"{prefix}rst")]
+    for side in sides:
+        Clock(getattr(dut, f"{side}clk"), PERIOD_NS, unit="ns", impl="gpi").start()
+    for reset, ends, cycles in ((1, 1, 10), (1, 0, 10), (0, 0, 60 if len(sides) > 1 else 1)):
+        for side in sides:
+            getattr(dut, f"{side}rst").value = reset
+        for name, port in inputs(dut):
+            if name.endswith(("_tvalid", "_tlast")):
+                port.value = ends
+        await Timer(cycles * PERIOD_NS - 3, "ns")  # no edge of one clock comes without its reset

@@ -458,7 +458,9 @@ class Bench:
 @cocotb.parametrize(stall=[never, rarely, often], noise=[0, 0.8])
 async def jobs_come_and_go(dut, stall, noise):
     bench = await Bench(dut, stall=stall, noise=noise).start()
-    for _ in range(15 + 45 // bench.params.jobs):
+    rounds = 15 + 45 // bench.params.jobs
+    while rounds > 0 or len(bench.seen) < 5:  # up to the time-out, until all has been seen
+        rounds -= 1
         for k in random.sample(range(bench.params.jobs), bench.params.jobs):
             if random.random() < 0.7:
                 await bench.start_job(k)
@@ -467,4 +469,3 @@ async def jobs_come_and_go(dut, stall, noise):
             bench.workers = random.choice((0, 0.2, 0.9))
             for _ in range(random.choice((1, 10, 300))):
                 await bench.cycle()
-    assert min(bench.seen[name] for name in ("ended", "load", "loaded", "unloaded", "skipped"))
