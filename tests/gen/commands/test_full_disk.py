@@ -11,24 +11,26 @@ import pytest
 
 from tests.gen.commands.trouble import ended, is_one_line, start
 from tests.gen.report.sample import everything
+from tests.sim.switchgnn.gcn.cases import problem, saved
 
 SWEEP = 'design = "p4sgd-engine"\npreset = "tiny"\nmetrics = ["lut"]\ngrid = {lanes = [8]}\n'
 TINY = ("--preset", "tiny")
+GRAPH = ("--data", "graph.npz", "--workers", "3", "--hidden", "2", "--labels", "5", "--epochs", "1")
 COMMANDS = {
     "generate": ("generate", "p4sgd-engine", *TINY),
     "card": ("generate", "p4sgd-switch", *TINY, "--board", "u280"),
     "train": ("train", *TINY, "--samples", "64", "--features", "64", "--epochs", "2"),
     "spmm": ("spmm", *TINY, "--matrix", "queen:rows=80"),
     "gather": ("gather", *TINY),
-    "gcn": ("gcn",),
+    "gcn": ("gcn", *TINY, *GRAPH),
     "schedule": ("schedule",),
     "synth": ("synth", "p4sgd-engine", *TINY),
     "verify": ("verify", "hdl.common.counter_banks"),
     "coverage": ("verify", "hdl.common.counter_banks", "--coverage"),
-    "mutate": ("mutate", "hdl.common.fifo", "--sample", "4", "--seeds", "1"),
+    "mutate": ("mutate", "hdl.common.fifo", "--sample", "1", "--control", "1", "--seeds", "1"),
     "sweep": ("sweep", "sweep.toml", "--jobs", "1"),
     "report": ("report", "results"),
-    "reproduce": ("reproduce", "mina", "--quick"),
+    "reproduce": ("reproduce", "switchgnn", "--only", "copies", "--quick"),
 }
 KEEPS = ("mutate", "sweep")  #: what had ended stays, and the same command goes on there
 
@@ -44,8 +46,9 @@ def full_disk(tmp_path_factory):
 
 
 def contents(work, but):
-    """Return what is in a folder, by path, except in those of its folders that ``but`` names."""
-    there = [path for path in work.rglob("*") if path.relative_to(work).parts[0] not in but]
+    """Return what is in a folder, by path, except in temporary files and in what ``but`` finds."""
+    left = {"tmp", *(path.name for path in work.glob(but))}
+    there = [path for path in work.rglob("*") if path.relative_to(work).parts[0] not in left]
     return {path: path.is_file() and path.read_bytes() for path in there}
 
 
@@ -58,6 +61,7 @@ def test_a_full_disk_is_one_line(name, places, full_disk, tmp_path):
     (work / "results").mkdir(parents=True)
     everything(work / "results")
     (work / "sweep.toml").write_text(SWEEP)
+    saved(work, problem())
 
     def outcome(most=-1, **options):
         spent.write_bytes(bytes(8))
@@ -74,15 +78,17 @@ def test_a_full_disk_is_one_line(name, places, full_disk, tmp_path):
         cases.append(partial(outcome, before=partial(setrlimit, RLIMIT_FSIZE, (most, most))))
     found = []
     for number, case in enumerate(cases):
-        if number % 2 or name in KEEPS:
-            subprocess.run(["rm", "-rf", work / "out"], check=True)
-        before = contents(work, but := ("tmp", "out" if name in KEEPS else ""))
+        if number % 2 or name in KEEPS:  # SQLite has files of its own beside that of a sweep
+            subprocess.run(["rm", "-rf", *work.glob("out*")], check=True)
+        before = contents(work, but := "out*" if name in KEEPS else "tmp")
         status, errors = case()
         found.append(status)
         told = "\n".join(line for line in errors.splitlines() if not line.endswith(" s"))
         assert status == 0 or (status == 2 and is_one_line(told)), f"{number}: {status} {errors}"
         assert status == 0 or contents(work, but) == before
         assert not list((work / "tmp").iterdir())
+        if status and name in KEEPS and any(work.glob("out*")):
+            assert outcome()[0] == 0  # it goes on there
     print(f"{name}: {total:,} bytes, {len(cases)} places, exit statuses {found}")
 
 
