@@ -7,12 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from gen.board.boards import find_board
 from gen.errors import UserError
 from gen.output.folder import MANIFEST
-from gen.registers.python_driver import class_name
-from gen.settings import make_params
-from sim.harness.register_driver import driver_module
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,6 +35,14 @@ def first_epoch(
     ] = "/dev/xdma0",
 ) -> None:
     """Train an epoch on a card and compare its weights with the golden model's."""
+    import numpy as np
+
+    from gen.board.boards import find_board
+    from gen.settings import make_params
+    from gen.software.emitted.device import DeviceError
+    from sim.p4sgd.training import TrainingRun, data_of
+    from sim.p4sgd.training_workload import TrainingWorkload
+
     manifest = read_manifest(package)
     try:
         design = find_board(manifest["board"]["name"]).find(DESIGN)
@@ -46,13 +50,6 @@ def first_epoch(
         params = make_params(design.design.params_class, preset, changes)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise UserError(f"{package} is no package: its {MANIFEST} is damaged ({error})") from error
-
-    import numpy as np
-
-    from gen.software.emitted.device import DeviceError
-    from sim.p4sgd.training import TrainingRun, data_of
-    from sim.p4sgd.training_workload import TrainingWorkload
-
     try:
         asked = TrainingWorkload(data=data, epochs=1)
         run = TrainingRun(data_of(asked), params, asked)
@@ -77,11 +74,13 @@ def train_an_epoch(run: "TrainingRun", device: str, seconds: float = 60.0) -> "N
     It is done by the host software that is handed out with the design. DeviceError says what is
     wrong with the card; ``seconds`` bounds each wait.
     """
+    from gen.registers.python_driver import class_name
     from gen.software.emitted.p4sgd.build import Build
     from gen.software.emitted.p4sgd.worker import Worker
     from gen.software.emitted.xdma import opened
     from gen.software.p4sgd_worker import software
     from gen.software.software import memory_ready
+    from sim.harness.register_driver import driver_module
 
     made, asked = software(run.params), run.asked
     module = driver_module(made.map)

@@ -7,8 +7,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from gen.commands.generating import Wanted
-from gen.commands.generating import generate as write
 from gen.designs.catalogue import find_design
 from gen.errors import UserError
 from gen.output.folder import check_target
@@ -44,6 +42,9 @@ def generate(
     ] = False,
 ) -> None:
     """Write a design's Verilog, file list, registers, manifest; with --board a card's build."""
+    from gen.commands.generating import Wanted
+    from gen.commands.generating import generate as write
+
     start = time.monotonic()
     if board is None and strict:
         raise UserError("--strict needs --board: without a card there is nothing to fit")

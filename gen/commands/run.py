@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from gen.commands import waves
 from gen.commands.options import asked_of, options_of, parameter, shortcuts_of, unused, with_options
-from gen.designs.design import Design, Run
+from gen.designs.design import Design, Run, load
 from gen.errors import UserError
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
 from gen.output.waiting import lines, waiting
@@ -26,7 +26,7 @@ BUILDING = "building the simulator (once for this hardware; minutes for large on
 
 def command_of(design: Design, run: Run) -> Any:
     """Return the function of the run's command, whose options are the fields of its workload."""
-    workload = run.session_class.workload
+    workload = load(run.workload) if run.workload else run.session_class.workload
     presets = ", ".join(design.presets)
     options = [
         *options_of(workload),

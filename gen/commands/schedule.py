@@ -1,14 +1,13 @@
 """Implements ``ingather schedule``, which schedules jobs that share switches."""
 
-import base64
 import tempfile
 import time
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
-from markupsafe import Markup
 from rich.console import Console
 
 from gen.commands.options import asked_of, options_of, parameter, with_options
@@ -16,7 +15,6 @@ from gen.commands.run import write_json
 from gen.errors import UserError
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
 from gen.output.waiting import waiting
-from gen.page.page import Section, environment, render
 from sim.mina.workload import ScheduleWorkload
 
 HERE = Path(__file__).parent
@@ -153,9 +151,15 @@ def page_of(
     pictures: Mapping[str, str],
 ) -> str:
     """Return the page that shows figures, with ``notes`` below them, pictures and jobs."""
+    from markupsafe import Markup
+
+    from gen.page.page import Section, environment, render
+
     template = environment(HERE).get_template("schedule.html.j2")
 
-    def section(title: str, **given: Any) -> Section:
+    images = {name: b64encode((folder / name).read_bytes()).decode() for name in pictures}
+
+    def section(title: str, **given: Any) -> Any:
         return Section(title, template.render(title=title, **given))
 
     return render(
@@ -170,18 +174,13 @@ def page_of(
                 settings=summary["workload"],
             ),
             *(
-                section(title, part="picture", data=Markup(encoded(folder / name)))
+                section(title, part="picture", data=Markup(images[name]))
                 for name, title in pictures.items()
             ),
             section("Jobs", part="jobs", rows=rows),
         ],
         clocks_mhz=(),
     )
-
-
-def encoded(picture: Path) -> str:
-    """Return a picture as base64 text."""
-    return base64.b64encode(picture.read_bytes()).decode()
 
 
 schedule = command()

@@ -4,19 +4,17 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from gen.errors import UserError
 from sim.harness.errors import HarnessError
-from sim.harness.session import RunFailed
-from sim.harness.verilate import Build
-from sim.harness.verilator import new_scratch
 from sim.verify.gtkwave import SAVE, write_save
 
 FILE = "dump.vcd"
 HELP = f"Write the waveform of the RTL as {FILE}, and {SAVE}, which opens it in GTKWave."
 
 
-def check(simulator: Build) -> None:
+def check(simulator: Any) -> None:
     """Raise UserError if no RTL is simulated that could have waves."""
     if not simulator.traced:
         raise UserError(
@@ -31,6 +29,9 @@ def workplace(name: str) -> Iterator[Path]:
 
     Raises UserError, which names them, if the run fails.
     """
+    from sim.harness.session import RunFailed
+    from sim.harness.verilator import new_scratch
+
     folder = new_scratch(name)
     try:
         yield folder

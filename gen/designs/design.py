@@ -25,6 +25,7 @@ class Run:
     """Describes what a design does in simulation: as a command, in sweeps, and in reports."""
 
     session: str  #: path of its sim.harness.session.Session
+    workload: str = ""  #: path of the session's workload, for help that imports no session
     name: str = ""  #: name by which a sweep asks for it; empty for the first run
     about: str = ""  #: a sentence for the command's help
     command: str = ""  #: ``ingather COMMAND`` runs it; none if it is only for sweeps

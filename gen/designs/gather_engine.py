@@ -29,6 +29,7 @@ DESIGN = Design(
             about="Gather rows of a table in host memory over PCIe on the RTL, and compare every"
             " byte with NumPy.",
             session="sim.gather.gather_session:GatherSession",
+            workload="sim.gather.workload:GatherWorkload",
             preset="small",
             examples=[
                 "ingather gather --table FILE.npy --idx FILE.npy -o build/gather",

@@ -91,6 +91,7 @@ DESIGN = Design(
             about="Multiply a sparse matrix on SNICs in RTL: gather what is remote, compare with"
             " scipy.",
             session="sim.netsparse.spmm_session:SpmmSession",
+            workload="sim.netsparse.spmm_workload:SpmmWorkload",
             preset="small",
             examples=[
                 "ingather spmm --matrix uk --property-bytes 4 -o build/uk",

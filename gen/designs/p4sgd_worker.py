@@ -51,6 +51,7 @@ DESIGN = Design(
             command="train",
             about="Train on the RTL under Verilator, beside the golden model and float64 SGD.",
             session="sim.p4sgd.training_session:TrainingSession",
+            workload="sim.p4sgd.training_workload:TrainingWorkload",
             preset="small",
             shortcuts=["engines"],
             examples=[

@@ -33,6 +33,7 @@ DESIGN = Design(
             about="Train a graph network on the RTL of a switch and its workers, beside a run of"
             " one worker and float64.",
             session="sim.switchgnn.gcn.session:GcnSession",
+            workload="sim.switchgnn.gcn.workload:GcnWorkload",
             examples=[
                 "ingather gcn -o build/gcn",
                 "ingather gcn --drop 0.3 --duplicate 0.3 --reorder 0.3 --epochs 5 -o build/bad",

@@ -27,15 +27,11 @@ def write_files(folder: Path, schedule: Schedule, bound: float | None, bound_s: 
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    write_json(folder / SUMMARY, summary_of(schedule, bound, bound_s))
+    summary = json.dumps(summary_of(schedule, bound, bound_s), indent=1, allow_nan=False)
+    (folder / SUMMARY).write_text(summary + "\n")
     events = json.dumps({"traceEvents": list(trace_events(schedule))}, allow_nan=False)
     (folder / TIMELINE).write_text(events + "\n")
     return [JOBS, SUMMARY, TIMELINE]
-
-
-def write_json(path: Path, content: Any) -> None:
-    """Write ``content`` as JSON, in which nothing is NaN."""
-    path.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 
 def job_rows(schedule: Schedule) -> Iterator[Mapping[str, Any]]:
@@ -66,6 +62,7 @@ def job_rows(schedule: Schedule) -> Iterator[Mapping[str, Any]]:
 def summary_of(schedule: Schedule, bound: float | None, bound_s: float) -> dict[str, Any]:
     """Return the figures of all jobs together."""
     parts = parts_of(schedule)
+    hosts_time = schedule.asked.cluster.hosts * schedule.finished.max()
     return {
         "workload": schedule.asked.as_json(),
         "jobs": len(schedule.given.jobs),
@@ -76,7 +73,7 @@ def summary_of(schedule: Schedule, bound: float | None, bound_s: float) -> dict[
         "utilisation": schedule.utilisation,
         "mean_utilisation": schedule.mean_utilisation,
         "end": float(schedule.finished.max()),
-        "hosts_in_use": hosts_in_use(schedule),
+        "hosts_in_use": float(schedule.hosts @ schedule.time / hosts_time),
         "migrations_per_job": float(schedule.migrations.mean()),
         "jobs_without_tree_at_start": int(schedule.conflicts.sum()),
         "events": schedule.events,
@@ -90,12 +87,6 @@ def summary_of(schedule: Schedule, bound: float | None, bound_s: float) -> dict[
         },
         "seconds_by_phase": {**schedule.seconds, "bound": bound_s},
     }
-
-
-def hosts_in_use(schedule: Schedule) -> float:
-    """Return the share of all hosts' time, until the last end, that jobs used."""
-    whole = schedule.asked.cluster.hosts * schedule.finished.max()
-    return float(schedule.hosts @ schedule.time / whole)
 
 
 def parts_of(schedule: Schedule) -> dict[tuple[str | None, int | None], float | None]:

@@ -35,15 +35,10 @@ def draw_all(folder: Path, schedule: Schedule) -> Mapping[str, str]:
     return {name: title for name, (title, _) in pictures.items()}
 
 
-def models_of(schedule: Schedule) -> list[str]:
-    """Return the models that jobs train, in the order of the first jobs."""
-    return list(dict.fromkeys(job.model for job in schedule.given.jobs))
-
-
 def draw_cluster(figure: Figure, schedule: Schedule) -> None:
     """Draw a row for each host, coloured by the model of its job."""
     axes = figure.subplots()
-    models = models_of(schedule)
+    models = list(dict.fromkeys(job.model for job in schedule.given.jobs))
     end = float(schedule.finished.max())
     image = np.full((schedule.asked.cluster.hosts, COLUMNS), np.nan)
     for number, hosts in enumerate(schedule.placed):

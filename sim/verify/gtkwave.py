@@ -8,8 +8,6 @@ from typing import Any
 
 from vcd.gtkw import GTKWColor, GTKWSave
 
-from sim.harness.clock import PERIOD_NS
-
 SAVE = "view.gtkw"
 __all__ = ["SAVE", "moment", "write_save"]
 
@@ -22,6 +20,8 @@ NANOSECONDS = {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0, "ps": 1e-3, "fs": 1e-6
 
 def moment(cycle: int) -> float:
     """Return the time, in ns, at which waves show how ``cycle`` ends: half-way to its edge."""
+    from sim.harness.clock import PERIOD_NS
+
     return max(0.0, (cycle - 1.5) * PERIOD_NS)
 
 
@@ -62,6 +62,8 @@ def go_to(save: GTKWSave, cycle: int, unit_ns: float) -> None:
     """Put the marker into ``cycle``, and show some cycles around it."""
     save.timestart(round(moment(max(1, cycle - BEFORE_CYCLES)) / unit_ns))
     # GTKWave's zoom is minus the logarithm of the time that a pixel stands for.
+    from sim.harness.clock import PERIOD_NS
+
     zoom = -log2(SHOWN_CYCLES * PERIOD_NS / unit_ns / PIXELS)
     save.zoom_markers(zoom, round(moment(cycle) / unit_ns))
 

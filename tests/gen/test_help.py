@@ -1,9 +1,13 @@
 """Checks that help texts can be read alone: each says in a sentence what its option does."""
 
+import subprocess
+import sys
+
 import pytest
 import typer.main
 
-from gen.cli import make_app
+from gen.cli import COMMANDS, make_app
+from gen.designs.catalogue import commands
 
 #: what options and arguments tell a command to do
 VERBS = {
@@ -57,3 +61,13 @@ def test_every_command_has_an_example(app):
     assert [
         name for name, command in leaves(app) if "Example: ingather" not in command.epilog
     ] == []
+
+
+def test_help_imports_nothing_heavy():
+    """Typer itself imports pydantic; of a run's workload, limits may come from the hardware."""
+    code = "for name in {}: gen.cli.called([name, '--help'], None)\nprint('modules:', *sys.modules)"
+    heavy = {"amaranth", "jinja2", "numpy", "scipy"}
+    for names, kept in ([*COMMANDS], set()), ([*commands()], heavy):
+        command = [sys.executable, "-c", f"import sys, gen.cli\n{code.format(names)}"]
+        words = subprocess.check_output(command, text=True).rpartition("modules:")[2].split()
+        assert (heavy | {"cocotb", "matplotlib", "pytest", "scipy.special"}) & {*words} <= kept

@@ -52,7 +52,7 @@ def test_waves_of_a_run_that_fails_are_kept(design, tmp_path, monkeypatch):
     monkeypatch.setattr(session_class, "run", stop)
     scratch = tmp_path / "count"
     scratch.mkdir()
-    monkeypatch.setattr("gen.commands.waves.new_scratch", lambda name: scratch)
+    monkeypatch.setattr("sim.harness.verilator.new_scratch", lambda name: scratch)
     error = counted(design, tmp_path / "made", "--waves").exception
     assert isinstance(error, UserError)
     kept = tmp_path / "count-waves"
