@@ -12,13 +12,7 @@ from hdl.p4sgd.worker_params import WorkerParams
 from sim.golden.arithmetic import Step
 from sim.p4sgd.golden import float_sgd
 from sim.p4sgd.golden.data_parallel import data_parallel_epoch
-from sim.p4sgd.golden.sgd import (
-    Loss,
-    Parts,
-    Saturations,
-    Schedule,
-    Training,
-)
+from sim.p4sgd.golden.sgd import Parts, Saturations, Schedule, Training
 from sim.p4sgd.golden.sgd import epoch as golden_epoch
 from sim.p4sgd.run_settings import run_settings
 from sim.p4sgd.training_workload import ZEROS, DoesNotFit, TrainingWorkload
@@ -178,7 +172,7 @@ class TrainingRun:
     @property
     def values(self) -> NDArray[np.float64]:
         """Return the features [S, D] as the hardware sees them."""
-        return np.ldexp(self.codes.astype(np.float64), self.quantiser.signed - self.asked.bits)
+        return np.ldexp(self.codes, self.quantiser.signed - self.asked.bits, dtype=np.float64)
 
     @property
     def centering_gain(self) -> float:
@@ -228,11 +222,7 @@ class TrainingRun:
     def settings(self, epochs: int, worker: int = 0) -> dict[str, int]:
         """Return the registers of a worker for a run of ``epochs`` epochs."""
         share = self.asked.batch // (self.workers if self.shares_samples else 1)
-        loss = {
-            Loss.LINEAR: HardwareLoss.LINEAR,
-            Loss.LOGISTIC: HardwareLoss.LOGISTIC,
-            Loss.HINGE: HardwareLoss.HINGE,
-        }[self.asked.loss]
+        loss = HardwareLoss[self.asked.loss.name]
         return run_settings(
             self.geometry,
             len(self.samples_of(worker)),

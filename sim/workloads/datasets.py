@@ -248,4 +248,4 @@ def _checked(name: str, features: NDArray, labels: NDArray) -> tuple[Floats, Flo
     for what, size in zip(("samples", "features"), features.shape, strict=True):
         if not size:
             raise InputError(f"{name}: no {what}")
-    return features.astype(np.float64), labels.astype(np.float64)
+    return features.astype(np.float64, copy=False), labels.astype(np.float64, copy=False)

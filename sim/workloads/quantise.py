@@ -46,18 +46,16 @@ class Quantiser:
         """
         _check_bits(bits)
         offset: Floats | float = 0.0
+        low, high = features.min(axis=0), features.max(axis=0)
         if center:
-            same = features.min(axis=0) == features.max(axis=0)
-            offset = np.where(same, 0.0, features.mean(axis=0))
-            features = features - offset
-        negative = bool((features < 0).any())
+            offset = np.where(low == high, 0.0, features.mean(axis=0))
+            low, high = low - offset, high - offset
+        negative = bool((low < 0).any())
         if signed is None:
             signed = negative
         elif negative and not signed:
-            raise ValueError(
-                f"unsigned codes need features of at least 0, found {features.min():g}"
-            )
-        largest = np.abs(features).max(axis=0)
+            raise ValueError(f"unsigned codes need features of at least 0, found {low.min():g}")
+        largest = np.maximum(-low, high)
         if not per_feature:
             largest = np.full_like(largest, largest.max())
         codes = 1 << (bits - 1 if signed else bits)
@@ -74,13 +72,14 @@ class Quantiser:
 
     def scaled(self, features: Floats) -> Floats:
         """Return features[S, D] in the codes' units, unquantised, as float SGD trains on them."""
-        return (features - self.offset) / self.scale
+        return np.divide(found := features - self.offset, self.scale, out=found)
 
     def encode(self, features: Floats) -> Codes:
         """Return the codes of features[S, D], rounded by floor(v + 1/2) and saturated."""
         one = 1 << self.shift
-        codes = np.floor(self.scaled(features) * one + 0.5)
-        return np.clip(codes, -one if self.signed else 0, one - 1).astype(np.int16)
+        codes = self.scaled(features)  # the only copy: data may fill half of the memory
+        np.floor(np.add(np.multiply(codes, one, out=codes), 0.5, out=codes), out=codes)
+        return np.clip(codes, -one if self.signed else 0, one - 1, out=codes).astype(np.int16)
 
     def to_original(self, weights: ArrayLike, fraction_bits: int = FRACTION_BITS) -> Floats:
         """Return trained fixed-point weights[D] in the units of the data.

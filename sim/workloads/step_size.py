@@ -38,7 +38,7 @@ class Smoothness:
         """
         count, batch = len(features), min(batch, len(features))
         mean = features.mean(axis=0) * center
-        norms = np.einsum("ij,ij->i", features, features) - 2 * features @ mean + mean @ mean
+        norms = np.einsum("ij,ij->i", features, features) - 2 * (features @ mean) + mean @ mean
         longest, eigenvalue = float(norms.max()), _largest_eigenvalue(features, mean)
         expected = eigenvalue
         if batch < count:

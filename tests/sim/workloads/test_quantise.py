@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -129,3 +131,11 @@ def test_errors() -> None:
         Quantiser.fit(features * 0 + 1e308, 2, signed=True)
     with pytest.raises(ValueError, match=r"^to_bits must be 1..4, not 5$"):
         truncate(np.zeros(1, dtype=int), 4, 5)
+
+
+def test_features_are_copied_once():
+    features = np.random.default_rng(1).random((1000, 100))
+    tracemalloc.start()
+    Quantiser.fit(features, 8, center=True).encode(features)
+    assert tracemalloc.get_traced_memory()[1] < 1.5 * features.nbytes
+    tracemalloc.stop()
