@@ -3,21 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gen.guides.gather_engine_uses import (
-    CAUSES,
-    COMPLETION_USES,
-    COUNTED,
-    COUNTS,
-    DESCRIPTOR_USES,
-    FAULTS,
-    ORDERS,
-    OUTCOMES,
-    REQUEST,
-    RING,
-    SETTINGS,
-    STATE,
-)
-from gen.guides.guide import counted, facts, filled, little_rows, number_of, rows, spaced
+from gen.guides import gather_engine_uses as uses
+from gen.guides.guide import counted, facts, filled, little_rows, number_of, numbers, spaced, tables
 from hdl.common.rings import DESCRIPTOR_BYTES, SIZE_BITS
 from hdl.gather.engine_counters import ENGINE_COUNTERS
 from hdl.gather.engine_params import (
@@ -40,6 +27,19 @@ from hdl.u280.pcie_ip import BRIDGE_ID
 TABLE_ROWS, ROW_BYTES, STRIDE = 100, 8, 12
 KNOWN_IDXS = (3, 130, 99, 3)
 IDX_ADDRESS, BASE, COMPLETION_ADDRESS, DESTINATION, TAG = 0x1000, 0x4000, 0x2000, 0x104, 7
+#: registers of each table, and what the guide adds to what is said of fields
+TABLES = {
+    "settings": "memory_timeout limits",
+    "request": "request idx_address count base rows row_bytes stride destination completion",
+    "state": "identity version sizes commands state buses",
+    "counters": "counter_choice engine_count",
+    "ring": "ring request_ring_address ring_state request_producer request_consumer",
+}
+ALSO = {
+    "kept_parts": "with 0 `coalesce` does nothing",
+    "registers_silent": "program the card anew",
+    "request_ring_cause": "by the table of causes; 0 if all could",
+}
 
 
 def guide(params: GatherEngineParams) -> str:
@@ -59,20 +59,16 @@ def values(params: GatherEngineParams) -> dict[str, Any]:
         "completion_bytes": COMPLETION_BYTES,
         "register_bytes": 1 << REGISTER_ADDRESS_BITS,
         "slot_bits": SLOT_BITS,
-        "completion": list(little_rows(COMPLETION, COMPLETION_USES)),
+        "completion": list(little_rows(COMPLETION, uses.COMPLETION_USES)),
         "done_bit": COMPLETION["done"].offset,
-        "outcomes": [(one.value, one.name, *told) for one, told in OUTCOMES.items()],
-        "causes": [(one.value, one.name, *told) for one, told in CAUSES.items()],
-        "orders": [(one.value, one.name, what) for one, what in ORDERS.items()],
-        "counts": counted(ENGINE_COUNTERS, COUNTED),
+        "outcomes": [(one.value, one.name, *told) for one, told in uses.OUTCOMES.items()],
+        "causes": [(one.value, one.name, *told) for one, told in uses.CAUSES.items()],
+        "orders": [(one.value, one.name, what) for one, what in uses.ORDERS.items()],
+        "counts": counted(ENGINE_COUNTERS, uses.COUNTED),
         "kept": list(kept(params)),
-        "settings": list(rows(registers, SETTINGS)),
-        "request": list(rows(registers, REQUEST)),
-        "state": list(rows(registers, STATE)),
-        "counters": list(rows(registers, COUNTS)),
-        "ring": list(rows(registers, RING)),
-        "faults": [(one.value, one.name, *told) for one, told in FAULTS.items()],
-        "descriptor": list(little_rows(DESCRIPTOR, DESCRIPTOR_USES)),
+        **tables(registers, TABLES, ALSO),
+        "faults": [(one.value, one.name, *told) for one, told in uses.FAULTS.items()],
+        "descriptor": list(little_rows(DESCRIPTOR, numbers(registers) | {"reserved": "zero"})),
         "descriptor_bytes": DESCRIPTOR_BYTES,
         "most_places": 1 << (1 << SIZE_BITS) - 1,
         "bar": BAR_MEGABYTES,

@@ -1,5 +1,6 @@
 """Makes the programming guide of a design: a template filled from the hardware's definitions."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,10 @@ from markupsafe import Markup
 
 from hdl.common.core_clock import CORE_MHZ
 from hdl.common.event_counters import CountersParams
-from hdl.common.registers import RegisterMap
+from hdl.common.registers import Field, RegisterMap
 from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
 
 HERE = Path(__file__).parent
-LOW, HIGH = "bits 0 to 31", "bits 32 to 63"
 
 
 def filled(template: str, values: Mapping[str, Any]) -> str:
@@ -51,9 +51,39 @@ def rows(map: RegisterMap, uses: Mapping[str, str]) -> Iterator[dict[str, str]]:
                 }
 
 
-def halves(name: str, what: str) -> dict[str, str]:
-    """Return the uses of the two registers of a number of more than 32 bits."""
-    return {f"{name}_low": f"{LOW} of {what}", f"{name}_high": f"{HIGH} of it"}
+def tables(
+    map: RegisterMap, parts: Mapping[str, str], also: Mapping[str, str]
+) -> dict[str, list[dict[str, str]]]:
+    """Return tables of registers by name, with what the register map says that each field does.
+
+    ``parts`` has the names of a table's registers, with blanks between, as many of them as there
+    are; a number that has two registers has one name. ``also`` are texts that follow what the map
+    says of a field. Registers that are in no table are left out.
+    """
+    found: dict[str, dict[str, str]] = {part: {} for part in parts}
+    home = {name: part for part, names in parts.items() for name in names.split()}
+    for register in map.registers:
+        if part := home.get(re.sub("_(low|high)$", "", register.name)):
+            for field in register.fields:
+                more = f": {also[field.name]}" if field.name in also else ""
+                found[part][field.name] = said(field) + more
+    return {part: list(rows(map, uses)) for part, uses in found.items()}
+
+
+def numbers(map: RegisterMap) -> dict[str, str]:
+    """Return what a register map says of each field, and of each number that has two registers."""
+    wide = {one.name.removesuffix("_low"): marked(one.doc) for one in map.registers}
+    return wide | {field.name: said(field) for one in map.registers for field in one.fields}
+
+
+def said(field: Field) -> str:
+    """Return what a register map says of a field."""
+    return f"write 1: {marked(field.doc)}" if field.access == "pulse" else marked(field.doc)
+
+
+def marked(text: str) -> str:
+    """Return a text of a register map with names marked as such, and a small first letter."""
+    return re.sub(r"\b[a-z]+(_[a-z]+)+\b", r"`\g<0>`", text[:1].lower() + text[1:])
 
 
 def resets(map: RegisterMap) -> str:

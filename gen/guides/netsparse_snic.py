@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gen.guides import netsparse_snic_uses as uses
 from gen.guides.guide import (
     board_facts,
     counted,
@@ -10,8 +11,8 @@ from gen.guides.guide import (
     lines,
     little_rows,
     number_of,
-    rows,
     spaced,
+    tables,
 )
 from gen.guides.netsparse_packets import (
     IP_BASE,
@@ -21,26 +22,11 @@ from gen.guides.netsparse_packets import (
     packet_values,
     property_of,
 )
-from gen.guides.netsparse_snic_uses import (
-    CAUSES,
-    COUNTED,
-    COUNTS,
-    DESCRIPTOR_USES,
-    DROPS,
-    ENTRY_USES,
-    FAULTS,
-    NODE,
-    REQUEST,
-    RINGS,
-    STATE,
-)
 from hdl.common.rings import DESCRIPTOR_BYTES, INDEX_BITS, SIZE_BITS
 from hdl.netsparse.host.params import LINE_BYTES as HOST_LINE_BYTES
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS
 from hdl.netsparse.params import SnicParams
-from hdl.netsparse.protocol import (
-    Kind,
-)
+from hdl.netsparse.protocol import Kind
 from hdl.netsparse.queue.descriptor_fetch import AHEAD
 from hdl.netsparse.queue.params import DESCRIPTOR, ENTRY, ENTRY_BYTES, NO_UNIT
 from hdl.netsparse.registers import constants, snic_registers
@@ -57,6 +43,17 @@ ASKED = (130, 105, 199)  #: each remote one once
 BYTES = 8  #: of a property
 IDX_ADDRESS, PROPERTY_ADDRESS, TAG, WATCHDOG = 0x1000, 0x4000, 7, 1_000_000
 IDS = (0x100, 0x101, 0x102)  #: what the asking unit may have chosen
+#: registers of each table, and what the guide adds to what is said of fields
+TABLES = {
+    "registers": "memory_timeout limits mechanisms server_units delays node mac_base ip_base first"
+    " end columns boundary_node boundary filter_address served_address served_bytes",
+    "request": "request idx_address idx_count property_address property_bytes watchdog",
+    "rings": "rings request_ring_address completion_ring_address doorbells",
+    "state": "identity version sizes network_sizes commands state buses busy_units completion"
+    " ring_state ring_indices",
+    "counters": "counter_select unit_count snic_count",
+}
+ALSO = {"units": "U", "share": "over a bridge it has no effect"}
 BOARD = {
     "links": "bit 0 reads 1 when packets pass",
     "memory_ready": "reads 1 when the SNIC's memory may be used",
@@ -89,20 +86,16 @@ def values(params: SnicParams) -> dict[str, Any]:
         "most_places": 1 << (1 << SIZE_BITS) - 1,
         "index_bits": INDEX_BITS,
         "no_unit": NO_UNIT,
-        "descriptor": list(little_rows(DESCRIPTOR, DESCRIPTOR_USES)),
-        "entry": list(little_rows(ENTRY, ENTRY_USES)),
-        "drops": DROPS,
-        "causes": [(cause.value, cause.name, why) for cause, why in CAUSES.items()],
-        "faults": [(fault.value, fault.name, why) for fault, why in FAULTS.items()],
-        "unit_counters": counted(UNIT_COUNTERS, COUNTED),
+        "descriptor": list(little_rows(DESCRIPTOR, uses.DESCRIPTOR_USES)),
+        "entry": list(little_rows(ENTRY, uses.ENTRY_USES)),
+        "drops": uses.DROPS,
+        "causes": [(cause.value, cause.name, why) for cause, why in uses.CAUSES.items()],
+        "faults": [(fault.value, fault.name, why) for fault, why in uses.FAULTS.items()],
+        "unit_counters": counted(UNIT_COUNTERS, uses.COUNTED),
         "snic_counters": [
             (k, name, meaning(name)) for k, (name, _) in enumerate(SNIC_COUNTERS.counters)
         ],
-        "registers": list(rows(registers, NODE)),
-        "request": list(rows(registers, REQUEST)),
-        "rings": list(rows(registers, RINGS)),
-        "state": list(rows(registers, STATE)),
-        "counters": list(rows(registers, COUNTS)),
+        **tables(registers, TABLES, ALSO),
         **board_facts(BOARD, cages=1, hbm=True, pauses=True, msix=params.over_pcie),
         "host_line_bytes": HOST_LINE_BYTES,
         "bar": dict(BRIDGE.config)["pf0_bar0_size"],

@@ -1,108 +1,12 @@
-"""Holds what each register, field and number of a NetSparse SNIC is for, for its guide."""
+"""Holds what each number, and field of a layout, of a NetSparse SNIC is for, for its guide."""
 
-from gen.guides.guide import halves
 from hdl.common.rings import INDEX_BITS, Fault
 from hdl.netsparse.concat.deconcatenator_params import Drop
 from hdl.netsparse.protocol import DO_NOT_FRAGMENT, IP_OFFSET, UDP_OFFSET
 from hdl.netsparse.queue.params import NO_UNIT
 from hdl.netsparse.rig.params import Cause
+from hdl.netsparse.rig.unit import FAILED
 
-#: settings of the node, which must not change while any unit works
-NODE = {
-    "memory_timeout": "cycles without progress after which a memory's bus is abandoned",
-    "share": "the data that reads of host memory bring a cycle, at most, in 256ths of 64 bytes; 0:"
-    " no limit; over a bridge it has no effect",
-    "coalesce": "1; 0 sends a read for an idx though one is under way",
-    "filter": "1; 0 sends a read for an idx though its property has come",
-    "concatenate": "1; 0 sends each PR in a packet of its own",
-    "aligned": "1; 0 cuts properties every 128 bytes from their own beginning, for comparison",
-    "server_units": "bit k for each unit k that serves; the others are clients",
-    "read_delay": "cycles that a read may wait for others, at most `most_delay`",
-    "response_delay": "cycles that a response may wait for others, at most `most_delay`",
-    "node": "the number of this node",
-    **halves("mac_base", "the MAC address of node 0; that of node n is n more"),
-    "mac_base_high": "bits 32 to 47 of it",
-    "ip_base": "the IPv4 address of node 0; that of node n is n more",
-    **halves("first", "the first idx that this node owns"),
-    **halves("end", "the idx behind the last one that it owns"),
-    **halves("columns", "the number of all idxs"),
-    "boundary_node": "the node whose boundary is entered",
-    **halves("boundary", "its boundary: the first idx that it owns"),
-    **halves("filter_address", "the address of the filter's bits in SNIC memory"),
-    **halves("served_address", "the address in host memory of the property of idx 0, for servers"),
-    "served_bytes": "bytes of a property that servers give",
-}
-#: a work request by registers
-REQUEST = {
-    "request_unit": "the client unit",
-    "request_tag": "any number; the completion repeats it",
-    "idx_wide": "1 for idxs of 8 bytes, 0 for 4",
-    **halves("idx_address", "the address of the idx array"),
-    "idx_count": "the number of idxs",
-    **halves("property_address", "the address of the property of idx 0"),
-    "property_bytes": "bytes of a property",
-    "watchdog": "cycles without progress after which the request is aborted; 0 waits for ever",
-}
-RINGS = {
-    "request_ring": "1 to use the request ring",
-    "completion_ring": "1 to use the completion ring",
-    "request_ring_size": "the binary logarithm of its number of places",
-    "completion_ring_size": "the binary logarithm of its number of places",
-    **halves("request_ring_address", "the address of the request ring"),
-    **halves("completion_ring_address", "the address of the completion ring"),
-    "request_producer": f"descriptors written since the ring was enabled, modulo 2^{INDEX_BITS}",
-    "completion_consumer": f"completions read since the ring was enabled, modulo 2^{INDEX_BITS}",
-}
-#: what a host reads, and commands that it gives
-STATE = {
-    "identity": "reads as above",
-    "version": "reads as above",
-    "units": "reads U",
-    "idx_bits": "reads the width of an idx",
-    "most_property_bytes": "reads the most bytes of a property",
-    "nodes": "reads the most nodes",
-    "mtu": "reads the most bytes of a packet",
-    "submit": "write 1 to give the work request in the registers to its unit",
-    "next_completion": "write 1 to drop the completion that the registers show",
-    "write_boundary": "write 1 to enter `boundary` for `boundary_node`",
-    "clear_filter": "write 1 to set all bits of the filter to zero",
-    "clear_counters": "write 1 to set all counters to zero",
-    "revive_buses": "write 1 to use broken buses again that owe nothing",
-    "refused": "reads 1 if the last `submit` was not taken",
-    "completion_valid": "reads 1 if the registers show a completion",
-    "filter_busy": "reads 1 while the filter is being cleared",
-    "filter_broken": "reads 1 if a write to SNIC memory has failed: clear the filter",
-    "concatenating": "reads 1 while PRs wait to be sent",
-    "filter_illegal": "reads 1 if `filter_address` is illegal",
-    "served_illegal": "reads 1 if `served_address` or `served_bytes` is illegal",
-    "host_read_broken": "reads 1 if reads of host memory fail at once",
-    "host_read_silent": "reads 1 if `host_read_broken` is 1 as no answer came in time",
-    "host_read_owes": "reads 1 while an answer to a read of host memory is due",
-    "host_write_broken": "reads 1 if writes of host memory fail at once",
-    "host_write_silent": "reads 1 if `host_write_broken` is 1 as no answer came in time",
-    "host_write_owes": "reads 1 while an answer to a write of host memory is due",
-    "dram_broken": "reads 1 if accesses to SNIC memory fail at once",
-    "dram_silent": "reads 1 if `dram_broken` is 1 as no answer came in time",
-    "dram_owes": "reads 1 while an answer of SNIC memory is due",
-    "busy_units": "reads bit k as 1 while unit k works",
-    "completion_unit": f"reads the unit of the completion; {NO_UNIT} if no unit had the request",
-    "completion_tag": "reads the request's tag",
-    "completion_cause": "reads how it ended",
-    "request_ring_busy": "reads 1 while the request ring is in use",
-    "completion_ring_busy": "reads 1 while the completion ring is in use",
-    "completion_ring_full": "reads 1 while completions wait for the host to read some",
-    "request_ring_fault": "reads why the request ring has stopped",
-    "completion_ring_fault": "reads why the completion ring has stopped",
-    "request_consumer": f"reads the number of descriptors read, modulo 2^{INDEX_BITS}",
-    "completion_producer": f"reads the number of completions in host memory, modulo 2^{INDEX_BITS}",
-}
-COUNTS = {
-    "counter_unit": "the unit whose counter is shown",
-    "unit_counter": "the number of its counter",
-    "snic_counter": "the number of the SNIC's counter",
-    "unit_count": "reads the unit's counter",
-    "snic_count": "reads the SNIC's counter",
-}
 DESCRIPTOR_USES = {
     "idx_address": "address of the idx array",
     "property_address": "address of the property of idx 0",
@@ -197,14 +101,9 @@ COUNTED = {
     "out_of_bounds": "reads answered with an error, by the rules of servers",
     "read_error": "reads answered with an error, as host memory failed",
     "commands": "requests that have ended",
-    "failed_command": "requests that ended with cause COMMAND",
-    "failed_range": "requests that ended with cause RANGE",
-    "failed_idx_read": "requests that ended with cause IDX_READ",
-    "failed_property_write": "requests that ended with cause PROPERTY_WRITE",
-    "failed_filter": "requests that ended with cause FILTER",
-    "failed_remote": "requests that ended with cause REMOTE",
-    "failed_watchdog": "requests that ended with cause WATCHDOG",
-    "failed_array": "requests that ended with cause ARRAY",
+    **{
+        f"failed_{one.name.lower()}": f"requests that ended with cause {one.name}" for one in FAILED
+    },
     "cycles": "cycles with a unit at work",
     "sent_packets": "packets sent",
     "sent_bytes": "bytes of them",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gen.guides import netsparse_switch_uses as uses
-from gen.guides.guide import board_facts, facts, filled, lines, rows
+from gen.guides.guide import board_facts, facts, filled, lines, tables
 from gen.guides.netsparse_packets import (
     IP_BASE,
     MAC_BASE,
@@ -26,6 +26,14 @@ from hdl.u280.pcie_ip import BRIDGE, BRIDGE_ID
 #: of the known answer: number of the switch, bytes of a property, and what node 0 asks for
 SWITCH, BYTES = 1000, 8
 FIRST_ASKED, THEN_ASKED = (130, 105), (105, 199)
+#: registers of each table, and what the guide adds to what is said of fields
+TABLES = {
+    "routes_rows": "route_node route uplinks",
+    "settings_rows": "mechanisms delays property_bytes stall_limit node mac_base ip_base",
+    "state_rows": "identity version sizes packet_sizes cache_size commands state stalled",
+    "counts_rows": "counter_select port_count pipe_count",
+}
+ALSO = {"ports": "P", "pipes": "Q", "nodes": "N"}
 BOARD = {"links": "bit p reads 1 when packets pass at cage p, which is port p"}
 
 
@@ -55,10 +63,7 @@ def values(params: NetSparseSwitchParams) -> dict[str, Any]:
         "modes": list(modes(params)),
         "clearing_cycles": cache.rows,
         "drops": uses.DROPS,
-        **{
-            f"{name.lower()}_rows": list(rows(registers, getattr(uses, name)))
-            for name in ("ROUTES", "SETTINGS", "STATE", "COUNTS")
-        },
+        **tables(registers, TABLES, ALSO),
         "port_counters": [(k, name, what) for k, (name, what) in enumerate(ports.items())],
         "pipe_counters": [(k, name, what) for k, (name, what) in enumerate(pipes.items())],
         **board_facts(BOARD, cages=CAGES, hbm=False, pauses=True),

@@ -15,7 +15,7 @@ from gen.guides.guide import (
     lines,
     little_rows,
     number_of,
-    rows,
+    tables,
 )
 from hdl.p4sgd.network.frame import ETHERTYPE_ON_WIRE, FRAME_BYTES, LANES, VERSION, Frame
 from hdl.p4sgd.network.tree_frame import LEVEL_BITS, MORE_BYTES, SUM_BITS
@@ -34,24 +34,23 @@ ACTIVATIONS = (
     (1, -1, 0x7FFF_FFFF, -0x8000_0000, 0, 100, -7, 5),
     (2, -2, 1, -1, 0, -100, 7, 5),
 )
+#: registers of each table, and what the guide adds to what is said of fields
+TABLES = {
+    "addresses_rows": "switch_address group_address parent_address place_at_parents",
+    "sharing_rows": "sharing control_ports",
+    "job_rows": "job job_number job_epoch job_ports job_base job_slots job_parent job_force",
+    "state_rows": "identity version sizes commands state active_jobs owner owner_epoch"
+    " registered_jobs draining_jobs unfinished_jobs granted_epoch",
+    "counters_rows": "counter_select verdicts overflows answers_sent answers_dropped packets cycles"
+    " saturations tenant_select tenant_count tenant_verdicts control_counter control_count",
+}
+ALSO = {"ports": "P", "jobs": "J", "slots": "S"}
 BOARD = {"links": "bit p reads 1 when frames pass at cage p, which is port p"}
 
 
 def guide(params: SwitchParams) -> str:
     """Return the programming guide of a switch, in Markdown."""
     return filled("p4sgd_switch.md.j2", values(params))
-
-
-def told(params: SwitchParams) -> dict[str, dict[str, str]]:
-    """Return the uses of all fields of the switch's registers, by the table that tells them."""
-    tenants = params.tenants
-    return {
-        "addresses": uses.ADDRESSES | (uses.PARENTS if params.parents else {}),
-        "sharing": uses.SHARING if tenants else {},
-        "job": uses.JOB | (uses.TENANT_JOB if tenants else {}),
-        "state": uses.STATE | (uses.TENANT_STATE if tenants else uses.COMMANDS),
-        "counters": uses.COUNTS | (uses.TENANT_COUNTS if tenants else {}),
-    }
 
 
 def values(params: SwitchParams) -> dict[str, Any]:
@@ -86,7 +85,7 @@ def values(params: SwitchParams) -> dict[str, Any]:
         "reasons": [(one.value, one.name, why) for one, why in reasons.items()],
         "tenant_counters": counted(TENANT_COUNTERS, uses.TENANT_COUNTED),
         "control_counters": counted(CONTROL_COUNTERS, uses.CONTROL_COUNTED),
-        **{f"{name}_rows": list(rows(registers, fields)) for name, fields in told(params).items()},
+        **tables(registers, TABLES, ALSO),
         **board_facts(BOARD, cages=CAGES, hbm=False),
         "beat_bytes": params.frames.beat_bytes,
         "header_bytes": params.frames.header_bytes,

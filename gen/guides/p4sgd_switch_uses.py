@@ -1,4 +1,4 @@
-"""Holds what each register, field and number of P4SGD's switch is for, for its guide."""
+"""Holds what each number, and field of a layout, of P4SGD's switch is for, for its guide."""
 
 from hdl.p4sgd.network.frame import ETHERTYPE, VERSION
 from hdl.p4sgd.switch.params import USES
@@ -7,93 +7,6 @@ from hdl.switch.tenancy_head import ETHERTYPE as TENANCY_ETHERTYPE
 from hdl.switch.tenancy_head import VERSION as TENANCY_VERSION
 from hdl.switch.tenancy_head import Reason, TenancyKind
 
-
-def address(name: str, what: str) -> dict[str, str]:
-    """Return the uses of the two registers of an Ethernet address."""
-    return {
-        f"{name}_low": f"bytes 0 to 3 of {what}, byte 0 lowest",
-        f"{name}_high": "bytes 4 and 5",
-    }
-
-
-ADDRESSES = {
-    **address("switch_address", "the switch's own address, which frames are sent to"),
-    **address("group_address", "the address that answers are sent to, which all workers take"),
-}
-PARENTS = {
-    **address("parent_address", "the address of the switches above"),
-    "place_at_parents": "the number of their port to this switch",
-}
-#: a job; a command takes these fields as they are
-JOB = {
-    "job_number": "number of the job",
-    "job_epoch": "number of the job's run",
-    "job_ports": "bit p for each port p with a worker",
-    "job_base": "number of its first slot",
-    "job_slots": "number of its slots",
-}
-TENANT_JOB = {
-    "job_epoch": "the number of a grant, as each command wants it",
-    "job_parent_port": "number of the port towards the parent, to register",
-    "job_has_parent": "1 if the job has a parent here, to register",
-    "job_force": "1 to release at once whatever the slots hold",
-}
-SHARING = {
-    "most_granted": "most jobs that hold the switch at a time, unless `ports_apart` is 1",
-    "ports_apart": "1 to let all jobs hold it that have no port in common",
-    "control_ports": "bit p for each port p that takes frames with commands",
-}
-#: what a host reads, and commands that it gives
-STATE = {
-    "identity": "reads as above",
-    "version": "reads as above",
-    "ports": "reads P",
-    "jobs": "reads J",
-    "slots": "reads S",
-    "clear_counters": "write 1 to set all counters to zero",
-    "busy": "reads 1 while a command is being carried out",
-    "refused": "reads 1 if the last command had no effect",
-    "reason": "reads why",
-    "clearing_counters": "reads 1 while verdicts are not counted, also after reset",
-    "active_jobs": "reads bit j as 1 while job j may use its slots",
-}
-COMMANDS = {
-    "start_job": "write 1 to clear the job's slots, then take its frames",
-    "stop_job": "write 1 to take no more frames of `job_number`",
-}
-TENANT_STATE = {
-    "register_job": "write 1 to enter a job",
-    "acquire_job": "write 1 to try to get the switch for it",
-    "release_job": "write 1 to end its grants up to `job_epoch`",
-    "answered": "reads the answer to the last command, by the table of kinds",
-    "ignored": "reads 1 if a command was lost, as another was being carried out",
-    "owner": "reads the job that was in the way, or else the command's own",
-    "owner_epoch": "reads the number of its grant, 0 if it has none",
-    "registered_jobs": "reads bit j as 1 if job j is registered",
-    "draining_jobs": "reads bit j as 1 while job j drains",
-    "unfinished_jobs": "reads bit j as 1 while a use of a slot of job j goes on",
-    "granted_epoch": "reads the number of the grant of `job_number`, 0 if it has none",
-}
-COUNTS = {
-    "counter_port": "the port whose counters are shown",
-    "counter_verdict": "the number of the verdict",
-    "counter_exists": "reads 1 if there is such a port",
-    "counter_value": "reads the frames of the port that met the verdict",
-    "overflows": "reads the frames lost as the port's queue was full",
-    "answers_sent": "reads the answers that left by the port",
-    "answers_dropped": "reads the answers lost as the port did not take them",
-    "packets": "reads the frames of all ports that came to a slot",
-    "cycles": "reads the cycles from the first of them to the last",
-    "saturations": "reads the lanes of complete sums that were clamped, each once",
-}
-TENANT_COUNTS = {
-    "counter_job": "the job whose counters are shown",
-    "tenant_counter": "the number of its counter",
-    "tenant_count": "reads the counter",
-    "tenant_verdicts": "reads the frames of the job that met the verdict `counter_verdict`",
-    "control_counter": "the number of the counter of commands by `counter_port`",
-    "control_count": "reads it",
-}
 FRAME_USES = {
     "destination": "Ethernet address, first byte first",
     "source": "Ethernet address, first byte first",

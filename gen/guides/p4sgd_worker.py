@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gen.guides.guide import facts, filled, rows
+from gen.guides.guide import facts, filled, rows, tables
 from hdl.p4sgd.engine.params import PORT_BITS, EngineParams
 from hdl.p4sgd.host.control import START_CYCLES, Cause
 from hdl.p4sgd.host.model_address import group_address, model_bus
@@ -56,46 +56,13 @@ WRITTEN = {
     "label_address_high": "the bits above",
     "label_beats": "ceil(ceil(A / K) x K / 8), the beats of labels",
 }
-#: what to write for a job of many workers
-JOB = {
-    "address_low": "the worker's own Ethernet address, bytes 0 to 3, the first sent lowest",
-    "address_high": "bytes 4 and 5",
-    "switch_address_low": "the switch's Ethernet address, bytes 0 to 3",
-    "switch_address_high": "bytes 4 and 5",
-    "group_address_low": "the address that the switch answers to, bytes 0 to 3",
-    "group_address_high": "bytes 4 and 5",
-    "worker": "m",
-    "retries": "repetitions in a row that may stay unanswered; 0 for any number",
-    "peer_retries": "repetitions while other workers are missing; 0 for any number",
-    "workers": "bit m for each worker m that takes part",
-    "job": "number of the job at the switch",
-    "epoch": "number of the job's run, another one after each failure",
-    "slot_base": "first slot of the job at the switch",
-    "slot_count": "slots of the job, at most those that the worker has",
-    "timeout": "cycles until a packet that was not answered is sent again",
-    "start_job": "1, when all others are written",
-    "job_open": "reads 1 when the job is begun",
+#: registers of each table, and what the guide adds to what is said of fields
+TABLES = {
+    "state": "identity version sizes depths fifo control state",
+    "network": "address switch_address group_address worker peer_retries workers job slot_base"
+    " slot_count timeout network_state",
 }
-#: what a host reads, and commands that it gives
-STATE = {
-    "identity": "reads as above",
-    "version": "reads as above",
-    "engines": "reads N",
-    "banks": "reads K",
-    "lanes": "reads L",
-    "max_bits": "reads S",
-    "fraction_bits": "reads F",
-    "l2_built": "reads 1 if the L2 term is there",
-    "max_chunks": "reads the most chunks of an engine",
-    "fifo_words": "reads the most words of a micro-batch",
-    "start": "write 1 to begin a run",
-    "soft_reset": "write 1 to abandon a run or a failure",
-    "clear_counters": "write 1 to set all counters to zero",
-    "busy": "reads 1 while a run or a reset is in progress",
-    "done": "reads 1 when the last run came to its end",
-    "failed": "reads 1 when the last run stopped",
-    "cause": "reads why it stopped",
-}
+ALSO = {"engines": "N", "banks": "K", "lanes": "L", "max_bits": "S", "fraction_bits": "F"}
 KNOWN_CODES = ((1, -2), (0, 1), (-1, 1), (1, 0), (-2, -1), (1, 1), (0, -2), (-1, 0), (1, -1))
 KNOWN_LABELS = (1, 0, 0, 1, 0, 1, 1, 0, 1)
 KNOWN_WEIGHTS = (2_074_680, -1_288_249)
@@ -143,8 +110,7 @@ def values(params: WorkerParams) -> dict[str, Any]:
         "channel_bytes": 1 << CHANNEL_BITS,
         "start_cycles": START_CYCLES,
         "registers": list(rows(registers, WRITTEN)),
-        "state": list(rows(registers, STATE)),
-        "network": list(rows(registers, JOB)),
+        **tables(registers, TABLES, ALSO),
         "ex": example(params),
         "known": known_answer(engine),
     }

@@ -11,8 +11,8 @@ from gen.guides.guide import (
     lines,
     little_rows,
     number_of,
-    rows,
     spaced,
+    tables,
 )
 from gen.guides.switchgnn_frames import SWITCH, WORKERS, frame, frame_values, shown
 from hdl.switchgnn.endpoint.counters import ENDPOINT_COUNTERS
@@ -33,6 +33,15 @@ JOB, EPOCH, PORT, AGGREGATOR = 1, 9, 1, 1
 ADDRESSES = {"list": 0x0200, "features": 0x1000, "sums": 0x2000, "copies": 0x8000}
 ADDRESSES |= {"wanted": 0x0400, "sources": 0x4000}
 VERTEX, FEATURE, TOTAL = 8, (100, 200), (101, 198)
+#: registers of each table, and what the guide adds to what is said of fields
+TABLES = {
+    "job_rows": "ready_turns own_address switch_address job worker turns open_turns program",
+    "timers_rows": "send_timeout fetch_timeout fetch_gap done_timeout memory_timeout rate_control"
+    " rate_most rate_least rate_step round_trip",
+    "state_rows": "identity version sizes aggregators copies commands state buses lo sending rate",
+    "counts_rows": "counter_select count",
+}
+ALSO = {"lanes": "L", "window": "W", "aggregators": "K", "copies": "C"}
 BOARD = {
     "links": "bit 0 reads 1 when frames pass",
     "memory_ready": "reads 1 when memory may be used",
@@ -48,7 +57,6 @@ def guide(params: EndpointParams) -> str:
 def values(params: EndpointParams) -> dict[str, Any]:
     """Return what the template of the guide names."""
     registers = endpoint_registers(params)
-    told = {name: getattr(uses, name.upper()) for name in ("job", "timers", "state", "counts")}
     return {
         **frame_values(params.lanes),
         "params": params,
@@ -71,7 +79,7 @@ def values(params: EndpointParams) -> dict[str, Any]:
         "states": [(one.value, one.name, what) for one, what in uses.STATES.items()],
         "causes": [(one.value, one.name, why) for one, why in uses.CAUSES.items()],
         "counters": counted(ENDPOINT_COUNTERS, uses.COUNTED),
-        **{f"{name}_rows": list(rows(registers, table)) for name, table in told.items()},
+        **tables(registers, TABLES, ALSO),
         **board_facts(BOARD, cages=1, hbm=True),
         "device": dict(DMA.config)["pf0_device_id"],
         "known": known_answer(params),

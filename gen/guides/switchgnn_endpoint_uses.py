@@ -1,60 +1,7 @@
-"""Holds what each register, field and number of SwitchGNN's endpoint is for, for its guide."""
+"""Holds what each number, and field of a layout, of SwitchGNN's endpoint is for, for its guide."""
 
-from gen.guides.guide import halves
-from gen.guides.p4sgd_switch_uses import address
 from hdl.switchgnn.endpoint.bundles import Cause, State
 
-JOB = {
-    **address("own_address", "the endpoint's address: frames for it go to the `group_address`"),
-    **address("switch_address", "the address that its frames go to"),
-    "job": "number of the job",
-    "epoch": "number of its run, which its frames have",
-    "worker": "the bit of the endpoint's port at the switch: 2^p for port p",
-    "turns": "number of turns of the job",
-    "two_open": "1: two turns are open at a time; 0: one; as at the switch",
-    **halves("program", "the address of the turn records, a multiple of 64"),
-    "ready_turns": "turns whose payloads are in memory; may be raised while the job runs",
-}
-TIMERS = {
-    "send_timeout": "cycles that the oldest frame may lack an ACK until frames are sent again",
-    "fetch_timeout": "cycles without a missing item of the oldest turn until these are requested",
-    "fetch_gap": "cycles from one such request to the next, at least",
-    "done_timeout": "cycles until DONE is sent again",
-    "memory_timeout": "cycles without progress after which a memory's bus is abandoned; 0: never",
-    "rate_control": "1 to limit the rate at which frames leave",
-    "burst": "beats that may leave at once after a pause",
-    "rate_most": "the highest rate, and the first, in beats in 65,536 cycles",
-    "rate_least": "the lowest rate",
-    "rate_step": "by how much the rate grows after a round trip without congestion",
-    "round_trip": "cycles of a round trip, in which the rate is halved once at most",
-}
-STATE = {
-    "identity": "reads as above",
-    "version": "reads as above",
-    "lanes": "reads L",
-    "window": "reads W",
-    "aggregators": "reads K",
-    "copies": "reads C",
-    "start": "write 1 to start a job, if none runs; its registers must not change until it ends",
-    "stop": "write 1 to end the job that runs",
-    "clear_counters": "write 1 to set all counters to zero",
-    "revive_buses": "write 1 to use broken buses again that owe nothing",
-    "state": "reads what the endpoint does",
-    "cause": "reads why the job failed, until the next start",
-    "tables_broken": "reads 1 if accesses of tables fail at once",
-    "tables_silent": "reads 1 if `tables_broken` is 1 as no answer came in time",
-    "tables_owes": "reads 1 while an answer for tables is due",
-    "features_broken": "reads 1 if reads of payloads fail at once",
-    "features_silent": "reads 1 if `features_broken` is 1 as no answer came in time",
-    "features_owes": "reads 1 while an answer for payloads is due",
-    "sums_broken": "reads 1 if writes of sums and copies fail at once",
-    "sums_silent": "reads 1 if `sums_broken` is 1 as no answer came in time",
-    "sums_owes": "reads 1 while an answer for sums and copies is due",
-    "lo": "reads the oldest open turn while a job runs, which is the number of turns that are over",
-    "sending": "reads the number of the turn that was begun last, while a job runs",
-    "rate": "reads the rate, in beats in 65,536 cycles, while `rate_control` is 1",
-}
-COUNTS = {"counter": "the number of the counter that is shown", "count": "reads it"}
 TURN_USES = {
     "list": "address of the send list",
     "features": "address that places of payloads count from",

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gen.guides import switchgnn_switch_uses as uses
-from gen.guides.guide import board_facts, counted, facts, filled, rows, spaced
+from gen.guides.guide import board_facts, counted, facts, filled, spaced, tables
 from gen.guides.p4sgd_switch import BOARD
 from gen.guides.switchgnn_frames import SWITCH, WORKERS, frame, frame_values, shown
 from hdl.switchgnn.protocol import Kind
@@ -21,25 +21,32 @@ from hdl.u280.pcie_ip import BRIDGE, DMA
 JOB, EPOCH = 1, 9
 FEATURES = ((1, -2), (100, 200))
 VALID = 1 << INDEX_BITS  #: bit of a list's entry that is 1 if the entry names an aggregator
+#: registers of each table, and what the guide adds to what is said of fields
+TABLES = {
+    "settings_rows": "switch_address group_address acks ingress_mark egress_mark",
+    "job_rows": "job job_ports job_base job_depth job_program job_list_base job_list_rows",
+    "tables_rows": "table table_word",
+    "state_rows": "identity version sizes depth table_sizes commands state active_jobs",
+    "counts_rows": "counter_select verdict_count port_count total_count error_outside error_unused"
+    " error_complete error_no_such_row first_error first_turn first_row first_aggregator",
+    "memory_rows": "table_memory list_line descriptor_line table_timeout table_commands table_buses"
+    " table_answers table_failures",
+    "links_rows": "links link_timeout",
+}
+ALSO = {
+    "jobs": "J",
+    "banks": "P",
+    "lanes": "L",
+    "window": "W",
+    "depth": "D",
+    "table_ports": "N",
+    "table": "0 lists, 1 descriptors, 2 the program of `job_number`",
+}
 
 
 def guide(params: GnnSwitchParams) -> str:
     """Return the programming guide of a switch, in Markdown."""
     return filled("switchgnn_switch.md.j2", values(params))
-
-
-def told(params: GnnSwitchParams) -> dict[str, dict[str, str]]:
-    """Return the uses of all fields of the switch's registers, by the table that tells them."""
-    tables = uses.TABLES
-    return {
-        "settings": uses.SETTINGS,
-        "job": uses.JOB,
-        "tables": tables,
-        "state": uses.STATE,
-        "counts": uses.COUNTS,
-        "memory": uses.MEMORY if params.in_memory else {},
-        "links": uses.LINKS if params.links else {},
-    }
 
 
 def values(params: GnnSwitchParams) -> dict[str, Any]:
@@ -71,7 +78,7 @@ def values(params: GnnSwitchParams) -> dict[str, Any]:
         "reasons": [(one.value, one.name, why) for one, why in uses.REFUSALS.items()],
         "port_counters": counted(port_counters(params), uses.PORT_COUNTED),
         "total_counters": counted(TOTAL_COUNTERS, uses.TOTAL_COUNTED),
-        **{f"{name}_rows": list(rows(registers, one)) for name, one in told(params).items()},
+        **tables(registers, TABLES, ALSO),
         **board_facts(BOARD, cages=CAGES, hbm=params.in_memory),
         "bar": dict(BRIDGE.config)["pf0_bar0_size"],
         "device": dict((DMA if params.in_memory else BRIDGE).config)["pf0_device_id"],

@@ -12,6 +12,8 @@ def check_text(text, registers):
     """
     prose = re.sub(r"```python\n.*?```", "", text, flags=re.DOTALL)
     assert not re.search(r"\{[{%]|None|\bTODO\b|\bMISSING\b", prose)
+    fields = re.findall(r"^\| (0x\w+ \| `\w+` \| `\w+`: .*?) \|", text, re.MULTILINE)
+    assert len(fields) == len({*fields})
     assert Registers(text).places == {
         field.name: (address, offset, field.bits)
         for address, register in registers.placed

@@ -16,7 +16,6 @@ from tests.gen.guides.bench import check_text
 from tests.gen.guides.test_switchgnn_switch_on_rtl import octets_of
 
 DESIGN = find_design("switchgnn-endpoint")
-USES = (uses.JOB, uses.TIMERS, uses.STATE, uses.COUNTS)
 
 
 @pytest.fixture(params=DESIGN.presets)
@@ -24,9 +23,7 @@ def params(request):
     return DESIGN.params_of(request.param)
 
 
-def test_every_field_state_cause_and_counter_is_told(params):
-    fields = [one.name for each in endpoint_registers(params).registers for one in each.fields]
-    assert sorted(fields) == sorted(name for table in USES for name in table)
+def test_every_state_cause_and_counter_is_told():
     assert list(uses.STATES) == list(State)
     assert list(uses.CAUSES) == list(Cause)
     assert list(uses.COUNTED) == [name for name, _ in ENDPOINT_COUNTERS.counters]
