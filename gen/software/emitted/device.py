@@ -1,7 +1,7 @@
 """Says what a program needs of a card, and what can go wrong with one."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 POLL_SECONDS = 1e-4  #: between two looks at a register
@@ -67,3 +67,16 @@ def check_design(registers: Any, fixed: Mapping[str, int]) -> None:
     for name, value in fixed.items():
         if (found := registers.read(name)) != value:
             raise DeviceError(f"the device holds another design: {name} is {found}, not {value}")
+
+
+def chosen(registers: Any, names: Iterable[str], bank: str, **part: int) -> dict[str, int]:
+    """Return the counters of a bank by name, of which registers show one at a time.
+
+    The number of a counter is that of its name in ``names``, written to ``BANK_counter``; its value
+    is read from ``BANK_count``. ``part`` says of which part of the design they are.
+    """
+    counts = {}
+    for number, name in enumerate(names):
+        registers.write(**part, **{f"{bank}_counter": number})
+        counts[name] = int(registers.read(f"{bank}_count"))
+    return counts

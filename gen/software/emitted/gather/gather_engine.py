@@ -6,7 +6,14 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gen.software.emitted.device import Device, DeviceError, check_design, wait_until, write_wide
+from gen.software.emitted.device import (
+    Device,
+    DeviceError,
+    check_design,
+    chosen,
+    wait_until,
+    write_wide,
+)
 from gen.software.emitted.gather.build import Build
 from gen.software.emitted.gather.request import (
     COMPLETION_BYTES,
@@ -165,11 +172,7 @@ class Engine:
 
     def counters(self) -> dict[str, int]:
         """Return the counters by name."""
-        counts = {}
-        for number, name in enumerate(self.build.counters):
-            self.registers.write(engine_counter=number)
-            counts[name] = int(self.registers.read("engine_count"))
-        return counts
+        return chosen(self.registers, self.build.counters, "engine")
 
     def _sleep_until_ended(self, request: Request) -> None:
         """Look after each interrupt, of which several requests may have one."""

@@ -100,7 +100,3 @@ class SimulatedEngine:
     def read_card(self, address: int, size: int) -> bytes:
         """Return bytes of device memory."""
         return self.card.read(address, size)
-
-    def write_card(self, address: int, data: bytes) -> None:
-        """Write bytes of device memory, as something else on the card may."""
-        self.card.write(address, data)

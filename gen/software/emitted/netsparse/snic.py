@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gen.software.emitted.device import Device, DeviceError, check_design, wait_until, write_wide
+from gen.software.emitted.device import (
+    Device,
+    DeviceError,
+    check_design,
+    chosen,
+    wait_until,
+    write_wide,
+)
 from gen.software.emitted.netsparse.build import Build
 from gen.software.emitted.netsparse.by_registers import ByRegisters
 from gen.software.emitted.netsparse.by_rings import ByRings
@@ -218,19 +225,15 @@ class Snic:
 
     def unit_counters(self, unit: int) -> dict[str, int]:
         """Return the counters of a unit by name."""
-        counts = {}
-        for number, name in enumerate(self.build.unit_counters):
-            self.registers.write(counter_unit=unit, unit_counter=number)
-            counts[name] = int(self.registers.read("unit_count"))
-        return counts
+        return chosen(self.registers, self.build.unit_counters, "unit", counter_unit=unit)
+
+    def clear_counters(self) -> None:
+        """Set all counters to zero."""
+        self.registers.write(clear_counters=1)
 
     def counters(self) -> dict[str, int]:
         """Return the counters of the SNIC by name."""
-        counts = {}
-        for number, name in enumerate(self.build.snic_counters):
-            self.registers.write(snic_counter=number)
-            counts[name] = int(self.registers.read("snic_count"))
-        return counts
+        return chosen(self.registers, self.build.snic_counters, "snic")
 
     def _wait(self, condition: Any, what: str) -> None:
         wait_until(self.device, condition, what, self.seconds)

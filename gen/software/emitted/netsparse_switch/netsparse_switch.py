@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gen.software.emitted.device import Registers, check_design, wait_until
+from gen.software.emitted.device import Registers, check_design, chosen, wait_until, write_wide
 from gen.software.emitted.netsparse_switch.build import Build
 
 SECONDS = 10.0  #: the longest wait for the hardware unless told otherwise
@@ -68,8 +68,7 @@ class NetSparseSwitch:
         if not self.build.fixed["nodes"] <= number < 1 << 32:
             raise ValueError(f"number must be above those of all nodes: {number}")
         self.registers.write(node=number, ip_base=ip_base)
-        halves = {"mac_base_low": mac_base & 0xFFFF_FFFF, "mac_base_high": mac_base >> 32}
-        self.registers.write(**halves)
+        write_wide(self.registers, mac_base=mac_base)
 
     def use(self, *, cache: bool = True, concatenate: bool = True) -> None:
         """Switch the caches, and the joining of PRs, on or off; the network is quiet meanwhile."""
@@ -156,10 +155,7 @@ class NetSparseSwitch:
         return found
 
     def _counters(self, kind: str, names: Collection[str]) -> dict[int, dict[str, int]]:
-        counts: dict[int, dict[str, int]] = {}
-        for part in range(self.build.fixed[f"{kind}s"]):
-            counts[part] = {}
-            for number, name in enumerate(names):
-                self.registers.write(**{"counter_part": part, f"{kind}_counter": number})
-                counts[part][name] = int(self.registers.read(f"{kind}_count"))
-        return counts
+        return {
+            part: chosen(self.registers, names, kind, counter_part=part)
+            for part in range(self.build.fixed[f"{kind}s"])
+        }

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from gen.software.emitted.device import Device
+from gen.software.emitted.device import Device, chosen
 from gen.software.emitted.switch.started_jobs import MOST_EPOCH, StartedJobs
 
 LISTS, DESCRIPTORS, PROGRAM = range(3)  #: tables
@@ -107,21 +107,14 @@ class GnnSwitch(StartedJobs):
 
     def port_counters(self) -> dict[int, dict[str, int]]:
         """Return what left, and what was lost, by port and by the counter's name."""
-        counts: dict[int, dict[str, int]] = {}
-        for port in range(self.build.fixed["ports"]):
-            counts[port] = {}
-            for number, name in enumerate(self.build.port_counters):
-                self.registers.write(counter_port=port, port_counter=number)
-                counts[port][name] = int(self.registers.read("port_count"))
-        return counts
+        return {
+            port: chosen(self.registers, self.build.port_counters, "port", counter_port=port)
+            for port in range(self.build.fixed["ports"])
+        }
 
     def counters(self) -> dict[str, int]:
         """Return the counters of the switch as a whole, by name."""
-        counts = {}
-        for number, name in enumerate(self.build.total_counters):
-            self.registers.write(total_counter=number)
-            counts[name] = int(self.registers.read("total_count"))
-        return counts
+        return chosen(self.registers, self.build.total_counters, "total")
 
     def _list_rows(self, tables: Tables, depth: int) -> list[int]:
         """Return rows of lists as numbers."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gen.software.emitted.device import DeviceError, Registers, check_design, wait_until
+from gen.software.emitted.device import DeviceError, Registers, check_design, wait_until, write_wide
 from gen.software.emitted.switch.build import Build
 
 SECONDS = 10.0  #: the longest wait for the hardware unless told otherwise
@@ -72,9 +72,7 @@ class JobSwitch:
     def _set_address(self, name: str, address: bytes) -> None:
         if len(address) != ADDRESS_BYTES:
             raise ValueError(f"{name} must be {ADDRESS_BYTES} bytes: {address!r}")
-        number = int.from_bytes(address, "little")
-        halves = {f"{name}_low": number & 0xFFFF_FFFF, f"{name}_high": number >> 32}
-        self.registers.write(**halves)
+        write_wide(self.registers, **{name: int.from_bytes(address, "little")})
 
     def _check_job(self, job: int, epoch: int, most: int) -> None:
         if not 0 <= job < self.build.fixed["jobs"]:

@@ -1,6 +1,6 @@
 """Shares a switch out to jobs: registers them, acquires the switch for one, releases it."""
 
-from gen.software.emitted.device import wait_until
+from gen.software.emitted.device import chosen, wait_until
 from gen.software.emitted.switch.job_switch import JobSwitch
 
 MOST_EPOCH = (1 << 32) - 1
@@ -72,11 +72,7 @@ class MinaSwitch(JobSwitch):
     def tenant_counters(self, job: int) -> dict[str, int]:
         """Return the counters of a job by name."""
         self._check_job(job, 0, MOST_EPOCH)
-        counts = {}
-        for number, name in enumerate(self.build.tenant_counters):
-            self.registers.write(counter_job=job, tenant_counter=number)
-            counts[name] = int(self.registers.read("tenant_count"))
-        return counts
+        return chosen(self.registers, self.build.tenant_counters, "tenant", counter_job=job)
 
     def _give(self, name: str, job: int, epoch: int) -> None:
         self._check_job(job, epoch, MOST_EPOCH)
