@@ -79,14 +79,13 @@ def train_an_epoch(run: "TrainingRun", device: str, seconds: float = 60.0) -> "N
     from gen.software.emitted.p4sgd.worker import Worker
     from gen.software.emitted.xdma import opened
     from gen.software.p4sgd_worker import software
-    from gen.software.software import memory_ready
     from sim.harness.register_driver import driver_module
 
     made, asked = software(run.params), run.asked
-    module = driver_module(made.map)
-    with opened(module.MappedBus, device, memory_ready()) as card:
+    module, build = driver_module(made.map), Build(**made.build)
+    with opened(module.MappedBus, device, build.board["memory_ready"][:2]) as card:
         registers = getattr(module, class_name(made.map))(card)
-        worker = Worker(card, registers, Build(**made.build))
+        worker = Worker(card, registers, build)
         worker.seconds = seconds
         worker.load(run.codes, run.data.labels, bits=asked.bits, signed=run.quantiser.signed)
         worker.clear_counters()

@@ -34,7 +34,7 @@ def software(params: GatherEngineParams) -> Software:
             "counters": tuple(name for name, _ in ENGINE_COUNTERS.counters),
         },
         reach="vfio",
-        board=False,
         interrupts=True,
         bench="gather_engine",
+        selftest="gather.selftest",
     )

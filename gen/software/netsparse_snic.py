@@ -1,7 +1,7 @@
 """Says what the host software of a NetSparse SNIC is made of, and what it knows of the build."""
 
 from gen.guides.netsparse_snic_uses import CAUSES, FAULTS
-from gen.software.software import Software
+from gen.software.software import Software, board_fields
 from hdl.common.rings import SIZE_BITS
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.registers import constants, snic_registers
@@ -23,9 +23,11 @@ def software(params: SnicParams) -> Software:
             "cause_names": {cause.value: cause.name for cause in CAUSES},
             "faults": {fault.name: why.replace("`", "") for fault, why in FAULTS.items()},
             "most_places": 1 << (1 << SIZE_BITS) - 1,
+            "board": board_fields(pauses=True, msix=params.over_pcie),
             "unit_counters": tuple(name for name, _ in UNIT_COUNTERS.counters),
             "snic_counters": tuple(name for name, _ in SNIC_COUNTERS.counters),
         },
         reach="vfio",
         bench="netsparse_snic",
+        selftest="netsparse.selftest",
     )

@@ -2,10 +2,11 @@
 
 from gen.guides.netsparse_switch import counter_texts
 from gen.guides.netsparse_switch_uses import FAULTS
-from gen.software.software import Software
+from gen.software.software import Software, board_fields
 from hdl.netsparse.property_cache.params import SEGMENT_BYTES
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.registers import constants, switch_registers
+from hdl.u280.cmac_ip import CAGES
 
 
 def software(params: NetSparseSwitchParams) -> Software:
@@ -30,10 +31,12 @@ def software(params: NetSparseSwitchParams) -> Software:
             "most_cached_bytes": SEGMENT_BYTES * params.cache.segments if params.pipes else 0,
             "port_counters": {name: plain(what) for name, what in ports.items()},
             "pipe_counters": {name: plain(what) for name, what in pipes.items()},
+            "board": board_fields(cages=CAGES, hbm=False, pauses=True),
             "faults": tuple(name for name in names if any(part in name for part in FAULTS)),
         },
         reach="register_window",
         bench="netsparse_switch",
+        selftest="netsparse_switch.selftest",
     )
 
 

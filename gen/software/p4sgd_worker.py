@@ -19,9 +19,7 @@ def software(params: WorkerParams) -> Software:
         about="a P4SGD worker",
         map=worker_registers(params),
         main="Worker",
-        modules=tuple(
-            f"p4sgd.{name}" for name in ("worker", "job", "selftest", "simulated_worker")
-        ),
+        modules=tuple(f"p4sgd.{name}" for name in ("worker", "job", "simulated_worker")),
         exports={
             "job": ("Job",),
             "quantise": ("Quantiser",),
@@ -41,5 +39,5 @@ def software(params: WorkerParams) -> Software:
         },
         reach="xdma",
         bench="p4sgd_worker",
-        selftest=True,
+        selftest="p4sgd.selftest",
     )

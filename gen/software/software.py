@@ -33,9 +33,8 @@ class Software:
     build: Mapping[str, Any]  #: fields of the class Build in the package's module ``build``
     bench: str  #: module to copy from BENCH
     reach: str  #: module that reaches a card: xdma, vfio, or register_window
-    board: bool = True  #: whether a card has registers of its own, which tell that memory is ready
     interrupts: bool = False  #: whether a program can wait for interrupt 0, of MSI-X
-    selftest: bool = False  #: whether the module ``selftest`` is the package's program
+    selftest: str  #: module whose ``main`` is the package's program, copied from EMITTED
 
     @property
     def package(self) -> str:
@@ -44,13 +43,18 @@ class Software:
 
     def package_files(self) -> dict[str, str]:
         """Return the files of the package by path."""
-        modules = [f"{EMITTED}.{name}" for name in (*COMMON, self.reach, *self.modules)]
-        files = copied(modules, self.package) | {f"{self.package}/__init__.py": self.init()}
-        if self.selftest:
-            main = environment(HERE).get_template("main.py.j2")
-            text = main.render(about=self.about, package=self.package)
-            files[f"{self.package}/__main__.py"] = text
-        return files
+        modules = [
+            f"{EMITTED}.{name}" for name in (*COMMON, self.reach, self.selftest, *self.modules)
+        ]
+        main = environment(HERE).get_template("main.py.j2")
+        selftest = self.selftest.rpartition(".")[2]
+        return {
+            **copied(modules, self.package),
+            f"{self.package}/__init__.py": self.init(),
+            f"{self.package}/__main__.py": main.render(
+                about=self.about, package=self.package, reach=self.reach, selftest=selftest
+            ),
+        }
 
     def bench_files(self, verilog: str) -> dict[str, str]:
         """Return the files of the bench by path, with models of primitives in ``verilog``."""
@@ -77,7 +81,7 @@ class Software:
                 build=build_text(self.build),
                 reach=self.reach,
                 device=device,
-                ready=memory_ready() if self.board else None,
+                ready=self.build.get("board", {}).get("memory_ready"),
                 interrupts=self.interrupts,
             )
         )
@@ -105,18 +109,17 @@ def literal(value: Any, indent: int = 8) -> str:
     return repr(value)
 
 
-def board_fields(cages: int = 1) -> dict[str, tuple[int, int, int]]:
-    """Return address, first bit and bits of each field of a card with HBM, by name."""
+def board_fields(**sizes: Any) -> dict[str, tuple[int, int, int]]:
+    """Return address, first bit and bits of each field of a card, by name.
+
+    ``sizes`` are those of :class:`BoardRegistersParams`; without them it has HBM and one cage.
+    """
+    params = BoardRegistersParams(**{"cages": 1, "hbm": True} | sizes)
     return {
         field.name: (BASE + address, offset, field.bits)
-        for address, register in board_registers(BoardRegistersParams(cages=cages, hbm=True)).placed
+        for address, register in board_registers(params).placed
         for offset, field in zip(register.offsets, register.fields, strict=True)
     }
-
-
-def memory_ready() -> tuple[int, int]:
-    """Return the address and the bit of a card that tell that its memory may be used."""
-    return board_fields()["memory_ready"][:2]
 
 
 def primitives(verilog: str) -> dict[str, str]:

@@ -26,8 +26,7 @@ def software(params: EndpointParams) -> Software:
         map=endpoint_registers(params),
         main="Endpoint",
         modules=tuple(
-            f"endpoint.{name}"
-            for name in ("endpoint", "selftest", "simulated_endpoint", "golden_network")
+            f"endpoint.{name}" for name in ("endpoint", "simulated_endpoint", "golden_network")
         ),
         exports={"endpoint": ("Endpoint", "JobFailed"), "turns": ("Send", "Turn")},
         build={
@@ -46,7 +45,7 @@ def software(params: EndpointParams) -> Software:
         },
         reach="xdma",
         bench="switchgnn_endpoint",
-        selftest=True,
+        selftest="endpoint.selftest",
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import cocotb
 from switchgnn_switch_host import BUILD, attach
-from switchgnn_switch_host.gnn_workers import EPOCH, GROUP, JOB, SWITCH, add_up, tables
+from switchgnn_switch_host.gnn_workers import run_job
 from switchgnn_switch_host.simulated_switch import SimulatedSwitch, run_on
 
 
@@ -18,12 +18,5 @@ async def adds_up_what_two_workers_send(dut: Any) -> None:
 
 
 def program(device: SimulatedSwitch) -> None:
-    """Set the switch up as a program does on a card, and be its workers."""
-    switch = attach(device)
-    switch.clear_counters()
-    switch.set_addresses(SWITCH, GROUP)
-    switch.set_acks(every=1, delay=100)
-    own = tables(BUILD.fixed["banks"])
-    switch.start_job(JOB, ports=[0, 1], epoch=EPOCH, base=0, depth=1, tables=own)
-    add_up(device, switch)
-    switch.stop_job(JOB)
+    """Do what a program does on a card; nothing of it knows that the device is simulated."""
+    run_job(device, attach(device))

@@ -9,6 +9,12 @@ from gen.software.emitted.device import POLL_SECONDS, Bus, DeviceError
 #: makes the bus of a register window, of a file, an offset and a size: a driver's ``MappedBus``
 Mapped = Callable[[str, int, int], AbstractContextManager[Bus]]
 BAR_BYTES = 1 << 20  #: of a card's window of registers
+#: argument by which a program's user names a card
+DEVICE = {
+    "required": True,
+    "metavar": "PATH",
+    "help": "open the card of these registers, /sys/bus/pci/devices/ADDRESS/resource0",
+}
 
 
 class Window:

@@ -29,6 +29,12 @@ COMMAND, BUS_MASTER = 4, 4  #: register of the configuration, and its bit that l
 
 #: makes the bus of a register window, of a file, an offset and a size: a driver's ``MappedBus``
 Mapped = Callable[[int, int, int], AbstractContextManager[Bus]]
+#: argument by which a program's user names a card
+DEVICE = {
+    "required": True,
+    "metavar": "ADDRESS",
+    "help": "open the card at this PCI address, such as 0000:01:00.0, which vfio-pci drives",
+}
 
 
 class Vfio(Window):

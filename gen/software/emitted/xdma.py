@@ -13,6 +13,13 @@ from contextlib import contextmanager
 from gen.software.emitted.device import Bus, DeviceError
 from gen.software.emitted.register_window import Mapped, Window, window_at
 
+#: argument by which a program's user names a card
+DEVICE = {
+    "default": "/dev/xdma0",
+    "metavar": "PREFIX",
+    "help": "open the card whose driver's files have this prefix (default: %(default)s)",
+}
+
 
 class Xdma(Window):
     """Reads and writes a card's registers on ``bus``, its memory by DMA.

@@ -8,23 +8,43 @@ from cocotb.triggers import Timer
 from hdl.common.registers import WORD_BYTES
 
 PAUSE_NS = 256
+MOST_US = 100  #: until an interrupt comes
+
+
+class HostMemory:
+    """Is the ``dma`` of a card that works on the memory of its host, a region of cocotbext-pcie."""
+
+    def __init__(self, region: Any) -> None:
+        self.region = region
+
+    async def write_memory(self, address: int, data: bytes) -> None:
+        """Write bytes of memory."""
+        self.region.mem[address : address + len(data)] = data
+
+    async def read_memory(self, address: int, size: int) -> bytes:
+        """Return bytes of memory."""
+        return bytes(self.region.mem[address : address + size])
 
 
 class HostDevice:
     """Reaches a card's registers through ``bar``, a bus master, and its memory through ``dma``.
 
     A program that ``cocotb.task.bridge`` runs uses it as it uses a card. If ``stuck`` is an
-    address, bit 0 of the byte at that address always reads 1.
+    address, bit 0 of the byte at that address always reads 1; ``flipped`` are bits of registers, by
+    address, that read wrong.
     """
 
-    def __init__(self, bar: Any, dma: Any) -> None:
-        self.bar, self.dma = bar, dma
+    def __init__(self, bar: Any, dma: Any = None, pcie: Any = None) -> None:
+        self.bar, self.dma, self.pcie = bar, dma, pcie
         self.stuck: int | None = None
+        self.flipped: dict[int, int] = {}
+        self.messages = 0
 
     @resume
     async def read(self, address: int) -> int:
         """Return the word of a register."""
-        return int.from_bytes((await self.bar.read(address, WORD_BYTES)).data, "little")
+        word = int.from_bytes((await self.bar.read(address, WORD_BYTES)).data, "little")
+        return word ^ self.flipped.get(address, 0)
 
     @resume
     async def write(self, address: int, word: int) -> None:
@@ -35,6 +55,13 @@ class HostDevice:
     async def pause(self) -> None:
         """Let some simulated time pass."""
         await Timer(PAUSE_NS, "ns")
+
+    @resume
+    async def wait_interrupt(self, seconds: float) -> bool:
+        """Wait for an interrupt of ``pcie``, also one since the last wait."""
+        await self.pcie.interrupt(self.messages, MOST_US)
+        self.messages = self.pcie.messages
+        return True
 
     @resume
     async def write_memory(self, address: int, data: bytes) -> None:

@@ -1,18 +1,26 @@
 """Stands in for a card with a design: what its fields say, and were told, by their names."""
 
+from importlib import import_module
+
 from gen.registers.python_driver import class_name
 from gen.software.emitted.fake import Fake
+from gen.software.software import EMITTED
 from sim.harness.register_driver import driver_module
 
 
 class FakeCard(Fake):
-    """A card with the design of ``software``; ``commands`` are called when they are written."""
+    """A card with the design of ``software``; ``commands`` are called when they are written.
+
+    Its MACs hear themselves in a loopback, whose modes are ``loops``, unless ``linked`` is 0.
+    """
+
+    linked = 1
 
     def __init__(self, software, **commands):
         super().__init__(self.hear)
         self.software, self.commands = software, commands
         self.module = driver_module(software.map)
-        self.log = []  # commands, in their order
+        self.log, self.loops = [], []  # commands, in their order
         self.say(**software.build["fixed"])
 
     def hear(self, address, word):
@@ -21,6 +29,11 @@ class FakeCard(Fake):
             for name, field in self.module.FIELDS.items()
             if field.access == "pulse" and field.address == address
         }
+        for cage in (0, 1):
+            place = self.software.build.get("board", {}).get(f"loopback_{cage}")
+            if place and address == place[0]:
+                self.loops.append(word >> place[1] & 3)
+                self.board(**{f"linked_{cage}": self.linked if self.loops[-1] else 0})
         if pulses:
             self.words[address] = 0
         for name, field in pulses.items():
@@ -38,6 +51,12 @@ class FakeCard(Fake):
                 kept = self.words.get(place, 0) & ~(mask >> 32 * k)
                 self.words[place] = (kept | value << field.offset >> 32 * k) & 0xFFFF_FFFF
 
+    def board(self, **fields):
+        """Set what fields of the card itself read as, each of which has a register alone."""
+        for name, value in fields.items():
+            address, first, _ = self.software.build["board"][name]
+            self.words[address] = value << first
+
     def heard(self, name):
         """Return what a field was set to."""
         field = self.module.FIELDS[name]
@@ -47,6 +66,19 @@ class FakeCard(Fake):
         """Return what a number of two registers was set to."""
         return self.heard(f"{name}_high") << 32 | self.heard(f"{name}_low")
 
-    def registers(self):
-        """Return the generated driver's registers on this card."""
-        return getattr(self.module, class_name(self.software.map))(self)
+    def attach(self):
+        """Return the driver of the design on this card."""
+        return attach(self.software, self)
+
+
+def module_of(name):
+    return import_module(f"{EMITTED}.{name}")
+
+
+def attach(software, device):
+    """Return the driver of the design of ``software`` on ``device``, as its package does."""
+    folder = software.selftest.rpartition(".")[0]
+    build = module_of(f"{folder}.build").Build(**software.build)
+    (home,) = (name for name, what in software.exports.items() if software.main in what)
+    registers = getattr(driver_module(software.map), class_name(software.map))(device)
+    return getattr(module_of(f"{folder}.{home}"), software.main)(device, registers, build)

@@ -1,16 +1,13 @@
 """Checks the self-test of an endpoint's card on a stand-in whose MAC receives what it sends."""
 
-from contextlib import nullcontext
-
 import pytest
 
 from gen.designs.catalogue import find_design
 from gen.software.emitted.endpoint import selftest
-from gen.software.emitted.endpoint.build import Build
-from gen.software.emitted.endpoint.endpoint import Endpoint
 from gen.software.switchgnn_endpoint import software
 from hdl.switchgnn.endpoint.bundles import State
 from tests.gen.software.fake_card import FakeCard
+from tests.gen.software.selftests import SelfTest
 
 SENT = 1004
 
@@ -21,11 +18,7 @@ class Card(FakeCard):
     def __init__(self, lost=0, linked=1):
         self.lost, self.linked, self.counts = lost, linked, {}
         made = software(find_design("switchgnn-endpoint").params_of("tiny"))
-        self.build = Build(**made.build)
         super().__init__(made, start=self.send, stop=lambda: self.say(state=State.IDLE.value))
-        self.endpoint = Endpoint(self, self.registers(), self.build)
-        self.endpoint.seconds = 0.05
-        self.loops = []
 
     def send(self):
         self.say(state=State.RUNNING.value)
@@ -33,24 +26,19 @@ class Card(FakeCard):
 
     def hear(self, address, word):
         super().hear(address, word)
-        place = self.build.board["loopback_0"]
-        if address == place[0]:
-            self.loops.append(word >> place[1] & 3)
-            linked, first, _ = self.build.board["linked_0"]
-            self.words[linked] = self.linked << first if self.loops[-1] else 0
         if address == self.module.FIELDS["counter"].address:
-            name = self.build.counters[self.heard("counter")]
+            name = self.software.build["counters"][self.heard("counter")]
             self.say(count=self.counts.get(name, 0))
 
 
 def main(card, *arguments):
-    return selftest.main(lambda _: nullcontext(card.endpoint), ["--bytes", "4096", *arguments])
+    return SelfTest(card.software, card, "--bytes", "4096", seconds=0.05)(*arguments)
 
 
-def test_a_card_that_is_right_passes(capsys):
+def test_a_card_that_is_right_passes():
     card = Card()
-    assert main(card) == 0
-    lines = capsys.readouterr().out.splitlines()
+    status, lines = main(card)
+    assert status == 0
     assert lines[0] == "memory: 4,096 bytes are right"
     assert lines[2:] == [f"mac: all of {SENT} frames came back", "PASS: memory, dma, mac"]
     assert (card.loops, card.log[-1]) == ([2, 0], "stop")
@@ -71,8 +59,7 @@ def few_looks(monkeypatch):
         ),
     ],
 )
-def test_what_is_wrong_is_told(faults, told, capsys):
+def test_what_is_wrong_is_told(faults, told):
     card = Card(**faults)
-    assert main(card, "--only", "mac") == 1
-    assert capsys.readouterr().out.splitlines() == [told]
+    assert main(card, "--only", "mac") == (1, [told])
     assert card.loops == [2, 0]

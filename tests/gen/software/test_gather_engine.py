@@ -8,8 +8,7 @@ import pytest
 from gen.designs.catalogue import find_design
 from gen.guides.gather_engine import guide
 from gen.software.emitted.device import DeviceError
-from gen.software.emitted.gather.build import Build
-from gen.software.emitted.gather.gather_engine import Engine, GatherFailed
+from gen.software.emitted.gather.gather_engine import GatherFailed
 from gen.software.emitted.gather.request import Request, Table
 from gen.software.gather_engine import software
 from hdl.gather.engine_params import Outcome
@@ -51,9 +50,6 @@ class Card(FakeCard):
     def read_card(self, address, size):
         """Return bytes that tell their addresses."""
         return bytes(at % 256 for at in range(address, address + size))
-
-    def attach(self):
-        return Engine(self, self.registers(), Build(**self.software.build))
 
 
 @pytest.fixture
@@ -219,7 +215,7 @@ def test_rows_commands_and_counters(card, engine):
 
 def test_a_card_that_shows_no_memory_and_gives_no_interrupts():
     card = FakeCard(software(SMALL))
-    engine = Engine(card, card.registers(), Build(**card.software.build))
+    engine = card.attach()
     with pytest.raises(DeviceError, match="does not see this card's memory"):
         engine.rows(REQUEST)
     with pytest.raises(DeviceError, match="gives no interrupts"):

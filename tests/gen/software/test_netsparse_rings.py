@@ -5,8 +5,7 @@ import pytest
 
 from gen.designs.catalogue import find_design
 from gen.software.emitted.device import DeviceError
-from gen.software.emitted.netsparse.build import Build
-from gen.software.emitted.netsparse.snic import GatherFailed, Snic, Table
+from gen.software.emitted.netsparse.snic import GatherFailed, Table
 from gen.software.netsparse_snic import software
 from hdl.common.rings import DESCRIPTOR_BYTES, Fault
 from hdl.netsparse.queue.params import ENTRY_BYTES, NO_UNIT
@@ -69,7 +68,7 @@ def card():
 
 @pytest.fixture
 def snic(card):
-    snic = Snic(card, card.registers(), Build(**card.software.build))
+    snic = card.attach()
     snic.set_up(0, [0, 100, 250], servers=[6, 7], served=Table(address=64, row_bytes=8))
     return snic
 

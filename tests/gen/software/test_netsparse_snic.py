@@ -6,8 +6,7 @@ import pytest
 from gen.designs.catalogue import find_design
 from gen.guides.netsparse_snic import guide
 from gen.software.emitted.device import DeviceError
-from gen.software.emitted.netsparse.build import Build
-from gen.software.emitted.netsparse.snic import GatherFailed, Snic, Table
+from gen.software.emitted.netsparse.snic import GatherFailed, Table
 from gen.software.netsparse_snic import software
 from hdl.netsparse.rig.params import Cause
 from tests.gen.guides import snic_from_the_guide as independent
@@ -52,9 +51,6 @@ class Card(FakeCard):
 
     def enter(self):
         self.boundaries[self.heard("boundary_node")] = self.heard_wide("boundary")
-
-    def attach(self):
-        return Snic(self, self.registers(), Build(**self.software.build))
 
 
 @pytest.fixture

@@ -6,8 +6,6 @@ import pytest
 
 from gen.designs.catalogue import find_design
 from gen.software.emitted.device import DeviceError
-from gen.software.emitted.netsparse_switch.build import Build
-from gen.software.emitted.netsparse_switch.netsparse_switch import NetSparseSwitch
 from gen.software.emitted.netsparse_switch.routing import check_routes, uplinks_of
 from gen.software.netsparse_switch import software
 from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
@@ -17,9 +15,8 @@ from tests.gen.software.fake_card import FakeCard
 
 @pytest.fixture
 def driven():
-    made = software(find_design("netsparse-switch").params_of("tiny"))
-    card = FakeCard(made)
-    return card, NetSparseSwitch(card, card.registers(), Build(**made.build))
+    card = FakeCard(software(find_design("netsparse-switch").params_of("tiny")))
+    return card, card.attach()
 
 
 def test_all_nodes_get_a_route_or_none(driven):

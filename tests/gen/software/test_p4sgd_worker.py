@@ -7,7 +7,7 @@ from gen.designs.catalogue import find_design
 from gen.guides.p4sgd_worker import values
 from gen.software.emitted.device import DeviceError
 from gen.software.emitted.p4sgd.build import Build
-from gen.software.emitted.p4sgd.worker import Worker, WorkerStopped
+from gen.software.emitted.p4sgd.worker import WorkerStopped
 from gen.software.p4sgd_worker import software
 from tests.gen.guides import worker_from_the_guide as independent
 from tests.gen.software.fake_card import FakeCard
@@ -30,9 +30,6 @@ class Card(FakeCard):
     @property
     def starts(self):
         return self.log.count("start")
-
-    def attach(self):
-        return Worker(self, self.registers(), self.build)
 
 
 @pytest.fixture(params=SIZES)

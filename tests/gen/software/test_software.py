@@ -110,102 +110,68 @@ def test_it_is_imported_without_the_project(generated):
     assert re.fullmatch("cannot open .*: No such file or directory", missing)
 
 
-#: what the example of a guide needs: its data, and a stand-in where it opens a card
-EXAMPLES = {
-    "p4sgd-worker": """
-import numpy as np
-import p4sgd_worker_host as host
+#: what the example of a guide needs: a stand-in where it opens a card, and its data
+STAND_IN = """
 from contextlib import contextmanager
-from p4sgd_worker_driver import FIELDS
-features, labels = np.ones((99, 5)), np.zeros(99)
-
-def end(address, word):  # every run ends well
-    if address == FIELDS["start"].address:
-        fake.words[FIELDS["done"].address] = 1 << FIELDS["done"].offset
-
-fake = host.Fake(end)
-for name, value in host.BUILD.fixed.items():
-    place = FIELDS[name]
-    fake.words[place.address] = fake.words.get(place.address, 0) | value << place.offset
-host.open_card = contextmanager(lambda prefix: iter([host.attach(fake)]))
-""",
-    "netsparse-snic": """
-import netsparse_snic_host as host
-from contextlib import contextmanager
-from netsparse_snic_driver import FIELDS
-
-waiting = []
-
-def end(address, word):  # requests end at once, in their order
-    if address != FIELDS["submit"].address:
-        return
-    if word >> FIELDS["submit"].offset & 1:
-        tag = FIELDS["request_tag"]
-        waiting.append(fake.words[tag.address] >> tag.offset & (1 << tag.bits) - 1)
-    if word >> FIELDS["next_completion"].offset & 1:
-        waiting.pop(0)
-    valid, tag = FIELDS["completion_valid"], FIELDS["completion_tag"]
-    fake.words[valid.address] = bool(waiting) << valid.offset
-    fake.words[tag.address] = waiting[0] << tag.offset if waiting else 0
-
-fake = host.Fake(end)
-for name, value in host.BUILD.fixed.items():
-    place = FIELDS[name]
-    fake.words[place.address] = fake.words.get(place.address, 0) | value << place.offset
-host.open_card = contextmanager(lambda address, size: iter([host.attach(fake)]))
-""",
-    "gather-engine": """
-import gather_engine_host as host
-from contextlib import contextmanager
-from gather_engine_driver import FIELDS
+from {driver} import FIELDS
+import {package} as host
 
 class Card(host.Fake):
     def wait_interrupt(self, seconds):
         return True
 
-def end(address, word):  # requests end at once
-    submit, place = FIELDS["submit"], FIELDS["completion_low"]
-    if address == submit.address and word >> submit.offset & 1:
-        fake.write_memory(fake.words[place.address] + 15, bytes([0x80]))
-
-fake = Card(end)
+fake = Card(lambda address, word: end(address, word))
 for name, value in host.BUILD.fixed.items():
     place = FIELDS[name]
     for k in range(place.words):
-        word = value << place.offset >> 32 * k & 0xFFFF_FFFF
         at = place.address + 4 * k
-        fake.words[at] = fake.words.get(at, 0) | word
-host.open_card = contextmanager(lambda address, size: iter([host.attach(fake)]))
+        fake.words[at] = fake.words.get(at, 0) | value << place.offset >> 32 * k & 0xFFFF_FFFF
+host.open_card = contextmanager(lambda *where: iter([host.attach(fake)]))
+
+def set_field(name, value):
+    fake.words[FIELDS[name].address] = value << FIELDS[name].offset
+
+def told(name, address, word):
+    return address == FIELDS[name].address and word >> FIELDS[name].offset & 1
+
+def end(address, word):
+    pass
+"""
+EXAMPLES = {
+    "p4sgd-worker": """
+import numpy as np
+features, labels = np.ones((99, 5)), np.zeros(99)
+
+def end(address, word):  # every run ends well
+    if told("start", address, word):
+        set_field("done", 1)
+""",
+    "netsparse-snic": """
+waiting = []
+
+def end(address, word):  # requests end at once, in their order
+    if told("submit", address, word):
+        tag = FIELDS["request_tag"]
+        waiting.append(fake.words[tag.address] >> tag.offset & (1 << tag.bits) - 1)
+    if told("next_completion", address, word):
+        waiting.pop(0)
+    set_field("completion_valid", bool(waiting))
+    set_field("completion_tag", waiting[0] if waiting else 0)
+""",
+    "gather-engine": """
+def end(address, word):  # requests end at once
+    if told("submit", address, word):
+        fake.write_memory(fake.words[FIELDS["completion_low"].address] + 15, bytes([0x80]))
 """,
     "switchgnn-endpoint": """
 import numpy as np
-import switchgnn_endpoint_host as host
-from contextlib import contextmanager
-from switchgnn_endpoint_driver import FIELDS
 features = np.ones((1, host.BUILD.fixed["lanes"]), int)
 
 def end(address, word):  # a job is over at once
-    if address == FIELDS["start"].address:
-        fake.words[FIELDS["state"].address] = 3 << FIELDS["state"].offset
-
-fake = host.Fake(end)
-for name, value in host.BUILD.fixed.items():
-    place = FIELDS[name]
-    fake.words[place.address] = fake.words.get(place.address, 0) | value << place.offset
-host.open_card = contextmanager(lambda prefix: iter([host.attach(fake)]))
+    if told("start", address, word):
+        set_field("state", 3)
 """,
 }
-for name in ("p4sgd-switch", "mina-switch", "netsparse-switch", "switchgnn-switch"):
-    EXAMPLES[name] = f"""
-import {software_of(name).package} as host
-from contextlib import contextmanager
-from {software_of(name).map.name}_driver import FIELDS
-fake = host.Fake()
-for name, value in host.BUILD.fixed.items():
-    place = FIELDS[name]
-    fake.words[place.address] = fake.words.get(place.address, 0) | value << place.offset
-host.open_card = contextmanager(lambda path: iter([host.attach(fake)]))
-"""
 #: the build of which the guide speaks, where it is not the smallest one, and what it prints first
 OF_THE_GUIDE = {"netsparse-snic": "small", "gather-engine": "small"}
 PRINTED = {
@@ -223,7 +189,9 @@ PRINTED = {
 def test_the_example_of_the_guide_runs(generated):
     name, folder = generated
     (example,) = re.findall(r"```python\n(.*?)```", (folder / "GUIDE.md").read_text(), re.DOTALL)
-    done = run(EXAMPLES[name] + example, folder)
+    software = software_of(name)
+    stand_in = STAND_IN.format(driver=f"{software.map.name}_driver", package=software.package)
+    done = run(stand_in + EXAMPLES.get(name, "") + example, folder)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(PRINTED[name])
 

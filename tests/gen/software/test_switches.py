@@ -4,10 +4,8 @@ import pytest
 
 from gen.designs.catalogue import find_design
 from gen.software.emitted.device import DeviceError
-from gen.software.emitted.switch.build import Build
 from gen.software.emitted.switch.job_switch import CommandRefused
 from gen.software.emitted.switch.mina_switch import MinaSwitch
-from gen.software.emitted.switch.switch import Switch
 from gen.software.p4sgd_switch import software
 from hdl.p4sgd.switch.params import Verdict
 from hdl.switch.params import Refusal
@@ -18,25 +16,24 @@ SWITCH, GROUP = bytes(range(1, 7)), bytes(range(11, 17))
 PLACE = {"ports": [0, 1], "base": 4, "slots": 2}
 
 
-def card_of(name, kind):
-    made = software(find_design(name).params_of("tiny"))
-    card = FakeCard(made)
-    return card, kind(card, card.registers(), Build(**made.build))
+def card_of(name):
+    card = FakeCard(software(find_design(name).params_of("tiny")))
+    return card, card.attach()
 
 
 @pytest.fixture
 def p4sgd():
-    return card_of("p4sgd-switch", Switch)
+    return card_of("p4sgd-switch")
 
 
 @pytest.fixture
 def mina():
-    return card_of("mina-switch", MinaSwitch)
+    return card_of("mina-switch")
 
 
-@pytest.fixture(params=[("p4sgd-switch", Switch), ("mina-switch", MinaSwitch)], ids=lambda p: p[0])
+@pytest.fixture(params=["p4sgd-switch", "mina-switch"])
 def either(request):
-    return card_of(*request.param)
+    return card_of(request.param)
 
 
 def heard(card, *names):
@@ -170,7 +167,7 @@ def test_what_a_tenant_cannot_be(mina):
 
 
 def test_another_design_is_refused(either):
-    card, switch = either
+    card, _ = either
     card.say(jobs=1)
     with pytest.raises(DeviceError, match="another design: jobs is 1, not 2"):
-        type(switch)(card, card.registers(), switch.build)
+        card.attach()

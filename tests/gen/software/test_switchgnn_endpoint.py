@@ -7,8 +7,7 @@ import pytest
 
 from gen.designs.catalogue import find_design
 from gen.software.emitted.device import DeviceError
-from gen.software.emitted.endpoint.build import Build
-from gen.software.emitted.endpoint.endpoint import Endpoint, JobFailed
+from gen.software.emitted.endpoint.endpoint import JobFailed
 from gen.software.emitted.endpoint.turns import Send, Turn
 from gen.software.switchgnn_endpoint import software
 from hdl.switchgnn.endpoint.bundles import Cause, State
@@ -34,7 +33,7 @@ JOB = {"epoch": 9, "port": 2}
 def card_of(preset, **changes):
     made = software(find_design("switchgnn-endpoint").params_of(preset, **changes))
     card = FakeCard(made)
-    return card, Endpoint(card, card.registers(), Build(**made.build))
+    return card, card.attach()
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ import pytest
 
 from gen.designs.catalogue import find_design
 from gen.software.emitted.device import DeviceError
-from gen.software.emitted.switch.build import Build
-from gen.software.emitted.switch.gnn_switch import GnnSwitch, Tables
+from gen.software.emitted.switch.gnn_switch import Tables
 from gen.software.emitted.switch.job_switch import CommandRefused
 from gen.software.switchgnn_switch import software
 from hdl.switch.params import Refusal
@@ -42,7 +41,7 @@ def card_of(**changes):
         card.written.setdefault(place, []).append(card.heard("table_word"))
 
     card.commands |= {"begin_table": begin, "write_word": push}
-    return card, GnnSwitch(card, card.registers(), Build(**made.build))
+    return card, card.attach()
 
 
 @pytest.fixture

@@ -2,9 +2,12 @@
 
 import cocotb
 import numpy as np
+from cocotb.task import bridge
 
 from gen.board.boards import BOARDS
 from gen.settings import make_params
+from gen.software.emitted.gather import selftest
+from gen.software.gather_engine import software
 from hdl.gather.engine import GatherEngine
 from hdl.gather.engine_params import COMPLETION_BYTES
 from hdl.gather.registers import IDENTITY
@@ -13,6 +16,8 @@ from sim.gather.golden.rows import Table
 from sim.surroundings.card.cards import CardsParams, simulate_cards
 from sim.surroundings.card.gather import CardGather
 from sim.surroundings.card.host import switch_on
+from sim.surroundings.card.host_device import HostDevice, HostMemory
+from tests.gen.software.selftests import SelfTest
 
 BOARD = BOARDS["u280"].designs["gather-engine"]
 ENGINE = make_params(BOARD.design.params_class, BOARD.settings_of("tiny"))
@@ -100,3 +105,20 @@ async def the_host_resets_the_function_in_the_middle(dut):
     start, end = asked.destination, asked.destination + asked.count * asked.table.row_bytes
     assert await card.device(start, end - start) == wanted[start:end].tobytes()
     assert (await card.counters())["work_forgotten"] == 1
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def a_card_tests_itself(dut):
+    """All checks pass on a card that is right; each tells what is wrong with one that is not."""
+    card = CardGather(dut.card_0, ENGINE, bytes(HOST_BYTES))
+    await switch_on(dut, card)
+    device = HostDevice(card.registers.axil, HostMemory(card.memory), card.pcie)
+    test = SelfTest(software(ENGINE), device)
+
+    def program():
+        test.passes()
+        device.stuck = selftest.COMPLETION  # where the tag is
+        test.fails("gather: request 1 ended, and 0 was waited for", "gather")
+        test.broken()
+
+    await bridge(program)()

@@ -6,12 +6,15 @@ from cocotb.triggers import Timer
 
 from gen.board.boards import BOARDS
 from gen.settings import make_params
+from gen.software.netsparse_switch import software
 from hdl.netsparse.switch.switch import NetSparseSwitch
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, to_bytes
 from sim.surroundings.card.cards import CardsParams, simulate_cards
 from sim.surroundings.card.host import CardNetSparseSwitch, switch_on
+from sim.surroundings.card.host_device import HostDevice
 from sim.surroundings.card.incast import fibre
 from sim.surroundings.card.traffic import traffic_files
+from tests.gen.software.selftests import SelfTest
 
 BOARD = BOARDS["u280"].designs["netsparse-switch"]
 SWITCH = make_params(BOARD.design.params_class, BOARD.settings_of("tiny"))
@@ -146,3 +149,11 @@ async def resets_leave_no_half_packets(bench):
     await bench.finish()
     assert bench.heard() == (before[0] + int(bench.node.reads.value) - read, before[1])
     assert await bench.lost() == {0}
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def a_card_tests_itself(dut):
+    """All checks pass on a card that is right; each tells what is wrong with one that is not."""
+    bench = Bench(dut)
+    await switch_on(dut, bench.switch)
+    await SelfTest(software(SWITCH), HostDevice(bench.switch.axil)).on_rtl()

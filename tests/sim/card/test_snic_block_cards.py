@@ -4,7 +4,10 @@ from dataclasses import replace
 
 import cocotb
 import pytest
+from cocotb.task import bridge
 
+from gen.software.emitted.netsparse import selftest
+from gen.software.netsparse_snic import software
 from hdl.netsparse.registers import IDENTITY
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.rig.unit import RigUnit
@@ -12,6 +15,8 @@ from hdl.netsparse.snic import Snic
 from sim.netsparse.golden.gather import host_memory_before
 from sim.surroundings.card.cards import CardsParams, simulate_cards
 from sim.surroundings.card.host import CardBlockSnic, switch_on
+from sim.surroundings.card.host_device import HostDevice, HostMemory
+from tests.gen.software.selftests import SelfTest
 from tests.sim.card.test_snic_cards import CARDS as BRIDGES
 from tests.sim.card.test_snic_cards import NODES, SNIC, set_up, small_gather
 
@@ -49,3 +54,23 @@ async def each_card_gathers_from_the_other(dut):
         assert bytes(snic.memory.mem[: len(golden)]) == golden
         for event in ("dropped", "broken", "foreign"):
             assert await snic.board.read(f"{event}_0") == 0
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def a_card_tests_itself(dut):
+    """All checks pass on a card that is right; each tells what is wrong with one that is not."""
+    snics = [
+        CardBlockSnic(getattr(dut, f"card_{k}"), STREAMS, bytes(1 << 16)) for k in range(NODES)
+    ]
+    await switch_on(dut, *snics)
+    device = HostDevice(snics[0].axil, HostMemory(snics[0].memory))
+    test = SelfTest(software(STREAMS), device)
+    selftest.WATCHDOG = 3000
+
+    def program():
+        test.passes()
+        dut.card_0.mac_0.cmac.core.corrupt.value = 1
+        test.fails("gather: the gather ended as WATCHDOG", "gather")
+        test.broken()
+
+    await bridge(program)()

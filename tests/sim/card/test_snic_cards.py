@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, lil_array
 
 from gen.designs.catalogue import find_design
 from gen.settings import make_params
+from gen.software.netsparse_snic import software
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
@@ -18,6 +19,8 @@ from sim.netsparse.golden.gather import host_memory_before
 from sim.surroundings.axi_ram import dump_file, ram_file
 from sim.surroundings.card.cards import CardsParams, simulate_cards
 from sim.surroundings.card.host import CardSnic, switch_on
+from sim.surroundings.card.host_device import HostDevice
+from tests.gen.software.selftests import SelfTest
 from tests.sim.netsparse.cases import make_gather
 
 SNIC = make_params(
@@ -119,3 +122,11 @@ async def each_card_gathers_from_the_other(dut):
         assert found[: len(gather.golden()[node])] == gather.golden()[node]
         for event in ("dropped", "broken", "foreign"):
             assert await snic.board.read(f"{event}_0") == 0
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def a_card_tests_what_needs_no_host_memory(dut):
+    """Its checks pass on a card that is right; each tells what is wrong with one that is not."""
+    cards = await switch_on(dut)
+    checks = [part for name in ("registers", "counters", "links") for part in ("--only", name)]
+    await SelfTest(software(SNIC), HostDevice(CardSnic(cards[0], SNIC).axil), *checks).on_rtl()

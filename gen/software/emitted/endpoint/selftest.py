@@ -20,7 +20,7 @@ SENT = ("sent_feature", "sent_done")  #: counters of frames that leave
 OWN, SWITCH = bytes.fromhex("020000000001"), bytes.fromhex("02000000ff00")
 
 
-def checks_of(endpoint: Endpoint, size: int, mode: int) -> Mapping[str, Check]:
+def checks_of(endpoint: Endpoint, size: int, mode: str) -> Mapping[str, Check]:
     """Return the checks of an endpoint's card by name; ``size`` bytes of its memory are tested."""
     return {
         **memory_checks(endpoint.device, size),
@@ -32,10 +32,10 @@ ABOUT = (
     "a SwitchGNN endpoint: write and read its memory by DMA, measure DMA, let frames come back"
     " through the MAC"
 )
-main = partial(run_program, ABOUT, ("memory", "dma", "mac"), checks_of)
+main = partial(run_program, ABOUT, ("memory", "dma", "mac"), ("bytes", "loopback"), checks_of)
 
 
-def check_mac(endpoint: Endpoint, mode: int, tell: Tell) -> str:
+def check_mac(endpoint: Endpoint, mode: str, tell: Tell) -> str:
     """Send features that nobody acknowledges; check that every frame comes back by the loopback.
 
     The frames are addressed to a switch that is not there. The endpoint counts each one that comes

@@ -15,4 +15,5 @@ class Build:
     faults: Mapping[str, str]  #: why a ring stopped, by the name of ``..._ring_fault``
     most_places: int  #: of a ring
     unit_counters: tuple[str, ...]  #: names of a unit's counters, in the order of their numbers
+    board: Mapping[str, tuple[int, int, int]]  #: address, first bit, bits of the card's fields
     snic_counters: tuple[str, ...]  #: names of the SNIC's counters, likewise

@@ -13,4 +13,5 @@ class Build:
     most_cached_bytes: int  #: bytes of the largest property that a cache holds
     port_counters: Mapping[str, str]  #: what each counter of a port counts, in their numbers' order
     pipe_counters: Mapping[str, str]  #: the same of a middle pipe
+    board: Mapping[str, tuple[int, int, int]]  #: address, first bit, bits of the card's fields
     faults: tuple[str, ...]  #: names of the counters that tell of a fault

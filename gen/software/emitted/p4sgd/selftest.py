@@ -22,7 +22,7 @@ MOST_SLOTS = 64  #: slots of the job that sends packets, at most
 RETRIES, TIMEOUT = 20, 2000  #: times that each packet is sent again, and clock cycles between
 
 
-def checks_of(worker: Worker, size: int, mode: int) -> Mapping[str, Check]:
+def checks_of(worker: Worker, size: int, mode: str) -> Mapping[str, Check]:
     """Return the checks of a worker's card by name; ``size`` bytes of its memory are tested."""
     return {
         **memory_checks(worker.device, size),
@@ -36,7 +36,9 @@ ABOUT = (
     "a P4SGD worker: write and read its memory by DMA, measure DMA, let packets come back"
     " through the MAC, train an epoch"
 )
-main = partial(run_program, ABOUT, ("memory", "dma", "mac", "epoch"), checks_of)
+main = partial(
+    run_program, ABOUT, ("memory", "dma", "mac", "epoch"), ("bytes", "loopback"), checks_of
+)
 
 
 def check_memory(worker: Worker, size: int, tell: Tell) -> str:
@@ -52,7 +54,7 @@ def check_memory(worker: Worker, size: int, tell: Tell) -> str:
     return f"{size:,} bytes and the weights are right"
 
 
-def check_mac(worker: Worker, mode: int, tell: Tell) -> str:
+def check_mac(worker: Worker, mode: str, tell: Tell) -> str:
     """Send packets that nobody answers; check that every one comes back by the loopback.
 
     The packets are those of a job of two workers, addressed to a switch that is not there. The

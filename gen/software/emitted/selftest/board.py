@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from gen.software.emitted.device import Registers, wait_until
 from gen.software.emitted.selftest.checks import CheckFailed
 
+MODES = {"pcs": 1, "pma": 2}  #: part of the transceiver in which packets turn back
 #: names of a MAC's counters of packets that were lost or damaged
 LOSSES = ("dropped", "broken", "uncorrected", "cut_transmit", "cut_receive")
 
@@ -31,14 +32,14 @@ class Board:
         self.device.write(address, word | value << first)
 
     @contextmanager
-    def loopback(self, cage: int, mode: int, seconds: float) -> Iterator[None]:
+    def loopback(self, cage: int, mode: str, seconds: float) -> Iterator[None]:
         """Let the MAC at a cage receive what it sends, while the context lasts.
 
-        ``mode`` is the value of the field ``loopback_N``. Raises DeviceError if the MAC does not
+        ``mode`` is one of MODES. Raises DeviceError if the MAC does not
         receive its own signal within ``seconds``, and CheckFailed if it has lost or damaged a
         packet meanwhile.
         """
-        self.write(f"loopback_{cage}", mode)
+        self.write(f"loopback_{cage}", MODES[mode])
         try:
             linked = f"the wait for the link of cage {cage} to itself"
             wait_until(self.device, lambda: self.read(f"linked_{cage}"), linked, seconds)

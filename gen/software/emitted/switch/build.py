@@ -12,6 +12,7 @@ class Build:
     verdicts: Mapping[str, int]  #: what becomes of a frame: value of ``counter_verdict``, by name
     port_counters: tuple[str, ...]  #: names of the counters of a port
     reasons: Mapping[str, str]  #: why a command had no effect, by the name of ``reason``
+    board: Mapping[str, tuple[int, int, int]]  #: address, first bit, bits of the card's fields
     tenant_counters: tuple[str, ...] = ()  #: names of a job's counters, in their numbers' order
     total_counters: tuple[str, ...] = ()  #: names of the switch's own counters, where numbered
     errors: Mapping[str, str] = field(default_factory=dict)  #: of tables: what each cause means

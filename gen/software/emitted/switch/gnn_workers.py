@@ -5,20 +5,13 @@ from typing import Any
 import numpy as np
 
 from gen.software.emitted.gnn_frames import from_octets, to_octets
-from gen.software.emitted.switch.gnn_switch import GnnSwitch, Tables
+from gen.software.emitted.switch.gnn_selftest import EPOCH, HOME, JOB, tables
+from gen.software.emitted.switch.gnn_switch import GnnSwitch
 from gen.software.emitted.switch.simulated_switch import SimulatedSwitch
 from sim.switchgnn.golden.frames import Frame, Kind
 
 SWITCH, GROUP = b"\2\0\0\0\0\x10", b"\3\0\0\0\0\1"  #: Ethernet addresses
-JOB, EPOCH = 1, 9
 SENT = ((1, -2), (100, 200))  #: the first lanes of both workers' features; all others are 0
-AGGREGATOR, HOME = 0, 1  #: where they are added, and the port that their sum goes to
-
-
-def tables(banks: int) -> Tables:
-    """Return tables by which both features are added, and nothing else."""
-    row = [0] + [None] * (banks - 1)
-    return Tables(lists=[row], blocks=[{AGGREGATOR: (2, HOME)}], program=[(0, 1)])
 
 
 def add_up(device: SimulatedSwitch, switch: GnnSwitch) -> None:
@@ -46,3 +39,14 @@ def add_up(device: SimulatedSwitch, switch: GnnSwitch) -> None:
     assert switch.counters()["turns"] == 1
     assert switch.table_errors(JOB).cause == "NONE"
     print(f"worker {HOME} has the sum {total}; {switch.counters()['rows']} rows were added")
+
+
+def run_job(device: SimulatedSwitch, switch: GnnSwitch) -> None:
+    """Set a switch up as a program does on a card, be its workers in a job, and stop that."""
+    switch.clear_counters()
+    switch.set_addresses(SWITCH, GROUP)
+    switch.set_acks(every=1, delay=100)
+    own = tables(switch.build.fixed["banks"])
+    switch.start_job(JOB, ports=[0, 1], epoch=EPOCH, base=0, depth=1, tables=own)
+    add_up(device, switch)
+    switch.stop_job(JOB)
