@@ -11,7 +11,7 @@ from itertools import product
 from typing import Any
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from sim.harness.clock import cycle
 from sim.harness.streams import RESET_CYCLES, Source
@@ -73,7 +73,6 @@ async def reset(dut: Any, forget: Event, *sources: Source) -> None:
     dut.rst.value = 1
     for source in sources:
         source.give_up()
-    for _ in range(RESET_CYCLES):
-        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, RESET_CYCLES)
     forget()
     dut.rst.value = 0

@@ -25,6 +25,7 @@ from sim.harness.clock import cycle
 from sim.harness.failed_assertion import failed_assertion
 from sim.harness.history import on_port, search
 from sim.harness.mismatch import Mismatch, Pair, Wrong, decoded, differ, difference, wrong_of
+from sim.harness.stimulus import clocks
 
 __all__ = ["FILE", "histories", "install", "watch"]
 
@@ -68,6 +69,7 @@ class Recorder(logging.Handler):
             except Exception as problem:  # the test's own failure is what counts
                 logging.getLogger(__name__).warning("no first wrong beat: %r", problem)
         elif "running" in record.getMessage():
+            clocks.forget()
             streams.clear()
             histories.clear()
             _compared.clear()

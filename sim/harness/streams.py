@@ -6,10 +6,10 @@ in the shape that the component under test declares, unless ``shape`` gives anot
 """
 
 import random
-from collections.abc import Callable, Iterable
-from enum import Enum
+from collections import deque
+from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
 import cocotb
 from cocotb.clock import Clock
@@ -23,6 +23,18 @@ from sim.harness.clock import PERIOD_NS, cycle
 from sim.harness.coverage_runs import samples
 from sim.harness.mismatch import NOTHING, Mismatch, Wrong, decoded
 from sim.harness.payloads import pack, payload_shape, unpack
+from sim.harness.stalls import (
+    CHANCES,
+    STALLS,
+    Stall,
+    Stalls,
+    always,
+    mostly,
+    never,
+    often,
+    rarely,
+)
+from sim.harness.stimulus.clocks import clock_number, edges, engine, until, watched
 from sim.harness.verilator import component_in_simulator
 
 __all__ = [
@@ -32,7 +44,9 @@ __all__ = [
     "Sink",
     "Source",
     "Stalls",
+    "always",
     "cycle",
+    "edges",
     "mostly",
     "never",
     "often",
@@ -43,52 +57,14 @@ __all__ = [
     "start",
     "started",
     "strobe",
+    "until",
 ]
 
+WORD_BYTES = 4  #: unit in which the compiled module takes and gives the bits of a port
+NEVER = -1  #: count of beats at which nobody has to be told
 RESET_CYCLES = 20  #: cycles of reset: it has to pass all dies, and beats under way have to leave
 
 quick_handles.install()
-
-Stall = Callable[[], bool]  #: function that says in every cycle whether to pause
-
-
-def never() -> bool:
-    """Never pause: the stream is busy every cycle."""
-    return False
-
-
-def often() -> bool:
-    """Pause in half of all cycles, at random."""
-    return random.random() < 0.5
-
-
-def mostly() -> bool:
-    """Pause in four cycles of five, at random."""
-    return random.random() < 0.8
-
-
-def rarely() -> bool:
-    """Pause in one cycle of twenty, at random."""
-    return random.random() < 0.05
-
-
-class Stalls(Enum):
-    """Says which side pauses: ``source, sink = stalls``."""
-
-    NONE = (never, never)
-    BUSY_SOURCE = (often, rarely)
-    BUSY_SINK = (rarely, often)
-
-    def __iter__(self):
-        return iter(self.value)
-
-    @property
-    def none(self) -> bool:
-        """Return whether nobody pauses, so that cycles can be asserted."""
-        return self is Stalls.NONE
-
-
-STALLS = list(Stalls)  #: for ``@cocotb.parametrize(stalls=STALLS)``
 
 
 class Cycles:
@@ -106,8 +82,7 @@ async def start(dut: Any) -> Cycles:
     first_wrong.install()
     Clock(dut.clk, PERIOD_NS, unit="ns", impl="gpi").start()
     dut.rst.value = 1
-    for _ in range(RESET_CYCLES):
-        await RisingEdge(dut.clk)
+    await edges(dut.clk, RESET_CYCLES)
     dut.rst.value = 0
     sample(dut)
     return Cycles()
@@ -146,116 +121,214 @@ def shape_of(name: str) -> Any:
     return payload_shape(component, name)
 
 
-class Source(BusDriver):
+class Stream:
+    """Is what sources and monitors have in common: a stream, and an agent at each of its edges."""
+
+    bus: Any
+    _signals: Any = {"valid": "valid", "ready": "ready"}
+    _payload: Sequence[str] = ("payload",)  #: signals of a beat; a port without bits is left out
+
+    def find_payload(self, dut: Any, name: str) -> None:
+        """Learn which signals there are: cocotb-bus would look at all of ``dut`` for each."""
+        self._payload = [one for one in self._payload if hasattr(dut, f"{name}_{one}")]
+        self._signals = self._signals | {one: one for one in self._payload}
+
+    def payload(self) -> list[Any]:
+        """Return the ports of the payload."""
+        return [getattr(self.bus, name) for name in self._payload]
+
+    def shape_of_ports(self) -> Any:
+        """Return the shape of a beat, as the component declares it."""
+        return shape_of(self.name)  # type: ignore[attr-defined]
+
+    def connect(self, clock: Any, shape: Any) -> tuple[int, str, str, tuple[str, ...]]:
+        """Learn a beat's shape; return clock, valid, ready and payload for the compiled module."""
+        self.shape = self.shape_of_ports() if shape is None else shape
+        payload = tuple(port._path for port in self.payload())
+        return clock_number(clock), self.bus.valid._path, self.bus.ready._path, payload
+
+
+class Source(Stream, BusDriver):
     """Drives a stream into the component: ``append(beat)`` or ``await send_all(beats)``.
 
     While it pauses, the payload is garbage, as nobody may look at it.
     """
 
-    bus: Any
-    _signals = ["valid", "ready"]
-    _optional_signals = ["payload"]
     drives = True
 
     def __init__(self, dut: Any, name: str, *, stall: Stall = never, shape: Any = None) -> None:
+        self.find_payload(dut, name)
         super().__init__(dut, name, dut.clk, case_insensitive=False)
-        self.shape = shape_of(name) if shape is None else shape
-        self.stall = stall
-        self.cycles = Moments(stream=name)  #: when each beat moved
+        self._cycles = Moments(stream=name)
         first_wrong.watch(self)
-        self._edge = RisingEdge(dut.clk)
-        self._payload = getattr(self.bus, "payload", None)
-        self.offers = False  #: a beat is to move
-        self.bus.valid.value = 0
+        ports = self.connect(dut.clk, shape)
+        self._bytes = sum(WORD_BYTES * words_of(port) for port in self.payload())
+        self._agent = engine().source(*ports, random.getrandbits(64))
+        self._given = 0  #: beats in all that the agent was given
+        self._awaited: deque[tuple[int, Any, Any, Any]] = deque()  #: beats whose end is told
+        watched[self._agent] = self._moved
+        self.stall = stall
+
+    @property
+    def cycles(self) -> Moments:
+        """Return when each beat moved."""
+        self._moved()
+        return self._cycles
+
+    @property
+    def stall(self) -> Stall:
+        """Return when it pauses."""
+        return self._stall
+
+    @stall.setter
+    def stall(self, stall: Stall) -> None:
+        self._stall = stall
+        set_stall(self._agent, stall)
+
+    async def _send_thread(self) -> NoReturn:
+        """Do nothing: the agent sends."""
+        await Event().wait()
+        raise AssertionError
 
     async def _driver_send(self, transaction: Any, sync: bool = True, **_: Any) -> None:
-        self.offers = True
-        while self.stall():
-            if self._payload is not None:
-                self._payload.value = random.getrandbits(len(self._payload))
-            await self._edge
-        if not self.offers:
+        await self.send_all([transaction])
+
+    def append(self, transaction: Any, callback: Any = None, event: Any = None, **_: Any) -> None:
+        """Send a beat behind those before it; then set ``event`` and call ``callback`` with it."""
+        self._give([transaction])
+        if callback or event:
+            self._awaited.append((self._given, event, callback, transaction))
+            engine().wake_at(self._agent, self._awaited[0][0])
+
+    def _give(self, beats: Sequence[Any]) -> None:
+        """Hand beats to the agent."""
+        size, shape = self._bytes, self.shape
+        bits = b"".join(
+            [pack(shape, beat).to_bytes(size, "little") for beat in beats] if size else ()
+        )
+        engine().append(self._agent, bits, len(beats))
+        self._given += len(beats)
+
+    def _moved(self) -> None:
+        """Take note of the beats that have moved."""
+        cycles, _ = engine().fetch(self._agent)
+        if not cycles:
             return
-        if self._payload is not None:
-            self._payload.value = pack(self.shape, transaction)
-        self.bus.valid.value = 1
-        while self.offers:
-            await self._edge
-            if self.bus.ready.value and self.offers:
-                self.cycles.append(cycle())
-                break
-        self.bus.valid.value = 0
+        self._cycles.extend(cycles)
+        moved = self._given - self.missing
+        while self._awaited and self._awaited[0][0] <= moved:
+            _, event, callback, transaction = self._awaited.popleft()
+            if event:
+                event.set()
+            if callback:
+                callback(transaction)
+        engine().wake_at(self._agent, self._awaited[0][0] if self._awaited else NEVER)
+
+    def clear(self) -> None:
+        """Send none of the beats that still wait behind the one that is offered."""
+        raise NotImplementedError("give_up() forgets what has not moved")
 
     def give_up(self) -> None:
         """Send nothing of what has not moved yet: the component is being reset."""
-        self.clear()
-        self.offers = False
+        self._given -= self.missing
+        engine().give_up(self._agent)
+        self._awaited.clear()
 
     @property
     def missing(self) -> int:
         """Count the beats that have not moved yet."""
-        return len(self._sendQ) + bool(self.bus.valid.value)
+        return engine().missing(self._agent)
 
     async def send_all(self, beats: Iterable[Any]) -> None:
         """Send ``beats`` and wait until the last has moved."""
-        moved = None
-        for beat in beats:
+        if beats := list(beats):
             moved = Event()
-            self.append(beat, event=moved)
-        if moved is not None:
+            self._give(beats[:-1])
+            self.append(beats[-1], event=moved)
             await moved.wait()
 
 
-class Monitor(BusMonitor):
+class Monitor(Stream, BusMonitor):
     """Watches a stream, whoever drives it, and holds it to the stream rule.
 
     A beat that waits must neither change nor go away. ``beats`` and ``cycles`` grow with every
     beat that moves; callbacks and a scoreboard get the payload.
     """
 
-    bus: Any
-    _signals = ["valid", "ready"]
-    _optional_signals = ["payload"]
     drives = False
+    takes = False  #: it drives the stream's ready
 
     def __init__(self, dut: Any, name: str, *, shape: Any = None, callback: Any = None) -> None:
-        self.shape = shape_of(name) if shape is None else shape
-        self.cycles = Moments(stream=name)
-        self.beats = Beats(stream=name, cycles=self.cycles)
+        self._cycles = Moments(stream=name)
+        self._beats = Beats(stream=name, cycles=self._cycles)
         self.wanted = 0  #: beats in all that somebody waits for
         first_wrong.watch(self)
-        self._moved = Event()
+        self._came = Event()  #: as many have come as are wanted
+        self._news = Event()  #: there is something for the callbacks, or a beat did not stay
+        self.find_payload(dut, name)
         super().__init__(
             dut, name, dut.clk, reset=dut.rst, callback=callback, case_insensitive=False
         )
+        ports, reset = self.connect(dut.clk, shape), (dut.rst._path,)
+        self._agent = engine().monitor(*ports, reset, self.takes, random.getrandbits(64))
+        watched[self._agent] = self._moved
+        self._wake()
+
+    @property
+    def beats(self) -> Beats:
+        """Return the payload of each beat that has moved, or of those since ``clear()``."""
+        self._moved()
+        return self._beats
+
+    @property
+    def cycles(self) -> Moments:
+        """Return when each beat moved."""
+        self._moved()
+        return self._cycles
+
+    def add_callback(self, callback: Any) -> None:
+        """Let ``callback`` be called with each beat that moves from now on."""
+        super().add_callback(callback)
+        if hasattr(self, "_agent"):
+            self._wake()
+
+    def _wake(self) -> None:
+        """Let Python wake when somebody has to be told."""
+        tells = self._callbacks or self._event is not None
+        count = len(self._beats) + 1 if tells else self.wanted if self.missing else NEVER
+        engine().wake_at(self._agent, count)
+
+    def _moved(self) -> None:
+        """Take note of the beats that have moved."""
+        cycles, bits = engine().fetch(self._agent)
+        if not cycles and not engine().wrong(self._agent):
+            return
+        shape = self.shape
+        self._beats.extend([unpack(shape, beat) for beat in bits or [0] * len(cycles)])
+        self._cycles.extend(cycles)
+        self._news.set()
+        if not self.missing:
+            self._came.set()
+        self._wake()
 
     async def _monitor_recv(self) -> None:
-        edge = RisingEdge(self.clock)
-        valid, payload = self.bus.valid, getattr(self.bus, "payload", None)
-        waiting = None
+        told = 0
         while True:
-            await edge
-            if not valid.value:
-                if waiting is not None and not self.in_reset:
-                    raise self._unsteady("went away", waiting, None)
-                waiting = None
-                continue
-            if self.in_reset:
-                waiting = None
-                continue
-            bits = 0 if payload is None else int(payload.value)
-            if waiting is not None and bits != waiting:
-                raise self._unsteady(f"changed from {waiting:#x} to {bits:#x}", waiting, bits)
-            waiting = bits
-            if self.bus.ready.value:
-                waiting = None
-                self._take(unpack(self.shape, bits))
+            await self._news.wait()
+            self._news.clear()
+            if wrong := engine().wrong(self._agent):
+                raise self._unsteady(*wrong)
+            new = list.__getitem__(self._beats, slice(told - self._beats.forgotten, None))
+            told += len(new)
+            for beat in new:
+                self._recv(beat)
 
-    def _unsteady(self, what: str, before: int, now: int | None) -> Mismatch:
+    def _unsteady(self, before: int, now: int | None) -> Mismatch:
         """Make the error for a waiting beat that did not stay as it was."""
+        what = "went away" if now is None else f"changed from {before:#x} to {now:#x}"
         wrong = Wrong(
             stream=self.name,
-            index=len(self.cycles),
+            index=len(self._cycles),
             cycle=cycle(),
             expected=decoded(unpack(self.shape, before)),
             got=NOTHING if now is None else decoded(unpack(self.shape, now)),
@@ -265,24 +338,21 @@ class Monitor(BusMonitor):
     @property
     def missing(self) -> int:
         """Count the beats that somebody still waits for."""
-        return max(0, self.wanted - len(self.beats))
-
-    def _take(self, beat: Any) -> None:
-        self.beats.append(beat)
-        self.cycles.append(cycle())
-        self._recv(beat)
-        self._moved.set()
+        return max(0, self.wanted - len(self._beats))
 
     async def wait_for(self, count: int) -> None:
         """Wait until ``count`` beats in all have moved."""
         self.wanted = count
-        while len(self.beats) < count:
-            self._moved.clear()
-            await self._moved.wait()
+        while self.missing:
+            self._wake()
+            self._came.clear()
+            await self._came.wait()
 
 
 class Sink(Monitor):
     """Watches a stream and takes its beats, pausing when ``stall`` says so."""
+
+    takes = True
 
     def __init__(
         self,
@@ -294,21 +364,43 @@ class Sink(Monitor):
         callback: Any = None,
     ) -> None:
         super().__init__(dut, name, shape=shape, callback=callback)
-        self._taker = cocotb.start_soon(self._take_beats(stall))
-
-    async def _take_beats(self, stall: Stall) -> None:
-        edge = RisingEdge(self.clock)
-        self.bus.ready.value = not stall()
-        while stall is not never:
-            await edge
-            self.bus.ready.value = not stall()
+        set_stall(self._agent, stall)
 
     def stop(self) -> None:
         """Take no more beats, and watch no more."""
-        self._taker.cancel()
+        engine().stop(self._agent)
         self.bus.ready.value = 0
         if self._thread is not None:
             self._thread.cancel()
+
+
+def words_of(port: Any) -> int:
+    """Return how many words the bits of a port take."""
+    return -(-len(port) // (8 * WORD_BYTES))
+
+
+def set_stall(agent: int, stall: Stall) -> None:
+    """Let an agent pause as ``stall`` says, from the next cycle on."""
+    chance = CHANCES.get(stall)
+    engine().stall(agent, chance or 0.0, asked(stall) if chance is None else None)
+
+
+def asked(stall: Stall) -> Stall:
+    """Return a stall whose error ends the test."""
+
+    def answer() -> bool:
+        try:
+            return stall()
+        except Exception as error:
+            cocotb.start_soon(fail(error))
+            raise
+
+    return answer
+
+
+async def fail(error: Exception) -> NoReturn:
+    """Raise an error in a task of its own."""
+    raise error
 
 
 async def send(

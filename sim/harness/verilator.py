@@ -31,6 +31,7 @@ from sim.harness.failures import SimulationError, failure, pytest_item
 from sim.harness.in_simulator import component_in_simulator, params_in_simulator, to_text
 from sim.harness.lint import lint
 from sim.harness.results import Case, Run, read_results
+from sim.harness.stimulus.library import LIBRARY, library
 from sim.harness.verilate import Build, build, class_path
 from sim.harness.verilator_tool import find_verilator
 
@@ -220,6 +221,7 @@ def call(
         "COCOTB_REWRITE_ASSERTION_FILES": (
             f"{simulation.test_module.rpartition('.')[2]}.py *bench.py"
         ),
+        LIBRARY: str(library()),
         "INGATHER_PARAMS": to_text(simulation.params),
         "INGATHER_COMPONENT": to_text(simulation.component),
         **(more or {}),

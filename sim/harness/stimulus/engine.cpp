@@ -1,0 +1,330 @@
+// A module of Python, loaded by a simulator's process, whose agents act at the edges of clocks.
+//
+// Python is called at an edge only if it listens to the clock, or if an agent is due. Agents have
+// then acted already: what they have recorded includes this edge.
+
+#include <Python.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+
+#include "agents.h"
+
+namespace {
+
+struct Clock {
+    explicit Clock(const char* path, int number);
+    static PLI_INT32 changed(p_cb_data data);
+    void rise();
+
+    int number;
+    bool listens = false;
+    std::vector<int> members;
+    s_vpi_value value{};
+    s_vpi_time time{};
+};
+
+std::map<std::string, std::unique_ptr<Clock>> clocks;
+std::vector<Clock*> by_number;
+std::vector<std::unique_ptr<Agent>> agents;
+int first = 0;  // number of the first of the agents: those of tests before have had other numbers
+int64_t period = 1;
+PyObject* wake = nullptr;
+long wakes = 0;
+
+Clock::Clock(const char* path, int number) : number(number) {
+    s_cb_data data{};
+    data.reason = cbValueChange;
+    data.cb_rtn = changed;
+    data.obj = vpi_handle_by_name(const_cast<char*>(path), nullptr);
+    if (!data.obj) throw std::invalid_argument(std::string("no clock ") + path);
+    value.format = vpiIntVal;
+    time.type = vpiSimTime;
+    data.time = &time;
+    data.value = &value;
+    data.user_data = reinterpret_cast<char*>(this);
+    vpi_register_cb(&data);
+}
+
+PLI_INT32 Clock::changed(p_cb_data data) {
+    Clock& clock = *reinterpret_cast<Clock*>(data->user_data);
+    if (data->value->value.integer && (clock.listens || !clock.members.empty())) clock.rise();
+    return 0;
+}
+
+int64_t cycle() {
+    s_vpi_time time;
+    time.type = vpiSimTime;
+    vpi_get_time(nullptr, &time);
+    return ((static_cast<int64_t>(time.high) << 32) | time.low) / period + 1;
+}
+
+void Clock::rise() {
+    const int64_t now = members.empty() ? 0 : cycle();
+    bool due = listens, dead = false;
+    for (int number : members) {
+        Agent& agent = *agents[number - first];
+        if (agent.live) agent.edge(now);
+        due |= agent.due();
+        dead |= !agent.live;
+    }
+    if (!due) return;
+    const PyGILState_STATE state = PyGILState_Ensure();
+    ++wakes;
+    PyObject* news = PyList_New(0);
+    std::vector<int> living;
+    for (int number : members) {
+        Agent& agent = *agents[number - first];
+        if (!agent.cycles.empty() || agent.ended) {
+            PyObject* item = PyLong_FromLong(number);
+            PyList_Append(news, item);
+            Py_DECREF(item);
+        }
+        agent.ended = false;
+        if (agent.live) living.push_back(number);
+    }
+    if (dead) members.swap(living);
+    PyObject* answer = PyObject_CallFunction(wake, "iO", this->number, news);
+    Py_DECREF(news);
+    Py_XDECREF(answer);
+    if (!answer) {  // nobody would wake those who wait
+        PyErr_Print();
+        vpi_control(vpiFinish, 1);
+    }
+    PyGILState_Release(state);
+}
+
+template <typename Kind>
+Kind* known(int number) {
+    const size_t place = static_cast<size_t>(number - first);
+    Kind* agent = place < agents.size() ? dynamic_cast<Kind*>(agents[place].get()) : nullptr;
+    if (!agent) throw std::invalid_argument("it was of a test that has ended");
+    return agent;
+}
+
+PyObject* added(int clock, Agent* agent) {
+    const int number = first + static_cast<int>(agents.size());
+    agents.emplace_back(agent);
+    by_number.at(clock)->members.push_back(number);
+    return PyLong_FromLong(number);
+}
+
+std::vector<Port> ports(PyObject* paths) {
+    std::vector<Port> found;
+    for (Py_ssize_t k = 0; k < PyTuple_Size(paths); ++k) {
+        const char* path = PyUnicode_AsUTF8(PyTuple_GetItem(paths, k));
+        if (!path) throw std::invalid_argument("a path must be text");
+        found.emplace_back(path);
+    }
+    return found;
+}
+
+// Each function below takes its arguments as a tuple; `What` reads them.
+
+PyObject* nothing() { Py_RETURN_NONE; }
+
+struct Refused {};  // Python knows the error
+
+template <typename... Places>
+void parse(PyObject* arguments, const char* format, Places... places) {
+    if (!PyArg_ParseTuple(arguments, format, places...)) throw Refused();
+}
+
+PyObject* begin(PyObject* arguments) {
+    PyObject* function;
+    long long steps;
+    parse(arguments, "LO", &steps, &function);
+    period = steps;
+    Py_INCREF(function);
+    wake = function;
+    return nothing();
+}
+
+PyObject* clear(PyObject*) {
+    first += static_cast<int>(agents.size());
+    agents.clear();
+    for (Clock* clock : by_number) clock->members.clear();
+    return nothing();
+}
+
+PyObject* count_of_wakes(PyObject*) { return PyLong_FromLong(wakes); }
+
+PyObject* clock_of(PyObject* arguments) {
+    const char* path;
+    parse(arguments, "s", &path);
+    std::unique_ptr<Clock>& clock = clocks[path];
+    if (!clock) {
+        clock = std::make_unique<Clock>(path, static_cast<int>(by_number.size()));
+        by_number.push_back(clock.get());
+    }
+    return PyLong_FromLong(clock->number);
+}
+
+PyObject* listen(PyObject* arguments) {
+    int clock, listens;
+    parse(arguments, "ip", &clock, &listens);
+    by_number.at(clock)->listens = listens;
+    return nothing();
+}
+
+PyObject* source(PyObject* arguments) {
+    int clock;
+    const char *valid, *ready;
+    PyObject* payload;
+    unsigned long long seed;
+    parse(arguments, "issO!K", &clock, &valid, &ready, &PyTuple_Type, &payload, &seed);
+    return added(clock, new Source(Port(valid), Port(ready), ports(payload), seed));
+}
+
+PyObject* monitor(PyObject* arguments) {
+    int clock, takes;
+    const char *valid, *ready;
+    PyObject *payload, *reset;
+    unsigned long long seed;
+    parse(arguments, "issO!O!pK", &clock, &valid, &ready, &PyTuple_Type, &payload, &PyTuple_Type,
+          &reset, &takes, &seed);
+    return added(clock, new Monitor(Port(valid), Port(ready), ports(payload), ports(reset), takes,
+                                    seed));
+}
+
+PyObject* wait_for_edges(PyObject* arguments) {
+    int clock;
+    long long edges;
+    parse(arguments, "iL", &clock, &edges);
+    return added(clock, new Wait(edges));
+}
+
+PyObject* wait_for_value(PyObject* arguments) {
+    int clock;
+    const char* path;
+    unsigned value;
+    parse(arguments, "isI", &clock, &path, &value);
+    return added(clock, new Wait(Port(path), value));
+}
+
+PyObject* stall(PyObject* arguments) {
+    int number;
+    double share;
+    PyObject* function;
+    parse(arguments, "idO", &number, &share, &function);
+    Monitor* sink = dynamic_cast<Monitor*>(known<Agent>(number));
+    Stall& stall = sink ? sink->stall : known<Source>(number)->stall;
+    Py_XDECREF(stall.function);
+    stall.function = function == Py_None ? nullptr : Py_NewRef(function);
+    stall.chance = static_cast<Word>(share * 2147483648.0);
+    if (sink) sink->drive();
+    return nothing();
+}
+
+PyObject* append(PyObject* arguments) {
+    int number;
+    Py_buffer bits;
+    Py_ssize_t beats;
+    parse(arguments, "iy*n", &number, &bits, &beats);
+    std::vector<Word> words(bits.len / sizeof(Word));
+    if (bits.len) std::memcpy(words.data(), bits.buf, words.size() * sizeof(Word));
+    PyBuffer_Release(&bits);
+    known<Source>(number)->append(words.data(), beats);
+    return nothing();
+}
+
+int number_in(PyObject* arguments) {
+    int number;
+    parse(arguments, "i", &number);
+    return number;
+}
+
+PyObject* give_up(PyObject* arguments) {
+    known<Source>(number_in(arguments))->give_up();
+    return nothing();
+}
+
+PyObject* missing(PyObject* arguments) {
+    return PyLong_FromSize_t(known<Source>(number_in(arguments))->missing());
+}
+
+PyObject* stop(PyObject* arguments) {
+    known<Agent>(number_in(arguments))->live = false;
+    return nothing();
+}
+
+PyObject* wake_at(PyObject* arguments) {
+    int number;
+    long long count;
+    parse(arguments, "iL", &number, &count);
+    known<Agent>(number)->wake_at = count;
+    return nothing();
+}
+
+PyObject* number_of(const Word* bits, int words) {
+    if (words == 1) return PyLong_FromUnsignedLong(*bits);
+    const auto* bytes = reinterpret_cast<const unsigned char*>(bits);
+    return _PyLong_FromByteArray(bytes, words * sizeof(Word), 1, 0);
+}
+
+PyObject* fetch(PyObject* arguments) {
+    Agent* agent = known<Agent>(number_in(arguments));
+    const Py_ssize_t beats = static_cast<Py_ssize_t>(agent->cycles.size());
+    PyObject *cycles = PyList_New(beats), *items = PyList_New(agent->words ? beats : 0);
+    for (Py_ssize_t k = 0; k < beats; ++k) {
+        PyList_SET_ITEM(cycles, k, PyLong_FromLongLong(agent->cycles[k]));
+        if (agent->words)
+            PyList_SET_ITEM(items, k, number_of(&agent->data[k * agent->words], agent->words));
+    }
+    agent->cycles.clear();
+    agent->data.clear();
+    return Py_BuildValue("NN", cycles, items);
+}
+
+PyObject* wrong(PyObject* arguments) {
+    Monitor* monitor = known<Monitor>(number_in(arguments));
+    if (monitor->wrong == Monitor::NOTHING) return nothing();
+    PyObject* now = monitor->wrong == Monitor::CHANGED
+                        ? number_of(monitor->bits.data(), monitor->words)
+                        : nothing();
+    return Py_BuildValue("NN", number_of(monitor->before.data(), monitor->words), now);
+}
+
+// Calls a function above, and makes its error one of Python's.
+template <PyObject* (*function)(PyObject*)>
+PyObject* guarded(PyObject*, PyObject* arguments) {
+    try {
+        return function(arguments);
+    } catch (const Refused&) {
+    } catch (const std::exception& error) {
+        PyErr_SetString(PyExc_ValueError, error.what());
+    }
+    return nullptr;
+}
+
+#define NAMED(name, function, text) {name, guarded<function>, METH_VARARGS, text}
+#define FUNCTION(name, text) NAMED(#name, name, text)
+
+PyMethodDef functions[] = {
+    FUNCTION(begin, "Take the clock's period in steps and the function that is called."),
+    FUNCTION(clear, "Forget all agents."),
+    NAMED("wakes", count_of_wakes, "Return how often Python was called at an edge."),
+    FUNCTION(clock_of, "Return the number of the clock with a path."),
+    FUNCTION(listen, "Set whether Python is called at each edge of a clock."),
+    FUNCTION(source, "Return a source: clock, paths of valid, ready and payload, seed."),
+    FUNCTION(monitor, "Return a monitor: clock, valid, ready, payload, reset, it takes, seed."),
+    FUNCTION(wait_for_edges, "Return what waits for a number of edges."),
+    FUNCTION(wait_for_value, "Return what waits for a value of a port."),
+    FUNCTION(stall, "Set the chance of a pause, or a function that says so in each cycle."),
+    FUNCTION(append, "Give a source the words of beats."),
+    FUNCTION(give_up, "Let a source forget what has not moved."),
+    FUNCTION(missing, "Return how many beats of a source have not moved."),
+    FUNCTION(stop, "Let an agent do nothing more."),
+    FUNCTION(wake_at, "Set at how many records Python is called; -1: not for them."),
+    FUNCTION(fetch, "Return the cycles and the bits of new records."),
+    FUNCTION(wrong, "Return the bits of a beat that did not stay, before and now; or None."),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef module = {PyModuleDef_HEAD_INIT, "engine", nullptr, -1, functions,
+                      nullptr,               nullptr,  nullptr, nullptr};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit_engine() { return PyModule_Create(&module); }
