@@ -2,8 +2,8 @@
 
 A request (:class:`~sim.harness.host.Request`) is a line of JSON on standard input; the answer is a
 line with the exit status, negative for a signal as :mod:`subprocess` has it. What simulations have
-to import from elsewhere is imported here, once. The project's own modules are not: each simulation
-finds them as they are when it begins.
+to import is imported here, once. When a file of the project has changed since, this process ends
+without an answer, and another takes its place.
 """
 
 import json
@@ -19,8 +19,11 @@ import numpy
 import pytest
 
 from sim.harness.host import Request
+from sim.harness.preload import preload, stale
 
 __all__ = ["serve"]
+
+PATTERNS = "COCOTB_REWRITE_ASSERTION_FILES"
 
 IMPORTED = (_pytest.assertion, amaranth.lib.wiring, cocotb.regression, numpy, pytest)
 
@@ -33,6 +36,11 @@ def serve() -> list[str]:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends with the process that asks
     for line in sys.stdin:
         request = Request(**json.loads(line))
+        if stale():
+            return []
+        sys.path[:] = request.path
+        if request.modules and preload(request.modules, request.environment.get(PATTERNS, "")):
+            request.environment[PATTERNS] = ""  # cocotb has nothing to do for them
         child = os.fork()
         if child == 0:
             become(request)
@@ -47,7 +55,6 @@ def become(request: Request) -> None:
     os.chdir(request.folder)
     os.environ.clear()
     os.environ.update(request.environment)
-    sys.path[:] = request.path
     log = os.open(request.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (log, 1), (log, 2)):

@@ -42,6 +42,7 @@ class Request:
     log: str  #: the file that its output goes to
     environment: dict[str, str]
     path: list[str]  #: where Python looks for modules
+    modules: list[str]  #: modules that it may have imported before
 
 
 class Host:
@@ -115,7 +116,11 @@ def program() -> Path:
 
 
 def simulate(
-    command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    log: Path,
+    modules: Sequence[str] = (),
 ) -> int:
     """Run a simulator, which is built as a library, in ``folder``; its output is added to ``log``.
 
@@ -128,6 +133,7 @@ def simulate(
         log=str(log.absolute()),
         environment=dict(environment),
         path=list(sys.path),
+        modules=list(modules),
     )
     try:
         return simulate_in(taken() or Host(environment), request)

@@ -203,6 +203,7 @@ def call(
     log = scratch / LOG
     for path in (log, scratch / RESULTS, scratch / declared.FILE):
         path.unlink(missing_ok=True)
+    modules = with_reset(simulation.test_module)
     environment = {
         **inherited(),
         "GPI_USERS": f"{host.libpython()};{pygpi_entry_point()}",
@@ -210,7 +211,7 @@ def call(
         "PYGPI_PYTHON_BIN": sys.executable,
         "PYTHONPATH": os.pathsep.join(sys.path),
         "COCOTB_TOPLEVEL": build.top,
-        "COCOTB_TEST_MODULES": ",".join([*ahead, *with_reset(simulation.test_module)]),
+        "COCOTB_TEST_MODULES": ",".join([*ahead, *modules]),
         "COCOTB_TEST_FILTER": simulation.test_filter or "",
         "COCOTB_RANDOM_SEED": str(seed),
         "COCOTB_RESULTS_FILE": str(scratch / RESULTS),
@@ -230,7 +231,7 @@ def call(
     trace = ["--trace"] if waves else []
     command = [str(build.program), *trace, *simulation.plusargs]
     try:
-        status = host.simulate(command, scratch, environment, log)
+        status = host.simulate(command, scratch, environment, log, modules)
     except host.HostDied as error:
         return str(error)
     return how_it_ended(status) if status else ""

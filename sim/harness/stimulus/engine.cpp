@@ -27,7 +27,8 @@ struct Clock {
 
 std::map<std::string, std::unique_ptr<Clock>> clocks;
 std::vector<Clock*> by_number;
-std::vector<std::unique_ptr<Agent>> agents;
+// Never destroyed: at the end of the process there is no Python that would take back its objects.
+std::vector<std::unique_ptr<Agent>>& agents = *new std::vector<std::unique_ptr<Agent>>;
 int first = 0;  // number of the first of the agents: those of tests before have had other numbers
 int64_t period = 1;
 PyObject* wake = nullptr;
