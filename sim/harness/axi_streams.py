@@ -6,10 +6,8 @@ left out is 0.
 
 from typing import Any
 
-from amaranth.lib import data
-
 from sim.harness import streams
-from sim.harness.streams import WORD_BYTES, words_of
+from sim.harness.records import layout_of
 
 __all__ = ["AxiMonitor", "AxiSink", "AxiSource"]
 
@@ -22,11 +20,7 @@ class AxiStream(streams.Stream):
 
     def shape_of_ports(self) -> Any:
         """Return the layout of a beat, in which each port begins with a word."""
-        fields, place = {}, 0
-        for name, port in zip(self._payload, self.payload(), strict=True):
-            fields[name] = data.Field(len(port), place)
-            place += 8 * WORD_BYTES * words_of(port)
-        return data.FlexibleLayout(place, fields)
+        return layout_of(self.ports(), {})
 
 
 class AxiSource(AxiStream, streams.Source):

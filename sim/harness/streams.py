@@ -18,11 +18,12 @@ from cocotb_bus.drivers import BusDriver
 from cocotb_bus.monitors import BusMonitor
 
 from sim.harness import first_wrong, quick_handles
-from sim.harness.beats import Beats, Moments
+from sim.harness.beats import Moments
 from sim.harness.clock import PERIOD_NS, cycle
 from sim.harness.coverage_runs import samples
 from sim.harness.mismatch import NOTHING, Mismatch, Wrong, decoded
 from sim.harness.payloads import pack, payload_shape, unpack
+from sim.harness.records import NEVER, WORD_BYTES, Records, words_of
 from sim.harness.stalls import (
     CHANCES,
     STALLS,
@@ -60,8 +61,6 @@ __all__ = [
     "until",
 ]
 
-WORD_BYTES = 4  #: unit in which the compiled module takes and gives the bits of a port
-NEVER = -1  #: count of beats at which nobody has to be told
 RESET_CYCLES = 20  #: cycles of reset: it has to pass all dies, and beats under way have to leave
 
 quick_handles.install()
@@ -133,9 +132,9 @@ class Stream:
         self._payload = [one for one in self._payload if hasattr(dut, f"{name}_{one}")]
         self._signals = self._signals | {one: one for one in self._payload}
 
-    def payload(self) -> list[Any]:
-        """Return the ports of the payload."""
-        return [getattr(self.bus, name) for name in self._payload]
+    def ports(self) -> dict[str, Any]:
+        """Return the ports of a beat, by the names that they have in it."""
+        return {name: getattr(self.bus, name) for name in self._payload}
 
     def shape_of_ports(self) -> Any:
         """Return the shape of a beat, as the component declares it."""
@@ -144,7 +143,7 @@ class Stream:
     def connect(self, clock: Any, shape: Any) -> tuple[int, str, str, tuple[str, ...]]:
         """Learn a beat's shape; return clock, valid, ready and payload for the compiled module."""
         self.shape = self.shape_of_ports() if shape is None else shape
-        payload = tuple(port._path for port in self.payload())
+        payload = tuple(port._path for port in self.ports().values())
         return clock_number(clock), self.bus.valid._path, self.bus.ready._path, payload
 
 
@@ -162,7 +161,7 @@ class Source(Stream, BusDriver):
         self._cycles = Moments(stream=name)
         first_wrong.watch(self)
         ports = self.connect(dut.clk, shape)
-        self._bytes = sum(WORD_BYTES * words_of(port) for port in self.payload())
+        self._bytes = sum(WORD_BYTES * words_of(port) for port in self.ports().values())
         self._agent = engine().source(*ports, random.getrandbits(64))
         self._given = 0  #: beats in all that the agent was given
         self._awaited: deque[tuple[int, Any, Any, Any]] = deque()  #: beats whose end is told
@@ -248,7 +247,7 @@ class Source(Stream, BusDriver):
             await moved.wait()
 
 
-class Monitor(Stream, BusMonitor):
+class Monitor(Stream, Records, BusMonitor):
     """Watches a stream, whoever drives it, and holds it to the stream rule.
 
     A beat that waits must neither change nor go away. ``beats`` and ``cycles`` grow with every
@@ -259,57 +258,34 @@ class Monitor(Stream, BusMonitor):
     takes = False  #: it drives the stream's ready
 
     def __init__(self, dut: Any, name: str, *, shape: Any = None, callback: Any = None) -> None:
-        self._cycles = Moments(stream=name)
-        self._beats = Beats(stream=name, cycles=self._cycles)
-        self.wanted = 0  #: beats in all that somebody waits for
+        Records.__init__(self, name)
         first_wrong.watch(self)
-        self._came = Event()  #: as many have come as are wanted
         self._news = Event()  #: there is something for the callbacks, or a beat did not stay
         self.find_payload(dut, name)
-        super().__init__(
-            dut, name, dut.clk, reset=dut.rst, callback=callback, case_insensitive=False
+        BusMonitor.__init__(
+            self, dut, name, dut.clk, reset=dut.rst, callback=callback, case_insensitive=False
         )
         ports, reset = self.connect(dut.clk, shape), (dut.rst._path,)
-        self._agent = engine().monitor(*ports, reset, self.takes, random.getrandbits(64))
-        watched[self._agent] = self._moved
-        self._wake()
-
-    @property
-    def beats(self) -> Beats:
-        """Return the payload of each beat that has moved, or of those since ``clear()``."""
-        self._moved()
-        return self._beats
-
-    @property
-    def cycles(self) -> Moments:
-        """Return when each beat moved."""
-        self._moved()
-        return self._cycles
+        self.begin(engine().monitor(*ports, reset, self.takes, random.getrandbits(64)))
 
     def add_callback(self, callback: Any) -> None:
         """Let ``callback`` be called with each beat that moves from now on."""
         super().add_callback(callback)
-        if hasattr(self, "_agent"):
+        if self._agent is not None:
             self._wake()
 
-    def _wake(self) -> None:
-        """Let Python wake when somebody has to be told."""
-        tells = self._callbacks or self._event is not None
-        count = len(self._beats) + 1 if tells else self.wanted if self.missing else NEVER
-        engine().wake_at(self._agent, count)
+    def tells(self) -> bool:
+        """Return whether somebody has to be told of each beat."""
+        return bool(self._callbacks) or self._event is not None
 
     def _moved(self) -> None:
-        """Take note of the beats that have moved."""
-        cycles, bits = engine().fetch(self._agent)
-        if not cycles and not engine().wrong(self._agent):
-            return
-        shape = self.shape
-        self._beats.extend([unpack(shape, beat) for beat in bits or [0] * len(cycles)])
-        self._cycles.extend(cycles)
-        self._news.set()
-        if not self.missing:
-            self._came.set()
-        self._wake()
+        super()._moved()
+        if engine().wrong(self._agent):
+            self._news.set()
+
+    def _tell(self) -> None:
+        if self.tells():
+            self._news.set()
 
     async def _monitor_recv(self) -> None:
         told = 0
@@ -335,19 +311,6 @@ class Monitor(Stream, BusMonitor):
         )
         return Mismatch(f"{self.name}: a waiting beat {what}", wrong)
 
-    @property
-    def missing(self) -> int:
-        """Count the beats that somebody still waits for."""
-        return max(0, self.wanted - len(self._beats))
-
-    async def wait_for(self, count: int) -> None:
-        """Wait until ``count`` beats in all have moved."""
-        self.wanted = count
-        while self.missing:
-            self._wake()
-            self._came.clear()
-            await self._came.wait()
-
 
 class Sink(Monitor):
     """Watches a stream and takes its beats, pausing when ``stall`` says so."""
@@ -368,15 +331,11 @@ class Sink(Monitor):
 
     def stop(self) -> None:
         """Take no more beats, and watch no more."""
+        self._moved()
         engine().stop(self._agent)
         self.bus.ready.value = 0
         if self._thread is not None:
             self._thread.cancel()
-
-
-def words_of(port: Any) -> int:
-    """Return how many words the bits of a port take."""
-    return -(-len(port) // (8 * WORD_BYTES))
 
 
 def set_stall(agent: int, stall: Stall) -> None:

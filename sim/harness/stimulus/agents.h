@@ -173,7 +173,7 @@ class Monitor : public Agent {
 
     void watch(int64_t now) {
         if (wrong) return;
-        if (!valid.bit()) {
+        if (!valid.any()) {
             if (waiting && !in_reset()) broke(WENT_AWAY);
             waiting = false;
             return;

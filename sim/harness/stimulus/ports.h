@@ -10,19 +10,22 @@
 
 using Word = uint32_t;
 
-// Reads what a port showed before the edge, and sets what it shows after it.
+// Reads what a port showed before the edge, and sets what it shows after it. One without a path
+// shows 1.
 class Port {
    public:
     Port() = default;
 
-    explicit Port(const char* path)
-        : handle(vpi_handle_by_name(const_cast<char*>(path), nullptr)) {
+    explicit Port(const char* path) {
+        if (!*path) return;
+        handle = vpi_handle_by_name(const_cast<char*>(path), nullptr);
         if (!handle) throw std::invalid_argument(std::string("no port ") + path);
         width = vpi_get(vpiSize, handle);
         words = (width + 31) / 32;
     }
 
     Word bit() const {
+        if (!handle) return 1;
         s_vpi_value value;
         value.format = vpiIntVal;
         vpi_get_value(handle, &value);
@@ -38,6 +41,13 @@ class Port {
         value.format = vpiVectorVal;
         vpi_get_value(handle, &value);
         for (int k = 0; k < words; ++k) found[k] = static_cast<Word>(value.value.vector[k].aval);
+    }
+
+    bool any() const {
+        if (words < 2) return bit();
+        std::vector<Word> bits(words);
+        read(bits.data());
+        return bits != std::vector<Word>(words);
     }
 
     void write(const Word* bits) const {

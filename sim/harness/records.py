@@ -1,0 +1,116 @@
+"""Keeps what compiled code has recorded at the edges of a clock, as lists that grow."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from amaranth.lib import data
+from cocotb.triggers import Event
+
+from sim.harness.beats import Beats, Moments
+from sim.harness.payloads import unpack
+from sim.harness.stimulus.clocks import clock_number, engine, watched
+
+__all__ = ["NEVER", "WORD_BYTES", "Recorder", "Records", "layout_of", "words_of"]
+
+WORD_BYTES = 4  #: unit in which the compiled module takes and gives the bits of a port
+NEVER = -1  #: count of records at which nobody has to be told
+
+
+class Records:
+    """Has the records of an agent of the compiled module, with the cycle of each."""
+
+    shape: Any  #: of a record
+
+    def __init__(self, name: str) -> None:
+        self._cycles = Moments(stream=name)
+        self._beats = Beats(stream=name, cycles=self._cycles)
+        self._agent: Any = None
+        self._count = 0  #: records in all
+        self._came = Event()  #: as many have come as are wanted
+        self.wanted = 0  #: records in all that somebody waits for
+
+    def begin(self, agent: int) -> None:
+        """Keep what an agent records from now on."""
+        self._agent = agent
+        watched[agent] = self._moved
+        self._wake()
+
+    @property
+    def beats(self) -> Beats:
+        """Return all records, or those since ``beats.clear()``."""
+        self._moved()
+        return self._beats
+
+    @property
+    def cycles(self) -> Moments:
+        """Return the cycle of each record."""
+        self._moved()
+        return self._cycles
+
+    def tells(self) -> bool:
+        """Return whether somebody has to be told of each record."""
+        return False
+
+    def _wake(self) -> None:
+        """Let Python wake when somebody has to be told."""
+        more = 1 if self.tells() else self.missing
+        engine().wake_at(self._agent, self._count + more if more else NEVER)
+
+    def _moved(self) -> None:
+        """Take note of new records."""
+        cycles, bits = engine().fetch(self._agent)
+        if cycles:
+            shape = self.shape
+            self._beats.extend([unpack(shape, record) for record in bits or [0] * len(cycles)])
+            self._cycles.extend(cycles)
+            self._count += len(cycles)
+            self._tell()
+            if not self.missing:
+                self._came.set()
+            self._wake()
+
+    def _tell(self) -> None:
+        """Tell those who are told of each record, before those who wait for a number of them."""
+
+    @property
+    def missing(self) -> int:
+        """Count the records that somebody still waits for."""
+        return max(0, self.wanted - len(self._beats))
+
+    async def wait_for(self, count: int) -> None:
+        """Wait until there are ``count`` records in all."""
+        self.wanted = count
+        while self.missing:
+            self._wake()
+            self._came.clear()
+            await self._came.wait()
+
+
+class Recorder(Records):
+    """Records what ports show in each cycle in which port ``when`` is not zero.
+
+    ``ports`` names them, each with a shape, or None for plain bits; a record is a dict of them.
+    """
+
+    def __init__(self, dut: Any, when: str, ports: Mapping[str, Any]) -> None:
+        super().__init__(when)
+        handles = {name: getattr(dut, name) for name in ports}
+        self.shape = layout_of(handles, ports)
+        paths = tuple(handle._path for handle in handles.values())
+        clock, moves = clock_number(dut.clk), getattr(dut, when)._path
+        self.begin(engine().monitor(clock, moves, "", paths, (dut.rst._path,), False, 0))
+
+
+def words_of(port: Any) -> int:
+    """Return how many words the bits of a port take."""
+    return -(-len(port) // (8 * WORD_BYTES))
+
+
+def layout_of(ports: Mapping[str, Any], shapes: Mapping[str, Any]) -> data.Layout:
+    """Return the layout of a record of ``ports``, in which each begins with a word."""
+    fields, place = {}, 0
+    for name, port in ports.items():
+        shape = shapes.get(name)
+        fields[name] = data.Field(len(port) if shape is None else shape, place)
+        place += 8 * WORD_BYTES * words_of(port)
+    return data.FlexibleLayout(place, fields)
