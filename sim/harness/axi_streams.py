@@ -4,10 +4,12 @@ A beat is a dict of the stream's signals: ``{"tdata": 5, "tkeep": 0xF, "tlast": 
 left out is 0.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from sim.harness import streams
 from sim.harness.records import layout_of
+from sim.harness.stalls import Stall, never
 
 __all__ = ["AxiMonitor", "AxiSink", "AxiSource"]
 
@@ -24,7 +26,17 @@ class AxiStream(streams.Stream):
 
 
 class AxiSource(AxiStream, streams.Source):
-    """Drives an AXI4-Stream into the component."""
+    """Drives an AXI4-Stream into the component, and with each beat the ports ``beside`` it."""
+
+    def __init__(
+        self, dut: Any, name: str, *, stall: Stall = never, beside: Sequence[str] = ()
+    ) -> None:
+        self.beside = beside
+        super().__init__(dut, name, stall=stall)
+
+    def ports(self) -> dict[str, Any]:
+        """Return the ports of a beat, by the names that they have in it."""
+        return super().ports() | {name: getattr(self.entity, name) for name in self.beside}
 
 
 class AxiMonitor(AxiStream, streams.Monitor):

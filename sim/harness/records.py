@@ -8,7 +8,7 @@ from cocotb.triggers import Event
 
 from sim.harness.beats import Beats, Moments
 from sim.harness.payloads import unpack
-from sim.harness.stimulus.clocks import clock_number, engine, watched
+from sim.harness.stimulus.clocks import clock_number, engine, late, watched
 
 __all__ = ["NEVER", "WORD_BYTES", "Recorder", "Records", "layout_of", "words_of"]
 
@@ -66,7 +66,7 @@ class Records:
             self._count += len(cycles)
             self._tell()
             if not self.missing:
-                self._came.set()
+                late.append(self._came)
             self._wake()
 
     def _tell(self) -> None:
@@ -87,18 +87,20 @@ class Records:
 
 
 class Recorder(Records):
-    """Records what ports show in each cycle in which port ``when`` is not zero.
+    """Records what ports show in each cycle in which port ``when`` is not zero, out of reset.
 
     ``ports`` names them, each with a shape, or None for plain bits; a record is a dict of them.
+    With ``taken``, a port, they are those beside a beat, which stay as they are until it is 1.
     """
 
-    def __init__(self, dut: Any, when: str, ports: Mapping[str, Any]) -> None:
+    def __init__(self, dut: Any, when: str, ports: Mapping[str, Any], *, taken: str = "") -> None:
         super().__init__(when)
         handles = {name: getattr(dut, name) for name in ports}
         self.shape = layout_of(handles, ports)
         paths = tuple(handle._path for handle in handles.values())
-        clock, moves = clock_number(dut.clk), getattr(dut, when)._path
-        self.begin(engine().monitor(clock, moves, "", paths, (dut.rst._path,), False, 0))
+        ready = getattr(dut, taken)._path if taken else ""
+        edge = clock_number(dut.clk), getattr(dut, when)._path, ready
+        self.begin(engine().monitor(*edge, paths, (dut.rst._path,), False, 0))
 
 
 def words_of(port: Any) -> int:

@@ -35,7 +35,7 @@ from sim.harness.stalls import (
     often,
     rarely,
 )
-from sim.harness.stimulus.clocks import clock_number, edges, engine, until, watched
+from sim.harness.stimulus.clocks import clock_number, edges, engine, late, until, watched
 from sim.harness.verilator import component_in_simulator
 
 __all__ = [
@@ -218,7 +218,7 @@ class Source(Stream, BusDriver):
         while self._awaited and self._awaited[0][0] <= moved:
             _, event, callback, transaction = self._awaited.popleft()
             if event:
-                event.set()
+                late.append(event)
             if callback:
                 callback(transaction)
         engine().wake_at(self._agent, self._awaited[0][0] if self._awaited else NEVER)
@@ -267,6 +267,12 @@ class Monitor(Stream, Records, BusMonitor):
         )
         ports, reset = self.connect(dut.clk, shape), (dut.rst._path,)
         self.begin(engine().monitor(*ports, reset, self.takes, random.getrandbits(64)))
+
+    def ignore(self, field: str, *, when: str) -> None:
+        """Take ``field`` as 0, and let it change, in beats in which bit ``when`` is set."""
+        part, flag = self.shape[field], self.shape[when].offset
+        mask = (1 << part.width) - 1 << part.offset
+        engine().ignore(self._agent, flag, mask.to_bytes(-(-mask.bit_length() // 32) * 4, "little"))
 
     def add_callback(self, callback: Any) -> None:
         """Let ``callback`` be called with each beat that moves from now on."""
@@ -328,6 +334,10 @@ class Sink(Monitor):
     ) -> None:
         super().__init__(dut, name, shape=shape, callback=callback)
         set_stall(self._agent, stall)
+
+    async def _monitor_recv(self) -> None:
+        engine().drive(self._agent)  # now that the bench is complete
+        await super()._monitor_recv()
 
     def stop(self) -> None:
         """Take no more beats, and watch no more."""

@@ -160,6 +160,8 @@ class Monitor : public Agent {
     }
 
     Wrong wrong = NOTHING;
+    int flag = -1;              // bit of a beat in which those of `ignored` are taken as 0
+    std::vector<Word> ignored;
     std::vector<Word> bits, before;
     Stall stall;
 
@@ -187,6 +189,8 @@ class Monitor : public Agent {
             port.read(at);
             at += port.words;
         }
+        if (flag >= 0 && bits[flag / 32] >> flag % 32 & 1)
+            for (int k = 0; k < words; ++k) bits[k] &= ~ignored[k];
         if (waiting && bits != before) return broke(CHANGED);
         waiting = !ready.bit();
         if (waiting) {

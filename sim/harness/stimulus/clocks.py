@@ -2,7 +2,8 @@
 
 Agents (``agents.h``) drive and watch ports in compiled code, in the phase in which cocotb's own
 :class:`~cocotb.triggers.RisingEdge` fires. At an edge they act first; then Python sees what they
-have recorded, this edge included; then the coroutines run that wait for the edge.
+have recorded, this edge included. Then those run who are told of each record, those who wait for
+this edge, and those who wait for a number of records or edges, in this order.
 """
 
 import os
@@ -18,9 +19,10 @@ from cocotb.triggers import ClockCycles, Event, RisingEdge
 from sim.harness.clock import period_steps
 from sim.harness.stimulus.library import LIBRARY
 
-__all__ = ["clock_number", "edges", "engine", "forget", "until", "watched"]
+__all__ = ["clock_number", "edges", "engine", "forget", "late", "until", "watched"]
 
 watched: dict[int, Callable[[], object]] = {}  #: what is called for news of an agent
+late: list[Event] = []  #: what is set behind all others at this edge
 _edges: dict[int, Any] = {}  #: trigger of the rising edge of each clock, by its number
 
 
@@ -59,6 +61,9 @@ def told(number: int, news: list[int]) -> None:
             watched[agent]()
     if edge._callbacks:
         edge._do_callbacks()
+    for event in late:
+        event.set()
+    late.clear()
     _event_loop._inst.run()
     if not edge._callbacks:
         edge._unprime()
@@ -97,7 +102,7 @@ async def until(clock: Any, signal: Any, value: int) -> None:
 async def come(agent: int) -> None:
     """Wait for what an agent waits for."""
     came = Event()
-    watched[agent] = came.set
+    watched[agent] = lambda: late.append(came)
     try:
         await came.wait()
     finally:

@@ -132,6 +132,12 @@ void parse(PyObject* arguments, const char* format, Places... places) {
     if (!PyArg_ParseTuple(arguments, format, places...)) throw Refused();
 }
 
+int number_in(PyObject* arguments) {
+    int number;
+    parse(arguments, "i", &number);
+    return number;
+}
+
 PyObject* begin(PyObject* arguments) {
     PyObject* function;
     long long steps;
@@ -214,8 +220,19 @@ PyObject* stall(PyObject* arguments) {
     Py_XDECREF(stall.function);
     stall.function = function == Py_None ? nullptr : Py_NewRef(function);
     stall.chance = static_cast<Word>(share * 2147483648.0);
-    if (sink) sink->drive();
     return nothing();
+}
+
+PyObject* drive(PyObject* arguments) {
+    known<Monitor>(number_in(arguments))->drive();
+    return nothing();
+}
+
+std::vector<Word> words_in(Py_buffer& bits) {
+    std::vector<Word> words(bits.len / sizeof(Word));
+    if (bits.len) std::memcpy(words.data(), bits.buf, words.size() * sizeof(Word));
+    PyBuffer_Release(&bits);
+    return words;
 }
 
 PyObject* append(PyObject* arguments) {
@@ -223,17 +240,19 @@ PyObject* append(PyObject* arguments) {
     Py_buffer bits;
     Py_ssize_t beats;
     parse(arguments, "iy*n", &number, &bits, &beats);
-    std::vector<Word> words(bits.len / sizeof(Word));
-    if (bits.len) std::memcpy(words.data(), bits.buf, words.size() * sizeof(Word));
-    PyBuffer_Release(&bits);
-    known<Source>(number)->append(words.data(), beats);
+    known<Source>(number)->append(words_in(bits).data(), beats);
     return nothing();
 }
 
-int number_in(PyObject* arguments) {
-    int number;
-    parse(arguments, "i", &number);
-    return number;
+PyObject* ignore(PyObject* arguments) {
+    int number, flag;
+    Py_buffer bits;
+    parse(arguments, "iiy*", &number, &flag, &bits);
+    Monitor* monitor = known<Monitor>(number);
+    monitor->ignored = words_in(bits);
+    monitor->ignored.resize(monitor->words);
+    monitor->flag = flag;
+    return nothing();
 }
 
 PyObject* give_up(PyObject* arguments) {
@@ -313,7 +332,9 @@ PyMethodDef functions[] = {
     FUNCTION(wait_for_edges, "Return what waits for a number of edges."),
     FUNCTION(wait_for_value, "Return what waits for a value of a port."),
     FUNCTION(stall, "Set the chance of a pause, or a function that says so in each cycle."),
+    FUNCTION(drive, "Let a sink set ready for the cycle that comes."),
     FUNCTION(append, "Give a source the words of beats."),
+    FUNCTION(ignore, "Take bits as 0 in beats that have a flag."),
     FUNCTION(give_up, "Let a source forget what has not moved."),
     FUNCTION(missing, "Return how many beats of a source have not moved."),
     FUNCTION(stop, "Let an agent do nothing more."),

@@ -5,13 +5,14 @@ from functools import partial
 from itertools import pairwise
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.concat.deconcatenator import Deconcatenator
 from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams, Drop
 from hdl.netsparse.protocol import Kind
-from sim.harness.payloads import unpack
-from sim.harness.streams import STALLS, Sink, cycle, never, start
+from sim.harness.axi_streams import AxiSource
+from sim.harness.records import Recorder
+from sim.harness.streams import STALLS, Sink, never, start
 from sim.harness.verilator import params_in_simulator
 from sim.netsparse.wire import Addresses, Packet, Pr, most_prs, to_beats
 from tests.rejects import rejects
@@ -106,59 +107,35 @@ class Bench:
     def __init__(self, dut, stalls=(never, never), node=None):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
         self.params = params_in_simulator(DeconcatenatorParams)
-        self.source, stall = stalls
+        source, sink = stalls
+        self.beside = ["tag"] * bool(self.params.tag_bits)
+        self.source = AxiSource(dut, "axis", stall=source, beside=self.beside)
+        self.sink = Sink(dut, "prs", stall=sink)
         self.prs, self.tags, self.events = [], [], []  # expected
-        self.moved = []  # cycle of each beat at axis
-        self.seen = []
+        self.events_seen = Recorder(dut, "events", {"events": self.params.events})
         self.packets = []
         self.node = random.getrandbits(32) if node is None else node
         if not self.params.any_dest:
             dut.node.value = self.node
-        dut.axis_tvalid.value = 0
-        self.seen_tags = []
-        self.sink = self.listen(stall)
-        cocotb.start_soon(self.watch())
+        if self.beside:
+            self.tags_seen = Recorder(dut, "prs_valid", {"prs_tag": None}, taken="prs_ready")
 
-    def listen(self, stall):
-        """Take what comes, and the tag beside it."""
+    @property
+    def moved(self):
+        """Return the cycle of each beat at axis."""
+        return self.source.cycles
 
-        def note_tag(_):
-            if self.params.tag_bits:
-                self.seen_tags.append(int(self.dut.prs_tag.value))
-
-        return Sink(self.dut, "prs", stall=stall, callback=note_tag)
-
-    async def watch(self):
-        while True:
-            await self.edge
-            value = int(self.dut.events.value)
-            if value and not self.dut.rst.value:
-                event = unpack(self.params.events, value)
-                if event["packet"] or event["drops"]:
-                    self.seen.append(event)
+    @property
+    def seen(self):
+        """Return the events of packets."""
+        events = [record["events"] for record in self.events_seen.beats]
+        return [event for event in events if event["packet"] or event["drops"]]
 
     async def send(self, beats):
         """Send a packet, whatever it is."""
-        dut, bits = self.dut, self.params.tag_bits
-        tag = {"tag": random.getrandbits(bits)} if bits else {}
-        for beat in beats:
-            while self.source():
-                dut.axis_tvalid.value = 0
-                dut.axis_tdata.value = random.getrandbits(512)
-                dut.axis_tlast.value = random.getrandbits(1)
-                if tag:
-                    dut.tag.value = random.getrandbits(bits)
-                await self.edge
-            if tag:
-                dut.tag.value = tag["tag"]
-            dut.axis_tvalid.value = 1
-            dut.axis_tdata.value, dut.axis_tkeep.value = beat[:2]
-            dut.axis_tlast.value, dut.axis_tuser.value = beat[2:]
-            await self.edge
-            while not dut.axis_tready.value:
-                await self.edge
-            self.moved.append(cycle())
-        dut.axis_tvalid.value = 0
+        tag = {name: random.getrandbits(self.params.tag_bits) for name in self.beside}
+        names = ("tdata", "tkeep", "tlast", "tuser")
+        await self.source.send_all([dict(zip(names, beat, strict=True)) | tag for beat in beats])
         self.packets.append(beats)
         reason, octets = verdict(beats, self.params, self.node)
         if reason is not None:
@@ -202,15 +179,16 @@ class Bench:
 
     async def drain(self):
         """Wait until everything has come out as expected, and nothing else."""
-        quiet = 0
-        while quiet < 60:
-            await self.edge
-            quiet = 0 if self.dut.prs_valid.value else quiet + 1
+        before = -1
+        while before < len(self.sink.beats) or self.dut.prs_valid.value:
+            before = len(self.sink.beats)
+            await ClockCycles(self.dut.clk, 60)
         assert self.dut.axis_tready.value
         assert not self.dut.prs_valid.value
         for one, other, beats in zip(self.seen, self.events, self.packets, strict=True):
             assert {name: one[name] for name in other} == other, beats
-        assert self.seen_tags == self.tags
+        if self.beside:
+            assert [record["prs_tag"] for record in self.tags_seen.beats] == self.tags
         for beat, (fields, octets) in zip(self.sink.beats, self.prs, strict=True):
             assert {name: beat[name] for name in beat if name != "data"} == fields
             assert beat.get("data", 0).to_bytes(64, "little").startswith(octets)
@@ -469,6 +447,6 @@ async def waits_for_the_sink(dut):
         await bench.edge
     assert not dut.axis_tready.value
     assert len(bench.moved) >= 2 * bench.params.beats
-    bench.sink = bench.listen(never)
+    bench.sink = Sink(dut, "prs")
     await sending
     assert await bench.drain() == {None: 8}

@@ -10,7 +10,6 @@ from cocotb.triggers import RisingEdge
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.idx_filter.params import answer_layout, request_layout
 from hdl.netsparse.params import SnicParams
-from hdl.netsparse.protocol import RESPONSE_BEAT
 from hdl.netsparse.rig.params import READ_BEAT, RigParams
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import Sink, cycle, never
@@ -81,22 +80,7 @@ class AnswerSink(Sink):
 
     def __init__(self, dut, name, **options):
         super().__init__(dut, name, **options)
-        self.bus.payload = Meant(getattr(dut, f"{name}_payload"))
-
-
-class Meant:
-    """A response without the data of errors."""
-
-    def __init__(self, handle):
-        self.handle = handle
-
-    @property
-    def value(self):
-        bits = int(self.handle.value)
-        if unpack(RESPONSE_BEAT, bits)["error"]:
-            field = RESPONSE_BEAT["data"]
-            bits &= ~((1 << field.width) - 1 << field.offset)
-        return bits
+        self.ignore("data", when="error")
 
 
 class FilterModel:
