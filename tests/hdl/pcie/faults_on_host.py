@@ -16,7 +16,6 @@ TABLE = 1 << 17  #: bytes that are read, from address 0 on
 WRITES = 1 << 18  #: address of the first slot for writes
 SLOT, SLOTS = 64, 4096  #: bytes of a slot for a write, and number of slots
 MEMORY = WRITES + SLOT * SLOTS
-MOST_WRITTEN = 32  #: bytes of the longest write
 USER_BITS = 24  #: width of a request's number
 CALM = 100  #: cycles without anything under way after which a run is done
 AWAY = 800  #: cycles after a reset in which the function is no master of the bus

@@ -13,8 +13,6 @@ from sim.switchgnn.planning.senders import senders_of
 from sim.switchgnn.planning.tables import FEATURE
 from sim.switchgnn.planning.workers import WorkerPartition, given_workers, metis_workers
 
-DIGITS_FEATURES = 40  #: two slices of 32, one of them short
-
 
 @cache
 def graph(name):

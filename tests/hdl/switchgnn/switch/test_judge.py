@@ -31,7 +31,6 @@ ROUNDS = 10  # of the jobs, at most
 NO_FRAME = {"kind": protocol.Kind.FEATURE}
 REFUSALS = [Verdict.WRONG_RUN, Verdict.WRONG_WORKER, Verdict.WRONG_JOB]
 REFUSALS += [Verdict.MALFORMED, Verdict.FOREIGN, Verdict.CORRUPT]
-OFTEN = [Kind.FEATURE] * 5 + [Kind.PARTIAL, Kind.FETCH, Kind.DONE] * 2
 BRING = (Kind.FEATURE, Kind.PARTIAL, Kind.RAW, Kind.RESULT)
 
 test_judge = simulated(Judge, SIZES, __name__, ids=["tiny", "four banks"])
