@@ -478,6 +478,7 @@ async def a_beat_a_cycle_and_no_longer_than_stated(dut):
     for _ in range(3):
         bench.ask(most, most)
         await bench.until(lambda: bench.under_way)
+        await bench.cycles(1)
         assert not dut.idle.value
         assert bench.sent_cycles[-1] - bench.requests.cycles[-1] == component.request_latency
         ((tag, outstanding),) = bench.under_way.items()

@@ -122,4 +122,4 @@ async def waits_as_long_as_it_is_told(dut):
             dut.timer.value = limit - 5
             for cycles in range(12):
                 await edge
-                assert len(sink.beats) == said + (cycles > 6)
+                assert len(sink.beats) == said + (cycles > 5)

@@ -220,6 +220,7 @@ async def packets_and_cycles(dut, work):
         for side, at in zip(sides, (0, base), strict=True)
     ]
     cycles = [await one for one in begun]
+    await RisingEdge(dut.clk)  # what the last beat counts
     counts = unpack(COUNTS, int(dut.counts.value))
     assert counts["reads"] == sum(len(cut(address, size, 512)) for address, size in reads)
     packets = sum(len(writes_of(*one)) for one in written)
