@@ -7,7 +7,7 @@ in the shape that the component under test declares, unless ``shape`` gives anot
 
 import random
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any, NoReturn
 
@@ -225,13 +225,17 @@ class Source(Stream, BusDriver):
 
     def clear(self) -> None:
         """Send none of the beats that still wait behind the one that is offered."""
-        raise NotImplementedError("give_up() forgets what has not moved")
+        self._forget(engine().drop)
 
     def give_up(self) -> None:
         """Send nothing of what has not moved yet: the component is being reset."""
+        self._forget(engine().give_up)
+
+    def _forget(self, way: Callable[[int], None]) -> None:
         self._given -= self.missing
-        engine().give_up(self._agent)
-        self._awaited.clear()
+        way(self._agent)
+        self._given += self.missing
+        self._awaited = deque(one for one in self._awaited if one[0] <= self._given)
 
     @property
     def missing(self) -> int:

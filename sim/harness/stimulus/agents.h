@@ -77,11 +77,17 @@ class Source : public Agent {
         if (!offers && !paused) begin();
     }
 
+    void clear() {
+        const size_t kept = offers ? (head + 1) * width : 0;
+        queue.resize(kept);
+        queued = offers ? head + 1 : 0;
+        head = offers ? head : 0;
+    }
+
     void give_up() {
-        queue.clear();
-        queued = head = 0;
         if (offers) valid.set(0);
         offers = paused = false;
+        forget();
     }
 
     size_t missing() const { return queued - head; }

@@ -260,6 +260,11 @@ PyObject* give_up(PyObject* arguments) {
     return nothing();
 }
 
+PyObject* drop(PyObject* arguments) {
+    known<Source>(number_in(arguments))->clear();
+    return nothing();
+}
+
 PyObject* missing(PyObject* arguments) {
     return PyLong_FromSize_t(known<Source>(number_in(arguments))->missing());
 }
@@ -336,6 +341,7 @@ PyMethodDef functions[] = {
     FUNCTION(append, "Give a source the words of beats."),
     FUNCTION(ignore, "Take bits as 0 in beats that have a flag."),
     FUNCTION(give_up, "Let a source forget what has not moved."),
+    FUNCTION(drop, "Let a source forget all but the beat that it offers."),
     FUNCTION(missing, "Return how many beats of a source have not moved."),
     FUNCTION(stop, "Let an agent do nothing more."),
     FUNCTION(wake_at, "Set at how many records Python is called; -1: not for them."),
