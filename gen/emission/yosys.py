@@ -126,10 +126,11 @@ def answer(work: Callable[..., T], arguments: Any, result: MemoryFile, said: Mem
 
 
 def last_words(said: str, status: int) -> str:
-    """Return the error that Yosys ended with, or else its last line, or else how it ended."""
-    errors = re.findall(r"^(?:.*: )?ERROR: (.*)", said, re.M) or said.splitlines()[-1:]
-    ended = signal.Signals(-status).name if status < 0 else f"status {status}"
-    return errors[-1] if errors else f"its process ended with {ended}"
+    """Return the error that Yosys ended with, else the signal that ended it, else its last line."""
+    errors = re.findall(r"^(?:.*: )?ERROR: (.*)", said, re.M)
+    if status < 0 and not errors:
+        return f"its process ended with {signal.Signals(-status).name}"
+    return (errors or said.splitlines() or [f"its process ended with status {status}"])[-1]
 
 
 def native_yosys() -> Any:

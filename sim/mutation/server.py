@@ -12,7 +12,7 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -33,22 +33,38 @@ def serve(job: dict) -> None:
     amiss = partial(difference, declared(job["modules"]), job["filter"])
     verdicts = Path(job["verdicts"])
     with verdicts.open("w") as file:
-        whole = None
-        for number in (0, *job["mutants"]):
-            most = job["most"] if whole is None else PATIENCE * whole + GRACE
-            verdict = try_one(number, most, amiss)
+        for verdict in tried(partial(try_one, amiss=amiss), job["mutants"], job["most"]):
             if verdict is None:
                 return
             file.write(json.dumps(verdict) + "\n")
             file.flush()
-            if number == 0:
-                whole = verdict["seconds"]
-                if verdict["outcome"] != "passed":
-                    break
     os._exit(0)
 
 
-def try_one(number: int, most: float, amiss: Callable[[Sequence[Case]], str]) -> dict | None:
+def tried(
+    attempt: Callable[[int, float], dict | None], mutants: Sequence[int], most: float
+) -> Iterator[dict | None]:
+    """Yield the verdicts on no mutant, for which ``most`` seconds are given, and on each of some.
+
+    If a simulator has died, that on no mutant is asked for again at the end: the cause may be
+    another than the mutant, such as a full disk.
+    """
+    whole = attempt(0, most)
+    yield whole
+    if whole is None or whole["outcome"] != "passed":
+        return
+    outcomes = []
+    for number in mutants:
+        verdict = attempt(number, PATIENCE * whole["seconds"] + GRACE)
+        yield verdict
+        if verdict is None:
+            return
+        outcomes.append(verdict["outcome"])
+    if "crashed" in outcomes:
+        yield attempt(0, most)
+
+
+def try_one(number: int, most: float, *, amiss: Callable[[Sequence[Case]], str]) -> dict | None:
     """Run a mutant in a process of its own and say how it ended; None in that process.
 
     ``amiss`` says of cases how they differ from those that were to run.

@@ -36,7 +36,7 @@ def test_all_that_runs_yosys_takes_any_path(tmp_path, monkeypatch):
         (lambda: Yosys().run("nonsense"), YosysError, "No such command: nonsense"),
         (lambda: Yosys().run("read_rtlil /no/file"), YosysError, "File `/no/file' not found"),
         (lambda: Yosys().read("module module", "read_verilog"), YosysError, "syntax error"),
-        (lambda: os.kill(os.getpid(), 9), YosysError, "ended with SIGKILL"),
+        (lambda: [Yosys().run("log hi"), os.kill(os.getpid(), 9)], YosysError, "with SIGKILL"),
         (lambda: os._exit(7), YosysError, "ended with status 7"),
         (lambda: 1 // 0, ZeroDivisionError, "division by zero"),
     ],
