@@ -6,9 +6,8 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -269,10 +268,14 @@ def called(arguments: list[str], interruption: Interruption) -> int:
 
 def refused(error: OSError) -> int:
     """Say in a line what the system refused, and of which file; return the exit status."""
-    # What standard output has still to take, Python would complain of at its end.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    drop_rest(sys.stdout)
     place = error.filename or "standard output or a temporary file"
     return fail(f"cannot work on {place}: {error.strerror or error}")
+
+
+def drop_rest(stream: TextIO) -> None:
+    """Let a stream lose what it has still to write, which Python would complain of at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def silence() -> None:
@@ -283,8 +286,10 @@ def silence() -> None:
 
 def fail(text: str, status: int = 2) -> int:
     """Print in one line what was wrong; return the exit status."""
-    with suppress(OSError):  # its file may be on the disk that is full
+    try:
         print(f"ingather: {' '.join(text.split())}", file=sys.stderr, flush=True)
+    except OSError:  # its file may be on the disk that is full
+        drop_rest(sys.stderr)
     return status
 
 

@@ -6,6 +6,7 @@ with all other tests by the cache.
 
 import json
 import os
+import shutil
 import site
 import subprocess
 import sys
@@ -43,8 +44,7 @@ def copy_of_checkout(folder):
     with tarfile.open(folder / "sources.tar", "w") as archive:
         for name in SOURCES:
             archive.add(ROOT / name, name, filter=lambda f: None if "__pycache__" in f.name else f)
-    with tarfile.open(folder / "sources.tar") as archive:
-        archive.extractall(folder / "sources", filter="data")
+    shutil.unpack_archive(folder / "sources.tar", folder / "sources")
     return folder / "sources"
 
 

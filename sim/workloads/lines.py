@@ -29,6 +29,7 @@ def check_lines(
     found = re.match(rb"(?:%b(?:%b)?+%b%b\r?\n)*+" % (BLANK, line, BLANK, end), text)
     at = found.end() if found else 0
     if at < len(text):
+        at = text.rfind(b"\n", 0, at) + 1  # some Pythons 3.11 also count what began to match
         wrong = text[at : text.index(b"\n", at)].rstrip(b"\r")
         begins = re.match(BLANK + line + BLANK, wrong)
         word = re.search(rb"\S*\Z", wrong[: begins.end()]) if begins else None
