@@ -13,7 +13,7 @@ from sim.workloads.lines import COMMENT, GAP, NUMBER, check_lines, numbers, rais
 FORM = "`label index:value ...` of LIBSVM"
 OTHERS = "accepted are also CSV of numbers with --label COLUMN, and .npz"
 RANK = GAP + rb"qid:\d++"
-SAMPLE = rb"%b(?:%b)?+(?:%b\d++:%b)*+" % (NUMBER, RANK, GAP, NUMBER)
+SAMPLE = rb"%b(?:%b)?(?:%b\d++:%b)*" % (NUMBER, RANK, GAP, NUMBER)
 MOST_INDEX = (1 << 31) - 1
 
 

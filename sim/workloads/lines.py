@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from sim.workloads.files import InputError, read_unpacked
 
-#: Patterns give back nothing that they have taken, so that a match of all lines takes one pass.
-NUMBER = rb"[+-]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][+-]?\d++)?+"
+#: Patterns give back no character of a run that they have taken, so that a line takes one pass.
+#: Groups may be given back: Python before 3.11.5 takes a part of one that may not.
+NUMBER = rb"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?"
 GAP, BLANK = rb"[ \t]++", rb"[ \t]*+"
-COMMENT = rb"(?:#[^\n]*+)?+"
-BLANKS = re.compile(rb"(?:\s++|#[^\n]*+)*+")  #: in front of the first line that has something
+COMMENT = rb"(?:#[^\n]*+)?"
+BLANKS = re.compile(rb"(?:\s++|#[^\n]*+)*")  #: in front of the first line that has something
 SHOWN = 40  #: characters of a malformed line
 SEPARATORS = bytes.maketrans(b':,;"', b"    ")
 
@@ -26,10 +27,11 @@ def check_lines(
     It may be blank. ``text`` ends with a line feed. ``form`` is the pattern in words, ``end`` a
     pattern of what may follow in any line, and ``first`` the number of the first line.
     """
-    found = re.match(rb"(?:%b(?:%b)?+%b%b\r?\n)*+" % (BLANK, line, BLANK, end), text)
-    at = found.end() if found else 0
-    if at < len(text):
-        at = text.rfind(b"\n", 0, at) + 1  # some Pythons 3.11 also count what began to match
+    good = re.compile(rb"^%b(?:%b)?%b%b\r?\n" % (BLANK, line, BLANK, end), re.M)
+    if good.sub(b"", text):
+        at = 0
+        while found := good.match(text, at):
+            at = found.end()
         wrong = text[at : text.index(b"\n", at)].rstrip(b"\r")
         begins = re.match(BLANK + line + BLANK, wrong)
         word = re.search(rb"\S*\Z", wrong[: begins.end()]) if begins else None

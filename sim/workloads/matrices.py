@@ -25,7 +25,7 @@ Header = tuple[int, int, int, str, str, str]
 SUFFIXES = (".mtx", *(f".mtx{packed}" for packed in PACKED_SUFFIXES))
 BANNER = b"%%MatrixMarket"
 SIZES = re.compile(
-    rb"[^\n]*+\n(?:[ \t]*+(?:%[^\n]*+)?+\r?\n)*+[ \t]*+(?:\d++[ \t]++){2}\d++[ \t]*+\r?\n"
+    rb"[^\n]*+\n(?:[ \t]*+(?:%[^\n]*+)?\r?\n)*[ \t]*+(?:\d++[ \t]++){2}\d++[ \t]*+\r?\n"
 )
 
 REAL = (GAP + NUMBER, "a finite number")
