@@ -109,18 +109,6 @@ def model_image(weights, build, chunks, workers=1, worker=0):
     return {n * build.engine_stride: rows[n].tobytes() for n in range(build.N)}
 
 
-def read_weights(read, build, features, workers=1):
-    """Return the weights of all features; `read(worker, address, size)` returns bytes."""
-    chunks = chunks_of(features, build, workers)
-    lanes = []
-    for worker in range(workers):
-        for n in range(build.N):
-            data = read(worker, n * build.engine_stride, chunks * build.chunk_stride)
-            rows = np.frombuffer(data, dtype="<i4").reshape(chunks, -1)
-            lanes.append(rows[:, : build.L].ravel())
-    return np.concatenate(lanes)[:features].astype(np.int64)
-
-
 def settings(
     samples,
     features,

@@ -4,7 +4,6 @@ import random
 
 import cocotb
 import numpy as np
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.gather.params import ROW_READ, SHARE, GatherParams, ReadOrder
@@ -15,9 +14,10 @@ from sim.gather.surroundings.row_reader import RowReader
 from sim.golden.pcie_requester import Cause
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import Sink, Source, cycle, never, often, sample
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from sim.surroundings.pcie_host import HostModel
 from tests.hdl.pcie.rq_monitor import RqMonitor
+from tests.simulated import simulated
 
 SIZES = [
     GatherParams(reads=ReadRequesterParams(tags=64, user_bits=SHARE.size)),
@@ -29,10 +29,7 @@ SIZES = [
 ]
 MEMORY = 1 << 17  #: bytes
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_gather_datapath(params):
-    simulate(RowReader(params), __name__)
+test_gather_datapath = simulated(RowReader, SIZES, __name__)
 
 
 class Card:

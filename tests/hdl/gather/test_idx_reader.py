@@ -3,24 +3,21 @@
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.gather.engine_params import CHUNK, GatherEngineParams
 from hdl.gather.idx_reader import IdxReader
 from sim.golden.pcie_requester import Cause, cut
 from sim.harness.streams import STALLS, Sink, Source, never, start, started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
+from tests.simulated import simulated
 
 SIZES = [
     GatherEngineParams(data_bits=256, tags=4, idx_bits=20, idx_chunks=2),
     GatherEngineParams(tags=4, idx_chunks=4),
 ]
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_idx_reader(params):
-    simulate(IdxReader(params), __name__)
+test_idx_reader = simulated(IdxReader, SIZES, __name__)
 
 
 class Bench:

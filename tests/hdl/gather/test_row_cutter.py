@@ -3,7 +3,6 @@
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.gather.params import MOST_ROW, SHARE, GatherParams, ReadOrder
@@ -13,14 +12,12 @@ from sim.gather.rates import ORDERS
 from sim.golden.pcie_link import LINE, cut_at
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, Sink, Source, never, started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
+from tests.simulated import simulated
 
 SIZES = [GatherParams(reads=ReadRequesterParams(data_bits=256, tags=4, user_bits=SHARE.size))]
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_row_cutter(params):
-    simulate(RowCutter(params), __name__)
+test_row_cutter = simulated(RowCutter, SIZES, __name__)
 
 
 class Bench:

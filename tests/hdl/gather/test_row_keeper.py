@@ -3,7 +3,6 @@
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles
 
 from hdl.gather.params import SHARE, SLOTS, GatherParams
@@ -11,7 +10,8 @@ from hdl.gather.row_keeper import RowKeeper
 from hdl.pcie.params import ReadRequesterParams
 from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, Sink, Source, never, started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
+from tests.simulated import simulated
 
 SIZES = [
     GatherParams(
@@ -21,10 +21,7 @@ SIZES = [
     for parts in (64, 1024)
 ]
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_row_keeper(params):
-    simulate(RowKeeper(params), __name__)
+test_row_keeper = simulated(RowKeeper, SIZES, __name__)
 
 
 class Bench:

@@ -4,7 +4,6 @@ import random
 from itertools import pairwise
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.gather.params import ROW_READ, SHARE, GatherParams
@@ -13,15 +12,13 @@ from hdl.pcie.params import ReadRequesterParams
 from sim.golden.pcie_requester import Cause
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, Sink, Source, never, started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
+from tests.simulated import simulated
 
 SIZES = [GatherParams(reads=ReadRequesterParams(tags=4, user_bits=SHARE.size))]
 SECTOR = 8  #: dwords
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_row_packer(params):
-    simulate(RowPacker(params), __name__)
+test_row_packer = simulated(RowPacker, SIZES, __name__)
 
 
 class Bench:

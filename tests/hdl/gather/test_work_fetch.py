@@ -4,7 +4,6 @@ import random
 from collections import deque
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.rings import RING, Fault
@@ -17,17 +16,15 @@ from sim.gather.golden.rows import Table
 from sim.harness.payloads import pack as packed
 from sim.harness.payloads import unpack as unpacked
 from sim.harness.streams import STALLS, Sink, Source, cycle, never, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
+from tests.simulated import simulated
 
 SIZES = [
     GatherEngineParams(data_bits=256, tags=32, descriptors=2),
     GatherEngineParams(descriptors=8),
 ]
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_work_fetch(params):
-    simulate(WorkFetch(params), __name__)
+test_work_fetch = simulated(WorkFetch, SIZES, __name__)
 
 
 def test_a_descriptor_is_what_the_bytes_say():

@@ -3,23 +3,20 @@
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie.beat_packer import BeatPacker, BeatPackerParams
 from sim.golden.pcie_requester import Cause, cut
 from sim.harness.streams import STALLS, Sink, Source, never, started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
+from tests.simulated import simulated
 
 SIZES = [BeatPackerParams(user_bits=4), BeatPackerParams(data_bits=256, user_bits=4)]
 READ = 256  #: bytes of the largest read
 REQUESTS = 150
 CAUSES = [Cause.NONE] * 30 + list(Cause)
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_beat_packer(params):
-    simulate(BeatPacker(params), __name__)
+test_beat_packer = simulated(BeatPacker, SIZES, __name__)
 
 
 def chunks(octets, size):

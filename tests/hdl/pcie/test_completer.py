@@ -5,7 +5,6 @@ from collections import deque
 from functools import partial
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie import descriptors
@@ -19,16 +18,14 @@ from sim.golden.pcie_requester import Status
 from sim.harness.coincidences import apart, pulse
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, never, started, strobe
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.rejects import rejects
+from tests.simulated import simulated
 
 SIZES = [CompleterParams(bar=2), CompleterParams(data_bits=256)]
 BYTES, ABSENT = 128, 2048  #: of registers; where there are none, and the BAR refuses
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_completer(params):
-    simulate(Completer(params), __name__)
+test_completer = simulated(Completer, SIZES, __name__)
 
 
 test_rejects = rejects(

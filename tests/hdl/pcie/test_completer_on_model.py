@@ -3,21 +3,18 @@
 import random
 
 import cocotb
-import pytest
 from cocotbext.axi import AxiLiteBus, AxiLiteRam
 
 from hdl.pcie.completer import Completer
 from hdl.pcie.completer_params import CompleterParams
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from sim.surroundings.pcie_host import HostModel
+from tests.simulated import simulated
 
 SIZES = [CompleterParams(bar=2), CompleterParams(data_bits=256)]
 BYTES = 4096  #: of the BAR
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_completer_on_model(params):
-    simulate(Completer(params), __name__)
+test_completer_on_model = simulated(Completer, SIZES, __name__)
 
 
 async def plugged_in(dut):

@@ -3,13 +3,13 @@
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import FallingEdge
 
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.read_pace import ReadPace
 from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
+from tests.simulated import simulated
 
 SIZES = [
     ReadRequesterParams(tags=16, max_read=4096),
@@ -17,10 +17,7 @@ SIZES = [
 ]
 KEPT = 16  #: beats of data that are saved
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_read_pace(params):
-    simulate(ReadPace(params), __name__)
+test_read_pace = simulated(ReadPace, SIZES, __name__)
 
 
 class Bucket:

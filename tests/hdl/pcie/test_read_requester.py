@@ -17,9 +17,9 @@ from sim.golden.pcie_link import LINK_BYTES, bytes_of_share, completion_bytes
 from sim.golden.pcie_requester import Cause, Code, Completion, Status, cut
 from sim.harness.coincidences import reset
 from sim.harness.streams import STALLS, cycle, never, start, started
-from sim.harness.verilator import simulate
 from tests.hdl.pcie.read_bench import ReadBench, packet, whole
 from tests.rejects import rejects
+from tests.simulated import simulated
 
 SIZES = [
     ReadRequesterParams(tags=16, max_read=256),
@@ -27,10 +27,7 @@ SIZES = [
     ReadRequesterParams(tags=16, max_read=256, in_order=False),
 ]
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_read_requester(params):
-    simulate(ReadRequester(params), __name__)
+test_read_requester = simulated(ReadRequester, SIZES, __name__)
 
 
 test_rejects = rejects(

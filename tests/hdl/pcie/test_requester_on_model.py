@@ -3,7 +3,6 @@
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie.descriptors import REQUEST, RequestType
@@ -13,9 +12,10 @@ from hdl.pcie.write_params import WriteRequesterParams
 from sim.golden.pcie_requester import Cause, cut
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import Sink, Source, never, often
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from sim.surroundings.pcie_host import HostModel
 from tests.hdl.pcie.rq_monitor import beats_of
+from tests.simulated import simulated
 
 SIZES = [
     RequesterParams(),
@@ -26,10 +26,7 @@ SIZES = [
 ]
 MEMORY, PLACE = 1 << 16, 1 << 13  #: bytes, in all and of which a write takes some
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_requester_on_model(params):
-    simulate(Requester(params), __name__)
+test_requester_on_model = simulated(Requester, SIZES, __name__)
 
 
 class Card:

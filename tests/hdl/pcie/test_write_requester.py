@@ -5,7 +5,6 @@ block.
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie.write_params import WriteRequesterParams
@@ -14,10 +13,11 @@ from sim.golden.pcie_link import LINK_BYTES, write_bytes
 from sim.golden.pcie_writes import writes
 from sim.harness.payloads import unpack
 from sim.harness.streams import STALLS, Source, cycle, never, started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.pcie.number_teller import NumberTeller
 from tests.hdl.pcie.rq_monitor import RqMonitor, beats_of
 from tests.rejects import rejects
+from tests.simulated import simulated
 
 SIZES = [
     WriteRequesterParams(max_payload=256),
@@ -25,10 +25,7 @@ SIZES = [
 ]
 CAUGHT = 20_000  #: cycles within which whatever a test waits for happens
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_write_requester(params):
-    simulate(WriteRequester(params), __name__)
+test_write_requester = simulated(WriteRequester, SIZES, __name__)
 
 
 test_rejects = rejects(
