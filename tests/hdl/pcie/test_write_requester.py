@@ -5,14 +5,17 @@ block.
 import random
 
 import cocotb
+import numpy as np
 from cocotb.triggers import ClockCycles, RisingEdge
 
+from hdl.pcie.write_fence import LAST, MOST
 from hdl.pcie.write_params import WriteRequesterParams
 from hdl.pcie.write_requester import WriteRequester
 from sim.golden.pcie_link import LINK_BYTES, write_bytes
 from sim.golden.pcie_writes import writes
 from sim.harness.payloads import unpack
-from sim.harness.streams import STALLS, Source, cycle, never, started
+from sim.harness.records import Recorder
+from sim.harness.streams import STALLS, Source, always, cycle, never, started
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.pcie.number_teller import NumberTeller
 from tests.hdl.pcie.rq_monitor import RqMonitor, beats_of
@@ -48,6 +51,7 @@ class WriteBench:
         self.wanted, self.asked, self.sent, self.visible = [], [], [], []
         dut.limit.value = 3
         dut.clear.value = dut.stop.value = 0
+        self.idle, self.begun = Recorder(dut, "idle", {}), Recorder(dut, "begun", {})
         self.lost = 0  # packets
         self.block = NumberTeller(dut)
         self.told = 0  # packets whose number the block has been given
@@ -103,6 +107,15 @@ class WriteBench:
             assert self.block.told[last][1] < seen
         assert not self.dut.owes.value
 
+    def check_pulses(self):
+        """Compare ``begun`` and ``idle`` in each cycle with the requests taken and sent in all."""
+        assert self.begun.cycles == [packet.begun + 1 for packet in self.rq.packets]
+        cycles = np.arange(self.requests.cycles[0] + 1, cycle() + 1)
+        taken = np.searchsorted(self.requests.cycles, cycles - 2, "right")
+        sent = np.searchsorted([at for _, at in self.sent], cycles - 1, "right")
+        idle = [at for at in self.idle.cycles if at >= cycles[0]]
+        assert idle == cycles[taken == sent].tolist()
+
 
 def some_place(most):
     """Draw an address and a size near those of dwords, beats, payloads and pages."""
@@ -122,6 +135,7 @@ async def every_byte_and_no_other(dut, stalls):
     for _ in range(60):
         bench.ask(*some_place(bench.most))
     await bench.finish()
+    bench.check_pulses()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -209,6 +223,7 @@ async def stopped_between_packets(dut, stalls):
     while len(bench.rq.packets) + bench.lost < len(bench.wanted):
         await RisingEdge(dut.clk)
     await ClockCycles(dut.clk, 3)
+    assert len(bench.rq.packets) + bench.lost == len(bench.wanted)
     assert 0 < bench.lost < len(bench.wanted)
     came, at = set(), 0
     for packet in bench.rq.packets:
@@ -217,6 +232,23 @@ async def stopped_between_packets(dut, stalls):
         came.add(at)
         at += 1
     assert [user for user, _ in bench.sent] == [user for user, k in bench.asked if k in came]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def what_rq_was_not_offered_is_dropped_without_it(dut):
+    """No number is free, and RQ is not ready from then on: a stop still ends all writes."""
+    bench = await started(WriteBench(dut))
+    bench.silent = True
+    for k in range(LAST + 5):
+        bench.ask(4096 * k, 8)
+    await ClockCycles(dut.clk, 4 * LAST)
+    bench.rq.stall = always
+    await ClockCycles(dut.clk, 2)
+    dut.stop.value = 1
+    await ClockCycles(dut.clk, 40)
+    assert dut.idle.value
+    assert MOST <= len(bench.rq.packets) < LAST
+    assert len(bench.rq.packets) + bench.lost == len(bench.wanted)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

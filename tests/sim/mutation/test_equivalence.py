@@ -1,7 +1,11 @@
 from dataclasses import replace
 
 import pytest
+from amaranth.hdl import Module
+from amaranth.lib.wiring import In, Out
 
+from hdl.common.arithmetic import looked_up
+from hdl.common.component import Component
 from sim.mutation.equivalence import changes_nothing
 from sim.mutation.mutants import emission_with_sources, mutate
 from tests.sim.mutation.sample import Pair, Tally, TallyParams
@@ -41,3 +45,22 @@ def test_children_are_the_same_in_both():
     assert inverted
     assert not changes_nothing(rtlil, inverted[0])
     assert changes_nothing(rtlil, replace(inverted[0], number=0)) == "combinational"
+
+
+class Table(Component):
+    """Has one bit set for seven of eight places."""
+
+    def __init__(self, params):
+        super().__init__(params, {"place": In(3), "found": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.found.eq(looked_up(lambda place: place != 5, self.place))
+        return m
+
+
+def test_a_case_of_a_full_table_whose_value_is_0_changes_nothing():
+    _, mutants, rtlil = mutate(emission_with_sources(Table(TallyParams())), "table_4", 400, 1)
+    cases = [m for m in mutants if m.kind == "$pmux" and m.port == "S" and m.mode == "const0"]
+    assert len(cases) > 7
+    assert [changes_nothing(rtlil, mutant) for mutant in cases].count("combinational") == 1
