@@ -121,7 +121,7 @@ async def a_memory_that_fails_is_told_and_used_again(dut, fault):
     assert found["tables_silent"] == (fault is Fault.MUTE) << port
     told = [await host.errors(number) for number in cuts]  # whose rows they were is drawn
     causes = {cause for counts, _ in told for cause, count in counts.items() if count}
-    assert causes and causes <= {"no_such_row", "unused"}
+    assert causes in ({"no_such_row"}, {"unused"}, {"no_such_row", "unused"})
     assert {first["cause"] for _, first in told if first} <= causes
     for number in cuts:
         await host.stop_job(number)
