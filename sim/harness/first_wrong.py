@@ -184,7 +184,8 @@ def awaited() -> Wrong | None:
 
 def state_of(stream: Any) -> dict[str, Any]:
     """Return how far a stream has come, and which side waits for the other."""
-    valid, ready = (bool(getattr(stream.bus, name).value) for name in ("valid", "ready"))
+    ports = [getattr(stream.bus, name, None) for name in ("valid", "ready")]
+    valid, ready = (port is None or bool(port.value) for port in ports)
     states = {
         (True, True): "moves",
         (True, False): "valid waits for ready",

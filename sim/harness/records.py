@@ -89,7 +89,8 @@ class Records:
 class Recorder(Records):
     """Records what ports show in each cycle in which port ``when`` is not zero, out of reset.
 
-    ``ports`` names them, each with a shape, or None for plain bits; a record is a dict of them.
+    If that is empty, in each cycle. ``ports`` names them, each with a shape, or None for plain
+    bits; a record is a dict of them.
     With ``taken``, a port, they are those beside a beat, which stay as they are until it is 1.
     """
 
@@ -98,8 +99,8 @@ class Recorder(Records):
         handles = {name: getattr(dut, name) for name in ports}
         self.shape = layout_of(handles, ports)
         paths = tuple(handle._path for handle in handles.values())
-        ready = getattr(dut, taken)._path if taken else ""
-        edge = clock_number(dut.clk), getattr(dut, when)._path, ready
+        valid, ready = (getattr(dut, name)._path if name else "" for name in (when, taken))
+        edge = clock_number(dut.clk), valid, ready
         self.begin(engine().monitor(*edge, paths, (dut.rst._path,), False, 0))
 
 

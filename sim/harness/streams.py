@@ -124,6 +124,7 @@ class Stream:
     """Is what sources and monitors have in common: a stream, and an agent at each of its edges."""
 
     bus: Any
+    _agent: Any
     _signals: Any = {"valid": "valid", "ready": "ready"}
     _payload: Sequence[str] = ("payload",)  #: signals of a beat; a port without bits is left out
 
@@ -136,6 +137,16 @@ class Stream:
         """Return the ports of a beat, by the names that they have in it."""
         return {name: getattr(self.bus, name) for name in self._payload}
 
+    @property
+    def stall(self) -> Stall:
+        """Return when it pauses."""
+        return self._stall
+
+    @stall.setter
+    def stall(self, stall: Stall) -> None:
+        self._stall = stall
+        set_stall(self._agent, stall)
+
     def shape_of_ports(self) -> Any:
         """Return the shape of a beat, as the component declares it."""
         return shape_of(self.name)  # type: ignore[attr-defined]
@@ -144,7 +155,8 @@ class Stream:
         """Learn a beat's shape; return clock, valid, ready and payload for the compiled module."""
         self.shape = self.shape_of_ports() if shape is None else shape
         payload = tuple(port._path for port in self.ports().values())
-        return clock_number(clock), self.bus.valid._path, self.bus.ready._path, payload
+        ready = getattr(getattr(self.bus, "ready", None), "_path", "")  # without, all beats move
+        return clock_number(clock), self.bus.valid._path, ready, payload
 
 
 class Source(Stream, BusDriver):
@@ -173,16 +185,6 @@ class Source(Stream, BusDriver):
         """Return when each beat moved."""
         self._moved()
         return self._cycles
-
-    @property
-    def stall(self) -> Stall:
-        """Return when it pauses."""
-        return self._stall
-
-    @stall.setter
-    def stall(self, stall: Stall) -> None:
-        self._stall = stall
-        set_stall(self._agent, stall)
 
     async def _send_thread(self) -> NoReturn:
         """Do nothing: the agent sends."""
@@ -278,6 +280,10 @@ class Monitor(Stream, Records, BusMonitor):
         mask = (1 << part.width) - 1 << part.offset
         engine().ignore(self._agent, flag, mask.to_bytes(-(-mask.bit_length() // 32) * 4, "little"))
 
+    def let_go(self) -> None:
+        """Let a waiting beat change or go away, as where the side that offers it is reset."""
+        engine().let_go(self._agent)
+
     def add_callback(self, callback: Any) -> None:
         """Let ``callback`` be called with each beat that moves from now on."""
         super().add_callback(callback)
@@ -337,7 +343,7 @@ class Sink(Monitor):
         callback: Any = None,
     ) -> None:
         super().__init__(dut, name, shape=shape, callback=callback)
-        set_stall(self._agent, stall)
+        self.stall = stall
 
     async def _monitor_recv(self) -> None:
         engine().drive(self._agent)  # now that the bench is complete

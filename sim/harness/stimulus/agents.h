@@ -157,15 +157,17 @@ class Monitor : public Agent {
 
     void edge(int64_t now) override {
         watch(now);
-        if (takes && !stall.never()) drive();
+        if (takes && (pauses || !stall.never())) drive();
     }
 
     void drive() {
-        ready.set(!stall.draw());
+        pauses = stall.draw();
+        ready.set(!pauses);
         ended |= stall.failed;
     }
 
     Wrong wrong = NOTHING;
+    bool lets_go = false;       // a beat that waits may change, or go away
     int flag = -1;              // bit of a beat in which those of `ignored` are taken as 0
     std::vector<Word> ignored;
     std::vector<Word> bits, before;
@@ -175,6 +177,7 @@ class Monitor : public Agent {
     bool in_reset() const { return !reset.empty() && reset[0].bit(); }
 
     void broke(Wrong how) {
+        if (lets_go) return;
         wrong = how;
         ended = true;
     }
@@ -197,7 +200,8 @@ class Monitor : public Agent {
         }
         if (flag >= 0 && bits[flag / 32] >> flag % 32 & 1)
             for (int k = 0; k < words; ++k) bits[k] &= ~ignored[k];
-        if (waiting && bits != before) return broke(CHANGED);
+        if (waiting && bits != before) broke(CHANGED);
+        if (wrong) return;
         waiting = !ready.bit();
         if (waiting) {
             before = bits;
@@ -209,7 +213,7 @@ class Monitor : public Agent {
 
     Port valid, ready;
     std::vector<Port> payload, reset;
-    bool takes, waiting = false;
+    bool takes, pauses = false, waiting = false;
 };
 
 // Waits for a number of edges, or for the first at which a port has a value.

@@ -255,6 +255,11 @@ PyObject* ignore(PyObject* arguments) {
     return nothing();
 }
 
+PyObject* let_go(PyObject* arguments) {
+    known<Monitor>(number_in(arguments))->lets_go = true;
+    return nothing();
+}
+
 PyObject* give_up(PyObject* arguments) {
     known<Source>(number_in(arguments))->give_up();
     return nothing();
@@ -340,6 +345,7 @@ PyMethodDef functions[] = {
     FUNCTION(drive, "Let a sink set ready for the cycle that comes."),
     FUNCTION(append, "Give a source the words of beats."),
     FUNCTION(ignore, "Take bits as 0 in beats that have a flag."),
+    FUNCTION(let_go, "Let beats that wait change and go away."),
     FUNCTION(give_up, "Let a source forget what has not moved."),
     FUNCTION(drop, "Let a source forget all but the beat that it offers."),
     FUNCTION(missing, "Return how many beats of a source have not moved."),

@@ -11,7 +11,7 @@
 using Word = uint32_t;
 
 // Reads what a port showed before the edge, and sets what it shows after it. One without a path
-// shows 1.
+// shows 1, whatever it is set to.
 class Port {
    public:
     Port() = default;
@@ -65,7 +65,9 @@ class Port {
         vpi_put_value(handle, &value, nullptr, vpiInertialDelay);
     }
 
-    void set(Word bit) const { write(&bit); }
+    void set(Word bit) const {
+        if (handle) write(&bit);
+    }
 
     Word last_word() const { return width % 32 ? (1u << width % 32) - 1 : ~0u; }
 

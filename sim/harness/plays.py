@@ -1,0 +1,27 @@
+"""Sets ports of the component under test in each cycle, as a list says."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sim.harness.payloads import pack
+from sim.harness.records import WORD_BYTES, layout_of, words_of
+from sim.harness.stimulus.clocks import clock_number, edges, engine
+
+__all__ = ["play"]
+
+
+async def play(
+    dut: Any, cycles: Sequence[Mapping[str, Any]], shapes: Mapping[str, Any] | None = None
+) -> None:
+    """Let ports show in each of the coming cycles what ``cycles`` says, by their names.
+
+    All cycles have the same ports, some of which have a shape in ``shapes``. They stay as they are
+    behind the last one.
+    """
+    ports = {name: getattr(dut, name) for name in cycles[0]}
+    shape, size = layout_of(ports, shapes or {}), WORD_BYTES * sum(map(words_of, ports.values()))
+    bits = b"".join(pack(shape, one).to_bytes(size, "little") for one in cycles)
+    paths = tuple(port._path for port in ports.values())
+    agent = engine().source(clock_number(dut.clk), "", "", paths, 0)
+    engine().append(agent, bits, len(cycles))
+    await edges(dut.clk, len(cycles))
