@@ -1,91 +1,104 @@
-"""Sends and takes packets on 512-bit AXI4-Stream, beat by beat."""
+"""Sends and takes packets on 512-bit AXI4-Stream."""
 
 import random
+from itertools import accumulate, chain
 
-from cocotb.triggers import RisingEdge
+import cocotb
+from cocotb.triggers import FallingEdge, RisingEdge, select
 
+from sim.harness.axi_streams import AxiSink, AxiSource, beats_of
+from sim.harness.records import Recorder
 from sim.harness.streams import never
 
 BEAT = 64
 
 
-def beats_of(packet):
-    """Return data, keep and last of each beat."""
-    for at in range(0, len(packet), BEAT):
-        part = packet[at : at + BEAT]
-        yield int.from_bytes(part, "little"), (1 << len(part)) - 1, at + BEAT >= len(packet)
+def count_beats(*lists):
+    """Count the beats of all packets in some lists."""
+    return sum(-(-len(packet) // BEAT) for packet in chain(*lists))
 
 
-async def send(side, prefix, packets, stall=never, *, broken=(), waits=True, gap=never):
-    """Send ``packets``; those numbered in ``broken`` end with tuser.
+class Sender(AxiSource):
+    """Sends packets. ``stall`` pauses inside them, and between them, unless ``gap`` does.
 
-    A receiver of a MAC's does not wait for tready. ``stall`` pauses anywhere, ``gap`` between
-    packets. A reset of ``side`` ends a packet, as who sends it is reset with it.
+    A receiver of a MAC's does not wait for tready: it has ``waits=False``.
     """
 
-    def drive(name, value):
-        getattr(side, f"{prefix}_{name}").value = value
+    def __init__(self, side, name, *, stall=never, gap=None, waits=True):
+        self.waits = waits
+        self.left = []  # beats that are left at the start of each packet
+        pauses = stall if gap is None else lambda: (gap if self.missing in self.left else stall)()
+        super().__init__(side, name, stall=pauses)
 
-    ready = getattr(side, f"{prefix}_tready")
-    for number, packet in enumerate(packets):
-        while gap():
-            drive("tvalid", 0)
-            await RisingEdge(side.clk)
-        for data, keep, last in beats_of(packet):
-            while stall():
-                drive("tvalid", 0)
-                await RisingEdge(side.clk)
-            # What is behind a packet's end may be anything.
-            noise = random.getrandbits(512) & ~((1 << (8 * keep.bit_length())) - 1)
-            drive("tdata", data | noise)
-            drive("tkeep", keep)
-            drive("tlast", last)
-            drive("tuser", last and number in broken)
-            drive("tvalid", 1)
-            await RisingEdge(side.clk)
-            while waits and not ready.value and not side.rst.value:
-                await RisingEdge(side.clk)
-            if side.rst.value:
-                break
-        while side.rst.value:
-            drive("tvalid", 0)
-            await RisingEdge(side.clk)
-    drive("tvalid", 0)
+    def has_ready(self, dut, name):
+        return self.waits
+
+    async def send(self, packets, broken=()):
+        """Send ``packets``; those numbered in ``broken`` end with tuser.
+
+        A reset of ``side`` ends a packet, as who sends it is reset with it.
+        """
+        coming = [[*beats_of(one, corrupt=n in broken)] for n, one in enumerate(packets)]
+        reset = self.entity.rst
+        while coming:
+            self.left = [*accumulate(map(len, reversed(coming)))]
+            await select(self.send_all(chain(*coming)), RisingEdge(reset))
+            whole = sum(left <= self.missing for left in self.left)
+            coming = coming[len(coming) - whole :]
+            if coming:
+                self.give_up()
+                await FallingEdge(reset)
 
 
-async def take(side, prefix, packets, stall=never, *, whole=False, cut=None):
-    """Append what comes to ``packets``; with ``whole``, a pause within one is an error.
+async def send(side, name, packets, *, broken=(), **pauses):
+    """Send ``packets`` as :class:`Sender` does."""
+    await Sender(side, name, **pauses).send(packets, broken)
 
-    The parts of packets that a reset of the other side has cut go to ``cut``, if it is a list;
-    those that one of ``side`` has cut, nowhere.
-    """
 
-    def read(name):
-        return getattr(side, f"{prefix}_{name}").value
+class Taker(AxiSink):
+    """Takes packets; with ``whole``, a pause within one is an error."""
 
-    parts = []
-    while True:
-        getattr(side, f"{prefix}_tready").value = not stall()
-        await RisingEdge(side.clk)
-        if side.rst.value:
-            parts = []
-            continue
-        assert read("tvalid") or not (whole and parts), "a packet has a gap"
-        if read("tvalid") and read("tready"):
-            keep, data = int(read("tkeep")), int(read("tdata"))
-            if cut is not None and read("tlast") and not keep & 1:
-                cut.append(b"".join(parts))
-                parts = []
+    def __init__(self, side, name, *, stall=never, whole=False):
+        super().__init__(side, name, stall=stall)
+        self.ports = [f"{name}_{one}" for one in ("tvalid", "tready", "tlast")]
+        self.whole = Recorder(side, "", dict.fromkeys(self.ports)) if whole else None
+        self.resets = {0}, {0}  # numbers of the beats, and of the cycles, before which they came
+        cocotb.start_soon(self.note_resets())
+
+    async def note_resets(self):
+        while True:
+            await RisingEdge(self.entity.rst)
+            self.resets[0].add(len(self.beats))
+            self.resets[1].add(len(self.whole.beats) if self.whole else 0)
+
+    def packets(self, cut=None):
+        """Return all packets that came.
+
+        The parts of packets that a reset of the other side has cut go to ``cut``, if it is a list;
+        those that one of this side has cut, nowhere.
+        """
+        packets, octets, inside = [], b"", False
+        for number, cycle in enumerate(self.whole.beats if self.whole else ()):
+            valid, ready, last = (cycle[name] for name in self.ports)
+            inside = inside and number not in self.resets[1]
+            assert valid or not inside, "a packet has a gap"
+            inside = not last if valid and ready else inside
+        for number, beat in enumerate(self.beats):
+            octets = b"" if number in self.resets[0] else octets
+            keep, data, last = (beat[name] for name in ("tkeep", "tdata", "tlast"))
+            if cut is not None and last and not keep & 1:
+                cut.append(octets)
+                octets = b""
                 continue
-            assert keep in (2**n - 1 for n in range(1, 65)), "bytes are missing inside a packet"
-            parts.append(data.to_bytes(BEAT, "little")[: keep.bit_length()])
-            if whole:
-                assert not data >> (8 * keep.bit_length()), "there is something behind the end"
-            if read("tlast"):
-                packets.append(b"".join(parts))
-                parts = []
-            else:
-                assert keep.bit_length() == BEAT, "only a last beat has fewer bytes"
+            count = keep.bit_length()
+            assert keep == (1 << count) - 1 > 0, "bytes are missing inside a packet"
+            assert last or count == BEAT, "only a last beat has fewer bytes"
+            assert not self.whole or not data >> 8 * count, "there is something behind the end"
+            octets += data.to_bytes(BEAT, "little")[:count]
+            if last:
+                packets.append(octets)
+                octets = b""
+        return packets
 
 
 async def until(side, condition, cycles=4000):

@@ -2,13 +2,15 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.stream_arbiter import StreamArbiterParams
 from hdl.u280.class_turns import ClassTurns
-from sim.harness.streams import never, often, start
+from sim.harness.records import Recorder
+from sim.harness.streams import cycle, edges, never, often, start, until
 from sim.harness.verilator import simulate
-from tests.hdl.u280.packet_bench import send, take, until
+from tests.hdl.u280.packet_bench import Sender, Taker, count_beats
+
+LAST = dict.fromkeys(("mac_tlast", "mac_tkeep", "mac_tdata"))  #: what says a beat's class
 
 
 def test_class_turns():
@@ -29,12 +31,18 @@ def packets_of(kind, count):
     ]
 
 
-async def begin(dut):
-    for k in range(2):
-        getattr(dut, f"i_{k}_tvalid").value = 0
+async def begin(dut, stall=never, gap=None, **taking):
+    """Return what sends each class, and what takes both."""
+    senders = [Sender(dut, f"i_{k}", gap=gap) for k in range(2)]
     dut.pause.value = 0
-    dut.mac_tready.value = 0
+    taker = Taker(dut, "mac", stall=stall, **taking)
     await start(dut)
+    return senders, taker
+
+
+def started(senders, sent):
+    for sender, packets in zip(senders, sent, strict=True):
+        cocotb.start_soon(sender.send(packets))
 
 
 def of_kind(packets, kind):
@@ -44,13 +52,11 @@ def of_kind(packets, kind):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(stall=[never, often])
 async def both_classes_in_turn_and_whole(dut, stall):
-    await begin(dut)
+    senders, taker = await begin(dut, stall, whole=True)
     sent = [packets_of(k, 60) for k in range(2)]
-    taken = []
-    cocotb.start_soon(take(dut, "mac", taken, stall, whole=True))
-    for k in range(2):
-        cocotb.start_soon(send(dut, f"i_{k}", sent[k]))
-    await until(dut, lambda: len(taken) == 120)
+    started(senders, sent)
+    await taker.wait_for(count_beats(*sent))
+    taken = taker.packets()
     assert [of_kind(taken, k) for k in range(2)] == sent
     # Neither waits for more than one packet of the other.
     assert [packet[-1] for packet in taken] in ([0, 1] * 60, [1, 0] * 60)
@@ -59,66 +65,57 @@ async def both_classes_in_turn_and_whole(dut, stall):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(stall=[never, often], kind=[0, 1])
 async def a_paused_class_stops_and_the_other_goes_on(dut, stall, kind):
-    await begin(dut)
+    gap = None if stall is never else lambda: random.random() < 0.7
+    senders, taker = await begin(dut, stall, gap, whole=True)
+    acks, shown = Recorder(dut, "ack", {"ack": None}), Recorder(dut, "mac_tvalid", LAST)
     sent = [packets_of(k, 1200) for k in range(2)]
-    taken = []
-    cocotb.start_soon(take(dut, "mac", taken, stall, whole=True))
-    gap = never if stall is never else lambda: random.random() < 0.7
-    tasks = [cocotb.start_soon(send(dut, f"i_{k}", sent[k], gap=gap)) for k in range(2)]
+    started(senders, sent)
     for _ in range(12):
-        await ClockCycles(dut.clk, random.randrange(1, 60))
+        await edges(dut.clk, random.randrange(1, 60))
         assert not dut.ack.value
-        dut.pause.value = 1 << kind
-        await RisingEdge(dut.clk)
-        waited = 0
-        while not dut.ack.value:
-            waited += 1
-            assert waited < 100, "a class that is paused does not come to stand"
-            await RisingEdge(dut.clk)
-        assert dut.ack.value == 1 << kind
-        before = [len(of_kind(taken, k)) for k in range(2)]
-        for _ in range(150):
-            await RisingEdge(dut.clk)
-            assert dut.ack.value == 1 << kind
-            assert not dut.mac_tvalid.value or tag(dut) in (None, 1 - kind)
-            assert dut.mac_tvalid.value or stall is not never  # the other has all of the wire
-        after = [len(of_kind(taken, k)) for k in range(2)]
-        assert after[kind] == before[kind]
-        assert after[1 - kind] > before[1 - kind] + 5
+        dut.pause.value, asked = 1 << kind, cycle()
+        await until(dut.clk, dut.ack, 1 << kind)
+        assert cycle() - asked <= 100, "a class that is paused does not come to stand"
+        before = [len(one.beats) for one in (acks, shown, taker)]
+        await edges(dut.clk, 150)
+        told, tags, moved = (
+            one.beats[count:] for one, count in zip((acks, shown, taker), before, strict=True)
+        )
+        assert len(told) == 150
+        assert {tag(beat, "mac_") for beat in tags} == {None, 1 - kind}
+        assert len(tags) == 150 or stall is not never  # the other has all of the wire
+        assert [tag(beat) for beat in moved].count(1 - kind) > 5
         dut.pause.value = 0
-        await ClockCycles(dut.clk, ClassTurns.release + 1)
+        await edges(dut.clk, ClassTurns.release + 1)
         assert not dut.ack.value
-    await until(dut, lambda: len(taken) == 2400, 30000)
+    await taker.wait_for(count_beats(*sent))
+    taken = taker.packets()
     assert [of_kind(taken, k) for k in range(2)] == sent
-    assert all(task.done() for task in tasks)
+    assert {one["ack"] for one in acks.beats} == {1 << kind}
 
 
-def tag(dut):
-    """Return the class of the beat at the output, if it is a last one."""
-    if not dut.mac_tlast.value:
-        return None
-    keep = int(dut.mac_tkeep.value).bit_length()
-    return int(dut.mac_tdata.value) >> (8 * (keep - 1)) & 0xFF
+def tag(beat, prefix=""):
+    """Return the class of a beat, if it is a last one."""
+    last, keep, data = (beat[f"{prefix}{name}"] for name in ("tlast", "tkeep", "tdata"))
+    return data >> 8 * (keep.bit_length() - 1) & 0xFF if last else None
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_pause_in_the_middle_lets_the_packet_go_on(dut):
     """The acknowledgement waits for the packet's end, even while the MAC takes nothing."""
-    await begin(dut)
-    (packet,) = [bytes(4) + random.randbytes(627) + b"\0"]
-    taken, gate = [], [False]
-    cocotb.start_soon(take(dut, "mac", taken, lambda: gate[0], whole=False))
-    cocotb.start_soon(send(dut, "i_0", [packet, packet]))
-    while not dut.mac_tvalid.value:
-        await RisingEdge(dut.clk)
+    gate, packet = [False], bytes(4) + random.randbytes(627) + b"\0"
+    senders, taker = await begin(dut, lambda: gate[0])
+    acks = Recorder(dut, "ack", {"ack": None})
+    started(senders, [[packet, packet], []])
+    await until(dut.clk, dut.mac_tvalid, 1)
     dut.pause.value = 0b11
     gate[0] = True
-    for _ in range(40):
-        await RisingEdge(dut.clk)
-        assert dut.ack.value in (0, 2)
+    await edges(dut.clk, 40)
     assert dut.ack.value == 2  # nothing of the other class was inside
+    assert {one["ack"] for one in acks.beats} == {2}
     gate[0] = False
-    await until(dut, lambda: dut.ack.value == 3)
-    assert taken == [packet]
+    await until(dut.clk, dut.ack, 3)
+    assert taker.packets() == [packet]
     dut.pause.value = 0
-    await until(dut, lambda: len(taken) == 2)
+    await taker.wait_for(count_beats([packet, packet]))
+    assert taker.packets() == [packet, packet]

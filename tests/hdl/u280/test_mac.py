@@ -13,10 +13,11 @@ from hdl.u280.mac import Mac, MacParams
 from hdl.u280.mac_resets import MacResetsParams
 from hdl.u280.mac_signals import CUTS, HAPPENINGS, LEVELS, SETTINGS, Loopback, events_of
 from hdl.u280.mac_transmit import MacTransmitParams
-from sim.harness.streams import never, often, rarely
+from sim.harness.records import Recorder
+from sim.harness.streams import mostly, never, often, rarely
 from sim.harness.verilator import simulate
 from tests.hdl.common.crossing.clocks import start
-from tests.hdl.u280.packet_bench import send, take, until
+from tests.hdl.u280.packet_bench import Sender, Taker, count_beats, until
 from tests.hdl.u280.test_kind_split import header, random_packet
 from tests.rejects import rejects
 
@@ -63,21 +64,26 @@ async def begin(dut):
     return await start(dut, sync=4000, apb=3104)
 
 
-async def send_both(core, chosen, stall, gap):
+async def send_both(senders, chosen):
     """Packets by the way of their class; those of none by either. What is not broken of them.
 
     Every fifth ends as broken, so that the MAC does not send it.
     """
     sending = []
-    for k in range(2):
+    for k, sender in enumerate(senders):
         mine = [n for n, (_, kind) in enumerate(chosen) if (n % 2 if kind is None else kind) == k]
         marked = [at for at, n in enumerate(mine) if n % 5 == 0]
         packets = [chosen[n][0] for n in mine]
-        packets = send(core, f"transmit_{k}", packets, stall, gap=gap, broken=marked)
-        sending.append(cocotb.start_soon(packets))
+        sending.append(cocotb.start_soon(sender.send(packets, marked)))
     for task in sending:
         await task
     return [one for n, one in enumerate(chosen) if n % 5]
+
+
+def ends(core, stall=never, gap=never, taken=never):
+    """Return what sends and what takes the packets of each class."""
+    senders = [Sender(core, f"transmit_{k}", stall=stall, gap=gap) for k in range(2)]
+    return senders, [Taker(core, f"receive_{k}", stall=taken) for k in range(2)]
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
@@ -85,37 +91,30 @@ async def send_both(core, chosen, stall, gap):
 async def what_is_sent_comes_back_by_its_kind(dut, stalls):
     core, _ = await begin(dut)
     assert not linked(dut)
-    counts = [0] * COUNTED
-    taken = [[], []]
-
-    async def add_up():
-        while True:
-            await RisingEdge(core.clk)
-            assert not int(dut.cuts.value)
-            for k in range(COUNTED):
-                counts[k] += int(getattr(dut, f"counts_{k}").value)
-
-    cocotb.start_soon(add_up())
-    for k in range(2):
-        cocotb.start_soon(take(core, f"receive_{k}", taken[k], stalls[1]))
+    names = [f"counts_{k}" for k in range(COUNTED)]
+    counts, cuts = Recorder(core, "", dict.fromkeys(names)), Recorder(core, "cuts", {})
     gap = often if stalls[1] is not often else lambda: random.random() < 0.9  # or some are dropped
+    senders, takers = ends(core, stalls[0], gap, stalls[1])
     chosen = []
     while len(chosen) < 100:
         packet, kind = random_packet()
         if len(packet) >= 60:
             chosen.append((packet, kind))
-    chosen = await send_both(core, chosen, stalls[0], gap)
+    chosen = await send_both(senders, chosen)
     broken = {n for n, (p, _) in enumerate(chosen) if len(p) % 64 == 0 and p[-1] >> 7}
     good = [
         [p for n, (p, kind) in enumerate(chosen) if kind == k and n not in broken] for k in range(2)
     ]
-    await until(core, lambda: [len(t) for t in taken] == [len(g) for g in good])
+    for taker, packets in zip(takers, good, strict=True):
+        await taker.wait_for(count_beats(packets))
     await core.edges(60)
-    assert taken == good
+    assert [taker.packets() for taker in takers] == good
     assert linked(dut)
     foreign = sum(kind is None for _, kind in chosen)
     lost = sum(chosen[n][1] is not None for n in broken)
-    assert counts == [0, lost, foreign, *[0] * (COUNTED - 3)]
+    found = [sum(one[name] for one in counts.beats) for name in names]
+    assert found == [0, lost, foreign, *[0] * (COUNTED - 3)]
+    assert not cuts.cycles
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
@@ -203,12 +202,13 @@ async def a_class_that_nobody_takes_is_paused(dut):
             return int(dut.cmac.pausing.value) == 1 << priority
 
         words = [header(kind.value)] * LINK.stop_above
-        await send(core, f"transmit_{k}", words)
+        sender = Sender(core, f"transmit_{k}")
+        await sender.send(words)
         filled, emptied = len(words), LINK.stop_above - LINK.resume_at - 20
         await core.edges(60)
         while not pausing():
             assert filled < LINK.beats
-            await send(core, f"transmit_{k}", words[:1])
+            await sender.send(words[:1])
             await core.edges(20)
             filled += 1
         ready = getattr(dut, f"receive_{k}_tready")
@@ -230,7 +230,7 @@ async def a_class_that_nobody_takes_is_paused(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def packets_are_whole_after_resets_of_the_mac(dut):
     core, _ = await begin(dut)
-    taken = [[], []]
+    senders, takers = ends(core, gap=mostly)
 
     async def ask():
         asks = 0
@@ -240,15 +240,13 @@ async def packets_are_whole_after_resets_of_the_mac(dut):
             dut.asks.value = asks
         await core.edges(120)  # by then the last reset has begun, and the link is down
 
-    for k in range(2):
-        cocotb.start_soon(take(core, f"receive_{k}", taken[k], cut=[]))
     asking = cocotb.start_soon(ask())
     sent = [[], []]
 
     async def send_some(count):
         some = [(p, kind) for p, kind in (random_packet() for _ in range(count)) if len(p) >= 60]
         some = [(p[:-1] + bytes([p[-1] & 0x7F]), kind) for p, kind in some if kind is not None]
-        for packet, kind in await send_both(core, some, never, lambda: random.random() < 0.8):
+        for packet, kind in await send_both(senders, some):
             sent[kind].append(packet)
 
     while not asking.done():
@@ -257,12 +255,12 @@ async def packets_are_whole_after_resets_of_the_mac(dut):
     before = [len(packets) for packets in sent]
     while any(len(s) == count for s, count in zip(sent, before, strict=True)):  # of both classes
         await send_some(60)
-    await until(core, lambda: all(t and t[-1] == s[-1] for t, s in zip(taken, sent, strict=True)))
-    for k in range(2):
-        rest = iter(sent[k])
-        assert all(packet in rest for packet in taken[k]), "packets are mixed"
+    await core.edges(400)
+    for k, taker in enumerate(takers):
+        rest, taken = iter(sent[k]), taker.packets([])
+        assert all(packet in rest for packet in taken), "packets are mixed"
         after = sent[k][before[k] :]
-        assert taken[k][-len(after) :] == after
+        assert taken[-len(after) :] == after
 
 
 class Books:
@@ -307,12 +305,13 @@ async def what_a_reset_of_the_mac_loses_is_counted(dut, ask):
     The reset comes in every cycle around the end of a packet.
     """
     core, apb = await begin(dut)
-    books, taken, asks, sent = Books(dut, core, apb), [], 0, 0
-    taking = [cocotb.start_soon(take(core, "receive_0", taken, rarely, cut=[]))]
+    books, asks, sent = Books(dut, core, apb), 0, 0
+    sender, taker = Sender(core, "transmit_0"), Taker(core, "receive_0", stall=rarely)
+    taker.let_go()
     await until(core, lambda: linked(dut))
     for shift in takewhile(lambda n: n < 24 or not (ask == 2 or {-1, 0, 1} <= books.near), count()):
         packets = [header(Kind.READ.value) + bytes(64 * (k % 3)) for k in range(shift % 5 + 2)]
-        sending = cocotb.start_soon(send(core, "transmit_0", packets))
+        sending = cocotb.start_soon(sender.send(packets))
         sent += len(packets)
         await core.edges(10 + shift % 24)
         asks ^= 1 << ask
@@ -323,7 +322,7 @@ async def what_a_reset_of_the_mac_loses_is_counted(dut, ask):
         await until(core, lambda: linked(dut))
         await core.edges(100)
         assert sent == books.passed["transmit"] + books.lost["transmit"]
-        assert books.passed["receive"] == len(taken) + books.lost["receive"]
+        assert books.passed["receive"] == len(taker.packets([])) + books.lost["receive"]
     assert books.lost["receive" if ask == 2 else "transmit"] > 3
     # What a reset of the core loses is not counted, and nothing is counted for it later.
     before = books.lost.copy()
@@ -332,5 +331,5 @@ async def what_a_reset_of_the_mac_loses_is_counted(dut, ask):
     dut.asks.value = asks ^ 1 << ask
     await core.edges(200)
     assert books.lost == before
-    for task in (*books.tasks, *taking):
+    for task in books.tasks:
         task.cancel()

@@ -1,20 +1,21 @@
 import random
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
 from hdl.u280.mac_receive import MacReceive
 from hdl.u280.mac_transmit import MacTransmitParams
-from sim.harness.streams import STALLS, never, often
+from sim.harness.records import Recorder
+from sim.harness.streams import STALLS, mostly, never, often
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.crossing.clocks import start
 from tests.hdl.u280.packet_bench import (
+    Sender,
+    Taker,
     check_after_resets,
+    count_beats,
     numbered,
     reset_now_and_then,
     send,
-    take,
-    until,
 )
 
 PERIODS = [(3104, 4000), (4000, 3104)]  #: the MAC's and the core's, and the other way round
@@ -32,11 +33,13 @@ async def begin(dut, periods):
     return sides
 
 
-async def count(side, events):
-    while True:
-        await RisingEdge(side.clk)
-        for name in events:
-            events[name] += int(getattr(side, name).value)
+def recorders(side):
+    """Return what records each packet that is lost."""
+    return [Recorder(side, name, {}) for name in ("dropped", "broken")]
+
+
+def counts(events):
+    return [len(event.cycles) for event in events]
 
 
 def random_packets(count):
@@ -50,19 +53,15 @@ async def keeps_what_is_good_and_drops_what_is_broken(dut, periods, stalls):
     mac, core = await begin(dut, periods)
     packets = random_packets(120)
     broken = set(random.sample(range(120), 30))
-    taken, events = [], {"dropped": 0, "broken": 0}
-    cocotb.start_soon(take(core, "axis", taken))
-    cocotb.start_soon(count(mac, events))
+    taker, events = Taker(core, "axis"), recorders(mac)
     # With gaps, so that all find room.
     stall = often if stalls.value[0] is not never else never
-    await send(
-        mac, "mac", packets, stall, broken=broken, waits=False, gap=lambda: random.random() < 0.8
-    )
+    await send(mac, "mac", packets, stall=stall, gap=mostly, broken=broken, waits=False)
     good = [packet for number, packet in enumerate(packets) if number not in broken]
-    await until(core, lambda: len(taken) == len(good))
+    await taker.wait_for(count_beats(good))
     await core.edges(20)
-    assert taken == good
-    assert events == {"dropped": 0, "broken": 30}
+    assert taker.packets() == good
+    assert counts(events) == [0, 30]
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
@@ -70,19 +69,18 @@ async def keeps_what_is_good_and_drops_what_is_broken(dut, periods, stalls):
 async def drops_whole_packets_when_the_core_does_not_take_them(dut, periods):
     mac, core = await begin(dut, periods)
     packets = random_packets(150)
-    taken, events = [], {"dropped": 0, "broken": 0}
-    cocotb.start_soon(take(core, "axis", taken, lambda: random.random() < 0.9))
-    cocotb.start_soon(count(mac, events))
+    taker, events = Taker(core, "axis", stall=lambda: random.random() < 0.9), recorders(mac)
     await send(mac, "mac", packets, waits=False, broken={149})
     await mac.edges(20)
-    assert events["dropped"] > 20
-    assert events["broken"] == 1
-    kept = len(packets) - 1 - events["dropped"]
-    await until(core, lambda: len(taken) == kept, 20000)
-    await core.edges(100)
+    dropped, broken = counts(events)
+    assert dropped > 20
+    assert broken == 1
+    while dut.used.value:
+        await core.edges(100)
+    await core.edges(400)
     # A part of what was sent, in order, each as it was.
-    rest = iter(packets)
-    assert len(taken) == kept
+    rest, taken = iter(packets), taker.packets()
+    assert len(taken) == len(packets) - 1 - dropped
     assert all(packet in rest for packet in taken)
 
 
@@ -90,8 +88,7 @@ async def drops_whole_packets_when_the_core_does_not_take_them(dut, periods):
 async def tells_how_many_words_are_inside(dut):
     """Beyond what the crossing holds, each packet of one word adds one, up to the whole buffer."""
     mac, core = await begin(dut, PERIODS[0])
-    words, taken, used, events = params_in_simulator().buffer.words, [], [0], {"dropped": 0}
-    cocotb.start_soon(count(mac, events))
+    words, used, dropped = params_in_simulator().buffer.words, [0], Recorder(mac, "dropped", {})
     while used[-1] < words - 3:
         await send(mac, "mac", [random.randbytes(60)], waits=False)
         await mac.edges(20)
@@ -102,10 +99,11 @@ async def tells_how_many_words_are_inside(dut):
     await send(mac, "mac", [random.randbytes(60) for _ in range(10)], waits=False)
     await mac.edges(20)
     assert int(dut.used.value) == words
-    assert events["dropped"] == 7
-    cocotb.start_soon(take(core, "axis", taken))
-    await until(core, lambda: len(taken) == crossing + words)
+    assert len(dropped.cycles) == 7
+    taker = Taker(core, "axis")
+    await taker.wait_for(crossing + words)
     await mac.edges(20)
+    assert len(taker.packets()) == crossing + words
     assert not int(dut.used.value)
 
 
@@ -114,15 +112,13 @@ async def a_packet_that_is_too_long_is_dropped(dut):
     mac, core = await begin(dut, PERIODS[0])
     words = params_in_simulator().buffer.words
     long, short = random.randbytes(64 * (words + 8)), random.randbytes(200)
-    taken, events = [], {"dropped": 0, "broken": 0}
-    cocotb.start_soon(take(core, "axis", taken))
-    cocotb.start_soon(count(mac, events))
+    taker, events = Taker(core, "axis"), recorders(mac)
     await send(mac, "mac", [long], waits=False)
     await mac.edges(4)  # room comes back
     await send(mac, "mac", [short], waits=False)
-    await until(core, lambda: taken)
-    assert taken == [short]
-    assert events == {"dropped": 1, "broken": 0}
+    await taker.wait_for(count_beats([short]))
+    assert taker.packets() == [short]
+    assert counts(events) == [1, 0]
 
 
 @cocotb.test(timeout_time=300, timeout_unit="us")
@@ -130,16 +126,14 @@ async def a_packet_that_is_too_long_is_dropped(dut):
 async def whole_packets_come_after_a_reset_of_either_clock(dut, periods, which):
     mac, core = await begin(dut, periods)
     packets = numbered(400, [60, 64, 200, 700, 1200])
-    taken, cut = [], []
-    taking = cocotb.start_soon(take(core, "axis", taken, cut=cut))
+    taker, cut = Taker(core, "axis"), []
     side = {"core": core, "mac": mac}[which]
     resets = cocotb.start_soon(reset_now_and_then([side], 20, 150))
-    gap = lambda: random.random() < 0.9  # noqa: E731
-    await send(mac, "mac", packets[:-50], waits=False, gap=gap)
+    sender = Sender(mac, "mac", waits=False, gap=lambda: random.random() < 0.9)
+    await sender.send(packets[:-50])
     assert resets.done()
     await core.edges(60)
-    await send(mac, "mac", packets[-50:], waits=False, gap=gap)
-    await until(core, lambda: taken and taken[-1] == packets[-1])
-    check_after_resets(packets, taken, bytes)
+    await sender.send(packets[-50:])
+    await core.edges(200)
+    check_after_resets(packets, taker.packets(cut), bytes)
     assert bool(cut) == (which == "mac")
-    taking.cancel()

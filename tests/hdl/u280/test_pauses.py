@@ -1,15 +1,15 @@
 import random
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.protocol import PRIORITIES
 from hdl.u280.flow_control import HOLD_CYCLES, FlowControlParams
 from hdl.u280.mac_signals import PAUSE_EVENTS
 from hdl.u280.pauses import Pauses
-from sim.harness.streams import start
+from sim.harness.records import Recorder
+from sim.harness.streams import edges, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.u280.packet_bench import send, take, until
+from tests.hdl.u280.packet_bench import Sender, Taker, count_beats
 
 CLASSES = range(2)
 
@@ -18,41 +18,40 @@ def test_pauses():
     simulate(Pauses(FlowControlParams()), __name__)
 
 
-async def begin(dut):
-    for k in CLASSES:
-        getattr(dut, f"i_{k}_tvalid").value = 0
-        getattr(dut, f"used_{k}").value = 0
-    dut.stat_rx_pause_req.value = 0
-    dut.mac_tready.value = 0
+async def begin(dut, stall=never, gap=None):
+    """Return what sends each class, what takes both, and what records the events."""
+    senders = [Sender(dut, f"i_{k}", gap=gap) for k in CLASSES]
+    for name in ("used_0", "used_1", "stat_rx_pause_req"):
+        getattr(dut, name).value = 0
+    taker = Taker(dut, "mac", stall=stall)
     await start(dut)
+    return senders, taker, Recorder(dut, "events", {"events": None})
 
 
-async def cycles(dut, count, counts=None):
+async def counted(dut, count, events):
     """Play some cycles; return how many of each event they count."""
-    for _ in range(count):
-        await RisingEdge(dut.clk)
-        for index, name in enumerate(PAUSE_EVENTS):
-            if counts is not None:
-                counts[name] = counts.get(name, 0) + (int(dut.events.value) >> index & 1)
-    return counts
+    before = len(events.beats)
+    await edges(dut.clk, count)
+    seen = [one["events"] for one in events.beats[before:]]
+    return {name: sum(bits >> k & 1 for bits in seen) for k, name in enumerate(PAUSE_EVENTS)}
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 @cocotb.parametrize(kind=CLASSES)
 async def asks_for_the_class_that_has_no_room(dut, kind):
     params = params_in_simulator(FlowControlParams)
-    await begin(dut)
-    counts = await cycles(dut, HOLD_CYCLES, {})
+    *_, events = await begin(dut)
+    counts = await counted(dut, HOLD_CYCLES, events)
     assert not any(counts.values())
     name = ("reads", "responses")[kind]
     for _ in range(3):
         getattr(dut, f"used_{kind}").value = params.stop_above + 1
-        counts = await cycles(dut, 40, {})
+        counts = await counted(dut, 40, events)
         assert dut.ctl_tx_pause_req.value == 1 << PRIORITIES[kind]
         assert {event for event, count in counts.items() if count} == {f"pauses_{name}"}
         assert counts[f"pauses_{name}"] == 1
         getattr(dut, f"used_{kind}").value = params.resume_at
-        await cycles(dut, 40)
+        await edges(dut.clk, 40)
         assert dut.ctl_tx_pause_req.value == 0
 
 
@@ -80,53 +79,49 @@ async def no_bit_of_what_is_used_is_overlooked(dut, kind):
         for last in change:
             for value, then in ((0, 0), (params.stop_above + 1, 1))[: asks + 1]:
                 used.value = value
-                await cycles(dut, 2 * HOLD_CYCLES)
+                await edges(dut.clk, 2 * HOLD_CYCLES)
                 assert dut.ctl_tx_pause_req.value == then << PRIORITIES[kind]
             for value in stay:
                 used.value = value
-                await cycles(dut, 3)
+                await edges(dut.clk, 3)
             assert dut.ctl_tx_pause_req.value == asks << PRIORITIES[kind]
             used.value = last
-            await cycles(dut, 3)
+            await edges(dut.clk, 3)
             assert dut.ctl_tx_pause_req.value == (1 - asks) << PRIORITIES[kind], last
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def obeys_for_the_class_that_is_paused(dut):
-    await begin(dut)
-    taken = []
-    cocotb.start_soon(take(dut, "mac", taken))
+    senders, taker, events = await begin(dut)
     for paused in (0, 1 << PRIORITIES[0], 1 << PRIORITIES[1], 0x1FF, 0x1E7):
         bits = sum(1 << PRIORITIES[k] for k in CLASSES) & paused
         dut.stat_rx_pause_req.value = paused
-        await cycles(dut, 5)
-        counts = await cycles(dut, 20, {})
+        await edges(dut.clk, 5)
+        counts = await counted(dut, 20, events)
         assert dut.ctl_rx_pause_ack.value == bits  # other priorities, and all at once, are not ours
         for k, name in enumerate(("reads", "responses")):
             assert counts[f"paused_{name}"] == (20 if bits >> PRIORITIES[k] & 1 else 0)
-        packets = [random.randbytes(192) for _ in CLASSES]
-        for k in CLASSES:
-            cocotb.start_soon(send(dut, f"i_{k}", [packets[k]]))
-        await cycles(dut, 30)
+        packets, before = [random.randbytes(192) for _ in CLASSES], len(taker.packets())
+        for sender, packet in zip(senders, packets, strict=True):
+            cocotb.start_soon(sender.send([packet]))
+        await edges(dut.clk, 30)
+        taken = taker.packets()[before:]
         assert taken == [p for k, p in enumerate(packets) if not bits >> PRIORITIES[k] & 1] or (
             bits == 0 and sorted(taken) == sorted(packets)
         )
         dut.stat_rx_pause_req.value = 0
-        await until(dut, lambda sent=packets: sorted(taken) == sorted(sent))
-        taken.clear()
+        await taker.wait_for(len(taker.beats) + count_beats(packets) - count_beats(taken))
+        assert sorted(taker.packets()[before:]) == sorted(packets)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def packets_of_both_classes_pass(dut):
-    await begin(dut)
-    taken = []
-    cocotb.start_soon(take(dut, "mac", taken, lambda: random.random() < 0.5))
+    senders, taker, _ = await begin(dut, often, gap=lambda: random.random() < 0.85)
     sent = [[random.randbytes(random.choice([65, 128, 200])) for _ in range(80)] for _ in CLASSES]
-    for k in CLASSES:
-        packets = send(dut, f"i_{k}", sent[k], gap=lambda: random.random() < 0.85)
-        cocotb.start_soon(packets)
-    while len(taken) < 160:
-        await RisingEdge(dut.clk)
-        assert not dut.mac_tuser.value
-    await cycles(dut, 10)
+    for sender, packets in zip(senders, sent, strict=True):
+        cocotb.start_soon(sender.send(packets))
+    await taker.wait_for(count_beats(*sent))
+    await edges(dut.clk, 10)
+    assert not any(beat["tuser"] for beat in taker.beats)
+    taken = taker.packets()
     assert [[packet for packet in taken if packet in mine] for mine in sent] == sent
