@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from amaranth.lib import data
 
 from hdl.switch.frame_format import FrameFormat
+from sim.harness.axi_streams import beats_of
 
 ETHERTYPE, VERSION = 0x88B5, 3
 LEAST, MOST = 28, 70
@@ -36,20 +37,13 @@ FRAMES = FrameFormat(
 
 @dataclass
 class Packet:
-    """A packet as beats (data, keep, last, user): those of ``octets``, or others of a test."""
+    """A packet as beats: those of ``octets``, or others of a test."""
 
     octets: bytes
     corrupt: bool = False
 
     def __post_init__(self):
-        self.beats = []
-        for at in range(0, len(self.octets), BEAT_BYTES):
-            part, last = self.octets[at : at + BEAT_BYTES], at + BEAT_BYTES >= len(self.octets)
-            whole = part + random.randbytes(BEAT_BYTES - len(part))
-            user = int(self.corrupt) if last else random.getrandbits(1)
-            self.beats.append(
-                (int.from_bytes(whole, "little"), (1 << len(part)) - 1, int(last), user)
-            )
+        self.beats = [*beats_of(self.octets, corrupt=self.corrupt, beat_bytes=BEAT_BYTES)]
 
 
 def frame(address, length, source=None):
@@ -72,23 +66,23 @@ def some_packet(address):
     packet = Packet(octets, corrupt=random.random() < 0.1)
     if kind > 0.9:  # bytes are missing where there should be some
         at = random.randrange(len(packet.beats))
-        word, keep, last, user = packet.beats[at]
-        kept = [k for k in range(BEAT_BYTES) if keep >> k & 1]
-        keep &= ~(1 << random.choice(kept[:-1] or kept) if last else 1 << kept[-1])
-        packet.beats[at] = word, keep, last, user
+        beat = packet.beats[at]
+        kept = [k for k in range(BEAT_BYTES) if beat["tkeep"] >> k & 1]
+        lacks = random.choice(kept[:-1] or kept) if beat["tlast"] else kept[-1]
+        beat["tkeep"] &= ~(1 << lacks)
     return packet
 
 
 def judge(beats, address):
     """Judge ``beats`` by the first cause below that applies; return it and a good frame's bytes."""
     octets, holes = b"", False
-    for word, keep, last, _ in beats:
-        count = keep.bit_count()
-        holes |= keep != (1 << count) - 1 or count == 0 or (not last and count < BEAT_BYTES)
-        octets += word.to_bytes(BEAT_BYTES, "little")[:count]
-    first, keep, *_ = beats[0]
-    head = first.to_bytes(BEAT_BYTES, "little")[:16]
-    if beats[-1][3]:
+    for beat in beats:
+        keep, count = beat["tkeep"], beat["tkeep"].bit_count()
+        short = not beat["tlast"] and count < BEAT_BYTES
+        holes |= keep != (1 << count) - 1 or count == 0 or short
+        octets += beat["tdata"].to_bytes(BEAT_BYTES, "little")[:count]
+    keep, head = beats[0]["tkeep"], beats[0]["tdata"].to_bytes(BEAT_BYTES, "little")[:16]
+    if beats[-1]["tuser"]:
         return "CORRUPT", None
     ours = head[:6] == address and head[12:15] == bytes([0x88, 0xB5, VERSION])
     if keep >> 14 & 1 and not ours:

@@ -9,13 +9,24 @@ import cocotb
 from amaranth.hdl import Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
-from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.component import Component
 from hdl.switch.frame_filter import Quality, word_layout
 from hdl.switch.packet_port import PacketPort, PacketPortParams
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, cycle, never, often, rarely, start
+from sim.harness.axi_streams import AxiMonitor, AxiSource
+from sim.harness.payloads import pack
+from sim.harness.records import Recorder
+from sim.harness.streams import (
+    STALLS,
+    Sink,
+    always,
+    edges,
+    never,
+    often,
+    rarely,
+    start,
+    strobe,
+)
 from sim.harness.verilator import simulate
 from sim.surroundings.link import ALWAYS, COUNTERS, Link, LinkParams
 from tests.hdl.switch.frames import BEAT_BYTES, FRAMES, LEAST, MOST, Packet, frame, judge
@@ -79,14 +90,14 @@ test_rejects = rejects(
 class Bench:
     """Sends packets into the link, and compares what leaves the port with what the link brought."""
 
-    def __init__(self, dut, sink):
-        self.dut, self.edge, self.sink = dut, RisingEdge(dut.clk), sink
+    def __init__(self, dut, source, sink):
+        self.dut = dut
         self.address = random.randbytes(6)
-        self.wire, self.coming = [], []  # packets that came to the port; the beats of the next
-        self.verdicts = []  # quality and whether it was lost
-        self.left, self.leaving = [], b""  # frames that left
-        self.came_at, self.left_at = [], []  # last beat of a packet; first one of a frame
-        dut.i_tvalid.value = 0
+        self.source = AxiSource(dut, "i", stall=source)
+        self.wire = AxiMonitor(dut, "wire")
+        self.judged = Recorder(dut, "judged", {"quality": Quality, "lost": None})
+        self.lost = Recorder(dut, "lost", {})
+        self.packets = Sink(dut, "packets", stall=sink)
         dut.address.value = int.from_bytes(self.address, "little")
         self.set()
 
@@ -94,87 +105,62 @@ class Bench:
         defaults = {"seed": random.getrandbits(32), "latency": 0, "displacement": 20}
         self.dut.settings.value = pack(LINK.settings, defaults | settings)
 
-    async def run(self):
-        """Check every cycle."""
-        dut, waiting = self.dut, None
-        while True:
-            dut.packets_ready.value = int(not self.sink())
-            await self.edge
-            if dut.rst.value:
-                self.coming, self.leaving, waiting = [], b"", None
-                continue
-            if dut.wire_tvalid.value:
-                self.coming.append(tuple(int(getattr(dut, f"wire_{n}").value) for n in BEAT))
-                if self.coming[-1][2]:
-                    self.wire.append(self.coming)
-                    self.came_at.append(cycle())
-                    self.coming = []
-            if dut.judged.value:
-                quality = Quality(int(dut.quality.value)).name
-                self.verdicts.append((quality, bool(dut.lost.value)))
-            else:
-                assert not dut.lost.value
-            if not dut.packets_valid.value:
-                assert waiting is None
-                continue
-            word = unpack(WORD, int(dut.packets_payload.value))
-            assert waiting in (None, word)
-            waiting = word
-            if not self.leaving and dut.packets_ready.value:
-                self.left_at.append(cycle())
-            if dut.packets_ready.value:
-                waiting = None
-                count = word["keep"].bit_count()
-                assert word["keep"] == (1 << count) - 1
-                self.leaving += word["data"].to_bytes(BEAT_BYTES, "little")[:count]
-                if word["last"]:
-                    self.left.append(self.leaving)
-                    self.leaving = b""
+    @property
+    def verdicts(self):
+        """Return the quality of each packet, and whether it was lost."""
+        return [(one["quality"].name, bool(one["lost"])) for one in self.judged.beats]
 
-    async def send(self, packets, stall=never):
-        for beat in (beat for packet in packets for beat in packet.beats):
-            await self.beat(beat, stall)
+    @property
+    def left(self):
+        """Return the frames that left."""
+        frames = [b""]
+        for word in self.packets.beats:
+            count = word["keep"].bit_count()
+            assert word["keep"] == (1 << count) - 1
+            frames[-1] += word["data"].to_bytes(BEAT_BYTES, "little")[:count]
+            if word["last"]:
+                frames.append(b"")
+        assert not frames.pop()
+        return frames
 
-    async def beat(self, beat, stall=never):
-        dut = self.dut
-        while stall():
-            dut.i_tdata.value = random.getrandbits(FRAMES.data_bits)
-            await self.edge
-        dut.i_tvalid.value = 1
-        for name, value in zip(BEAT, beat, strict=True):
-            getattr(dut, f"i_{name}").value = value
-        await self.edge
-        while not dut.i_tready.value:
-            await self.edge
-        dut.i_tvalid.value = 0
+    @property
+    def came(self):
+        """Return the packets that came to the port, each as its beats; none was cut."""
+        packets = [[]]
+        for beat in self.wire.beats:
+            packets[-1].append(beat)
+            if beat["tlast"]:
+                packets.append([])
+        assert not packets.pop()
+        return packets
+
+    async def send(self, packets):
+        await self.source.send_all(beat for packet in packets for beat in packet.beats)
 
     async def drain(self):
         """Wait until nothing moves; then everything is where it belongs."""
-        sink, self.sink = self.sink, never
-        quiet = 0
-        while quiet < 200:
-            await self.edge
-            busy = self.dut.wire_tvalid.value or self.dut.packets_valid.value
-            quiet = 0 if busy else quiet + 1
-        self.sink = sink
-        golden = [judge(packet, self.address) for packet in self.wire]
-        assert [quality for quality, _ in self.verdicts] == [quality for quality, _ in golden]
+        sink, self.packets.stall, moved = self.packets.stall, never, None
+        while moved != (moved := (len(self.wire.beats), len(self.packets.beats))):
+            await edges(self.dut.clk, 200)
+        self.packets.stall = sink
+        golden = [judge(packet, self.address) for packet in self.came]
+        verdicts = self.verdicts
+        assert [quality for quality, _ in verdicts] == [quality for quality, _ in golden]
         kept = [
             octets
-            for (quality, octets), (_, lost) in zip(golden, self.verdicts, strict=True)
+            for (quality, octets), (_, lost) in zip(golden, verdicts, strict=True)
             if quality == "GOOD" and not lost
         ]
-        assert all(quality == "GOOD" for quality, lost in self.verdicts if lost)
-        assert not self.leaving
+        assert all(quality == "GOOD" for quality, lost in verdicts if lost)
+        assert set(self.lost.cycles) <= set(self.judged.cycles)
         assert self.left == kept
-        return Counter(self.verdicts)
+        return Counter(verdicts)
 
 
-async def begin(dut, sink=never):
-    bench = Bench(dut, sink)
-    cocotb.start_soon(bench.run())
+async def begin(dut, source=never, sink=never):
+    bench = Bench(dut, source, sink)
     await start(dut)
-    await ClockCycles(dut.clk, 2)  # until there is room
+    await edges(dut.clk, 2)  # until there is room
     return bench
 
 
@@ -183,11 +169,11 @@ async def begin(dut, sink=never):
 async def keeps_good_frames(dut, stalls):
     """It keeps every good frame and nothing of others; what is lost is lost for lack of room."""
     source, sink = stalls
-    bench = await begin(dut, sink)
+    bench = await begin(dut, source, sink)
     packets = [any_packet(bench.address) for _ in range(3000)]
-    await bench.send(packets, source)
+    await bench.send(packets)
     found = await bench.drain()
-    assert bench.wire == [packet.beats for packet in packets]
+    assert bench.came == [packet.beats for packet in packets]
     assert min(found[quality.name, False] for quality in Quality) > 100
     assert sink is not never or not found["GOOD", True]
 
@@ -209,28 +195,29 @@ async def takes_its_latency(dut):
     bench = await begin(dut)
     for length in (LEAST, 40, MOST):
         await bench.send([Packet(frame(bench.address, length))])
-        for _ in range(10):
-            await bench.edge
+        await edges(dut.clk, 10)
     await bench.drain()
-    waits = [b - a for a, b in zip(bench.came_at, bench.left_at, strict=True)]
+    ends = [k for k, beat in enumerate(bench.wire.beats) if beat["tlast"]]
+    begins = [0, *(k + 1 for k, word in enumerate(bench.packets.beats) if word["last"])]
+    waits = [
+        bench.packets.cycles[b] - bench.wire.cycles[a] for a, b in zip(ends, begins, strict=False)
+    ]
     assert waits == [PacketPort.latency] * 3
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def loses_whole_frames_when_full(dut):
     """What is inside stays; behind it frames are lost until there is room again."""
-    bench = await begin(dut)
-    bench.sink = lambda: True
+    bench = await begin(dut, sink=always)
     longest = [Packet(frame(bench.address, MOST)) for _ in range(12)]
     await bench.send(longest)
     kept = PARAMS.buffer.most_packet_words // FRAMES.beats
-    for _ in range(5):
-        await bench.edge
+    await edges(dut.clk, 5)
     assert [lost for _, lost in bench.verdicts][:kept] == [False] * kept
     assert bench.verdicts[-1] == ("GOOD", True)
     found = await bench.drain()
     assert found["GOOD", True] >= 12 - PARAMS.words // FRAMES.beats - 1
-    bench.sink = never
+    bench.packets.stall = never
     await bench.send([Packet(frame(bench.address, MOST)) for _ in range(20)])
     assert (await bench.drain())["GOOD", True] == found["GOOD", True]
 
@@ -238,12 +225,11 @@ async def loses_whole_frames_when_full(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def says_how_many_beats_wait(dut):
     """Frames have a beat each, and the count follows every one that comes or leaves."""
-    bench = await begin(dut)
-    bench.sink = lambda: True
+    bench = await begin(dut, sink=always)
     seen = [int(dut.used.value)]
     for _ in range(12):
         await bench.send([Packet(frame(bench.address, LEAST))])
-        await ClockCycles(dut.clk, 12)
+        await edges(dut.clk, 12)
         seen.append(int(dut.used.value))
     ahead = 12 - seen[-1]  # at the output
     assert seen == [max(0, count - ahead) for count in range(13)]
@@ -256,23 +242,18 @@ async def says_how_many_beats_wait(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_reset_leaves_no_rest(dut):
     """The rest of a packet is no frame, though it were as long as one; what follows is good."""
-    bench = await begin(dut)
+    bench = await begin(dut, rarely)
     for length in (40, 64, 65, MOST):
         beats = Packet(frame(bench.address, length)).beats
         for at in range(1, len(beats)):
-            for beat in beats[:at]:
-                await bench.beat(beat, rarely)
-            dut.rst.value = 1
-            await bench.edge
-            dut.rst.value = 0
-            await bench.edge
+            await bench.source.send_all(beats[:at])
+            await strobe(dut.rst, dut.clk)
+            await edges(dut.clk, 1)
             before = len(bench.verdicts)
-            for beat in beats[at:]:
-                await bench.beat(beat, rarely)
+            await bench.source.send_all(beats[at:])
             good = frame(bench.address, LEAST)
             await bench.send([Packet(good)])
-            for _ in range(10):
-                await bench.edge
+            await edges(dut.clk, 10)
             assert bench.verdicts[before:] == [("MALFORMED", False), ("GOOD", False)]
             assert bench.left[-1] == good
             assert len(bench.left) == len(set(bench.left))
@@ -282,15 +263,15 @@ async def a_reset_leaves_no_rest(dut):
 @cocotb.parametrize(sink=[never, rarely, often])
 async def behind_a_bad_link(dut, sink):
     """Packets of several beats are lost, doubled, late and broken as a whole."""
-    bench = await begin(dut, sink)
+    bench = await begin(dut, rarely, sink)
     kinds = ("drop", "duplicate", "reorder", "corrupt")
     bench.set(latency=9, **dict.fromkeys(kinds, ALWAYS // 5))
     sent = [frame(bench.address, random.randint(LEAST, MOST)) for _ in range(1500)]
-    await bench.send([Packet(octets) for octets in sent], rarely)
+    await bench.send([Packet(octets) for octets in sent])
     found = await bench.drain()
     counts = {name: int(getattr(dut, name).value) for name in COUNTERS}
     assert counts["sent"] == len(sent)
-    assert len(bench.wire) == counts["delivered"]
+    assert len(bench.came) == counts["delivered"]
     assert counts["sent"] + counts["duplicated"] - counts["dropped"] == counts["delivered"]
     assert found["CORRUPT", False] == counts["corrupted"]
     assert found["GOOD", False] + found["GOOD", True] == counts["delivered"] - counts["corrupted"]

@@ -5,17 +5,15 @@ root, which has two leaves of two workers.
 """
 
 import random
-from collections import deque
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.switch.switch import Switch
 from sim.golden.tree_plan import TreePlan
+from sim.harness.axi_streams import AxiSink, AxiSource, beats_of
 from sim.harness.payloads import pack
-from sim.harness.streams import start
+from sim.harness.streams import edges, start
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.p4sgd.golden.frames import BYTES
 from sim.p4sgd.surroundings.tree_system import TreeSystem, TreeSystemParams
 from sim.p4sgd.tree_driver import TreeDriver
 from sim.surroundings.link import LinkParams
@@ -44,46 +42,20 @@ def test_tree_network():
     simulate(TreeSystem(PARAMS), __name__)
 
 
-class WorkerPort:
-    """Shows where a worker is: what it sends waits until the link takes it."""
-
-    def __init__(self, dut, number):
-        names = ("tvalid", "tready", "tdata", "tkeep", "tlast", "tuser")
-        self.sends = [getattr(dut, f"from_workers_{number}_{name}") for name in names]
-        self.takes = [getattr(dut, f"to_workers_{number}_{name}") for name in names]
-        self.queue = deque()
-        self.showing = False
-        self.sends[0].value = 0
-        self.takes[1].value = 1
-
-    def step(self):
-        """End a cycle: return what came, as bytes and whether corrupt, or None."""
-        valid, ready, tdata, tkeep, tlast, tuser = self.sends
-        if self.showing and ready.value:
-            self.showing = False
-            valid.value = 0
-        if self.queue and not self.showing:
-            self.showing = True
-            valid.value, tkeep.value, tlast.value, tuser.value = 1, (1 << BYTES) - 1, 1, 0
-            tdata.value = int.from_bytes(self.queue.popleft(), "little")
-        valid, _, tdata, tkeep, _, tuser = self.takes
-        if not valid.value:
-            return None
-        length = int(tkeep.value).bit_length()
-        return int(tdata.value).to_bytes(64, "little")[:length], bool(tuser.value)
-
-
 class Bench:
     """Has the tree, its hosts' drivers, and golden workers of both jobs at the same ports."""
 
     def __init__(self, dut):
         self.dut, self.params = dut, params_in_simulator(TreeSystemParams)
-        self.ports = [WorkerPort(dut, k) for k in range(len(PLAN.workers))]
+        self.sources, self.sinks = {}, {}
+        for k, number in enumerate(PLAN.workers):
+            self.sources[number] = AxiSource(dut, f"from_workers_{k}")
+            take = lambda beat, number=number: self.take(number, beat)  # noqa: E731
+            self.sinks[number] = AxiSink(dut, f"to_workers_{k}", callback=take)
         self.hosts = [
             TreeDriver(dut, self.params.switch, bus=f"s_axil_{number}") for number in PLAN.switches
         ]
         self.workers = {ALL["job"]: {}, PART["job"]: {}}
-        self.edge = RisingEdge(dut.clk)
 
     async def begin(self, **faults):
         settings = {"latency": LATENCY, "displacement": 60, "seed": random.getrandbits(32)}
@@ -116,33 +88,29 @@ class Bench:
         self.workers[job["job"]] = make_workers(PLAN, partials, SLOTS, numbers=numbers, **job)
 
     def send(self, number, frames):
-        self.ports[number - PLAN.workers.start].queue.extend(frames)
+        for frame in frames:
+            for beat in beats_of(frame):
+                self.sources[number].append(beat)
 
-    async def step(self):
-        """Play a cycle: each worker sees what has come."""
-        await self.edge
-        for number in PLAN.workers:
-            port = self.ports[number - PLAN.workers.start]
-            came = port.step()
-            if came is not None:
-                data, corrupt = came
-                for workers in self.workers.values():
-                    if number in workers:
-                        self.send(number, workers[number].take(data, corrupt=corrupt))
+    def take(self, number, beat):
+        """Let a worker see what has come."""
+        data = beat["tdata"].to_bytes(64, "little")[: beat["tkeep"].bit_length()]
+        for workers in self.workers.values():
+            if number in workers:
+                self.send(number, workers[number].take(data, corrupt=bool(beat["tuser"])))
 
     async def run(self, most=60_000):
         """Run until all workers are done; what is missing is asked for again."""
         everyone = [pair for workers in self.workers.values() for pair in workers.items()]
         for number, worker in everyone:
             self.send(number, worker.begin())
-        for cycle in range(most):
-            await self.step()
-            if cycle % PATIENCE == PATIENCE - 1:
-                for number, worker in everyone:
-                    if len(self.ports[number - PLAN.workers.start].queue) < 2 * SLOTS:
-                        self.send(number, worker.repeat())
+        for cycles in range(PATIENCE, most, PATIENCE):
+            await edges(self.dut.clk, PATIENCE)
             if all(worker.done for _, worker in everyone):
-                return cycle
+                return cycles
+            for number, worker in everyone:
+                if self.sources[number].missing < 2 * SLOTS:
+                    self.send(number, worker.repeat())
         raise AssertionError(f"not over after {most} cycles")
 
 
@@ -190,15 +158,11 @@ async def three_levels_take_five_hops(dut):
     last, *others = workers
     for number in others:
         bench.send(number, workers[number].begin())
-    for _ in range(200):
-        await bench.step()
+    await edges(dut.clk, 200)
     assert not any(worker.sums for worker in workers.values())
     bench.send(last, workers[last].begin())
-    await bench.step()  # shows it
-    cycles = 0
-    while not workers[last].sums:
-        await bench.step()
-        cycles += 1
+    await bench.sinks[last].wait_for(1)
+    assert workers[last].sums
     hop = Switch(bench.params.switch).latency
     assert 5 * hop <= 40
-    assert cycles - 1 == 5 * hop + 6 * LATENCY
+    assert bench.sinks[last].cycles[0] - bench.sources[last].cycles[0] == 5 * hop + 6 * LATENCY

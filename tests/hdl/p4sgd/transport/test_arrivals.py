@@ -1,13 +1,14 @@
 import random
+from collections import Counter
 from dataclasses import dataclass, replace
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.transport.arrivals import Arrivals
 from hdl.p4sgd.transport.params import TransportParams, Verdict
-from sim.harness.payloads import unpack
-from sim.harness.streams import never, often, start
+from sim.harness.axi_streams import AxiSource, beats_of
+from sim.harness.records import Recorder
+from sim.harness.streams import edges, never, often, started
 from sim.harness.verilator import params_in_simulator
 from sim.p4sgd.golden import allreduce as golden
 from sim.p4sgd.golden.frames import Quality, WireFrame, judge
@@ -15,7 +16,6 @@ from tests.hdl.p4sgd.bench import put
 from tests.simulated import simulated
 
 SIZES = [TransportParams(slots=5), TransportParams(slots=4096, lanes=3)]
-BEAT_BYTES = 64
 LEAST, MOST = -(1 << 31), (1 << 31) - 1  #: activations
 QUALITIES = {
     Quality.CORRUPT: golden.Verdict.CORRUPT,
@@ -137,15 +137,17 @@ def wrong_fields(job, frame):
 
 
 class Bench:
-    """Drives packets and compares every report with the golden judgement, each cycle."""
+    """Sends packets and compares every report with the golden judgement, each in its cycle."""
 
-    def __init__(self, dut):
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
-        self.shape = params_in_simulator(TransportParams).arrival
-        self.under_way = [None] * Arrivals.latency  # what was driven, the oldest first
-        self.seen = dict.fromkeys([None, *golden.Verdict], 0)
+    def __init__(self, dut, stall=never):
+        self.dut, dut.open.value = dut, 0
+        self.source = AxiSource(dut, "s_axis", stall=stall)
+        self.ready = Recorder(dut, "", {"s_axis_tready": None})
+        shape = params_in_simulator(TransportParams).arrival
+        self.reports = Recorder(dut, "valid", {"arrival": shape})
+        self.coming = []  # beats
+        self.expected = []  # of each packet: number of its last beat, its job, verdict and bytes
         self.is_open = 1
-        dut.s_axis_tvalid.value = 0
 
     async def begin(self, job, is_open=1):
         await self.idle(Arrivals.latency)
@@ -153,111 +155,86 @@ class Bench:
         put(self.dut, settings=job.settings)
         self.dut.open.value = is_open
 
-    async def step(self, driven=None):
-        await self.edge
-        dut = self.dut
-        assert dut.s_axis_tready.value
-        self.under_way.append(driven)
-        due = self.under_way.pop(0)
-        assert bool(dut.valid.value) == (due is not None)
-        if due is not None:
-            self.compare(*due)
-
-    def compare(self, verdict, wire):
-        arrival = unpack(self.shape, int(self.dut.arrival.value))
-        name = "NONE" if verdict is None else verdict.name
-        assert arrival["verdict"] is Verdict[name], wire.hex()
-        self.seen[verdict] += 1
-        if verdict is None:
-            frame = WireFrame.from_bytes(wire)
-            lanes = len(arrival["activations"])
-            assert arrival["slot"] == frame.seq - self.job.base
-            found = [arrival[name] for name in ("is_agg", "acked", "use")]
-            assert found == [frame.is_agg, frame.acked, frame.use]
-            assert arrival["activations"] == list(frame.payload[:lanes])
-            assert arrival["saturated"] == frame.saturated % (1 << lanes)
-
     async def idle(self, cycles=1):
-        dut = self.dut
-        for _ in range(cycles):
-            dut.s_axis_tvalid.value = 0
-            dut.s_axis_tdata.value = random.getrandbits(512)
-            dut.s_axis_tkeep.value = random.getrandbits(64)
-            dut.s_axis_tlast.value = random.getrandbits(1)
-            dut.s_axis_tuser.value = random.getrandbits(1)
-            await self.step()
+        """Send what is to be sent, then nothing for some cycles."""
+        await self.source.send_all(self.coming)
+        self.coming = []
+        await edges(self.dut.clk, cycles)
 
-    async def lack(self, wire, byte):
-        """Return a frame of one beat, of which a byte in the middle is not kept."""
-        dut = self.dut
-        dut.s_axis_tvalid.value = dut.s_axis_tlast.value = 1
-        dut.s_axis_tuser.value = 0
-        dut.s_axis_tdata.value = int.from_bytes(wire, "little")
-        dut.s_axis_tkeep.value = ((1 << len(wire)) - 1) ^ 1 << byte
-        await self.step((golden.Verdict.MALFORMED, wire))
+    def send(self, wire, corrupt=False, hole=None):
+        """Send a packet in its turn; byte number ``hole`` of its only beat is not kept."""
+        beats = [*beats_of(wire, corrupt=corrupt)]
+        verdict = self.job.verdict(wire, corrupt, self.is_open)
+        if hole is not None:
+            beats[0]["tkeep"] ^= 1 << hole
+            verdict = golden.Verdict.MALFORMED
+        self.coming += beats
+        last = len(self.source.cycles) + len(self.coming) - 1
+        self.expected.append((last, self.job, verdict, wire))
 
-    async def send(self, wire, corrupt=False, stall=never):
-        dut = self.dut
-        for at in range(0, len(wire), BEAT_BYTES):
-            while stall():
-                await self.idle()
-            chunk, last = wire[at : at + BEAT_BYTES], at + BEAT_BYTES >= len(wire)
-            filled = chunk + random.randbytes(BEAT_BYTES - len(chunk))
-            dut.s_axis_tvalid.value = 1
-            dut.s_axis_tdata.value = int.from_bytes(filled, "little")
-            dut.s_axis_tkeep.value = (1 << len(chunk)) - 1
-            dut.s_axis_tlast.value = last
-            dut.s_axis_tuser.value = corrupt and last
-            verdict = self.job.verdict(wire, corrupt, self.is_open)
-            await self.step((verdict, wire) if last else None)
+    async def finish(self):
+        """Compare all reports; return how many there were of each verdict."""
+        await self.idle(3)
+        assert all(cycle["s_axis_tready"] for cycle in self.ready.beats)
+        moved = self.source.cycles
+        ends = [moved[last] for last, *_ in self.expected]
+        assert self.reports.cycles == [end + Arrivals.latency for end in ends]
+        for report, (_, job, verdict, wire) in zip(self.reports.beats, self.expected, strict=True):
+            compare(report["arrival"], job, verdict, wire)
+        return Counter(verdict for *_, verdict, _ in self.expected)
 
 
-async def started(dut):
-    bench = Bench(dut)
-    dut.open.value = 0
-    await start(dut)
-    return bench
+def compare(arrival, job, verdict, wire):
+    assert arrival["verdict"] is Verdict["NONE" if verdict is None else verdict.name], wire.hex()
+    if verdict is None:
+        frame = WireFrame.from_bytes(wire)
+        lanes = len(arrival["activations"])
+        assert arrival["slot"] == frame.seq - job.base
+        found = [arrival[name] for name in ("is_agg", "acked", "use")]
+        assert found == [frame.is_agg, frame.acked, frame.use]
+        assert arrival["activations"] == list(frame.payload[:lanes])
+        assert arrival["saturated"] == frame.saturated % (1 << lanes)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_frame_with_a_hole_is_malformed(dut):
-    bench = await started(dut)
+    bench = await started(Bench(dut))
     await bench.begin(Job.any(params_in_simulator(TransportParams)))
     good = bench.job.good().to_bytes()
     for byte in range(len(good)):
-        await bench.lack(good, byte)
-    await bench.idle(Arrivals.latency)
+        bench.send(good, hole=byte)
+    await bench.finish()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def judges_every_wrong_field(dut):
     """Each comes alone, and with every other that it goes before, a packet per cycle."""
-    bench = await started(dut)
+    bench = await started(Bench(dut))
     for _ in range(20):
         await bench.begin(job := Job.any(params_in_simulator(TransportParams)))
         frame = job.good()
         assert job.verdict(frame.to_bytes(), False, True) is None
-        await bench.send(frame.to_bytes())
+        bench.send(frame.to_bytes())
         wrong = wrong_fields(job, frame)
         for verdict, changes in wrong.items():
             for change in changes:
                 worse = replace(frame, **change)
                 assert job.verdict(worse.to_bytes(), False, True) is verdict
-                await bench.send(worse.to_bytes())
-                await bench.send(worse.to_bytes(), corrupt=True)
+                bench.send(worse.to_bytes())
+                bench.send(worse.to_bytes(), corrupt=True)
                 for others in wrong.values():
                     for other in others:
-                        await bench.send(replace(worse, **other).to_bytes())
-        await bench.send(frame.to_bytes())
-    await bench.idle(3)
-    assert all(bench.seen[v] for v in (None, golden.Verdict.CORRUPT, *wrong)), bench.seen
+                        bench.send(replace(worse, **other).to_bytes())
+        bench.send(frame.to_bytes())
+    seen = await bench.finish()
+    assert all(seen[v] for v in (None, golden.Verdict.CORRUPT, *wrong)), seen
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 @cocotb.parametrize(stall=[never, often])
 async def judges_a_flood(dut, stall):
     """Packets are good, or have wrong fields, are cut or longer, with a job open or not."""
-    bench = await started(dut)
+    bench = await started(Bench(dut, stall))
     for _ in range(60):
         job = Job.any(params_in_simulator(TransportParams))
         await bench.begin(job, is_open=random.random() < 0.9)
@@ -271,22 +248,22 @@ async def judges_a_flood(dut, stall):
             if random.random() < 0.1:
                 length = random.choice([1, 14, 15, 16, 59, 61, 64, 65, 128, random.randint(1, 200)])
                 wire = (wire + random.randbytes(200))[:length]
-            await bench.send(wire, random.random() < 0.05, stall)
-    await bench.idle(3)
+            bench.send(wire, random.random() < 0.05)
+    seen = await bench.finish()
     judged = [verdict for verdict in Verdict if verdict.value >= Verdict.WRONG_SLOT.value]
     wanted = [None, *(golden.Verdict[verdict.name] for verdict in judged)]
-    assert all(bench.seen[verdict] > 20 for verdict in wanted), bench.seen
+    assert all(seen[verdict] > 20 for verdict in wanted), seen
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_report_follows_its_packet(dut):
     """It lasts a cycle, as late as stated; nothing is ours while no job is open."""
-    bench = await started(dut)
+    bench = await started(Bench(dut))
     job = Job.any(params_in_simulator(TransportParams))
     for is_open in (0, 1):
         await bench.begin(job, is_open)
         for gap in (0, 1, 5):
-            await bench.send(job.good().to_bytes())
+            bench.send(job.good().to_bytes())
             await bench.idle(gap)
-    await bench.idle(3)
-    assert bench.seen[golden.Verdict.WRONG_JOB] == bench.seen[None] == 3
+    seen = await bench.finish()
+    assert seen[golden.Verdict.WRONG_JOB] == seen[None] == 3

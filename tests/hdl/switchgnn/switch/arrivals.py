@@ -9,6 +9,7 @@ from hdl.common.packets import BEAT_BYTES
 from hdl.switch.frame_filter import Quality
 from hdl.switchgnn import protocol
 from hdl.switchgnn.protocol import CONTROL_BYTES, FIELD_BYTES, LANE_BITS, frame_bytes
+from sim.harness.axi_streams import beats_of
 from sim.harness.payloads import unpack
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.wire import Addresses, judge, to_octets
@@ -26,13 +27,7 @@ class Packet:
     corrupt: bool = False
 
     def beats(self):
-        """Return beats as (data, keep, last, user); bits that do not count are random."""
-        for at in range(0, len(self.octets), BEAT_BYTES):
-            part = self.octets[at : at + BEAT_BYTES]
-            last = at + BEAT_BYTES >= len(self.octets)
-            whole = part + random.randbytes(BEAT_BYTES - len(part))
-            user = int(self.corrupt) if last else random.getrandbits(1)
-            yield int.from_bytes(whole, "little"), (1 << len(part)) - 1, int(last), user
+        return beats_of(self.octets, corrupt=self.corrupt)
 
 
 def some_frame(params, bit, kind=None):
@@ -156,7 +151,7 @@ def arrival_of(params, bits):
     return packet_of(params, parts["packet"]) | {"brings": parts["brings"]}, payload
 
 
-def beats_of(words, count):
+def payload_beats(words, count):
     """Return the beats of a payload of this many; its last one is the last word."""
     return [*words[: count - 1], words[-1]] if count else []
 

@@ -13,11 +13,11 @@ from sim.switchgnn.golden.frames import Kind, Quality
 from tests.hdl.switchgnn.switch.arrivals import (
     agrees,
     arrival_of,
-    beats_of,
     every_zero_bit,
     expected,
     good_packet,
     nearly_good,
+    payload_beats,
 )
 from tests.simulated import simulated
 
@@ -33,7 +33,8 @@ test_frame_assembler = simulated(
 
 def words(packet):
     """Return the beats as they leave the port's buffer."""
-    return [{"data": data, "keep": keep, "last": last} for data, keep, last, _ in packet.beats()]
+    names = ("data", "keep", "last")
+    return [{name: beat[f"t{name}"] for name in names} for beat in packet.beats()]
 
 
 class Bench:
@@ -66,7 +67,7 @@ class Bench:
             assert agrees(packet, frame), (k, packet, frame)
             if frame["brings"]:
                 golden_payload = frame["payload"]
-                assert beats_of(payload, len(golden_payload)) == golden_payload, k
+                assert payload_beats(payload, len(golden_payload)) == golden_payload, k
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

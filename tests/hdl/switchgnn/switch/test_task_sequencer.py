@@ -25,7 +25,7 @@ from sim.harness.streams import Source, never, often, rarely, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.switchgnn.switch_on_rams import arguments_of, sources_of
 from sim.switchgnn.table_rams import TableRams, add_rams, ram_members
-from tests.hdl.switchgnn.switch.arrivals import beats_of
+from tests.hdl.switchgnn.switch.arrivals import payload_beats
 from tests.hdl.switchgnn.switch.sizes import TINY
 
 SIZES = [
@@ -328,7 +328,7 @@ class Bench:
         """Return the lanes of a payload."""
         params = self.params
         shape = params.sums if task["kind"] is TaskKind.ONE else params.features
-        beats = beats_of(payload, -(-shape.size // 512))
+        beats = payload_beats(payload, -(-shape.size // 512))
         bits = sum(word << 512 * k for k, word in enumerate(beats))
         return unpack(shape, bits & (1 << shape.size) - 1)
 
