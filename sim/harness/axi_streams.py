@@ -10,16 +10,19 @@ from typing import Any
 
 from sim.harness import streams
 from sim.harness.records import layout_of
-from sim.harness.stalls import Stall, never
 
 __all__ = ["AxiMonitor", "AxiSink", "AxiSource", "beats_of"]
 
 
 class AxiStream(streams.Stream):
-    """Is an AXI4-Stream. If it has no tready, each beat moves at once."""
+    """Is an AXI4-Stream and what is ``beside`` its beats. Without tready, each moves at once."""
 
     _signals = {"valid": "tvalid", "ready": "tready"}
     _payload = ("tdata", "tkeep", "tstrb", "tlast", "tid", "tdest", "tuser")
+
+    def __init__(self, dut: Any, name: str, *, beside: Sequence[str] = (), **options: Any) -> None:
+        self.beside = beside
+        super().__init__(dut, name, **options)  # type: ignore[call-arg]
 
     def find_payload(self, dut: Any, name: str) -> None:
         """Learn which signals there are, ready among them."""
@@ -31,23 +34,18 @@ class AxiStream(streams.Stream):
         """Return whether a beat waits for tready."""
         return hasattr(dut, f"{name}_tready")
 
+    def ports(self) -> dict[str, Any]:
+        """Return the ports of a beat, by the names that they have in it."""
+        dut: Any = self.entity  # type: ignore[attr-defined]
+        return super().ports() | {name: getattr(dut, name) for name in self.beside}
+
     def shape_of_ports(self) -> Any:
         """Return the layout of a beat, in which each port begins with a word."""
         return layout_of(self.ports(), {})
 
 
 class AxiSource(AxiStream, streams.Source):
-    """Drives an AXI4-Stream into the component, and with each beat the ports ``beside`` it."""
-
-    def __init__(
-        self, dut: Any, name: str, *, stall: Stall = never, beside: Sequence[str] = ()
-    ) -> None:
-        self.beside = beside
-        super().__init__(dut, name, stall=stall)
-
-    def ports(self) -> dict[str, Any]:
-        """Return the ports of a beat, by the names that they have in it."""
-        return super().ports() | {name: getattr(self.entity, name) for name in self.beside}
+    """Drives an AXI4-Stream into the component."""
 
 
 class AxiMonitor(AxiStream, streams.Monitor):

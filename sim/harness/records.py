@@ -47,6 +47,14 @@ class Records:
         self._moved()
         return self._cycles
 
+    def take(self) -> dict[int, Any]:
+        """Return the records that have come since the last call, by cycle, and forget them."""
+        self._moved()
+        found = dict(zip(list.__iter__(self._cycles), list.__iter__(self._beats), strict=True))
+        self._beats.clear()
+        self._cycles.clear()
+        return found
+
     def tells(self) -> bool:
         """Return whether somebody has to be told of each record."""
         return False
@@ -60,8 +68,9 @@ class Records:
         """Take note of new records."""
         cycles, bits = engine().fetch(self._agent)
         if cycles:
-            shape = self.shape
-            self._beats.extend([unpack(shape, record) for record in bits or [0] * len(cycles)])
+            bits = bits or [0] * len(cycles)
+            values = {record: unpack(self.shape, record) for record in {*bits}}
+            self._beats.extend([values[record] for record in bits])
             self._cycles.extend(cycles)
             self._count += len(cycles)
             self._tell()

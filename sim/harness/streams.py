@@ -196,13 +196,13 @@ class Source(Stream, BusDriver):
 
     def append(self, transaction: Any, callback: Any = None, event: Any = None, **_: Any) -> None:
         """Send a beat behind those before it; then set ``event`` and call ``callback`` with it."""
-        self._give([transaction])
+        self.extend([transaction])
         if callback or event:
             self._awaited.append((self._given, event, callback, transaction))
             engine().wake_at(self._agent, self._awaited[0][0])
 
-    def _give(self, beats: Sequence[Any]) -> None:
-        """Hand beats to the agent."""
+    def extend(self, beats: Sequence[Any]) -> None:
+        """Send ``beats`` behind those before them."""
         size, shape = self._bytes, self.shape
         bits = b"".join(
             [pack(shape, beat).to_bytes(size, "little") for beat in beats] if size else ()
@@ -248,7 +248,7 @@ class Source(Stream, BusDriver):
         """Send ``beats`` and wait until the last has moved."""
         if beats := list(beats):
             moved = Event()
-            self._give(beats[:-1])
+            self.extend(beats[:-1])
             self.append(beats[-1], event=moved)
             await moved.wait()
 
@@ -320,7 +320,7 @@ class Monitor(Stream, Records, BusMonitor):
         what = "went away" if now is None else f"changed from {before:#x} to {now:#x}"
         wrong = Wrong(
             stream=self.name,
-            index=len(self._cycles),
+            index=self._count,
             cycle=cycle(),
             expected=decoded(unpack(self.shape, before)),
             got=NOTHING if now is None else decoded(unpack(self.shape, now)),
