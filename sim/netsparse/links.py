@@ -1,86 +1,101 @@
-"""Drives the ends of links: sends packets over a simulated AXI4-Stream, and takes them."""
+"""Drives the ends of links: sends packets over simulated AXI4-Streams, and takes them."""
 
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import cocotb
-from cocotb.triggers import RisingEdge
+from sim.harness.axi_streams import AxiSink, AxiSource
+from sim.harness.streams import Source, cycle, edges
+from sim.netsparse.wire import Beat, from_beats
 
-from sim.harness.streams import Stall, cycle, never
-from sim.netsparse.wire import Beat
+__all__ = ["FIELDS", "Receiver", "Sender", "Taken", "as_beats", "drained", "new_packets"]
 
 FIELDS = ("tdata", "tkeep", "tlast", "tuser")
 
 
-class Sender:
-    """Sends beats over an AXI4-Stream, pausing when ``stall`` says so."""
-
-    def __init__(self, dut: Any, name: str, stall: Stall = never) -> None:
-        self.dut, self.name, self.stall = dut, name, stall
-        self.queue: deque[Beat] = deque()
-        self.signals = {field: getattr(dut, f"{name}_{field}") for field in FIELDS}
-        self.valid, self.ready = getattr(dut, f"{name}_tvalid"), getattr(dut, f"{name}_tready")
-        self.valid.value = 0
-        self.busy = False
-        self.moved = 0  # cycle of the last beat
-        cocotb.start_soon(self.run())
-
-    async def run(self) -> None:
-        """Send, at every edge of the clock, for ever."""
-        edge = RisingEdge(self.dut.clk)
-        while True:
-            if not self.queue or self.stall():
-                self.busy = bool(self.queue)
-                await edge
-                continue
-            self.busy = True
-            beat = self.queue.popleft()
-            for signal, value in zip(self.signals.values(), beat, strict=True):
-                signal.value = value
-            self.valid.value = 1
-            await edge
-            while not self.ready.value:
-                await edge
-            self.moved = cycle()
-            self.valid.value = 0
-            self.busy = bool(self.queue)
+def as_beats(beats: Sequence[Beat]) -> list[dict[str, int]]:
+    """Return a packet's beats by the names of their signals."""
+    return [dict(zip(FIELDS, beat, strict=True)) for beat in beats]
 
 
-class Receiver:
-    """Takes packets from an AXI4-Stream, unless it is ``stopped``."""
+class Sender(AxiSource):
+    """Sends packets over an AXI4-Stream, pausing when ``stall`` says so."""
 
-    def __init__(
-        self,
-        dut: Any,
-        name: str,
-        take: Callable[[Sequence[Beat]], None],
-        stall: Stall = never,
-    ) -> None:
-        self.dut, self.name, self.take, self.stall = dut, name, take, stall
-        self.stopped = False
-        self.beats: list[Beat] = []
-        self.packets = 0
-        self.octets = 0
-        self.begun: list[int] = []  # cycles in which packets' first beats were there
-        cocotb.start_soon(self.run())
+    def queue(self, beats: Sequence[Beat]) -> None:
+        """Send a packet behind those before it."""
+        self.extend(as_beats(beats))
 
-    async def run(self) -> None:
-        """Receive, at every edge of the clock, for ever."""
-        edge = RisingEdge(self.dut.clk)
-        valid, ready = (getattr(self.dut, f"{self.name}_{field}") for field in ("tvalid", "tready"))
-        signals = [getattr(self.dut, f"{self.name}_{field}") for field in FIELDS]
-        while True:
-            ready.value = not (self.stopped or self.stall())
-            await edge
-            if valid.value and not self.beats and len(self.begun) == self.packets:
-                self.begun.append(cycle())
-            if not (valid.value and ready.value) or self.dut.rst.value:
-                continue
-            tdata, tkeep, tlast, tuser = (int(signal.value) for signal in signals)
-            self.beats.append((tdata, tkeep, tlast, tuser))
-            if self.beats[-1][2]:
-                beats, self.beats = self.beats, []
-                self.packets += 1
-                self.octets += sum(beat[1].bit_count() for beat in beats)
-                self.take(beats)
+
+@dataclass(frozen=True)
+class Taken:
+    """Holds a packet that was taken, and the cycles of its first and of its last beat."""
+
+    beats: Sequence[Mapping[str, int]]
+    begun: int
+    ended: int
+
+    @property
+    def wire(self) -> bytes:
+        """Return its bytes; raise ValueError for beats that no whole packet has."""
+        return from_beats([(b["tdata"], b["tkeep"], b["tlast"], b["tuser"]) for b in self.beats])
+
+    @property
+    def octets(self) -> int:
+        """Count the bytes that its beats keep."""
+        return sum(beat["tkeep"].bit_count() for beat in self.beats)
+
+    @property
+    def broken(self) -> bool:
+        """Return whether it is marked as broken."""
+        return bool(self.beats[-1]["tuser"])
+
+
+class Receiver(AxiSink):
+    """Takes packets from an AXI4-Stream, pausing when ``stall`` says so."""
+
+    def __init__(self, dut: Any, name: str, **options: Any) -> None:
+        super().__init__(dut, name, **options)
+        self._packets: list[Taken] = []
+        self._whole = 0  # beats of these
+        self._told = 0  # packets that were new once
+
+    @property
+    def packets(self) -> list[Taken]:
+        """Return all packets that have been taken whole."""
+        beats, cycles = list.__getitem__(self.beats, slice(self._whole, None)), self.cycles
+        begin = 0
+        for end, beat in enumerate(beats, 1):
+            if beat["tlast"]:
+                moved = cycles[self._whole], cycles[self._whole + end - 1 - begin]
+                self._packets.append(Taken(beats[begin:end], *moved))
+                self._whole += end - begin
+                begin = end
+        return self._packets
+
+    @property
+    def partial(self) -> int:
+        """Count the beats of a packet that has not ended."""
+        return len(self.beats) - sum(len(packet.beats) for packet in self.packets)
+
+    def new(self) -> list[Taken]:
+        """Return the packets that have been taken since the last call."""
+        found = self.packets[self._told :]
+        self._told += len(found)
+        return found
+
+
+def new_packets(receivers: Mapping[Any, Receiver]) -> list[tuple[Any, Taken]]:
+    """Return the new packets of all receivers in the order of their ends, each with its key."""
+    found = [(key, packet) for key, receiver in receivers.items() for packet in receiver.new()]
+    return sorted(found, key=lambda one: one[1].ended)
+
+
+async def drained(
+    dut: Any, sources: Collection[Source], receivers: Collection[Receiver], cycles: int
+) -> None:
+    """Wait until nothing has waited to be sent, and nothing has left, for a number of cycles."""
+    since = cycle()
+    while (more := since + cycles - cycle()) > 0:
+        await edges(dut.clk, more)
+        moved = [stream.cycles[-1] for stream in (*sources, *receivers) if stream.cycles]
+        since = cycle() if any(source.missing for source in sources) else max([since, *moved])

@@ -5,13 +5,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.protocol import Kind
 from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
 from sim.harness.in_simulator import params_in_simulator, tell, workload_in_simulator
 from sim.harness.streams import cycle, start
-from sim.netsparse.links import Receiver, Sender
+from sim.netsparse.links import Receiver, Sender, drained
 from sim.netsparse.switch_driver import SwitchDriver
 from sim.netsparse.switch_session import NetSparseSwitchWorkload
 from sim.netsparse.wire import Packet, Pr, most_prs, to_beats
@@ -34,15 +33,10 @@ class Bench:
             for port in range(params.ports)
         }
         self.receivers = {
-            (name, port): Receiver(dut, f"m_axis_{name}_{port}", self.note)
+            (name, port): Receiver(dut, f"m_axis_{name}_{port}")
             for name in CLASSES
             for port in range(params.ports)
         }
-        self.last_packet = 0  # when the last one left
-
-    def note(self, beats: Sequence[Any]) -> None:
-        """Note that a packet has left."""
-        self.last_packet = cycle()
 
     async def begin(self) -> None:
         """Write routes and settings; nothing waits for others to join it, at first."""
@@ -61,36 +55,29 @@ class Bench:
     def send(self, port: int, packet: Packet) -> None:
         """Queue a packet at a port."""
         name = READS if packet.kind is Kind.READ else RESPONSES
-        self.senders[name, port].queue.extend(to_beats(packet.to_bytes()))
+        self.senders[name, port].queue(to_beats(packet.to_bytes()))
 
     async def quiet(self) -> None:
         """Wait until everything has left."""
-        while any(sender.busy or sender.queue for sender in self.senders.values()):
-            await ClockCycles(self.dut.clk, 16)
-        while cycle() - self.last_packet < QUIET:
-            await ClockCycles(self.dut.clk, 16)
+        await drained(self.dut, self.senders.values(), self.receivers.values(), QUIET)
 
     async def latency(self, port: int, packet: Packet, name: str, leaves: int) -> int:
         """Measure the cycles from a packet's last beat taken to the first one at ``leaves``."""
-        await self.quiet()
         comes = READS if packet.kind is Kind.READ else RESPONSES
-        sender, receiver = self.senders[comes, port], self.receivers[name, leaves]
-        before = len(receiver.begun)
         self.send(port, packet)
-        while len(receiver.begun) == before:
-            await RisingEdge(self.dut.clk)
-        return receiver.begun[before] - sender.moved
+        await self.quiet()
+        return self.receivers[name, leaves].packets[-1].begun - self.senders[comes, port].cycles[-1]
 
     async def throughput(self, send: Callable[[], None], **settings: int) -> tuple[int, list]:
         """Measure cycles from the first beat to the last packet out, and the pipes' counters."""
-        await self.quiet()
         await self.host.write(**settings)
         await self.host.write(clear_counters=1)
         begun = cycle()
         send()
         await self.quiet()
         pipes = [await self.host.pipe_counters(k) for k in range(self.params.pipes)]
-        return self.last_packet - begun, pipes
+        ends = [link.cycles[-1] for link in self.receivers.values() if link.cycles]
+        return max(ends) - begun, pipes
 
 
 @cocotb.test()

@@ -6,16 +6,17 @@
 import random
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 
 from gen.guides.netsparse_switch import guide, values
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.switch import NetSparseSwitch
-from sim.harness.register_driver import quiet
+from sim.harness import register_driver
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator
-from sim.netsparse.links import Receiver, Sender
+from sim.netsparse.links import Receiver, Sender, drained, new_packets
+from sim.netsparse.wire import to_beats
 from tests.gen.guides import netsparse_switch_from_the_guide as independent
 from tests.gen.guides import snic_from_the_guide as packets
 from tests.gen.guides.bench import RegisterHost
@@ -41,37 +42,19 @@ class Host(RegisterHost):
         self.dut, self.params = dut, params_in_simulator(NetSparseSwitchParams)
         self.registers = packets.Registers(guide(self.params))
         self.bus = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
-        quiet(dut, "s_axil")
-        self.left, self.last = [], 0
+        register_driver.quiet(dut, "s_axil")
         ends = [(kind, port) for kind in CLASSES for port in range(self.params.ports)]
         self.senders = {end: Sender(dut, "s_axis_{}_{}".format(*end)) for end in ends}
-        self.receivers = [
-            Receiver(dut, "m_axis_{}_{}".format(*end), lambda beats, end=end: self.take(end, beats))
-            for end in ends
-        ]
-
-    def take(self, end, beats):
-        """Keep a packet that has left."""
-        octets = b"".join(
-            tdata.to_bytes(64, "little")[: tkeep.bit_count()] for tdata, tkeep, _, _ in beats
-        )
-        self.left.append((*end, octets, bool(beats[-1][3])))
-        self.last = 0
+        self.receivers = {end: Receiver(dut, "m_axis_{}_{}".format(*end)) for end in ends}
 
     async def bring(self, kind, port, sent):
         """Let packets come in, and return what has left when all is quiet."""
-        self.left, self.last = [], 0
         for octets, broken in sent:
-            for at in range(0, len(octets), 64):
-                beat, last = octets[at : at + 64], at + 64 >= len(octets)
-                number = int.from_bytes(beat, "little")
-                end = (int(last), int(last and broken))
-                self.senders[kind, port].queue.append((number, (1 << len(beat)) - 1, *end))
+            self.senders[kind, port].queue(to_beats(octets, broken=broken))
         quiet_after = 60 if not self.params.pipes else 2 * DELAY + 200
-        while self.last < quiet_after:
-            await RisingEdge(self.dut.clk)
-            self.last = 0 if self.senders[kind, port].busy else self.last + 1
-        return self.left
+        await drained(self.dut, self.senders.values(), self.receivers.values(), quiet_after)
+        left = new_packets(self.receivers)
+        return [(*end, packet.wire, packet.broken) for end, packet in left]
 
     async def set_up(self, model, property_bytes):
         """Take the steps from reset to the first packet."""

@@ -11,7 +11,7 @@ from hdl.netsparse.property_cache.params import PropertyCacheParams
 from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
 from hdl.netsparse.switch.registers import constants
 from hdl.netsparse.switch.switch import NetSparseSwitch
-from sim.harness.streams import STALLS, never, often, rarely, start
+from sim.harness.streams import STALLS, always, never, often, rarely, start
 from sim.harness.verilator import component_in_simulator, params_in_simulator
 from sim.netsparse.golden.concatenation import Kind, to_bytes
 from sim.netsparse.golden.switch import SwitchLedger, SwitchRules
@@ -80,8 +80,9 @@ class Bench(Links):
             found = await self.driver.port_counters(port)
             for name in CLASSES:
                 receiver = self.receivers[name, port]
-                assert found[f"{name}_out_packets"] == receiver.packets
-                assert found[f"{name}_out_bytes"] == receiver.octets
+                assert found[f"{name}_out_packets"] == len(receiver.packets)
+                octets = sum(packet.octets for packet in receiver.packets)
+                assert found[f"{name}_out_bytes"] == octets
 
     def ports_of(self, port):
         """Return the nodes at ``port``."""
@@ -123,10 +124,11 @@ async def every_pr_leaves_once(dut, stalls):
         assert bench.ledger.hits > 0
         assert come == {name: sum(found[name] for found in pipes) for name in come}
         for name in CLASSES:
-            left = [bench.receivers[name, port] for port in range(bench.params.ports)]
-            for what, n in (("packets", "packets"), ("bytes", "octets")):
-                sent = sum(found[f"{name}_sent_{what}"] for found in pipes)
-                assert sent == sum(getattr(receiver, n) for receiver in left)
+            ports = range(bench.params.ports)
+            left = [packet for port in ports for packet in bench.receivers[name, port].packets]
+            octets = sum(packet.octets for packet in left)
+            for what, number in (("packets", len(left)), ("bytes", octets)):
+                assert number == sum(found[f"{name}_sent_{what}"] for found in pipes)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -228,7 +230,7 @@ async def a_port_that_stops_holds_up_only_its_own(dut, name):
     stopped, beside = (0, 1) if name == "responses" else (last, last - 1)
     kind = Kind.RESPONSE if name == "responses" else Kind.READ
     blocked = bench.receivers[name, stopped]
-    blocked.stopped = True
+    blocked.stall = always
     feeder, others = (
         (last, [k for k in range(last) if k != stopped])
         if stopped == 0
@@ -260,12 +262,12 @@ async def a_port_that_stops_holds_up_only_its_own(dut, name):
     assert not blocked.packets
     held = [key for key in free if key in bench.ledger.inside]
     assert not held, f"{len(held)} of {len(free)} PRs are held up"
-    assert bench.senders[name, feeder].busy, "back-pressure reaches the sender"
+    assert bench.senders[name, feeder].missing, "back-pressure reaches the sender"
     stalled = await bench.driver.read("stalled")
     assert stalled == (1 << stopped) * (name == "responses")
     counts = await bench.driver.port_counters(stopped)
     assert counts[f"{name}_blocked"] > 5000
-    blocked.stopped = False
+    blocked.stall = never
     await bench.drain()
     assert await bench.driver.read("stalled") == 0
 
@@ -277,7 +279,7 @@ async def reads_of_every_port_wait_for_room(dut):
     await bench.start()
     ports, idxs = range(bench.params.ports), iter(range(1 << 14))  # no idx twice: no answers
     for port in ports:
-        bench.receivers["reads", port].stopped = True
+        bench.receivers["reads", port].stall = always
     for _ in range(80):
         for port in ports:
             way = (bench.ports_of(port)[0], bench.ports_of((port + 1) % len(ports))[0], LENGTH)
@@ -285,8 +287,8 @@ async def reads_of_every_port_wait_for_room(dut):
             bench.send((port + 1) % len(ports), requests_of(bench, Kind.READ, *way, found))
     await ClockCycles(dut.clk, 4000)
     for port in ports:
-        assert bench.senders["reads", port].busy
-        bench.receivers["reads", port].stopped = False
+        assert bench.senders["reads", port].missing
+        bench.receivers["reads", port].stall = never
     await bench.drain()
 
 
@@ -300,7 +302,7 @@ async def each_port_is_stalled_alone(dut):
     passed = Counter()
     for port in ports:
         link = bench.receivers["responses", port]
-        link.stopped = True
+        link.stall = always
         for feeder in [other for other in ports if other != port] * 70:
             way = (bench.ports_of(port)[0], bench.ports_of(feeder)[0], LENGTH)
             found = [next(idxs) for _ in range(10)]
@@ -314,24 +316,24 @@ async def each_port_is_stalled_alone(dut):
         await ClockCycles(dut.clk, 2000)
         assert await bench.driver.read("stalled") == 1 << port
         uplinks = [uplink for uplink in bench.uplinks if uplink != port]
-        before = [bench.receivers["reads", uplink].packets for uplink in uplinks]
+        before = [len(bench.receivers["reads", uplink].packets) for uplink in uplinks]
         for uplink in uplinks:
             way = (bench.ports_of(uplink)[0], bench.ports_of(port)[0], LENGTH)
             bench.send(port, requests_of(bench, Kind.READ, *way, [next(idxs) for _ in range(4)]))
             passed[uplink % bench.params.pipes] += 4
         await ClockCycles(dut.clk, 500)
-        after = [bench.receivers["reads", uplink].packets for uplink in uplinks]
+        after = [len(bench.receivers["reads", uplink].packets) for uplink in uplinks]
         assert after == [packets + 1 for packets in before], port
         for pipe in range(bench.params.pipes):
             counts = await bench.driver.pipe_counters(pipe)
             assert counts["passed_by"] == passed[pipe]
         for _ in range(12):  # a beat now and then, each of which is progress
-            link.stopped = False
+            link.stall = never
             await RisingEdge(dut.clk)
-            link.stopped = True
+            link.stall = always
             await ClockCycles(dut.clk, limit - 50)
             assert await bench.driver.read("stalled") == 0
-        link.stopped = False
+        link.stall = never
         await bench.drain()
 
 
@@ -339,18 +341,21 @@ async def each_port_is_stalled_alone(dut):
 async def is_usable_after_a_reset_in_traffic(dut):
     """Packets that were inside are lost; routes and settings stay."""
     bench = Bench(dut, (rarely, often))
+    for receiver in bench.receivers.values():
+        receiver.let_go()  # the reset makes a beat that waits the end of a packet
     await bench.start()
     for _ in range(4):
         for _ in range(60):
             port = random.randrange(bench.params.ports)
             bench.send(port, bench.packet(port))
         await ClockCycles(dut.clk, random.randint(80, 200))
+        assert bench.ledger  # of all until now
         bench.deaf = True  # what a reset cuts is no packet
         await bench.driver.write(reset_packets=1)
-        while any(sender.busy for sender in bench.senders.values()):
+        while any(sender.missing for sender in bench.senders.values()):
             await ClockCycles(dut.clk, 100)
         await ClockCycles(dut.clk, 600)
-        assert not any(receiver.beats for receiver in bench.receivers.values()), (
+        assert not any(receiver.partial for receiver in bench.receivers.values()), (
             "a packet that was cut has no end"
         )
         bench.renew(SwitchLedger(bench.rules))
@@ -370,7 +375,7 @@ async def follow(bench, name, port, packets, taken):
     for requests, wire in packets:
         for _ in to_beats(wire):
             await edge
-            while not (link.valid.value and link.ready.value):
+            while not (link.bus.valid.value and link.bus.ready.value):
                 await edge
             if not taken[name] and not bench.deaf:
                 bench.sent[wire] = True
@@ -382,7 +387,7 @@ async def follow(bench, name, port, packets, taken):
 async def hear_from_reset(bench):
     """From the next reset on, packets that begin must leave: no port takes a beat in its cycle."""
     idle = bench.senders["reads", bench.params.ports - 1]
-    while idle.ready.value:
+    while idle.bus.ready.value:
         await RisingEdge(bench.dut.clk)
     await FallingEdge(bench.dut.clk)  # behind the ends of packets that were on their way out
     bench.renew(SwitchLedger(bench.rules, bench.params.mtu))
@@ -436,7 +441,7 @@ async def does_without_what_is_switched_off(dut):
         await bench.drain()
         if not cached:
             assert bench.ledger.hits == 0
-            left = sum(receiver.packets for receiver in bench.receivers.values())
+            left = sum(len(receiver.packets) for receiver in bench.receivers.values())
             assert left == bench.ledger.packets - packets == 100
             assert bench.ledger.wholeness.pieces == 0
     assert (bench.ledger.hits > 0) == bool(bench.params.pipes)
@@ -463,7 +468,7 @@ async def takes_its_latencies(dut):
             left = bench.receivers["reads" if way == "read" else "responses", egress]
             bench.send(ingress, requests_of(bench, kind, dest, node, LENGTH, [idx]))
             await bench.drain()
-            late = left.begun[-1] - bench.senders[name, ingress].moved
+            late = left.packets[-1].begun - bench.senders[name, ingress].cycles[-1]
         assert late == component_in_simulator().latencies[way] - (not pipes), way
     assert (bench.ledger.hits == 2) == bool(pipes)
 
@@ -483,7 +488,8 @@ async def each_class_waits_as_long_as_is_set_for_it(dut):
         ):
             bench.send(ingress, requests_of(bench, kind, dest, node, LENGTH, [idx]))
             await bench.drain()
-            late = bench.receivers[name, egress].begun[-1] - bench.senders[name, ingress].moved
+            begun = bench.receivers[name, egress].packets[-1].begun
+            late = begun - bench.senders[name, ingress].cycles[-1]
             assert (late > most) == bool(delay and bench.params.pipes), (name, delays, late)
 
 

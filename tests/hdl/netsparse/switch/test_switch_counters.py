@@ -4,12 +4,13 @@ from collections import Counter
 from dataclasses import replace
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.snic_counters import BUCKETS
 from hdl.netsparse.switch.params import CLASSES
 from hdl.netsparse.switch.switch import NetSparseSwitch
-from sim.harness.streams import STALLS, Stalls
+from sim.harness.records import Recorder
+from sim.harness.streams import STALLS, Stalls, always, never
 from sim.netsparse.golden.concatenation import Addresses, Kind, to_bytes
 from sim.netsparse.wire import to_beats
 from tests.hdl.netsparse.switch.bench import requests_of
@@ -28,26 +29,18 @@ class CountingBench(Bench):
         super().__init__(dut, stalls)
         self.ports = Counter()  # by port and counter
         self.pipes = Counter()  # of all pipes, by counter
-        self.ledger_leave, self.ledger.leave = self.ledger.leave, self.leave
 
     async def start(self):
         await super().start()
         await self.driver.write(clear_counters=1)
-        cocotb.start_soon(self.watch())
-
-    async def watch(self):
-        while True:
-            await RisingEdge(self.dut.clk)
-            for name, port in self.receivers:
-                valid, ready = (
-                    getattr(self.dut, f"m_axis_{name}_{port}_{wire}")
-                    for wire in ("tvalid", "tready")
-                )
-                self.ports[port, f"{name}_blocked"] += bool(valid.value and not ready.value)
+        self.offers = {
+            (name, port): Recorder(self.dut, f"{link.name}_tvalid", {f"{link.name}_tready": None})
+            for (name, port), link in self.receivers.items()
+        }
 
     def leave(self, egress, requests):
         """Note that a packet has left."""
-        self.ledger_leave(egress, requests)
+        super().leave(egress, requests)
         name = CLASSES[requests[0].kind is not Kind.READ]
         prs = len(requests)
         size = 64 + sum(request.wire_bytes for request in requests)
@@ -89,6 +82,8 @@ class CountingBench(Bench):
 
     async def compare(self):
         """Compare all counters of the ports, and of the pipes all that the links tell of."""
+        for (name, port), offers in self.offers.items():
+            self.ports[port, f"{name}_blocked"] = sum(0 in offer.values() for offer in offers.beats)
         waits = {}
         for port in range(self.params.ports):
             for name, value in (await self.driver.port_counters(port)).items():
@@ -146,12 +141,12 @@ async def counts_cycles_in_which_a_packet_waits_for_room(dut):
     """They count at the port by which it came, and for its class."""
     bench = CountingBench(dut)
     await bench.start()
-    bench.receivers["responses", 0].stopped = True
+    bench.receivers["responses", 0].stall = always
     src = bench.ports_of(2)[0]
     for _ in range(100):
         bench.come(2, requests_of(bench, Kind.RESPONSE, 0, src, LENGTH, range(10)))
     await ClockCycles(dut.clk, 1400)
-    bench.receivers["responses", 0].stopped = False
+    bench.receivers["responses", 0].stall = never
     await bench.drain()
     waits, _ = await bench.compare()
     waiting = {where for where, cycles in waits.items() if cycles}

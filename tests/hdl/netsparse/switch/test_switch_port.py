@@ -8,10 +8,12 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.switch_port import PORT_EVENTS, WAITING_BEATS, SwitchPort
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Sink, Stalls, cycle, never, start
+from sim.harness.axi_streams import AxiSource
+from sim.harness.payloads import pack
+from sim.harness.records import Recorder
+from sim.harness.streams import STALLS, Sink, Stalls, always, cycle, edges, never, start
 from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
-from sim.netsparse.links import FIELDS, Sender
+from sim.netsparse.links import as_beats, drained
 from tests.hdl.netsparse.switch.test_switch import SPINE
 
 ROUTES = {0: 1, 1: 2, 2: 0, 4: 1, 5: 2}
@@ -44,13 +46,13 @@ class Bench:
     def __init__(self, dut, stalls=(never, never)):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
         self.params = params_in_simulator(NetSparseSwitchParams)
-        self.sent, self.taken, self.events = [], [], {}
+        self.sent = []
         self.source, self.stall = stalls
 
     async def start(self):
         dut = self.dut
-        dut.write.value, dut.begins.value = 0, 1
-        self.sender = Sender(dut, "axis", self.source)
+        dut.write.value = 0
+        self.sender = AxiSource(dut, "axis", stall=self.source, beside=["begins"])
         self.sink = Sink(dut, "o", stall=self.stall)
         await start(dut)
         for node, port in ROUTES.items():
@@ -58,22 +60,18 @@ class Bench:
             dut.write.value = pack(self.params.write_route, write)
             await self.edge
         dut.write.value = 0
-        cocotb.start_soon(self.watch())
+        self.events = Recorder(dut, "events", {"events": PORT_EVENTS})
         return self
 
-    async def watch(self):
-        dut = self.dut
-        while True:
-            await self.edge
-            if dut.axis_tvalid.value and dut.axis_tready.value:
-                self.taken.append(cycle())
-                dut.begins.value = dut.axis_tlast.value
-            if events := int(dut.events.value):
-                self.events[cycle()] = unpack(PORT_EVENTS, events)
+    @property
+    def taken(self):
+        """Return the cycles in which beats were taken."""
+        return self.sender.cycles
 
     def send(self, beats):
         self.sent.append(beats)
-        self.sender.queue.extend(beats)
+        named = [beat | {"begins": not k} for k, beat in enumerate(as_beats(beats))]
+        self.sender.extend(named)
 
     def judge(self, beats):
         """Return what leaves of a packet, and the event of each beat that is not only bytes."""
@@ -83,10 +81,7 @@ class Bench:
             return [], {0: "short"}
         if node not in ROUTES:
             return [], {0: "no_route"}
-        left = [
-            {"egress": ROUTES[node], "beat": dict(zip(FIELDS, beat, strict=True))}
-            for beat in beats[:most]
-        ]
+        left = [{"egress": ROUTES[node], "beat": beat} for beat in as_beats(beats[:most])]
         if len(beats) <= most:
             return left, {}
         left[-1]["beat"] |= {"tlast": 1, "tuser": 1}
@@ -94,12 +89,7 @@ class Bench:
 
     async def finish(self):
         """Wait for the end and compare all; return what happened, counted."""
-        while self.sender.queue or self.sender.busy:
-            await self.edge
-        quiet = 0
-        while quiet < 40:
-            await self.edge
-            quiet = 0 if self.dut.o_valid.value else quiet + 1
+        await drained(self.dut, [self.sender], [self.sink], 40)
         beats, expected, events, self.passed = 0, [], {}, []
         for packet in self.sent:
             left, happens = self.judge(packet)
@@ -111,7 +101,8 @@ class Bench:
                 events[self.taken[beats] + EVENTS_LATENCY] = found
                 beats += 1
         assert self.sink.beats == expected
-        assert self.events == events
+        seen = [record["events"] for record in self.events.beats]
+        assert dict(zip(self.events.cycles, seen, strict=True)) == events
         return Counter(name for found in events.values() for name, value in found.items() if value)
 
 
@@ -152,14 +143,12 @@ async def an_endless_packet_ends(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def waits_while_nobody_takes(dut):
     """As many beats come in as there is room for, and none is lost."""
-    stopped = True
-    bench = await Bench(dut, (never, lambda: stopped)).start()
+    bench = await Bench(dut, (never, always)).start()
     for _ in range(8):
         bench.send(packet(random.choice([*ROUTES]), bench.params.packet_beats))
-    for _ in range(40):
-        await bench.edge
+    await ClockCycles(dut.clk, 40)
     assert len(bench.taken) == WAITING_BEATS
-    stopped = False
+    bench.sink.stall = never
     await bench.finish()
 
 
@@ -172,14 +161,16 @@ async def drops_the_rest_of_what_a_reset_cuts(dut):
     for after in range(sum(lengths) + 4):
         sent = [packet(random.choice([*ROUTES]), beats) for beats in lengths]
         taken, left = len(bench.taken), len(bench.sink.beats)
-        for beats in sent:
-            bench.sender.queue.extend(beats)
-        if after:
-            await ClockCycles(dut.clk, after)
-        dut.rst.value = 1
-        await bench.edge
-        dut.rst.value, reset = 0, cycle()
-        while bench.sender.busy:
+        for turn in ("reset", "send") if not after else ("send", "reset"):
+            if turn == "send":
+                for beats in sent:
+                    bench.send(beats)
+                await edges(dut.clk, after - 1)
+                continue
+            dut.rst.value = 1
+            await bench.edge
+            dut.rst.value, reset = 0, cycle()
+        while bench.sender.missing:
             await bench.edge
         await ClockCycles(dut.clk, SwitchPort.latency + 2)
         expected = []
