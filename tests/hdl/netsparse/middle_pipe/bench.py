@@ -10,8 +10,7 @@ from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-import cocotb
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import Out
 from cocotb.triggers import RisingEdge
@@ -22,13 +21,14 @@ from hdl.netsparse.property_cache.params import PropertyCacheParams
 from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
 from hdl.netsparse.switch.pipe_fabric import PipeFabric
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Source, cycle, never, start
+from sim.harness.records import Recorder
+from sim.harness.streams import Source, cycle, edges, never, start, until
 from sim.harness.verilator import params_in_simulator
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, from_bytes, to_bytes
 from sim.netsparse.golden.property_cache import Outcome, PropertyCache
 from sim.netsparse.golden.switch import Wholeness
-from sim.netsparse.links import FIELDS, Receiver
-from sim.netsparse.wire import from_beats, to_beats
+from sim.netsparse.links import Receiver, as_beats, drained, new_packets
+from sim.netsparse.wire import to_beats
 from tests.hdl.netsparse.switch.bench import ADDRESSES, NODE
 
 PIPE = NetSparseSwitchParams(  # two nodes, an uplink
@@ -50,20 +50,10 @@ LENGTH = 32  #: bytes of the properties that are cached
 FLIPS = {"foreign": 12, "kind": 51, "dest": 52, "source": 64}  #: a byte whose bits make it wrong
 
 
-def rooms(params: NetSparseSwitchParams) -> data.StructLayout:
-    """Return what the two rooms are told in a cycle."""
-    classes = {}
-    for payload, name in enumerate(CLASSES):
-        room = params.output_room(bool(payload))
-        classes[name] = data.StructLayout(
-            {
-                "packets": room.ports,
-                "item": room.item_claim,
-                "gives": data.ArrayLayout(room.give, room.gives),
-                "left": room.ports,
-            }
-        )
-    return data.StructLayout(classes)
+def free_beats(params: NetSparseSwitchParams) -> data.StructLayout:
+    """Return the layout of the beats that are free at each port of the two rooms."""
+    ports = {name: params.output_room(bool(k)).ports for k, name in enumerate(CLASSES)}
+    return data.StructLayout({name: data.ArrayLayout(signed(32), n) for name, n in ports.items()})
 
 
 def in_view(params: NetSparseSwitchParams) -> dict[str, Any]:
@@ -73,12 +63,13 @@ def in_view(params: NetSparseSwitchParams) -> dict[str, Any]:
         "access": Out(params.cache.access),
         "entered": Out(1),  # a read, past the gate
         "entry": Out(params.read_entry),
-        "rooms": Out(rooms(params)),
+        "free": Out(free_beats(params)),  # behind this cycle
+        "overdrawn": Out(1),  # somebody takes more than there is, or gives what was not taken
     }
 
 
 class SeenPipe(MiddlePipe):
-    """A middle pipe that shows the accesses of its cache and what its rooms are told."""
+    """A middle pipe that shows the accesses of its cache and what is free in its rooms."""
 
     def __init__(self, params: NetSparseSwitchParams) -> None:
         pipe = MiddlePipe(params)
@@ -94,14 +85,19 @@ class SeenPipe(MiddlePipe):
             self.entered.eq(parts.gate.enters),
             self.entry.eq(parts.gate.entry),
         ]
-        for name in CLASSES:
-            room, seen = parts[f"{name}_room"], self.rooms[name]
-            m.d.comb += [
-                seen.packets.eq(room.packets),
-                seen.item.eq(room.item),
-                *(seen.gives[k].eq(give) for k, give in enumerate(room.gives)),
-                seen.left.eq(room.left),
-            ]
+        full, wrong = self.params.output_beats, []
+        for payload, name in enumerate(CLASSES):
+            room, sizes = parts[f"{name}_room"], self.params.output_room(bool(payload))
+            for port, free in enumerate(self.free[name]):
+                before = Signal(signed(32), init=full)
+                given = sum(Mux(give.port == port, give.beats, 0) for give in room.gives)
+                item = Mux(room.item.valid & (room.item.port == port), room.item.beats, 0)
+                claimed = item + Mux(room.packets[port], sizes.packet, 0)
+                after = before + given + room.left[port] - claimed
+                m.d.comb += free.eq(after[:32])
+                m.d.sync += before.eq(free)
+                wrong.append((free < 0) | (free > full))
+        m.d.comb += self.overdrawn.eq(Cat(wrong).any())
         return m
 
 
@@ -149,23 +145,17 @@ class Bench:
     def __init__(self, dut, stalls=(never, never), uplink=UPLINK):
         self.dut, self.edge, self.uplink = dut, RisingEdge(dut.clk), uplink
         self.params = params = params_in_simulator(NetSparseSwitchParams)
-        self.events_layout, self.rooms_layout = params.pipe_events, rooms(params)
         cache = params.cache
         self.model = PropertyCache(cache.segments, cache.sets, cache.ways)
-        self.due = deque([None] * cache.latency, cache.latency)  # events of the cache
+        self.due: dict[int, Outcome] = {}  # what the cache will tell, by cycle
         self.seen, self.events = Counter(), Counter()
-        self.free = {
-            name: [params.output_beats] * params.output_room(bool(k)).ports
-            for k, name in enumerate(CLASSES)
-        }
-        self.least = {name: list(free) for name, free in self.free.items()}
         self.inside: dict[tuple, Sent] = {}
         self.outcomes: dict[tuple, tuple] = {}  # of reads that entered: what the model said
         self.to_insert = defaultdict(deque)  # properties that are to be inserted, by ingress
         self.last = defaultdict(lambda: -1)
         self.entered_at, self.inserted_at, self.looked_up_at = [], [], []
         self.settings = {}
-        self.stalls, self.next_id, self.last_packet = stalls, 0, 0
+        self.stalls, self.next_id = stalls, 0
         self.passed_by = self.left = self.malformed = self.packets = 0
         self.wholeness = Wholeness(params.mtu)
         self.routes, self.homes = dict(ROUTES), {}  # what leads to nodes; to those who had a hit
@@ -181,21 +171,30 @@ class Bench:
             for port in range(params.ports)
         }
         self.receivers = {
-            (name, port): Receiver(
-                dut, f"{name}_o_{port}", lambda beats, port=port: self.take(port, beats), sink
-            )
+            (name, port): Receiver(dut, f"{name}_o_{port}", stall=sink)
             for name in CLASSES
             for port in range(params.ports)
         }
+        self.recorders = (
+            Recorder(dut, "accessed", {"access": params.cache.access, "busy": None}),
+            Recorder(dut, "entered", {"entry": params.read_entry, "stalled": None, "free": None}),
+            Recorder(dut, "events_0", {"events_0": params.pipe_events}),
+        )
+        self.overdrawn = Recorder(dut, "overdrawn", {"free": free_beats(params)})
         self.set(property_bytes=length, **settings)
         await start(dut)
         for node, port in ROUTES.items():
             await self.route(node, port)
-        cocotb.start_soon(self.watch())
         await self.configure()
         return self
 
+    @property
+    def free(self):
+        """Return the beats that are free at each port of each room."""
+        return unpack(free_beats(self.params), int(self.dut.free.value))
+
     def set(self, **settings):
+        self.check()
         defaults = {"cache": 1, "concatenate": 1, "read_delay": 40, "response_delay": 40}
         addresses = {"node": NODE, "mac_base": ADDRESSES.mac_base, "ip_base": ADDRESSES.ip_base}
         self.settings = defaults | addresses | self.settings | settings
@@ -206,10 +205,11 @@ class Bench:
         self.set(**settings)
         self.dut.configure.value = 1
         await self.edge
+        self.check()
+        self.model.configure(self.settings["property_bytes"])
         self.dut.configure.value = 0
         await self.edge
-        while self.dut.busy.value:
-            await self.edge
+        await until(self.dut.clk, self.dut.busy, 0)
 
     async def route(self, node, port):
         """Let ``port`` lead to ``node`` from now on; None: nothing leads there."""
@@ -221,53 +221,34 @@ class Bench:
         self.dut.write.value = 0
 
     async def wait(self, cycles):
-        for _ in range(cycles):
-            await self.edge
+        await edges(self.dut.clk, cycles)
+        self.check()
 
-    async def watch(self):
-        dut = self.dut
-        while True:
-            await self.edge
-            if int(dut.rst.value):
-                continue
-            self.count_rooms(int(dut.rooms.value))
-            self.compare(unpack(self.events_layout, int(dut.events_0.value)))
+    def check(self):
+        """Put all that has happened since the last time through the golden model."""
+        assert not self.overdrawn.beats
+        accessed, entered, told = (recorder.take() for recorder in self.recorders)
+        for now in sorted({*accessed, *entered}):
             outcome = None
-            if dut.accessed.value:
-                outcome = self.access(unpack(self.params.cache.access, int(dut.access.value)))
-            if dut.entered.value:
-                self.enter(unpack(self.params.read_entry, int(dut.entry.value)), outcome)
-            self.due.append(outcome and outcome[0])
-            if dut.configure.value:
-                self.model.configure(self.settings["property_bytes"])
+            if now in accessed:
+                outcome = self.access(now, **accessed[now])
+                self.due[now + self.params.cache.latency] = outcome[0]
+            if now in entered:
+                self.enter(now, outcome, **entered[now])
+        for now, events in told.items():
+            self.compare(self.due.pop(now, None), events["events_0"])
+        assert min(self.due, default=cycle() + 1) > cycle(), "the cache has not told of an access"
+        for (_, port), packet in new_packets(self.receivers):
+            self.take(port, packet.wire)
 
-    def count_rooms(self, happens):
-        """Check that nobody takes more than there is, nor gives back what was not taken."""
-        if not happens:
-            return
-        for name, seen in unpack(self.rooms_layout, happens).items():
-            free = self.free[name]
-            packet = self.params.output_room(name == "responses").packet
-            if seen["item"]["valid"]:
-                free[seen["item"]["port"]] -= seen["item"]["beats"]
-            for give in seen["gives"]:
-                if give["beats"]:
-                    free[give["port"]] += give["beats"]
-            for port in range(len(free)):
-                free[port] += seen["left"] >> port & 1
-                free[port] -= packet * (seen["packets"] >> port & 1)
-            assert min(free) >= 0, (name, free)
-            assert max(free) <= self.params.output_beats, (name, free)
-            self.least[name] = [min(pair) for pair in zip(self.least[name], free, strict=True)]
-
-    def access(self, access):
+    def access(self, now, access, busy):
         """Return what the golden model says of an access."""
-        clearing = bool(self.dut.busy.value)
+        clearing = bool(busy)
         if not access["insert"]:
-            self.looked_up_at.append(cycle())
+            self.looked_up_at.append(now)
             result = self.model.lookup(access["idx"], access["length"], clearing=clearing)
         else:
-            self.inserted_at.append(cycle())
+            self.inserted_at.append(now)
             idx, data = self.to_insert[self.uplink].popleft()
             assert (access["idx"], access["length"]) == (idx, len(data))
             whole = b"".join(part.to_bytes(16, "little") for part in access["property"])
@@ -277,12 +258,11 @@ class Bench:
         self.seen[result[0]] += 1
         return result
 
-    def enter(self, entry, outcome):
+    def enter(self, now, outcome, entry, stalled, free):
         """Note that a read has passed the gate; ``outcome`` is there if it made an access."""
-        read = entry["read"]
-        pr = read["pr"]
+        pr = entry["read"]["pr"]
         sent = self.inside[Kind.READ, pr["src"], pr["tid"], pr["id"]]
-        self.entered_at.append(cycle())
+        self.entered_at.append(now)
         wanted = (
             self.settings["cache"]
             and sent.egress == self.uplink
@@ -291,17 +271,17 @@ class Bench:
         if wanted and not entry["lookup"]:
             self.passed_by += 1
             home = ROUTES[pr["src"]]
-            assert int(self.dut.stalled.value) >> home & 1
-            assert self.free["responses"][home] < self.params.output_room(True).items_from
+            assert stalled >> home & 1
+            left = unpack(free_beats(self.params), free)["responses"][home]
+            assert left < self.params.output_room(True).items_from
         assert wanted or not entry["lookup"]
         found = outcome if entry["lookup"] else (None, None)
         if found[0] is Outcome.HIT:
             self.homes[Kind.READ, pr["src"], pr["tid"], pr["id"]] = entry["home"]
         self.outcomes[Kind.READ, pr["src"], pr["tid"], pr["id"]] = found
 
-    def compare(self, events):
-        """Check that the cache's events are those of the model, one latency of the cache ago."""
-        outcome = self.due[0]
+    def compare(self, outcome, events):
+        """Check that the cache tells the outcome of an access one latency of the cache ago."""
         shown = {name for name, value in events["cache"].items() if value}
         if outcome is Outcome.REPLACED:
             assert shown == {"inserted", "replaced"}
@@ -359,9 +339,7 @@ class Bench:
 
     def send_beats(self, ingress, kind, dest, beats):
         source = self.sources[CLASSES[kind is not Kind.READ], ingress]
-        for beat in beats:
-            fields = dict(zip(FIELDS, beat, strict=True))
-            source.append({"egress": self.routes[dest], "beat": fields})
+        source.extend([{"egress": self.routes[dest], "beat": beat} for beat in as_beats(beats)])
 
     def requests(self, kind, dest, src, idxs, length=LENGTH):
         """Return PRs of a packet, each with a property of its own."""
@@ -384,13 +362,11 @@ class Bench:
             )
         return made
 
-    def take(self, egress, beats):
+    def take(self, egress, wire):
         """Note that a packet has left by port ``egress``."""
-        wire = from_beats(beats)
         requests = from_bytes(wire)
         assert wire == to_bytes(requests, NODE, ADDRESSES)
         assert len(wire) <= self.params.mtu
-        self.last_packet = 0
         origins = []
         for request in requests:
             key = request.kind, request.src, request.tid, request.id
@@ -420,11 +396,8 @@ class Bench:
 
     async def drain(self, quiet=150):
         """Wait until nothing moves; all that came has left, and all room is there again."""
-        self.last_packet = 0
-        while self.last_packet < quiet:
-            await self.edge
-            busy = any(source.missing for source in self.sources.values())
-            self.last_packet = 0 if busy else self.last_packet + 1
+        await drained(self.dut, self.sources.values(), self.receivers.values(), quiet)
+        self.check()
         assert not self.inside
         assert not any(self.to_insert.values())
         full = self.params.output_beats

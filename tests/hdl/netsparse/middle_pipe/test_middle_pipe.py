@@ -8,7 +8,7 @@ import cocotb
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.middle_pipe.lookup_gate import PATIENCE
 from hdl.netsparse.switch.params import CLASSES
-from sim.harness.streams import STALLS
+from sim.harness.streams import STALLS, always, never
 from sim.harness.verilator import component_in_simulator, simulate
 from sim.netsparse.golden.concatenation import Kind
 from sim.netsparse.golden.property_cache import Outcome
@@ -154,7 +154,7 @@ async def hits_that_take_the_last_room_leave_without_the_others(dut):
     """Otherwise reads behind them would wait for room that only those hits can give back."""
     bench = await Bench(dut).start(concatenate=0)
     await insert(bench, [*range(8)])
-    bench.receivers["responses", 0].stopped = True
+    bench.receivers["responses", 0].stall = always
     least = PIPE.output_room(True).items_from
     while bench.free["responses"][0] > least + 6:
         bench.send(UPLINK, bench.requests(Kind.RESPONSE, 0, 2, [1]))
@@ -167,7 +167,7 @@ async def hits_that_take_the_last_room_leave_without_the_others(dut):
     assert len(bench.entered_at) == before + 6
     await bench.wait(PATIENCE)
     assert bench.free["responses"][0] == room + 6  # 6 hits of 2 beats each, in a packet of 6 beats
-    bench.receivers["responses", 0].stopped = False
+    bench.receivers["responses", 0].stall = never
     await bench.drain()
     assert bench.wholeness.pieces == 1
 
@@ -206,7 +206,8 @@ async def waits_as_long_as_is_set(dut):
             nodes = (2, 0) if kind is Kind.READ else (0, 2)
             bench.send(ingress, bench.requests(kind, *nodes, [1]))
             await bench.drain(quiet=2 * max(delays))
-            took = bench.receivers[name, egress].begun[-1] - bench.sources[name, ingress].cycles[-1]
+            begun = bench.receivers[name, egress].packets[-1].begun
+            took = begun - bench.sources[name, ingress].cycles[-1]
             late = took - latencies[way] - delays[payload]
             assert 0 <= late <= Concatenator(PIPE.concatenator(bool(payload))).lateness, late
 
@@ -230,7 +231,7 @@ async def takes_its_latencies(dut):
         bench.send(ingress, bench.requests(kind, dest, src, [2 if way == "read" else 1]))
         await bench.drain()
         turns = way not in ("read", last)  # answers and responses take turns
-        assert receiver.begun[-1] - source.cycles[-1] == expected[way] + turns, way
+        assert receiver.packets[-1].begun - source.cycles[-1] == expected[way] + turns, way
         if way != "read":
             last = way
 
@@ -261,12 +262,13 @@ async def keeps_up_with_its_inputs(dut):
     assert bench.seen[Outcome.HIT] == 12 * most
     assert pace(bench.entered_at) == 1
     long = most_prs(Kind.RESPONSE, 192)
-    bench.receivers["responses", 1].begun.clear()
+    before = len(bench.receivers["responses", 1].packets)
     for _ in range(30):
         bench.send(UPLINK, bench.requests(Kind.RESPONSE, 1, 2, [1] * long, 192))
     await bench.drain()
     beats = -(-(64 + long * (18 + 192)) // 64)
-    assert pace(bench.receivers["responses", 1].begun, 5) == beats
+    left = bench.receivers["responses", 1].packets[before:]
+    assert pace([packet.begun for packet in left], 5) == beats
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -290,7 +292,7 @@ async def lookups_and_inserts_take_turns(dut):
 async def a_blocked_port_holds_up_nobody_else(dut, name, blocked):
     """What goes elsewhere, or in the other class, leaves while the port's queue is full."""
     bench = await Bench(dut).start()
-    bench.receivers[name, blocked].stopped = True
+    bench.receivers[name, blocked].stall = always
     kind = Kind.READ if name == "reads" else Kind.RESPONSE
     nodes = {port: node for node, port in ROUTES.items()}  # one behind each port
     link, *others = (port for port in range(PIPE.ports) if port != blocked)
@@ -317,7 +319,7 @@ async def a_blocked_port_holds_up_nobody_else(dut, name, blocked):
     # By another link, one waits as well.
     bench.send(others[0], bench.requests(kind, nodes[blocked], nodes[others[0]], idxs))
     await bench.wait(100)
-    bench.receivers[name, blocked].stopped = False
+    bench.receivers[name, blocked].stall = never
     await bench.drain()
 
 
@@ -328,7 +330,7 @@ async def reads_pass_a_stalled_port_by(dut, stopped):
     bench = await Bench(dut).start()
     await insert(bench, [*range(8)])
     other = 1 - stopped
-    bench.receivers["responses", stopped].stopped = True
+    bench.receivers["responses", stopped].stall = always
     idxs = range(most_prs(Kind.RESPONSE, LENGTH))
     for k in range(80):  # by two ports, and either waits for room at the one that is stopped
         ingress, src = ((UPLINK, 2), (other, other))[k % 2]
@@ -344,7 +346,7 @@ async def reads_pass_a_stalled_port_by(dut, stopped):
     assert len(bench.entered_at) == before + 16
     assert bench.passed_by == 8
     assert bench.seen[Outcome.HIT] == 8  # those whose answers have room
-    bench.receivers["responses", stopped].stopped = False
+    bench.receivers["responses", stopped].stall = never
     await bench.drain()
     # There is room, though it is set.
     bench.send(stopped, bench.requests(Kind.READ, 2, stopped, range(8)))
