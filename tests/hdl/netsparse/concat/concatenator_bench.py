@@ -1,16 +1,16 @@
 """Drives a concatenator, records all that happens, and has the golden model check it."""
 
 import random
-from dataclasses import dataclass, field
 
-import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+import numpy as np
+from cocotb.triggers import ClockCycles
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Source, cycle, never, start
+from sim.harness.payloads import pack
+from sim.harness.records import Recorder
+from sim.harness.streams import Source, never, start, until
 from sim.harness.verilator import component_in_simulator, params_in_simulator
 from sim.netsparse.golden.concatenation import (
     HEADER_BYTES,
@@ -22,6 +22,7 @@ from sim.netsparse.golden.concatenation import (
     Request,
     Rules,
 )
+from sim.netsparse.links import Receiver
 
 FIRST_LINES = 10  #: cycles until there are free lines after reset
 
@@ -87,56 +88,6 @@ def plain_beats(params, pr):
     ]
 
 
-@dataclass
-class Packets:
-    """Collects the packets that leave, and when; checks them against the stream's rules."""
-
-    dut: object
-    stall: object = never
-    labelled: bool = False
-    wires: list = field(default_factory=list)
-    labels: list = field(default_factory=list)  #: of packets
-    ends: list = field(default_factory=list)  #: cycles of last beats
-    starts: list = field(default_factory=list)
-    beats: int = 0
-
-    async def watch(self):
-        dut, edge = self.dut, RisingEdge(self.dut.clk)
-        waiting, wire = None, b""
-        dut.axis_tready.value = not self.stall()
-        while True:
-            await edge
-            ready = int(dut.axis_tready.value)
-            if self.stall is not never or not ready:
-                dut.axis_tready.value = not self.stall()
-            if not dut.axis_tvalid.value:
-                assert waiting is None, "a waiting beat went away"
-                continue
-            keep, last = int(dut.axis_tkeep.value), int(dut.axis_tlast.value)
-            label = int(dut.label.value) if self.labelled else 0
-            beat = (int(dut.axis_tdata.value), keep, last, int(dut.axis_tuser.value), label)
-            assert waiting in (None, beat), "a waiting beat changed"
-            waiting = beat
-            if not ready:
-                continue
-            waiting = None
-            count = keep.bit_length()
-            assert count
-            assert keep == (1 << count) - 1
-            assert last or count == BEAT_BYTES
-            assert not beat[3]
-            if not wire:
-                self.starts.append(cycle())
-                self.labels.append(label)
-            assert label == self.labels[-1]
-            wire += beat[0].to_bytes(BEAT_BYTES, "little")[:count]
-            self.beats += 1
-            if last:
-                self.wires.append(wire)
-                self.ends.append(cycle())
-                wire = b""
-
-
 class Bench:
     """Feeds and watches a concatenator; ``finish`` checks everything."""
 
@@ -156,59 +107,63 @@ class Bench:
         } | settings
         self.stalls = stalls
         self.requests, self.firsts, self.lasts, self.edges, self.labels = [], [], [], [], []
-        self.entered, self.marked, self.counted = [], [], []
-        self.credits, self.grown = [], []
-        self.left = self.stall_cycles = 0
         self.beats = 0
 
     async def start(self, *, first=True):
         """Start the clock, unless it is not the ``first`` bench, and watch."""
         self.dut.settings.value = pack(self.params.settings, self.settings)
-        self.dut.axis_tready.value = self.dut.flush.value = 0
+        self.dut.flush.value = 0
         if first:
             await start(self.dut)
         self.source = Source(self.dut, "prs", stall=self.stalls[0])
-        self.packets = Packets(self.dut, self.stalls[1], bool(self.params.label_bits))
-        self.watchers = [
-            cocotb.start_soon(self.packets.watch()),
-            cocotb.start_soon(self.watch_events()),
-        ]
+        beside = ["label"] if self.params.label_bits else []
+        self.sink = Receiver(self.dut, "axis", stall=self.stalls[1], beside=beside)
+        self.recorder = Recorder(self.dut, "events", {"events": self.params.events})
+        self.empties = Recorder(self.dut, "empty", {})
         await self.wait(FIRST_LINES)
         return self
 
     async def reset(self):
         """Forget everything, as the component does."""
-        for watcher in self.watchers:
-            watcher.cancel()
-        self.dut.axis_tready.value = 0
+        self.sink.stop()
+        self.check_empty()
         self.dut.rst.value = 1
         await self.wait(2)
         self.dut.rst.value = 0
 
-    async def watch_events(self):
-        edge = RisingEdge(self.dut.clk)
-        while True:
-            await edge
-            events = unpack(self.params.events, int(self.dut.events.value))
-            now = cycle()
-            assert not (self.holds_some(now) and self.dut.empty.value)
-            if events["entered"]:
-                self.entered.append(now)
-            if events.get("credit"):
-                self.credits.append(now)
-                self.grown.append(events["grows"])
-            if events["marked"]:
-                self.marked.append(now)
-            if events["packet"]:
-                self.counted.append((events["bytes"], events["prs"]))
-                self.left += events["prs"]
-            self.stall_cycles += events["stall"]
+    def events(self, name):
+        """Return all cycles in which event ``name`` happened, and what else happened in each."""
+        beats = [record["events"] for record in list.__iter__(self.recorder.beats)]
+        found = zip(list.__iter__(self.recorder.cycles), beats, strict=True)
+        return {now: events for now, events in found if events.get(name)}
 
-    def holds_some(self, now):
-        """Whether a PR that came before this cycle is in no packet that has left before it."""
-        moved = self.source.cycles
-        beats = len(moved) - (bool(moved) and moved[-1] == now)
-        return self.left < len(self.firsts) and self.firsts[self.left] < beats
+    @property
+    def entered(self):
+        """Return the cycles in which PRs entered their queues."""
+        return [*self.events("entered")]
+
+    @property
+    def marked(self):
+        """Return the cycles in which packets were marked."""
+        return [*self.events("marked")]
+
+    @property
+    def stall_cycles(self):
+        """Count the cycles in which a PR waited at the input."""
+        return len(self.events("stall"))
+
+    @property
+    def packets(self):
+        """Return the packets that have left."""
+        return self.sink.packets
+
+    def check_empty(self):
+        """Check that ``empty`` is low from a PR's first beat until its packet has left."""
+        moved, left = self.source.cycles, self.events("packet")
+        came = [moved[first] for first in self.firsts if first < len(moved)]
+        gone = np.cumsum([0, *(events["prs"] for events in left.values())])
+        empty = np.array(self.empties.cycles)
+        assert (gone[np.searchsorted([*left], empty)] >= np.searchsorted(came, empty)).all()
 
     async def send(self, requests, edges=None, labels=None):
         """Send PRs; returns when the last has moved.
@@ -239,8 +194,7 @@ class Bench:
     async def empty(self):
         """Wait until nothing is inside."""
         await self.wait(4)
-        while not self.dut.empty.value:
-            await RisingEdge(self.dut.clk)
+        await until(self.dut.clk, self.dut.empty, 1)
         await self.wait(2)
 
     def rules(self, flushed):
@@ -264,36 +218,38 @@ class Bench:
         await self.empty()
         moved = self.source.cycles
         assert len(moved) == self.beats
-        assert len(self.entered) == len(self.requests)
-        assert len(self.marked) == len(self.packets.wires)
+        self.check_empty()
+        wires = [packet.wire for packet in self.packets]
+        entered, marked = self.entered, self.marked
+        labels = [{beat.get("label", 0) for beat in packet.beats} for packet in self.packets]
+        assert not any(beat["tuser"] for packet in self.packets for beat in packet.beats)
         arrivals = [
             Arrival(
                 request=pr,
                 moved=moved[first],
-                entered=entered,
+                entered=at,
                 starts=edge[0],
                 ends=edge[1],
                 label=label,
             )
-            for pr, first, entered, edge, label in zip(
-                self.requests, self.firsts, self.entered, self.edges, self.labels, strict=True
+            for pr, first, at, edge, label in zip(
+                self.requests, self.firsts, entered, self.edges, self.labels, strict=True
             )
         ]
         departures = [
-            Departure(wire=wire, marked=marked, label=label)
-            for wire, marked, label in zip(
-                self.packets.wires, self.marked, self.packets.labels, strict=True
-            )
+            Departure(wire=wire, marked=at, label=label)
+            for wire, at, (label,) in zip(wires, marked, labels, strict=True)
         ]
-        for last, entered in zip(self.lasts, self.entered, strict=True):
-            assert entered >= moved[last] + self.component.entry_latency
+        for last, at in zip(self.lasts, entered, strict=True):
+            assert at >= moved[last] + self.component.entry_latency
         settings = self.settings
         addresses = Addresses(mac_base=settings["mac_base"], ip_base=settings["ip_base"])
         ledger = Ledger(arrivals, departures, self.rules(flushed), settings["node"], addresses)
         prs = [len(packet.prs) for packet in ledger.packets]
-        assert self.counted == list(zip(map(len, self.packets.wires), prs, strict=True))
+        counted = [(events["bytes"], events["prs"]) for events in self.events("packet").values()]
+        assert counted == list(zip(map(len, wires), prs, strict=True))
         carried = sum(len(pr.data) + 18 for pr in self.requests)
-        assert sum(map(len, self.packets.wires)) == carried + HEADER_BYTES * len(prs)
+        assert sum(map(len, wires)) == carried + HEADER_BYTES * len(prs)
         self.prs = prs
         if self.params.credits:
             self.check_credits(ledger)
@@ -301,9 +257,10 @@ class Bench:
 
     def check_credits(self, ledger):
         """Check that PRs told by how many beats they made packets longer, and these are all."""
-        assert self.credits == [at + self.component.credit_latency for at in self.entered]
-        assert sum(self.grown) == self.packets.beats
-        grown = dict(zip(self.entered, self.grown, strict=True))
+        late, credits = self.component.credit_latency, self.events("credit")
+        assert [*credits] == [at + late for at in self.entered]
+        grown = {at - late: events["grows"] for at, events in credits.items()}
+        assert sum(grown.values()) == len(self.sink.beats)
         for packet in ledger.packets:
             beats, size = 0, HEADER_BYTES
             for pr in packet.prs:

@@ -7,7 +7,7 @@ from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.concatenator_params import SPARE_QUEUES, ConcatenatorParams
-from sim.harness.streams import STALLS, cycle, never, often, rarely
+from sim.harness.streams import STALLS, always, cycle, edges, never, often, rarely
 from sim.harness.verilator import simulate
 from sim.netsparse.golden.concatenation import Kind, Reason
 from tests.hdl.netsparse.concat.concatenator_bench import Bench, ones, request, zeros
@@ -114,9 +114,9 @@ async def separate_packets(dut, stalls):
     assert bench.prs == [1] * 200
     assert set(ledger.reasons) == {Reason.WHOLE}
     if stalls.none:
-        assert bench.packets.starts[0] == bench.source.cycles[0] + bench.component.latency
-        taken = bench.packets.ends[-1] - bench.packets.starts[0] + 1
-        assert taken == bench.packets.beats  # no pause between packets
+        assert bench.packets[0].begun == bench.source.cycles[0] + bench.component.latency
+        taken = bench.packets[-1].ended - bench.packets[0].begun + 1
+        assert taken == len(bench.sink.beats)  # no pause between packets
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -238,15 +238,15 @@ async def flush_lets_the_oldest_leave(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def stalled_output_delays_no_mark(dut):
     """Packets are marked in time while none can leave."""
-    bench = await Bench(dut, stalls=(rarely, lambda: True)).start()
+    bench = await Bench(dut, stalls=(rarely, always)).start()
     params = bench.params
     nodes = min(params.nodes, params.queues - 4, 30)
     await bench.send(mixed(params, 3 * nodes, lengths=(4,), nodes=nodes))
     await bench.wait(4 * params.most_delay)
     assert len(bench.marked) >= 1
-    assert not bench.counted
+    assert not bench.packets
     assert not bench.dut.empty.value
-    bench.packets.stall = never
+    bench.sink.stall = never
     await bench.finish()
     assert bench.stall_cycles == 0
 
@@ -254,13 +254,13 @@ async def stalled_output_delays_no_mark(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def backlog_stops_the_input(dut):
     """The output stops until the input does; then everything leaves without a pause."""
-    bench = await Bench(dut, stalls=(never, lambda: True)).start()
+    bench = await Bench(dut, stalls=(never, always)).start()
     params = bench.params
     sending = cocotb.start_soon(bench.send(mixed(params, 2500, lengths=(64,), nodes=3)))
     while bench.stall_cycles < 2 * params.most_delay + 100:
-        await RisingEdge(dut.clk)
+        await edges(dut.clk, 10)
         assert not sending.done()
-    bench.packets.stall = often if random.random() < 0.5 else never
+    bench.sink.stall = often if random.random() < 0.5 else never
     await sending
     await bench.finish()
 
@@ -268,14 +268,14 @@ async def backlog_stops_the_input(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def full_backlog_of_single_prs(dut):
     """Packets of a PR each fill what there is for packets, long before all lines are taken."""
-    bench = await Bench(dut, stalls=(never, lambda: True)).start()
+    bench = await Bench(dut, stalls=(never, always)).start()
     # None is as long as that before it; in a large EQ the last entry has a number of all bits.
     prs = [request(bench.params, 0, (4, 8)[k % 2]) for k in range(400)]
     sending = cocotb.start_soon(bench.send(prs))
     while bench.stall_cycles < 100:
-        await RisingEdge(dut.clk)
+        await edges(dut.clk, 10)
     assert len(bench.entered) == bench.params.packets
-    bench.packets.stall = never
+    bench.sink.stall = never
     await sending
     await bench.finish()
     assert set(bench.prs) == {1}
@@ -332,9 +332,9 @@ async def responses_in_full_packets(dut, length, nodes):
     assert bench.prs == [per_packet] * packets
     assert set(ledger.reasons) == {Reason.FULL}
     least = ideal(bench, bench.prs)
-    taken = bench.packets.ends[-1] - bench.source.cycles[0] + 1
+    taken = bench.packets[-1].ended - bench.source.cycles[0] + 1
     # The first packet's collection and the last one's emission are not beside each other.
-    beats = bench.packets.beats // packets
+    beats = len(bench.sink.beats) // packets
     fill = bench.beats // packets * nodes
     assert taken <= least + min(fill, beats * nodes) + bench.component.latency
     if length == 4:
@@ -351,8 +351,8 @@ async def rotate(dut, count, nodes, length):
     await bench.finish()
     assert bench.prs == [count] * (len(dests) // count)
     least = ideal(bench, bench.prs)
-    taken = bench.packets.ends[-1] - bench.source.cycles[0] + 1
-    assert taken <= least + delay + bench.packets.beats * nodes // len(bench.prs) + 20
+    taken = bench.packets[-1].ended - bench.source.cycles[0] + 1
+    assert taken <= least + delay + len(bench.sink.beats) * nodes // len(bench.prs) + 20
     if count > 1:
         assert bench.stall_cycles == 0
 
@@ -433,7 +433,7 @@ async def virtual_queues_at_full_rate(dut):
     ledger = await bench.finish()
     assert Counter(bench.prs) == {2: 512}
     assert ledger.reasons.count(Reason.EXHAUSTED) > 400
-    taken = bench.packets.ends[-1] - bench.source.cycles[0] + 1
+    taken = bench.packets[-1].ended - bench.source.cycles[0] + 1
     assert taken <= ideal(bench, bench.prs) + bench.params.most_delay + 100
 
 
@@ -464,16 +464,16 @@ async def jumbo_packets(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def jumbo_packets_take_every_line(dut):
     """PRs are large, then small; the last wait for a line, not for packets."""
-    bench = await Bench(dut, stalls=(never, lambda: True), concatenate=0).start()
+    bench = await Bench(dut, stalls=(never, always), concatenate=0).start()
     params = bench.params
     large = params.lines // params.pr_lines
     lengths = [params.most_property_bytes] * large + [4] * (params.packets - large)
     prs = [request(params, k % 2, length) for k, length in enumerate(lengths)]
     sending = cocotb.start_soon(bench.send(prs))
     while bench.stall_cycles < 300:
-        await RisingEdge(dut.clk)
+        await edges(dut.clk, 10)
     left = params.lines - large * params.pr_lines
     assert large + left <= len(bench.entered) < len(prs) - 2
-    bench.packets.stall = never
+    bench.sink.stall = never
     await sending
     await bench.finish()

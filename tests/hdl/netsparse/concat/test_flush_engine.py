@@ -10,7 +10,7 @@ from hdl.netsparse.concat.flush_engine import FlushEngine
 from hdl.netsparse.concat.line_memory import LineMemory
 from sim.harness.streams import STALLS, Source, start
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.netsparse.concat.concatenator_bench import Packets
+from sim.netsparse.links import Receiver
 
 
 def test_flush_engine():
@@ -67,10 +67,9 @@ async def watch_busy(dut):
 async def whole_packets_leave(dut, stalls):
     params = params_in_simulator(ConcatenatorParams)
     source_stall, sink_stall = stalls
-    lines, packets = Lines(dut, params.lines), Packets(dut, sink_stall)
+    lines, sink = Lines(dut, params.lines), Receiver(dut, "axis", stall=sink_stall)
     source = Source(dut, "packets", stall=source_stall)
     await start(dut)
-    cocotb.start_soon(packets.watch())
     cocotb.start_soon(watch_busy(dut))
     wires, returned, events, free = [], [], [], list(range(params.lines))
     for k in range(80):
@@ -95,10 +94,11 @@ async def whole_packets_leave(dut, stalls):
                 "first": taken[0],
             }
         )
-    while len(packets.wires) < len(wires):
+    while len(sink.packets) < len(wires):
         await RisingEdge(dut.clk)
     await ClockCycles(dut.clk, 4)
-    assert packets.wires == wires
+    assert [packet.wire for packet in sink.packets] == wires
+    assert not any(beat["tuser"] for beat in sink.beats)
     assert lines.returned == returned
     assert lines.events == events
     assert not dut.busy.value
@@ -109,14 +109,13 @@ async def whole_packets_leave(dut, stalls):
 async def a_beat_a_cycle(dut):
     params = params_in_simulator(ConcatenatorParams)
     Lines(dut, params.lines)
-    packets, source = Packets(dut), Source(dut, "packets")
+    sink, source = Receiver(dut, "axis"), Source(dut, "packets")
     await start(dut)
-    cocotb.start_soon(packets.watch())
     sizes = [1, 64, 65, params.room, 128, 129, 63, 1, 1]
     for used in sizes:
         source.append({"header": 0, "prs": 1, "used": used, "first": 0})
-    while len(packets.wires) < len(sizes):
-        await RisingEdge(dut.clk)
-    assert packets.starts == [at + FlushEngine.latency for at in source.cycles]
     beats = sum(1 + -(-used // 64) for used in sizes)
-    assert packets.ends[-1] - packets.starts[0] == beats - 1
+    await sink.wait_for(beats)
+    begun = [packet.begun for packet in sink.packets]
+    assert begun == [at + FlushEngine.latency for at in source.cycles]
+    assert sink.cycles[-1] - begun[0] == beats - 1

@@ -66,9 +66,8 @@ async def a_matrix_of_16_nodes(dut):
         await bench.start(first=number == 0)
         await bench.send([request(bench.params, int(owner), 64) for owner in owners])
         await bench.finish()
-        total += bench.packets.ends[-1] - bench.source.cycles[0] + 1
-        for watcher in bench.watchers:
-            watcher.cancel()
+        total += bench.packets[-1].ended - bench.source.cycles[0] + 1
+        bench.sink.stop()
     Path(os.environ[CYCLES]).write_text(str(total))
 
 
@@ -81,6 +80,6 @@ async def reads_in_packets_of(dut, count):
     await bench.send([request(bench.params, dest, 512) for dest in dests])
     await bench.finish()
     assert bench.prs == [count] * (len(dests) // count)
-    assert sum(map(len, bench.packets.wires)) == len(dests) * (64 / count + 18)
+    assert sum(packet.octets for packet in bench.packets) == len(dests) * (64 / count + 18)
     if count > 1:
         assert bench.stall_cycles == 0
