@@ -18,7 +18,8 @@ from hdl.netsparse.host.host_reader import HostReader
 from hdl.netsparse.host.host_writer import HostWriter
 from hdl.netsparse.host.params import EVENTS, HostParams
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Source, cycle, never, often, started
+from sim.harness.records import Recorder
+from sim.harness.streams import Monitor, Source, never, often, started
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, AxiRamParams, dump_file, ram_file
 from tests.hdl.netsparse.host.places import BEAT, expected_bursts, expected_strobes, random_size
@@ -26,10 +27,8 @@ from tests.hdl.netsparse.host.places import BEAT, expected_bursts, expected_stro
 RAM_BYTES = 1 << 20
 ADDRESS_BITS = 21
 
-REQUEST = data.StructLayout(
-    {"valid": 1, "ready": 1, "address": ADDRESS_BITS, "length": 8, "size": 3, "burst": Burst}
-)
-W_BEAT = data.StructLayout({"valid": 1, "ready": 1, "last": 1, "strobes": BEAT})
+REQUEST = data.StructLayout({"address": ADDRESS_BITS, "length": 8, "size": 3, "burst": Burst})
+CHANNELS = {"ar": REQUEST, "aw": REQUEST, "w": data.StructLayout({"last": 1, "strobes": BEAT})}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,11 +60,10 @@ class HostBench(Component):
                 "watch": In(WATCH),
                 "read_bus": Out(BUS),
                 "write_bus": Out(BUS),
-                "ar": Out(REQUEST),
-                "aw": Out(REQUEST),
-                "w": Out(W_BEAT),
-                "r_valid": Out(1),
-                "b_valid": Out(1),
+                **{f"{name}_payload": Out(shape) for name, shape in CHANNELS.items()},
+                **{f"{name}_{wire}": Out(1) for name in CHANNELS for wire in ("valid", "ready")},
+                **{f"{name}_valid": Out(1) for name in ("r", "b", "beats", "done")},
+                "ended": Out(1),  # a property is read, or written
                 "settings": In(params.ram.settings),
                 "index": In(8),
                 "dump": In(1),
@@ -91,6 +89,9 @@ class HostBench(Component):
             self.done.eq(writer.done),
             self.read_events.eq(reader.events),
             self.write_events.eq(writer.events),
+            self.beats_valid.eq(reader.beats.valid),
+            self.done_valid.eq(writer.done.valid),
+            self.ended.eq(reader.beats.valid & reader.beats.last | writer.done.valid),
             self.r_valid.eq(ram.axi.rvalid),
             self.b_valid.eq(ram.axi.bvalid),
         ]
@@ -105,10 +106,12 @@ class HostBench(Component):
                 here, there = getattr(ram.axi, name), getattr(part.axi, name)
                 m.d.comb += here.eq(there) if member.flow is Out else there.eq(here)
         named = {"address": "addr", "length": "len", "strobes": "strb"}  # others as they are in AXI
-        for prefix in ("ar", "aw", "w"):
-            for name, _ in getattr(self, prefix).shape():
-                port = getattr(ram.axi, prefix + named.get(name, name))
-                m.d.comb += getattr(self, prefix)[name].eq(port)
+        for prefix, shape in CHANNELS.items():
+            payload = getattr(self, f"{prefix}_payload")
+            shown = {name: payload[name] for name in shape.members}
+            shown |= {wire: getattr(self, f"{prefix}_{wire}") for wire in ("valid", "ready")}
+            for name, here in shown.items():
+                m.d.comb += here.eq(getattr(ram.axi, prefix + named.get(name, name)))
         return m
 
 
@@ -156,13 +159,23 @@ class Bench:
         self.writers = [Source(dut, f"properties_{k}", stall=stall) for k in units]
         self.asked = [deque() for _ in units]  # of each unit, not yet answered
         self.given = [deque() for _ in units]
+        self.part = b""  # of a property that is read
         self.order = []  # places as they were answered
         self.failed = []  # which of them
         self.seen = defaultdict(list)  # bursts and beats, by channel
         self.cycles = defaultdict(list)
         self.events = defaultdict(int)
         self.content = bytearray()  # of the RAM, which keeps it from one cocotb test to the next
-        cocotb.start_soon(self.watch())
+        events = ("read_events", "write_events")
+        self.records = {
+            **{name: Monitor(dut, name, shape=shape) for name, shape in CHANNELS.items()},
+            **{name: Recorder(dut, f"{name}_valid", {}) for name in ("r", "b")},
+            **{name: Recorder(dut, name, {name: EVENTS}) for name in events},
+            "beats": Recorder(dut, "beats_valid", {"beats": self.host.read_beat}),
+            "done": Recorder(dut, "done_valid", {"done": self.host.done}),
+        }
+        self.ended = Recorder(dut, "ended", {})
+        cocotb.start_soon(self.find_content())
 
     def set(self, **settings):
         self.dut.settings.value = pack(self.params.ram.settings, settings)
@@ -187,66 +200,48 @@ class Bench:
                 }
             )
 
-    async def watch(self):
-        dut, edge, held, bytes_read = self.dut, RisingEdge(self.dut.clk), {}, b""
+    async def find_content(self):
         await self.idle(2)
         self.content[:] = await self.dumped()  # in reset, so that nobody writes
-        while True:
-            await edge
-            if dut.rst.value:
-                continue
-            for name in ("ar", "aw", "w"):
-                held[name] = self.look(name, held.get(name))
-            for name in ("read_events", "write_events"):
-                for event, happened in unpack(EVENTS, int(getattr(dut, name).value)).items():
-                    self.events[f"{name}_{event}"] += happened
-            for name in ("r_valid", "b_valid"):
-                if getattr(dut, name).value:
-                    self.cycles[name].append(cycle())
-            bits = int(dut.beats.value)
-            if bits & 1:
-                beat = unpack(self.host.read_beat, bits)
-                bytes_read += beat["data"].to_bytes(BEAT, "little")
-                self.cycles["beats"].append(cycle())
-                bytes_read = self.judge(beat, bytes_read)
-            bits = int(dut.done.value)
-            if bits & 1:
-                done = unpack(self.host.done, bits)
-                self.order.append(self.given[done["unit"]].popleft())
-                self.failed.append(bool(done["failed"]))
-                self.cycles["done"].append(cycle())
 
-    def look(self, name, held):
-        """Watch a channel with a handshake: what waits must stand still."""
-        shape = W_BEAT if name == "w" else REQUEST
-        now = unpack(shape, int(getattr(self.dut, name).value))
-        valid, ready = now.pop("valid"), now.pop("ready")
-        assert held in (None, now if valid else None), f"{name} changed while it waited"
-        if not valid:
-            return None
-        if not ready:
-            return now
-        self.cycles[name].append(cycle())
+    def collect(self):
+        """Note what has happened since the last time."""
+        for name, records in self.records.items():
+            for now, record in records.take().items():
+                self.cycles[name].append(now)
+                if name in CHANNELS:
+                    self.seen[name].append(self.shown(name, **record))
+                elif name == "beats":
+                    self.judge(**record["beats"])
+                elif name == "done":
+                    done = record["done"]
+                    self.order.append(self.given[done["unit"]].popleft())
+                    self.failed.append(bool(done["failed"]))
+                elif record:
+                    for event, happened in record[name].items():
+                        self.events[f"{name}_{event}"] += happened
+
+    def shown(self, name, **beat):
+        """Return what a beat of channel ``name`` says."""
         if name == "w":
-            self.seen[name].append((now["strobes"], bool(now["last"])))
-        else:
-            assert (now["size"], now["burst"]) == (6, Burst.INCR)
-            self.seen[name].append((now["address"], now["length"]))
-        return None
+            return beat["strobes"], bool(beat["last"])
+        assert (beat["size"], beat["burst"]) == (6, Burst.INCR)
+        return beat["address"], beat["length"]
 
-    def judge(self, beat, content):
-        """Check a beat that was read; return what there is of a property that has not ended."""
-        address, size = self.asked[beat["unit"]][0]
-        assert len(content) <= -(-size // BEAT) * BEAT
-        if not beat["last"]:
-            assert not beat["failed"]
-            return content
+    def judge(self, *, data, unit, last, failed, **_):
+        """Check a beat that was read."""
+        address, size = self.asked[unit][0]
+        self.part += data.to_bytes(BEAT, "little")
+        assert len(self.part) <= -(-size // BEAT) * BEAT
+        if not last:
+            assert not failed
+            return
+        content, self.part = self.part, b""
         assert len(content) == -(-size // BEAT) * BEAT
         there = self.content[address : address + size].ljust(size, b"\0")  # zeros beyond the RAM
-        assert beat["failed"] or content[:size] == there
-        self.order.append(self.asked[beat["unit"]].popleft())
-        self.failed.append(bool(beat["failed"]))
-        return b""
+        assert failed or content[:size] == there
+        self.order.append(self.asked[unit].popleft())
+        self.failed.append(bool(failed))
 
     def first(self, sources):
         """Return the cycle in which the first property of any unit was taken."""
@@ -254,12 +249,13 @@ class Bench:
 
     async def until(self, count):
         """Wait until ``count`` properties have ended."""
-        edge = RisingEdge(self.dut.clk)
-        while len(self.order) < count:
-            await edge
+        self.collect()
+        await self.ended.wait_for(len(self.ended.beats) + count - len(self.order))
+        self.collect()
 
     async def idle(self, cycles=20):
         await ClockCycles(self.dut.clk, cycles)
+        self.collect()
 
     async def tell(self, **said):
         """Pulse ``tick`` or ``revive``."""

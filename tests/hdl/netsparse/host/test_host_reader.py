@@ -73,7 +73,7 @@ async def short_properties_one_a_cycle(dut, units, size, aligned, late):
     for name in ("ar", "beats"):
         assert spread(bench.cycles[name]) == 300
     assert bench.cycles["ar"][0] - bench.first(bench.readers) == HostReader.request_latency
-    assert bench.cycles["beats"][0] - bench.cycles["r_valid"][0] == HostReader.beat_latency
+    assert bench.cycles["beats"][0] - bench.cycles["r"][0] == HostReader.beat_latency
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -94,7 +94,7 @@ async def the_bus_is_always_busy(dut, case):
     bench = await started(Bench(dut, aligned=aligned))
     places = [(number % bench.host.units, 8192 * number + address, size) for number in range(40)]
     await bench.carry_out(bench.read, places)
-    assert spread(bench.cycles["r_valid"]) == len(bench.cycles["r_valid"]) == 40 * beats
+    assert spread(bench.cycles["r"]) == len(bench.cycles["r"]) == 40 * beats
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -104,7 +104,7 @@ async def no_more_in_flight_than_allowed(dut, size):
     for number in range(100):
         bench.read(number % bench.host.units, 128 * number, size)
     await bench.until(1)
-    before = [number for number in bench.cycles["ar"] if number < bench.cycles["r_valid"][0]]
+    before = [number for number in bench.cycles["ar"] if number < bench.cycles["r"][0]]
     assert len(before) == bench.host.outstanding - (size > 64)
     await bench.until(100)
     await bench.end()

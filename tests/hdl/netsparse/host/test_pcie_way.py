@@ -17,7 +17,8 @@ from hdl.pcie.function_reset import FUNCTION
 from hdl.pcie.read_pace import SHARE_BITS
 from sim.golden.pcie_link import bytes_of_share, most_of_share
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Source, cycle, never, often, started
+from sim.harness.records import Recorder
+from sim.harness.streams import Source, edges, never, often, started
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.surroundings.pcie.host import PcieHost
@@ -34,6 +35,7 @@ SIZE = 1 << 16  #: bytes of host memory
 BEAT = 64
 READ_CODE, LARGEST = 2, 512  #: the largest read that the host allows
 CAUGHT = 20_000  #: cycles within which whatever a test waits for happens
+OFTEN = 10  #: cycles after which it looks again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +74,7 @@ class WayBench(Component):
                 "counts": Out(COUNTS),
                 "access": In(memory.access),
                 "accessed": Out(memory.data_bits),
-                "asked": Out(1),
-                "answered": Out(1),
+                **{name: Out(1) for name in ("asked", "answered", "beats_valid", "done_valid")},
             },
         )
 
@@ -111,6 +112,8 @@ class WayBench(Component):
             self.counts.eq(memory.counts),
             self.asked.eq(way.rq.tvalid & way.rq.tready),
             self.answered.eq(way.rc.tvalid & way.rc.tready),
+            self.beats_valid.eq(way.beats.valid),
+            self.done_valid.eq(way.done.valid),
         ]
         return m
 
@@ -143,39 +146,40 @@ class Bench:
         self.readers = [Source(dut, f"requests_{k}", stall=stall) for k in units]
         self.writers = [Source(dut, f"properties_{k}", stall=stall) for k in units]
         self.memory = HostMemory(dut, self.params.memory)
+        self.parts = [b"" for _ in units]  # of properties that are read
+        self.ended = []  # cycle, unit and bytes of each that was
         self.found = [[] for _ in units]  # of each unit: bytes, whether they have failed
         self.done = [0 for _ in units]
         self.lost = [[] for _ in units]  # of each unit: numbers of its writes that have failed
-        self.moments = {name: [] for name in ("asked", "answered", "beats", "done")}
+        ways = [f"{way}_events" for way in ("read", "write")]
         self.events = {f"{way}_{name}": 0 for way in ("read", "write") for name in EVENTS.members}
-        cocotb.start_soon(self.watch())
+        self.events_seen = {way: Recorder(dut, way, {way: EVENTS}) for way in ways}
+        shapes = {"beats": self.host.read_beat, "done": self.host.done}
+        self.beats, self.ends = (
+            Recorder(dut, f"{name}_valid", {name: shape}) for name, shape in shapes.items()
+        )
+        self.asked, self.answered = (Recorder(dut, name, {}) for name in ("asked", "answered"))
+        self.came = []  # cycles of beats
 
-    async def watch(self):
-        dut, parts = self.dut, [b"" for _ in self.found]
-        while True:
-            await RisingEdge(dut.clk)
-            if dut.rst.value:
-                continue
-            for name in ("asked", "answered"):
-                if getattr(dut, name).value:
-                    self.moments[name].append(cycle())
-            beat = unpack(self.host.read_beat, int(dut.beats.value))
-            if beat["valid"]:
-                self.moments["beats"].append(cycle())
-                parts[beat["unit"]] += beat["data"].to_bytes(BEAT, "little")
-                if beat["last"]:
-                    self.found[beat["unit"]].append((parts[beat["unit"]], beat["failed"]))
-                    parts[beat["unit"]] = b""
-            done = unpack(self.host.done, int(dut.done.value))
-            if done["valid"]:
-                if done["failed"]:
-                    self.lost[done["unit"]].append(self.done[done["unit"]])
-                self.moments["done"].append(cycle())
-                self.done[done["unit"]] += 1
-            for way in ("read", "write"):
-                happened = unpack(EVENTS, int(getattr(dut, f"{way}_events").value))
-                for name, told in happened.items():
-                    self.events[f"{way}_{name}"] += told
+    def collect(self):
+        """Note what has happened since the last time."""
+        for now, record in self.beats.take().items():
+            beat, unit = record["beats"], record["beats"]["unit"]
+            self.came.append(now)
+            self.parts[unit] += beat["data"].to_bytes(BEAT, "little")
+            if beat["last"]:
+                self.ended.append((now, unit))
+                self.found[unit].append((self.parts[unit], beat["failed"]))
+                self.parts[unit] = b""
+        for record in self.ends.take().values():
+            unit = record["done"]["unit"]
+            if record["done"]["failed"]:
+                self.lost[unit].append(self.done[unit])
+            self.done[unit] += 1
+        for way, seen in self.events_seen.items():
+            for record in seen.take().values():
+                for name, told in record[way].items():
+                    self.events[f"{way.removesuffix('_events')}_{name}"] += told
 
     def read(self, unit, address, size):
         self.readers[unit].append({"address": address, "bytes": size})
@@ -193,14 +197,16 @@ class Bench:
             )
 
     async def until(self, ready):
-        for _ in range(CAUGHT):
+        for _ in range(CAUGHT // OFTEN):
+            self.collect()
             if ready():
                 return
-            await RisingEdge(self.dut.clk)
+            await edges(self.dut.clk, OFTEN)
         raise AssertionError("it has not come")
 
     async def cycles(self, count):
         await ClockCycles(self.dut.clk, count)
+        self.collect()
 
     async def say(self, name):
         """Let a time-out pass while nothing moves (``tick``), or ``revive`` the buses."""
@@ -287,19 +293,18 @@ async def what_is_nowhere_fails_alone(dut):
 async def latencies_and_a_property_a_cycle(dut):
     bench = await started(Bench(dut))
     way = PcieWay(bench.host)
-    for _ in range(bench.host.requester.reads.tags):  # until tags may be given
-        await RisingEdge(dut.clk)
+    await bench.cycles(bench.host.requester.reads.tags)  # until tags may be given
     bench.read(0, 128, 64)
-    await bench.until(lambda: bench.moments["beats"])
+    await bench.until(lambda: bench.came)
     # The unit that an arbiter is turned to at first is not this one.
-    assert bench.moments["asked"][0] - bench.readers[0].cycles[0] in range(
+    assert bench.asked.cycles[0] - bench.readers[0].cycles[0] in range(
         way.request_latency, way.request_latency + 2
     )
-    assert bench.moments["beats"][0] - bench.moments["answered"][-1] == way.beat_latency
+    assert bench.came[0] - bench.answered.cycles[-1] == way.beat_latency
     for k in range(240):
         bench.read(k % 3, 64 * random.randrange(SIZE // 64), 64)
-    await bench.until(lambda: len(bench.moments["beats"]) == 241)
-    asked = bench.moments["asked"][1:]
+    await bench.until(lambda: len(bench.came) == 241)
+    asked = bench.asked.cycles[1:]
     assert asked[63] - asked[0] == 63  # as many as there are tags
 
 
@@ -315,12 +320,13 @@ async def reads_keep_to_a_share(dut, share):
         bench.read(unit, 256 * random.randrange(SIZE // 256), size)
         sizes[unit].append(size)
         rest -= size
-    come = []  # when, and how much has come before the property that comes then
-    for count in range(sum(map(len, sizes))):
-        had = sum(sum(size[: len(got)]) for size, got in zip(sizes, bench.found, strict=True))
-        await bench.until(lambda count=count: sum(map(len, bench.found)) > count)
-        come.append((cycle(), had))
-    assert had <= most_of_share(share, come[-1][0] - bench.moments["asked"][0], BEAT)
+    await bench.until(lambda: len(bench.ended) == sum(map(len, sizes)))
+    come, had = [], 0  # when, and how much has come before the property that comes then
+    for now, unit in bench.ended:
+        come.append((now, had))
+        had += sizes[unit].pop(0)
+    _, had = come[-1]
+    assert had <= most_of_share(share, come[-1][0] - bench.asked.cycles[0], BEAT)
     begin, end = come[len(come) // 4], come[-1]  # in between nothing is left of what was saved
     had_share = (end[1] - begin[1]) / bytes_of_share(share, end[0] - begin[0], BEAT)
     dut._log.info("%.4f of what the share allows", had_share)
@@ -343,9 +349,9 @@ async def a_block_that_stands_still_is_silent(dut):
     await bench.until(lambda: bench.done[0] == 1)
     await bench.say("revive")
     assert not any(bench.bus("write").values())
-    before = len(bench.moments["asked"])
+    before = len(bench.asked.cycles)
     bench.read(2, 0, 64)
-    await bench.until(lambda: len(bench.moments["asked"]) > before)
+    await bench.until(lambda: len(bench.asked.cycles) > before)
     for _ in range(4):  # before the host has answered, whose latency is longer
         await bench.say("tick")
     await bench.until(lambda: bench.found[2])
@@ -432,9 +438,9 @@ async def lose_master(bench):
 
 
 async def keeps_still(bench):
-    sent = len(bench.moments["asked"])
+    sent = len(bench.asked.cycles)
     await bench.cycles(300)
-    assert len(bench.moments["asked"]) == sent
+    assert len(bench.asked.cycles) == sent
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
