@@ -79,6 +79,13 @@ def test_the_picture_says_what_it_shows():
     assert "Loss and accuracy are those of the training samples" in caption
 
 
+def test_make_run_trains_on_the_smallest_worker_first():
+    rule = (ROOT / "Makefile").read_text().partition("\nrun:")[2].partition("\n\n")[0]
+    steps = re.findall(r"ingather (\w+) .*--preset (\w+) -o (\S+)", rule)
+    assert [" ".join(step[:2]) for step in steps] == ["train tiny", "generate u280", "train u280"]
+    assert all(f"`{folder}" in README for *_, folder in steps)
+
+
 def test_limits_are_told_up_front():
     limits = PLAIN.partition("## What it is not")[2].partition("## ")[0]
     for text in ("No Vivado has built", "no card has run", "two network ports", "512 MB", "energy"):
