@@ -24,7 +24,7 @@ from sim.harness.verilator_tool import find_verilator, no_compiler, no_verilator
 BENCH = Path(__file__).resolve().parent
 DESIGN = BENCH.parent
 PACKAGES = ("cocotb", "cocotbext", "numpy")
-LINKS, LIBRARIES = Path("verilator"), Path("libraries")
+LINKS, LIBRARIES, SEEN = Path("verilator"), Path("libraries"), Path("seen.vlt")
 # A name may be a word of C++. Signals that cocotb sees are not divided, so that parts of one may
 # seem to depend on themselves.
 WAIVED = ("-Wno-lint", "-Wno-style", "-Wno-SYMRSVDWORD", "-Wno-UNOPTFLAT")
@@ -88,12 +88,15 @@ def compiled(top: str, waves: bool, effort: str) -> None:
     sources = [share_dir / "lib" / "verilator" / "verilator.cpp", *listed, *models]
     for source in sources:
         shutil.copy2(source, source.name)
-    translate = [*tool.command(LINKS), "--cc", "--exe", "--vpi", "--public-flat-rw", *WAIVED]
+    # Only ports are seen: a name for every signal takes most of the compiler's time.
+    SEEN.write_text(f'`verilator_config\npublic_flat_rw -module "{top}" -port "*"\n')
+    translate = [*tool.command(LINKS), "--cc", "--exe", "--vpi", str(SEEN), *WAIVED]
     translate += ["--prefix", "Vtop", "-Mdir", ".", "--top-module", top, "-o", top]
     translate += ["--trace"] * waves + ["-LDFLAGS", f"-L{LIBRARIES} -lcocotbvpi_verilator"]
     # Verilator's makefile refuses a folder with blanks, which it does not name.
     make = ["make", f"-j{os.cpu_count()}", "-f", "Vtop.mk", "CURDIR=.", *tool.variables]
-    make += [f"OPT_FAST={effort}", f"OPT_GLOBAL={effort}"]
+    # One unit, as each would read the same headers again.
+    make += ["VM_PARALLEL_BUILDS=0", f"OPT_FAST={effort}", f"OPT_GLOBAL={effort}"]
     environment = os.environ | {"MAKEFLAGS": ""} | tool.environment(LINKS)
     for command in ([*translate, *(source.name for source in sources)], make):
         if subprocess.run(command, env=environment, check=False).returncode:
