@@ -128,8 +128,9 @@ def mutated(
     cells = cells_of(yosys.design, name)
     faults = faults_of(yosys.design, name, cells, seed)[: sample // SHARE]
     every, lines = candidates(yosys, name, sample - len(faults), seed)
-    if most_control >= len(every):
-        every.sort()  # all there are, whatever the seed
+    every.sort()  # all there are, whatever the seed; else some from all over the module
+    if most_control < len(every):
+        random.Random(seed).shuffle(every)
     chosen = choose(every, cells, most_control, "control")
     chosen += choose(lines, cells, sample - len(faults), "data", len(chosen))
     for mutant, line in chosen:

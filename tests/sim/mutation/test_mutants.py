@@ -56,8 +56,13 @@ def test_all_of_the_control_is_mutated_whatever_the_seed():
     }
     assert len({one.text for one in control}) == 12
     assert control == [mutant for mutant in second if mutant.group == "control"]
-    _, some, _ = mutate(emission_with_sources(Tally(TallyParams())), "tally_4", 1, 1, 5)
-    assert sum(mutant.group == "control" for mutant in some) == 5
+    emission = emission_with_sources(Tally(TallyParams()))
+    some, others = (
+        [one.text for one in mutate(emission, "tally_4", 1, seed, 5)[1] if one.group == "control"]
+        for seed in (1, 2)
+    )
+    assert len(some) == len(others) == 5
+    assert some != others
 
 
 def test_another_seed_is_another_sample(tally):
