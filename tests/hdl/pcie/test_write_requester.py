@@ -240,12 +240,12 @@ async def what_rq_was_not_offered_is_dropped_without_it(dut):
     bench = await started(WriteBench(dut))
     bench.silent = True
     for k in range(LAST + 5):
-        bench.ask(4096 * k, 8)
-    await ClockCycles(dut.clk, 4 * LAST)
+        bench.ask(4096 * k, bench.most)
+    await ClockCycles(dut.clk, 8 * LAST)
     bench.rq.stall = always
     await ClockCycles(dut.clk, 2)
     dut.stop.value = 1
-    await ClockCycles(dut.clk, 40)
+    await ClockCycles(dut.clk, 100)
     assert dut.idle.value
     assert MOST <= len(bench.rq.packets) < LAST
     assert len(bench.rq.packets) + bench.lost == len(bench.wanted)
