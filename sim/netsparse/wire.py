@@ -21,7 +21,7 @@ from hdl.netsparse.protocol import (
     Kind,
     dscp_ecn,
 )
-from sim.harness.payloads import pack, unpack
+from sim.harness.payloads import coding_of, unpack
 
 Beat = tuple[int, int, int, int]  #: tdata, tkeep, tlast, tuser
 
@@ -154,7 +154,8 @@ def most_prs(kind: Kind, length: int, mtu: int = 1500) -> int:
 
 def to_octets(layout: data.StructLayout, value: Any) -> bytes:
     """Return a big-endian header as bytes of the wire."""
-    return pack(layout, value).to_bytes(layout.size // 8, "big")
+    coding = coding_of(layout)
+    return coding.pack(value).to_bytes(coding.shape.width // 8, "big")
 
 
 def from_octets(layout: data.StructLayout, octets: bytes) -> dict[str, Any]:
