@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sim.harness.beats import Beats
 from sim.harness.payloads import pack
-from sim.harness.records import WORD_BYTES, layout_of, words_of
+from sim.harness.records import WORD_BYTES, Recorder, layout_of, words_of
 from sim.harness.stimulus.clocks import clock_number, edges, engine
 
-__all__ = ["play"]
+__all__ = ["play", "played"]
 
 
 async def play(
@@ -25,3 +26,16 @@ async def play(
     agent = engine().source(clock_number(dut.clk), "", "", paths, 0)
     engine().append(agent, bits, len(cycles))
     await edges(dut.clk, len(cycles))
+
+
+async def played(
+    dut: Any,
+    cycles: Sequence[Mapping[str, Any]],
+    outputs: Mapping[str, Any],
+    shapes: Mapping[str, Any] | None = None,
+) -> Beats:
+    """Do as :func:`play` does; return what ``outputs``, ports with shapes, show in each cycle."""
+    seen = Recorder(dut, "", outputs)
+    await play(dut, cycles, shapes)
+    seen.stop()
+    return seen.beats

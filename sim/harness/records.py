@@ -55,6 +55,11 @@ class Records:
         self._cycles.clear()
         return found
 
+    def stop(self) -> None:
+        """Record no more."""
+        self._moved()
+        engine().stop(self._agent)
+
     def tells(self) -> bool:
         """Return whether somebody has to be told of each record."""
         return False

@@ -351,8 +351,7 @@ class Sink(Monitor):
 
     def stop(self) -> None:
         """Take no more beats, and watch no more."""
-        self._moved()
-        engine().stop(self._agent)
+        super().stop()
         self.bus.ready.value = 0
         if self._thread is not None:
             self._thread.cancel()

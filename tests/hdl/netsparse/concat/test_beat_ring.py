@@ -2,10 +2,10 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import FallingEdge
 
 from hdl.netsparse.concat.beat_ring import BeatRing
 from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
+from sim.harness.plays import played
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.long import short_and_long
@@ -28,37 +28,34 @@ async def any_window(dut):
     """A window shows what lies there, as far as its beats have come."""
     params = params_in_simulator(DeconcatenatorParams)
     beats, lane, with_header = [], None, False
-    full, windows = 0, 0
+    full, windows, cycles, expected = 0, 0, [], []
     dut.push.value = dut.drops.value = dut.turns.value = 0
     await start(dut)
-    await FallingEdge(dut.clk)
     for _ in range(3000):
-        if lane is not None:
-            lying = b"".join(beats)[2 * lane :]
-            header = int(dut.header.value).to_bytes(18, "little")
-            assert header[: len(lying)] == lying[:18]
-            if params.payload:
-                lying = lying[18 * with_header :][: min(64, params.most_property_bytes)]
-                data = int(dut.data.value).to_bytes(64, "little")
-                assert data[: len(lying)] == lying
-                windows += len(lying) == min(64, params.most_property_bytes)
-            else:
-                windows += len(lying) >= 18
+        lying = b"" if lane is None else b"".join(beats)[2 * lane :]
+        data = lying[18 * with_header :][: min(64, params.most_property_bytes)]
+        expected.append({"header": lying[:18]} | ({"data": data} if params.payload else {}))
+        if params.payload:
+            windows += len(data) == min(64, params.most_property_bytes)
+        else:
+            windows += len(lying) >= 18
         drops = random.choice([0, 0, 1, params.span])
         drops = min(drops, len(beats))
         push = random.random() < 0.7 and len(beats) < params.places
         turns = random.random() < 0.8
         beat = random.randbytes(64)
         begin, begins = random.randrange(32), bool(random.getrandbits(1))
-        dut.push.value, dut.drops.value, dut.turns.value = push, drops, turns
-        dut.beat.value = int.from_bytes(beat, "little")
         restarts = random.random() < 0.2
-        dut.lane.value, dut.with_header.value = begin, begins
-        dut.restarts.value = restarts
-        await FallingEdge(dut.clk)
+        ports = {"push": push, "drops": drops, "turns": turns, "restarts": restarts}
+        ports |= {"lane": begin, "with_header": begins, "beat": int.from_bytes(beat, "little")}
+        cycles.append(ports)
         beats = beats[drops:] + [beat] * push
         full += len(beats) == params.places
         if turns:
             lane, with_header = (0, True) if restarts else (begin, begins)
+    seen = await played(dut, cycles, dict.fromkeys(expected[0]))
+    for record, octets in zip(seen, expected, strict=True):
+        for name, known in octets.items():
+            assert record[name].to_bytes(64, "little")[: len(known)] == known
     assert windows > 300
     assert full > 100

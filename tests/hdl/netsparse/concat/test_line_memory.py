@@ -1,13 +1,15 @@
 import random
 
 import cocotb
-from cocotb.triggers import RisingEdge
+import numpy as np
 
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 from hdl.netsparse.concat.line_memory import GROUP_BYTES, GROUPS, PIECE_BYTES, PIECES, LineMemory
-from sim.harness.payloads import pack
+from sim.harness.plays import played
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
+
+UNKNOWN = -1  #: what a byte is that was not written
 
 
 def test_line_memory():
@@ -18,26 +20,28 @@ def test_line_memory():
 async def each_group_has_a_line_of_its_own(dut):
     """It is compared with bytes in lines; without a step, what is read does not change."""
     params = params_in_simulator(ConcatenatorParams)
-    memory = [[None] * LINE_BYTES for _ in range(params.lines)]
+    places = np.arange(LINE_BYTES)
+    memory = np.full((params.lines, LINE_BYTES), UNKNOWN)
     lines = LineMemory(params).lines.shape()
     for port in (dut.write, dut.lines, dut.pieces, dut.step, dut.line):
         port.value = 0
     await start(dut)
-    before = shown = [None] * LINE_BYTES  # read a step ago, and two
+    before = shown = memory[0].copy()  # read a step ago, and two
+    cycles, expected = [], []
     for _ in range(6000):
         write = random.choice([0, random.getrandbits(PIECES), (1 << PIECES) - 1])
         chosen = [random.randrange(params.lines) for _ in range(GROUPS)]
         octets, line = random.randbytes(LINE_BYTES), random.randrange(params.lines)
         step = random.random() < 0.8
-        dut.write.value, dut.lines.value = write, pack(lines, chosen)
-        dut.pieces.value = int.from_bytes(octets, "little")
-        dut.step.value, dut.line.value = step, line
-        await RisingEdge(dut.clk)
-        seen = int(dut.high.value) << 8 * LINE_BYTES // 2 | int(dut.low.value)
-        for byte, expected in zip(seen.to_bytes(LINE_BYTES, "little"), shown, strict=True):
-            assert expected in (None, byte)
+        pieces = int.from_bytes(octets, "little")
+        ports = {"write": write, "lines": chosen, "pieces": pieces}
+        cycles.append(ports | {"step": step, "line": line})
+        expected.append(shown)
         if step:
-            before, shown = list(memory[line]), before
-        for k, byte in enumerate(octets):
-            if write >> k // PIECE_BYTES & 1:
-                memory[chosen[k // GROUP_BYTES]][k] = byte
+            before, shown = memory[line].copy(), before
+        at = places[[bool(write >> k // PIECE_BYTES & 1) for k in places.tolist()]]
+        memory[np.array(chosen)[at // GROUP_BYTES], at] = np.frombuffer(octets, np.uint8)[at]
+    seen = await played(dut, cycles, {"low": None, "high": None}, {"lines": lines})
+    for record, shown in zip(list.__iter__(seen), expected, strict=True):
+        octets = b"".join(half.to_bytes(LINE_BYTES // 2, "little") for half in record.values())
+        assert ((shown == UNKNOWN) | (shown == np.frombuffer(octets, np.uint8))).all()

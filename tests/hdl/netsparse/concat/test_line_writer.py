@@ -2,12 +2,12 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 from hdl.netsparse.concat.line_memory import GROUP_BYTES, PIECE_BYTES, PIECES
 from hdl.netsparse.concat.line_writer import LineWriter
-from sim.harness.payloads import pack, unpack
+from sim.harness.payloads import unpack
+from sim.harness.plays import played
 from sim.harness.streams import start
 from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
 
@@ -17,11 +17,8 @@ def test_line_writer(payload):
     simulate(LineWriter(ConcatenatorParams(payload=payload, nodes=2)), __name__)
 
 
-def written(dut):
+def written(lines, write, pieces):
     """Return bytes by line and place that the outputs write."""
-    layout = component_in_simulator().signature.members["lines"].shape
-    lines = unpack(layout, int(dut.lines.value))
-    write, pieces = int(dut.write.value), int(dut.pieces.value)
     return {
         (lines[k * PIECE_BYTES // GROUP_BYTES], k * PIECE_BYTES + byte): (
             pieces >> 8 * (k * PIECE_BYTES + byte) & 0xFF
@@ -36,7 +33,7 @@ def written(dut):
 async def bytes_go_where_the_packet_goes_on(dut):
     params = params_in_simulator(ConcatenatorParams)
     await start(dut)
-    expected = []
+    cycles, expected = [], []
     # Every offset with beats of the most bytes, then every number of bytes.
     for turn in range(3 * LINE_BYTES):
         first = not params.payload or random.random() < 0.6
@@ -51,15 +48,16 @@ async def bytes_go_where_the_packet_goes_on(dut):
         arrival["pr"] = int.from_bytes(header, "big")
         if params.payload:
             arrival["data"] = int.from_bytes(data, "little")
-        dut.arrival.value = pack(params.arrival, arrival)
-        dut.valid.value, dut.offset.value = valid, offset
-        dut.line.value, dut.behind.value = line, new
+        ports = {"arrival": arrival, "valid": valid, "offset": offset}
+        cycles.append(ports | {"line": line, "behind": new})
         wire = (header if first else b"") + data[:count]
         places = [
             (new if offset == 0 or offset + k >= LINE_BYTES else line, (offset + k) % LINE_BYTES)
             for k in range(len(wire))
         ]
         expected.append(dict(zip(places, wire, strict=True)) if valid else {})
-        await RisingEdge(dut.clk)
-        if turn >= LineWriter.latency:
-            assert written(dut) == expected[turn - LineWriter.latency], turn
+    lines = component_in_simulator().signature.members["lines"].shape
+    outputs = {"lines": lines, "write": None, "pieces": None}
+    seen = await played(dut, cycles, outputs, {"arrival": params.arrival})
+    found = [written(**record) for record in seen]
+    assert found[LineWriter.latency :] == expected[: -LineWriter.latency]

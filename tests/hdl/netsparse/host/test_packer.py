@@ -1,11 +1,12 @@
 import random
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.host.packer import Packer
 from hdl.netsparse.host.params import HostParams
-from sim.harness.payloads import pack, unpack
+from sim.harness.plays import play
+from sim.harness.records import Recorder
 from sim.harness.streams import STALLS, cycle, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.host.places import BEAT, expected_lanes, random_size, words_of
@@ -29,16 +30,6 @@ def beats_of(place, aligned, unit, failing):
         yield {"valid": 1, "failed": failed, "lanes": beat, "data": content}
 
 
-async def watch(dut, beats, cycles):
-    shape = params_in_simulator(HostParams).read_beat
-    while True:
-        await RisingEdge(dut.clk)
-        beat = unpack(shape, int(dut.beats.value))
-        if beat["valid"]:
-            beats.append(beat)
-            cycles.append(cycle())
-
-
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(aligned=[True, False], stalls=STALLS)
 async def packs_one_property_after_another(dut, aligned, stalls):
@@ -46,24 +37,24 @@ async def packs_one_property_after_another(dut, aligned, stalls):
     stall, _ = stalls
     dut.i.value = 0
     await start(dut)
-    beats, cycles, golden, due = [], [], [], []
-    cocotb.start_soon(watch(dut, beats, cycles))
+    inputs, golden, due = [], [], []
     for number in range(400):
         size = random.choice([random_size(), 68, 124, 4, 4096])
         place, unit = (4 * random.randrange(1000), size), number % 3
         failed = False
         for beat in beats_of(place, aligned, unit, number % 2):
             while stall():
-                dut.i.value = pack(component.input_layout, beat | {"valid": 0, "failed": 1})
-                await RisingEdge(dut.clk)
-            dut.i.value = pack(component.input_layout, beat)
+                inputs.append({"i": beat | {"valid": 0, "failed": 1}})
+            inputs.append({"i": beat})
             failed |= beat["failed"]
-            await RisingEdge(dut.clk)
-            entered = cycle()
-        dut.i.value = 0
         golden.append((place, unit, failed))
-        due.append(entered + component.latency)
+        due.append(cycle() + len(inputs) + component.latency)
+    seen = Recorder(dut, "", {"beats": component.params.read_beat})
+    await play(dut, inputs, {"i": component.input_layout})
+    dut.i.value = 0
     await ClockCycles(dut.clk, 5)
+    shown = {at: record["beats"] for at, record in seen.take().items() if record["beats"]["valid"]}
+    beats, cycles = [*shown.values()], [*shown]
     for ((address, size), unit, failed), last in zip(golden, due, strict=True):
         count = -(-size // BEAT)
         mine = beats[:count]

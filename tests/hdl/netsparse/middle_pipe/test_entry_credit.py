@@ -4,14 +4,13 @@ import random
 from collections import deque
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
 from hdl.common.streams import StreamRegister
 from hdl.netsparse.concat.arrivals import Arrivals
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.queue_table import QueueTable
 from hdl.netsparse.middle_pipe.entry_credit import INSIDE, EntryCredit
-from sim.harness.payloads import pack, unpack
+from sim.harness.plays import played
 from sim.harness.streams import start
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.middle_pipe.bench import PIPE
@@ -34,7 +33,7 @@ def test_holds_what_is_between():
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def gives_back_what_is_too_much(dut):
     """It gives back for each PR's port, in order, and nothing in other cycles."""
-    edge, waiting, due, full = RisingEdge(dut.clk), deque(), deque([None]), 0
+    waiting, full, cycles, due = deque(), 0, [], [None]
     dut.comes.value = dut.credit.value = 0
     await start(dut)
     for k in range(3000):
@@ -43,13 +42,7 @@ async def gives_back_what_is_too_much(dut):
         claim = {"port": random.randrange(ROOM.ports), "beats": random.randint(1, MOST)}
         credit = bool(waiting) and random.random() < goes
         grows = random.randint(0, waiting[0]["beats"]) if credit else random.randint(0, MOST)
-        dut.comes.value, dut.credit.value = int(come), int(credit)
-        dut.claim.value, dut.grows.value = pack(ROOM.give, claim), grows
-        await edge
-        give = unpack(ROOM.give, int(dut.give.value))
-        expected = due.popleft()
-        assert give["beats"] == (expected["beats"] if expected else 0)
-        assert not give["beats"] or give["port"] == expected["port"]
+        cycles.append({"comes": come, "credit": credit, "claim": claim, "grows": grows})
         full += len(waiting) == INSIDE
         if credit:
             oldest = waiting.popleft()
@@ -59,3 +52,8 @@ async def gives_back_what_is_too_much(dut):
         if come:
             waiting.append(claim)
     assert full > 100
+    seen = await played(dut, cycles, {"give": ROOM.give}, {"claim": ROOM.give})
+    for record, expected in zip(seen, due[:-1], strict=True):
+        give = record["give"]
+        assert give["beats"] == (expected["beats"] if expected else 0)
+        assert not give["beats"] or give["port"] == expected["port"]

@@ -9,13 +9,16 @@ from cocotb.triggers import RisingEdge
 from hdl.netsparse.middle_pipe.cost import response_beats
 from hdl.netsparse.middle_pipe.lookup_gate import PATIENCE, LookupGate
 from sim.harness.coincidences import around
-from sim.harness.payloads import pack, unpack
+from sim.harness.payloads import pack
+from sim.harness.plays import played
 from sim.harness.streams import start
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.middle_pipe.bench import PIPE
 
 ROUTES = {0: 0, 1: 1, 2: 2, 3: 2}  #: nodes 4 and 5 have none
 BITS = ("cache", "reads_room", "hits_room", "slot")
+OUTPUTS = ("enters", "waits", "passed_by", "lacks_room", "prs_ready")
+SHAPES = {"prs_payload": PIPE.deconcatenator(False).beat, "tag": PIPE.tag}
 
 
 def test_lookup_gate():
@@ -32,7 +35,8 @@ class Bench:
     """Has a gate and what it should do, cycle for cycle."""
 
     def __init__(self, dut):
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.dut = dut
+        self.cycles, self.expected = [], []  # what is to be played, and what is to be seen then
         self.held = None  # a read, its tag, and whether the cache was on
         self.seen = Counter()
         self.lacks = 0  # cycles without room for the response
@@ -44,7 +48,7 @@ class Bench:
         for node in range(PIPE.nodes):
             route = {"port": ROUTES.get(node, 1), "known": node in ROUTES}
             dut.write.value = pack(PIPE.write_route, {"valid": 1, "node": node, "route": route})
-            await self.edge
+            await RisingEdge(dut.clk)
         dut.write.value = 0
         return self
 
@@ -61,37 +65,38 @@ class Bench:
         edges = {name: random.getrandbits(1) for name in ("starts", "ends")}
         return {"dest": some_number(), "length": length, "pr": pr} | edges
 
-    async def cycle(self, offer, *, opens, stalled=0, uplink=None, read=None, **bits):
-        """Play a cycle with a read at the input or none; everything that comes out is right."""
-        dut = self.dut
+    def cycle(self, offer, *, opens, stalled=0, uplink=None, read=None, **bits):
+        """Add a cycle with a read at the input or none; return whether one is to enter."""
         read = read or self.some_read()
         tag = {
             "egress": random.randrange(PIPE.ports),
             "uplink": random.getrandbits(1) if uplink is None else uplink,
         }
-        dut.prs_valid.value = offer
-        dut.prs_payload.value = pack(PIPE.deconcatenator(False).beat, read)
-        dut.tag.value = pack(PIPE.tag, tag)
-        dut.open_items.value, dut.stalled.value = opens, stalled
-        for name in BITS:
-            getattr(dut, name).value = bits.get(name, 1)
-        await self.edge
-        enters = self.judge(opens, stalled, {name: bits.get(name, 1) for name in BITS})
-        assert bool(dut.prs_ready.value) == (self.held is None or enters)
+        bits = {name: bits.get(name, 1) for name in BITS}
+        ports = {"prs_valid": offer, "prs_payload": read, "tag": tag}
+        self.cycles.append(ports | {"open_items": opens, "stalled": stalled} | bits)
+        shown = self.judge(opens, stalled, bits)
+        enters = shown["enters"]
+        self.expected.append(shown | {"prs_ready": self.held is None or enters})
         if self.held is None or enters:
-            self.held = (read, tag, bits.get("cache", 1)) if offer else None
+            self.held = (read, tag, bits["cache"]) if offer else None
         return enters
 
+    async def play(self):
+        """Play all cycles; everything that comes out is right."""
+        outputs = dict.fromkeys(OUTPUTS) | {"entry": PIPE.read_entry}
+        seen = await played(self.dut, self.cycles, outputs, SHAPES)
+        for record, expected in zip(seen, self.expected, strict=True):
+            entry = expected.pop("entry", {})
+            assert {name: record[name] for name in expected} == expected
+            assert {name: record["entry"][name] for name in entry} == entry
+
     def judge(self, opens, stalled, bits):
-        """Return whether the read enters; the outputs say what they should."""
-        dut = self.dut
-        names = ("enters", "waits", "passed_by")
-        assert bool(dut.lacks_room.value) == (self.lacks >= PATIENCE)
-        shown = tuple(bool(getattr(dut, name).value) for name in names)
+        """Return what the outputs are to say."""
+        shown = dict.fromkeys(OUTPUTS, 0) | {"lacks_room": self.lacks >= PATIENCE}
         if self.held is None:
-            assert not any(shown)
             self.lacks = 0
-            return False
+            return shown
         read, tag, cache = self.held
         home = ROUTES.get(read["pr"]["src"])
         may = cache and tag["uplink"] and read["pr"]["idx"] < 1 << PIPE.cache.idx_bits
@@ -102,16 +107,15 @@ class Bench:
         room = bool(bits["reads_room"] and (not looks_up or (bits["hits_room"] and is_open)))
         enters = room and bool(not looks_up or bits["slot"])
         waits = looks_up and room and not bits["slot"]
-        assert shown == (enters, waits, enters and starved)
+        shown |= {"enters": enters, "waits": waits, "passed_by": enters and starved}
         self.lacks = self.lacks + 1 if looks_up and not is_open else 0
         self.seen[looks_up, starved, room, enters] += 1
         if enters:
-            entry = unpack(PIPE.read_entry, int(dut.entry.value))
-            assert (entry["read"], entry["egress"]) == (read, tag["egress"])
-            assert entry["lookup"] == looks_up
+            entry = {"read": read, "egress": tag["egress"], "lookup": looks_up}
             if looks_up:
-                assert (entry["home"], entry["cost"]) == (home, response_beats(read["length"]))
-        return enters
+                entry |= {"home": home, "cost": response_beats(read["length"])}
+            shown["entry"] = entry
+        return shown
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -125,7 +129,8 @@ async def each_read_waits_for_what_it_needs(dut):
         opens = sum((random.random() < chance["opens"]) << port for port in range(PIPE.ports))
         stalled = random.getrandbits(PIPE.ports)
         offer = int(random.random() < chance["offer"])
-        await bench.cycle(offer, opens=opens, stalled=stalled, **bits)
+        bench.cycle(offer, opens=opens, stalled=stalled, **bits)
+    await bench.play()
     assert len(bench.seen) == 7, bench.seen  # whatever may be has been
 
 
@@ -135,8 +140,9 @@ async def one_enters_every_cycle(dut):
     bench = await Bench(dut).start()
     for uplink in (0, 1):
         for k in range(50):
-            enters = await bench.cycle(1, opens=7, uplink=uplink)
+            enters = bench.cycle(1, opens=7, uplink=uplink)
             assert enters == (k >= LookupGate.latency or uplink == 1)
+    await bench.play()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -144,17 +150,18 @@ async def a_lookup_waits_for_room_until_its_port_is_stalled(dut):
     bench = await Bench(dut).start()
     pr = {"src": 1, "tid": 2, "idx": 3, "id": 4}
     read = {"dest": 2, "length": 8, "pr": pr, "starts": 1, "ends": 0}
-    await bench.cycle(1, opens=0, uplink=1, read=read)
+    bench.cycle(1, opens=0, uplink=1, read=read)
     for wait in (*around(PATIENCE), PATIENCE + 20):  # each run is interrupted by the next
         for _ in range(wait):
-            assert not await bench.cycle(0, opens=0b101, stalled=0b101)
+            assert not bench.cycle(0, opens=0b101, stalled=0b101)
         for _ in range(random.choice((1, 2))):
-            assert not await bench.cycle(0, opens=0b010, hits_room=0)
+            assert not bench.cycle(0, opens=0b010, hits_room=0)
     for _ in range(PATIENCE + 1):
-        assert not await bench.cycle(0, opens=0b101, stalled=0b101)
-    assert dut.lacks_room.value
-    assert await bench.cycle(0, opens=0b101, stalled=0b010)
-    assert dut.passed_by.value
+        assert not bench.cycle(0, opens=0b101, stalled=0b101)
+    assert bench.cycle(0, opens=0b101, stalled=0b010)
+    assert bench.expected[-1]["lacks_room"]
+    assert bench.expected[-1]["passed_by"]
+    await bench.play()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -168,7 +175,8 @@ async def no_bit_of_a_read_is_overlooked(dut):
         for bit in range(bits)
     ]
     for read in reads:
-        await bench.cycle(1, opens=7, uplink=1, read=read)
-    await bench.cycle(0, opens=7)
+        bench.cycle(1, opens=7, uplink=1, read=read)
+    bench.cycle(0, opens=7)
+    await bench.play()
     looked_up = sum(n for (looks_up, *_), n in bench.seen.items() if looks_up)
     assert looked_up == 2 + PIPE.cache.idx_bits

@@ -4,12 +4,12 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.concat.deconcatenator_params import Drop
 from hdl.netsparse.middle_pipe.output_queues import OutputQueuesParams
 from hdl.netsparse.middle_pipe.verdict_credit import VerdictCredit
 from sim.harness.payloads import pack, unpack
+from sim.harness.plays import played
 from sim.harness.streams import start
 from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
 from tests.hdl.netsparse.switch.test_switch import TOR
@@ -43,19 +43,20 @@ def some_verdict(params):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def gives_back_what_is_too_much(dut):
     """It gives back all of a dropped packet, in any cycle, and nothing without a verdict."""
-    params, edge = params_in_simulator(OutputQueuesParams), RisingEdge(dut.clk)
+    params = params_in_simulator(OutputQueuesParams)
     component = component_in_simulator()
     room, layout = component.room, params.switch.deconcatenator(params.payload).events
     dut.events.value = 0
     await start(dut)
-    due, seen = [None] * component.latency, []
+    due, cycles, seen = [None] * component.latency, [], []
     for _ in range(1500):
         verdict = some_verdict(params) if random.random() < 0.7 else None
         garbage = unpack(layout, random.getrandbits(layout.size)) | {"packet": 0, "drops": 0}
-        dut.events.value = pack(layout, verdict[0] if verdict else garbage)
-        await edge
-        give = unpack(room.give, int(dut.give.value))
-        expected = due.pop(0)
+        cycles.append({"events": verdict[0] if verdict else garbage})
+        due.append(verdict)
+    gives = await played(dut, cycles, {"give": room.give}, {"events": layout})
+    for record, expected in zip(gives, due[: -component.latency], strict=True):
+        give = record["give"]
         if expected is None:
             assert give["beats"] == 0
         else:
@@ -63,6 +64,5 @@ async def gives_back_what_is_too_much(dut):
             assert give["beats"] == room.packet - beats >= 0
             assert not give["beats"] or give["port"] == queue
             seen.append(give["beats"])
-        due.append(verdict)
     assert room.packet in seen  # of one that was dropped
     assert 0 in seen  # of one that can become all that was taken

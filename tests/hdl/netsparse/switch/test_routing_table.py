@@ -5,7 +5,7 @@ from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.routing_table import DISTRIBUTED_NODES, RoutingTable
-from sim.harness.payloads import pack, unpack
+from sim.harness.plays import played
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator
 from tests.simulated import simulated
@@ -28,7 +28,8 @@ class Bench:
     """Has a table, and what it should say."""
 
     def __init__(self, dut):
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.dut = dut
+        self.cycles, self.expected = [], []
         self.params = params_in_simulator(NetSparseSwitchParams)
         self.routes = {}
         self.last = None  # node of the last step, and the routes that it may find
@@ -42,18 +43,13 @@ class Bench:
         """Return the port that leads there, or None without a route."""
         return self.routes.get(node) if node < self.params.nodes else None
 
-    async def cycle(self, dest=None, node=None, port=None):
+    def cycle(self, dest=None, node=None, port=None):
         """Look ``dest`` up, or nothing, and write a route for ``node``, or nothing."""
-        dut = self.dut
-        dut.step.value = dest is not None
-        dut.dest.value = random.getrandbits(32) if dest is None else dest
         route = {"port": port or 0, "known": port is not None}
         write = {"valid": 1, "node": node, "route": route} if node is not None else {}
-        dut.write.value = pack(self.params.write_route, write)
-        await self.edge
-        if self.last is not None:
-            found = unpack(self.params.route, int(dut.route.value))
-            assert (found["port"] if found["known"] else None) in self.last
+        asked = random.getrandbits(32) if dest is None else dest
+        self.cycles.append({"step": dest is not None, "dest": asked, "write": write})
+        self.expected.append(self.last)
         before = None if dest is None else self.may_be(dest)
         if node is not None and node < self.params.nodes:
             self.routes[node] = port
@@ -62,8 +58,18 @@ class Bench:
 
     async def look_up(self, dests):
         for dest in dests:
-            await self.cycle(dest)
-        await self.cycle()
+            self.cycle(dest)
+        self.cycle()
+        await self.play()
+
+    async def play(self):
+        """Play all cycles, and check what is found in each."""
+        shapes = {"write": self.params.write_route}
+        seen = await played(self.dut, self.cycles, {"route": self.params.route}, shapes)
+        for record, expected in zip(seen, self.expected, strict=True):
+            found = record["route"]
+            assert expected is None or (found["port"] if found["known"] else None) in expected
+        self.cycles, self.expected = [], []
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -76,14 +82,14 @@ async def knows_what_was_entered(dut):
         routes = [*ports, None, *random.choices((*ports, None), k=nodes)][:nodes]
         random.shuffle(routes)
         for node, port in enumerate(routes):
-            await bench.cycle(node=node, port=port)
+            bench.cycle(node=node, port=port)
         await bench.look_up(random.sample(range(nodes), nodes))
     assert set(bench.routes.values()) == {*ports, None}
     for node in {nodes, 2 * nodes - 1, 0xFFFF}:
-        await bench.cycle(node=node, port=1)
+        bench.cycle(node=node, port=1)
     for node, bit in ((random.randrange(nodes), bit) for bit in range(16)):
         if node | 1 << bit >= nodes:  # a bit more, and another port than that of ``node``
-            await bench.cycle(node=node | 1 << bit, port=int(bench.routes[node] != 1))
+            bench.cycle(node=node | 1 << bit, port=int(bench.routes[node] != 1))
     await bench.look_up(range(nodes))
 
 
@@ -93,7 +99,7 @@ async def numbers_of_no_node_have_no_route(dut):
     bench = await Bench(dut).start()
     nodes = bench.params.nodes
     for node in range(nodes):
-        await bench.cycle(node=node, port=node % bench.params.ports)
+        bench.cycle(node=node, port=node % bench.params.ports)
     size = 1 << (nodes - 1).bit_length()
     dests = [*range(nodes, 2 * size)]
     dests += [random.randrange(nodes) | 1 << bit for bit in range(size.bit_length() - 1, 32)]
@@ -108,15 +114,17 @@ async def looks_up_and_is_written_at_any_time(dut):
     nodes = bench.params.nodes
     pool = [0, nodes - 1, *random.sample(range(1, nodes - 1), 4), nodes]
     for node in pool:
-        await bench.cycle(node=node)
+        bench.cycle(node=node)
     for _ in range(2):
         for _ in range(1000):
             dest = random.choice(pool) if random.random() < 0.5 else None
             node = random.choice(pool[:-1]) if random.random() < 0.3 else None
             port = random.choice((*range(bench.params.ports), None))
-            await bench.cycle(dest, node, port)
+            bench.cycle(dest, node, port)
+        await bench.play()
         dut.rst.value = 1
         bench.last = None
-        await bench.cycle()
+        dut.step.value = dut.write.value = 0
+        await RisingEdge(dut.clk)
         dut.rst.value = 0
         await bench.look_up(pool)
