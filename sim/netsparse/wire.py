@@ -80,6 +80,32 @@ class Packet:
                     f" of property: {len(pr.payload)}"
                 )
 
+    @classmethod
+    def drawn(
+        cls,
+        bits: Callable[[int], int],
+        count: int,
+        *,
+        kind: Kind,
+        length: int,
+        src: Callable[[], int] | None = None,
+        **fields: Any,
+    ) -> "Packet":
+        """Return a packet of ``count`` PRs drawn by ``bits``, and by ``src`` if that is given."""
+        size = payload_bytes(kind, length)
+        prs = tuple(
+            Pr(
+                src=src() if src else bits(32),
+                tid=bits(16),
+                idx=bits(64),
+                id=bits(32),
+                payload=bits(8 * size).to_bytes(size, "little"),
+            )
+            for _ in range(count)
+        )
+        shared: dict[str, Any] = {"addresses": Addresses.drawn(bits)} | fields
+        return cls(kind=kind, length=length, prs=prs, **shared)
+
     @property
     def size(self) -> int:
         """Return the number of all bytes, which the MTU bounds."""

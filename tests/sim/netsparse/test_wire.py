@@ -20,21 +20,9 @@ def random_packet(rng, kind=None, length=None, count=None):
     kind = kind or rng.choice(list(Kind))
     length = length or 4 * rng.randint(1, 128)
     count = count or rng.randint(1, most_prs(kind, length))
-    return Packet(
-        kind=kind,
-        dest=rng.getrandbits(32),
-        length=length,
-        addresses=ADDRESSES,
-        prs=tuple(
-            Pr(
-                src=rng.getrandbits(32),
-                tid=rng.getrandbits(16),
-                idx=rng.getrandbits(64),
-                id=rng.getrandbits(32),
-                payload=rng.randbytes(length) if kind is Kind.RESPONSE else b"",
-            )
-            for _ in range(count)
-        ),
+    dest = rng.getrandbits(32)
+    return Packet.drawn(
+        rng.getrandbits, count, kind=kind, dest=dest, length=length, addresses=ADDRESSES
     )
 
 

@@ -14,7 +14,7 @@ from sim.harness.axi_streams import AxiSource
 from sim.harness.records import Recorder
 from sim.harness.streams import STALLS, Sink, never, start
 from sim.harness.verilator import params_in_simulator
-from sim.netsparse.wire import Addresses, Packet, Pr, most_prs, to_beats
+from sim.netsparse.wire import Packet, most_prs, to_beats
 from tests.rejects import rejects
 from tests.simulated import simulated
 
@@ -207,21 +207,14 @@ class Bench:
         kind = kind or random.choice(kinds)
         length = length or 4 * random.randint(1, params.most_property_bytes // 4)
         most = most_prs(kind, length, params.mtu)
-        return Packet(
-            kind=kind,
-            dest=random.randrange(params.nodes) if params.any_dest else self.node,
-            length=length,
-            addresses=Addresses.drawn(random.getrandbits),
-            prs=[
-                Pr(
-                    src=random.choice([0, params.nodes - 1, random.randrange(params.nodes)]),
-                    tid=random.getrandbits(16),
-                    idx=random.getrandbits(64),
-                    id=random.getrandbits(32),
-                    payload=random.randbytes(length) if kind is Kind.RESPONSE else b"",
-                )
-                for _ in range(count or random.choice([1, most, random.randint(1, most)]))
-            ],
+        count = count or random.choice([1, most, random.randint(1, most)])
+        dest = random.randrange(params.nodes) if params.any_dest else self.node
+
+        def source():
+            return random.choice([0, params.nodes - 1, random.randrange(params.nodes)])
+
+        return Packet.drawn(
+            random.getrandbits, count, kind=kind, dest=dest, length=length, src=source
         )
 
 

@@ -1,4 +1,5 @@
 import random
+from functools import partial
 
 import cocotb
 import pytest
@@ -10,7 +11,7 @@ from hdl.netsparse.protocol import Kind
 from sim.harness.payloads import unpack
 from sim.harness.streams import STALLS, cycle, never, start
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.netsparse.wire import Addresses, Packet, Pr, most_prs, to_beats
+from sim.netsparse.wire import Packet, most_prs, to_beats
 
 NODE = 77
 
@@ -33,18 +34,9 @@ def good(params):
 
 
 def packet(params, kind, length, count):
-    prs = [
-        Pr(
-            src=random.randrange(params.nodes),
-            tid=random.getrandbits(16),
-            idx=random.getrandbits(64),
-            id=random.getrandbits(32),
-            payload=random.randbytes(length) if kind is Kind.RESPONSE else b"",
-        )
-        for _ in range(count)
-    ]
-    addresses = Addresses.drawn(random.getrandbits)
-    return Packet(kind=kind, dest=NODE, length=length, addresses=addresses, prs=prs).to_bytes()
+    src = partial(random.randrange, params.nodes)
+    fields = {"kind": kind, "dest": NODE, "length": length, "src": src}
+    return Packet.drawn(random.getrandbits, count, **fields).to_bytes()
 
 
 def changed(octets, at, content):

@@ -16,6 +16,7 @@ from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.concat.concatenator_bench import Bench, request
+from tests.hdl.netsparse.concat.test_concatenator import rotate
 
 ROWS, NODES = 9914, 16
 CYCLES = "INGATHER_CYCLES"
@@ -75,11 +76,4 @@ async def a_matrix_of_16_nodes(dut):
 @cocotb.parametrize(count=[1, 4, 16, 64])
 async def reads_in_packets_of(dut, count):
     """A read costs 64 / n + 18 bytes in a packet of n; one enters per cycle unless n is 1."""
-    bench = await Bench(dut, delay=count * 4 - 2).start()
-    dests = list(range(4)) * (count * 8)
-    await bench.send([request(bench.params, dest, 512) for dest in dests])
-    await bench.finish()
-    assert bench.prs == [count] * (len(dests) // count)
-    assert sum(packet.octets for packet in bench.packets) == len(dests) * (64 / count + 18)
-    if count > 1:
-        assert bench.stall_cycles == 0
+    await rotate(dut, count, 4, 512)

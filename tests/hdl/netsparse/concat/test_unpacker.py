@@ -7,9 +7,10 @@ from cocotb.triggers import ClockCycles
 from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
 from hdl.netsparse.concat.unpacker import Unpacker
 from hdl.netsparse.protocol import Kind
+from sim.harness.records import Recorder
 from sim.harness.streams import STALLS, Sink, Source, never, start, started
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.netsparse.wire import Addresses, Packet, Pr, most_prs, to_beats
+from sim.netsparse.wire import Packet, most_prs, to_beats
 from tests.long import short_and_long
 
 NODE = 0xC0FFEE01
@@ -37,18 +38,7 @@ def packet(kind, length, count, *, dest=None, bits=random.getrandbits):
     params = params_in_simulator(DeconcatenatorParams)
     if dest is None:
         dest = random.randrange(params.nodes) if params.any_dest else NODE
-    prs = [
-        Pr(
-            src=bits(32),
-            tid=bits(16),
-            idx=bits(64),
-            id=bits(32),
-            payload=random.randbytes(length) if kind is Kind.RESPONSE else b"",
-        )
-        for _ in range(count)
-    ]
-    addresses = Addresses.drawn(bits)
-    return Packet(kind=kind, dest=dest, length=length, addresses=addresses, prs=prs)
+    return Packet.drawn(bits, count, kind=kind, dest=dest, length=length)
 
 
 def some(params):
@@ -89,13 +79,10 @@ class Bench:
         source, sink = stalls
         if not self.params.any_dest:
             dut.node.value = node
-        self.tags = []  # that came with the PRs
         self.source = Source(dut, "words", stall=source)
-        self.sink = Sink(dut, "prs", stall=sink, callback=self.note_tag)
-
-    def note_tag(self, _):
+        self.sink = Sink(dut, "prs", stall=sink)
         if self.params.tag_bits:
-            self.tags.append(int(self.dut.prs_tag.value))
+            self.tags = Recorder(dut, "prs_valid", {"prs_tag": None}, taken="prs_ready")
 
     async def check(self, packets):
         """Check all of them, and the cycles of each one's words and beats."""
@@ -115,7 +102,9 @@ class Bench:
         assert len(self.sink.beats) == len(flat)
         if bits:
             beats = zip(tags, expected, strict=True)
-            assert self.tags == [tag for tag, one in beats for _ in one]
+            assert [one["prs_tag"] for one in self.tags.beats] == [
+                tag for tag, one in beats for _ in one
+            ]
         assert len(self.source.cycles) == sum(map(len, words))
         for beat, (fields, data) in zip(self.sink.beats, flat, strict=True):
             assert {name: beat[name] for name in fields} == fields

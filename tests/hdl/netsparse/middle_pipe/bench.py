@@ -8,6 +8,7 @@ leaves must be what the model says.
 import random
 from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any, cast
 
 from amaranth.hdl import Cat, Module, Mux, Signal, signed
@@ -29,7 +30,7 @@ from sim.netsparse.golden.property_cache import Outcome, PropertyCache
 from sim.netsparse.golden.switch import Wholeness
 from sim.netsparse.links import Receiver, as_beats, drained, new_packets
 from sim.netsparse.wire import to_beats
-from tests.hdl.netsparse.switch.bench import ADDRESSES, NODE
+from tests.hdl.netsparse.switch.bench import ADDRESSES, NODE, requests_of
 
 PIPE = NetSparseSwitchParams(  # two nodes, an uplink
     ports=3,
@@ -155,7 +156,7 @@ class Bench:
         self.last = defaultdict(lambda: -1)
         self.entered_at, self.inserted_at, self.looked_up_at = [], [], []
         self.settings = {}
-        self.stalls, self.next_id = stalls, 0
+        self.stalls, self.new_id = stalls, count(1).__next__
         self.passed_by = self.left = self.malformed = self.packets = 0
         self.wholeness = Wholeness(params.mtu)
         self.routes, self.homes = dict(ROUTES), {}  # what leads to nodes; to those who had a hit
@@ -343,24 +344,8 @@ class Bench:
 
     def requests(self, kind, dest, src, idxs, length=LENGTH):
         """Return PRs of a packet, each with a property of its own."""
-        made = []
-        for idx in idxs:
-            self.next_id += 1
-            payload = random.randbytes(length) if kind is Kind.RESPONSE else b""
-            tid = random.getrandbits(16)
-            made.append(
-                Request(
-                    kind=kind,
-                    dest=dest,
-                    length=length,
-                    src=src,
-                    tid=tid,
-                    idx=idx,
-                    id=self.next_id,
-                    data=payload,
-                )
-            )
-        return made
+        way = (kind, dest, src, length)
+        return requests_of(self, *way, idxs, lambda _, size: random.randbytes(size))
 
     def take(self, egress, wire):
         """Note that a packet has left by port ``egress``."""

@@ -98,8 +98,8 @@ def content(idx, size):
     return random.Random(idx * 8192 + size).randbytes(size)
 
 
-def requests_of(links, kind, dest, src, length, idxs):
-    """Return a packet's PRs, each with an id of its own."""
+def requests_of(links, kind, dest, src, length, idxs, content=content):
+    """Return a packet's PRs, each with an id of its own and a property of that ``content``."""
     return [
         Request(
             kind=kind,

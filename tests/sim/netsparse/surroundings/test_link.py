@@ -2,16 +2,16 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.protocol import Kind
 from hdl.netsparse.snic_counters import CLASSES
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, never, often, start
+from sim.harness.records import Recorder
+from sim.harness.streams import STALLS, edges, never, often, start
 from sim.harness.verilator import simulate
+from sim.netsparse.links import Receiver, Sender, drained
 from sim.netsparse.surroundings.link import LINK_COUNTS, LINK_SETTINGS, LinkParams, SharedLink
-from sim.netsparse.wire import Packet, Pr
-from tests.sim.netsparse.surroundings.ports import Port
+from sim.netsparse.wire import Packet, to_beats
 
 PARAMS = LinkParams()
 OTHER = dict(zip(CLASSES, reversed(CLASSES), strict=True))
@@ -37,13 +37,15 @@ class Bench:
     """Has both classes of a link, and what has been sent of each."""
 
     def __init__(self, dut, source=never, sink=never):
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
-        self.inputs = {kind: Port(dut, f"{kind}_i") for kind in CLASSES}
-        self.outputs = {kind: Port(dut, f"{kind}_o") for kind in CLASSES}
+        self.dut = dut
+        self.inputs = {kind: Sender(dut, f"{kind}_i", stall=source) for kind in CLASSES}
+        self.outputs = {kind: Receiver(dut, f"{kind}_o", stall=sink) for kind in CLASSES}
+        self.offers = {
+            f"{kind}_{end}": Recorder(dut, f"{kind}_{end}_tvalid", {f"{kind}_{end}_tready": None})
+            for kind in CLASSES
+            for end in "io"
+        }
         self.sent = {kind: [] for kind in CLASSES}
-        for kind in CLASSES:
-            cocotb.start_soon(self.inputs[kind].send(source))
-            cocotb.start_soon(self.outputs[kind].take(sink))
         dut.index.value = random.randrange(256)
         self.set()
 
@@ -53,44 +55,33 @@ class Bench:
 
     def send(self, kind, prs):
         """Send a packet whose PRs tell it from all others."""
-        payload = b"" if kind == "reads" else random.randbytes(4)
-        packet = Packet(
-            kind=Kind.READ if kind == "reads" else Kind.RESPONSE,
-            dest=random.getrandbits(32),
-            length=4,
-            prs=[
-                Pr(src=1, tid=0, idx=random.getrandbits(64), id=k, payload=payload)
-                for k in range(prs)
-            ],
-        ).to_bytes()
+        which = Kind.READ if kind == "reads" else Kind.RESPONSE
+        dest = random.getrandbits(32)
+        packet = Packet.drawn(random.getrandbits, prs, kind=which, dest=dest, length=4).to_bytes()
         self.sent[kind].append(packet)
-        self.inputs[kind].queue.append(packet)
+        self.inputs[kind].queue(to_beats(packet))
 
-    async def wait(self, cycles):
-        for _ in range(cycles):
-            await self.edge
+    def waited(self, end):
+        """Count the cycles in which a beat did not move."""
+        return sum(0 in offer.values() for offer in self.offers[end].beats)
 
-    async def drain(self, quiet=300):
+    async def drain(self, cycles=300):
         """Wait until nothing moves; return the counts, which are what the far end has seen."""
-        still = 0
-        while still < quiet:
-            await self.edge
-            busy = any(port.queue or port.valid.value for port in self.inputs.values())
-            busy = busy or any(port.valid.value for port in self.outputs.values())
-            still = 0 if busy else still + 1
+        await drained(self.dut, self.inputs.values(), self.outputs.values(), cycles)
         counts = unpack(LINK_COUNTS, int(self.dut.counts.value))
         for kind in CLASSES:
             packets = self.outputs[kind].packets
             assert counts[kind]["packets"] == len(packets)
-            assert counts[kind]["bytes"] == sum(map(len, packets))
+            assert counts[kind]["bytes"] == sum(packet.octets for packet in packets)
             assert counts[kind]["beats"] == len(self.outputs[kind].cycles)
-            assert counts[kind]["refused"] == self.outputs[kind].waited
-            assert counts[kind]["blocked"] == self.inputs[kind].waited
+            assert counts[kind]["refused"] == self.waited(f"{kind}_o")
+            assert counts[kind]["blocked"] == self.waited(f"{kind}_i")
         return counts
 
     def check(self, **other):
         """Check that all that was sent came in order; ``other`` is what came instead."""
-        assert {kind: port.packets for kind, port in self.outputs.items()} == self.sent | other
+        for kind, wires in (self.sent | other).items():
+            assert [packet.wire for packet in self.outputs[kind].packets] == wires
 
 
 async def started(dut, *stalls):
@@ -156,14 +147,14 @@ async def a_class_that_is_stopped_holds_up_nobody(dut, kind):
     bench.set(stop={kind: 1})
     for _ in range(60):
         bench.send(kind, 60)
-    await bench.wait(600)
-    assert bench.inputs[kind].queue
+    await edges(dut.clk, 600)
+    assert bench.inputs[kind].missing
     free = PARAMS.line.depth - len(bench.inputs[kind].cycles)
     assert free < PARAMS.packet_beats, "there would be room for a packet"
     assert not bench.outputs[kind].cycles
     for _ in range(40):
         bench.send(other, 60)
-    await bench.wait(1000)
+    await edges(dut.clk, 1000)
     assert len(bench.outputs[other].packets) == 40
     left = bench.outputs[other].cycles
     assert left == list(range(left[0], left[0] + len(left)))
