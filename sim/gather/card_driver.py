@@ -1,5 +1,6 @@
 """Drives a gather engine as a host does, in a slot of a root complex that others wrote."""
 
+from pathlib import Path
 from typing import Any
 
 import cocotb
@@ -12,7 +13,7 @@ from hdl.gather.engine_params import COMPLETION, COMPLETION_BYTES, GatherEngineP
 from hdl.gather.registers import engine_registers
 from sim.gather.golden.engine import WorkRequest
 from sim.gather.surroundings.card_system import CardParams
-from sim.harness.payloads import pack, unpack
+from sim.harness.payloads import unpack
 from sim.harness.register_driver import RegisterDriver
 from sim.surroundings.pcie_host import BarMaster, HostModel
 
@@ -45,7 +46,7 @@ class CardDriver:
         dut.credits.value = MOST_CREDITS
         dut.msix_enable.value = 1
         dut.msix_sent.value = dut.msix_failed.value = 0
-        dut.settings.value = dut.access.value = 0
+        dut.settings.value = dut.access.value = dut.dump.value = 0
         dut.function_in_process.value = dut.function_master.value = 0
         self.model = HostModel(
             dut,
@@ -135,23 +136,11 @@ class CardDriver:
             await ClockCycles(self.dut.clk, POLL_CYCLES)
 
     async def device(self, start: int, size: int) -> bytes:
-        """Return bytes of device memory."""
-        beat_bytes = self.engine.beat_bytes
-        first, last = start // beat_bytes, (start + size - 1) // beat_bytes
-        content = b""
-        for beat in range(first, last + 1):
-            await self.fetch(beat)
-            content += int(self.dut.accessed.value).to_bytes(beat_bytes, "little")
-        skip = start - first * beat_bytes
-        return content[skip : skip + size]
-
-    async def fetch(self, beat: int) -> None:
-        """Reach a beat of device memory; what it holds is at ``accessed`` when this returns."""
-        layout = self.params.ram.access
-        self.dut.access.value = pack(layout, {"valid": 1, "beat": beat, "strobes": 0, "data": 0})
-        await RisingEdge(self.dut.clk)
-        self.dut.access.value = 0
-        await RisingEdge(self.dut.clk)
+        """Return bytes of device memory, which goes to the file that holds its dump."""
+        for level in (1, 0):
+            self.dut.dump.value = level
+            await ClockCycles(self.dut.clk, 2)
+        return Path(cocotb.plusargs["dump_0"]).read_bytes()[start : start + size]
 
     async def counters(self) -> dict[str, int]:
         """Return all counters."""

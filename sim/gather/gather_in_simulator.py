@@ -31,7 +31,6 @@ async def gather(dut: Any) -> None:
         for number in range(1, params.cards)
     ]
     for card in cards:
-        card.dut.dump.value = 0
         await card.begin()
         await card.registers.write(most_reads=asked.most_reads, share=asked.share_code)
     tasks = [

@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 import numpy as np
-from cocotbext.axi import AxiStreamBus, AxiStreamSink
+from cocotb.triggers import ClockCycles
 
 from hdl.gather.engine_params import COMPLETION_BYTES, GatherEngineParams
 from sim.gather.card_driver import CardDriver
@@ -13,10 +13,11 @@ from sim.gather.golden.engine import WorkRequest, carry_out, rows_of
 from sim.gather.golden.ring import DESCRIPTOR_BYTES, Ring
 from sim.gather.golden.rows import Table
 from sim.gather.surroundings.card_system import CardParams, CardSystem
+from sim.harness.axi_streams import AxiSink
 from sim.harness.payloads import pack
-from sim.harness.streams import sample
+from sim.harness.streams import never, sample
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.surroundings.axi_ram import RAM_ARRAY, ram_file
+from sim.surroundings.axi_ram import RAM_ARRAY, dump_file, ram_file
 
 SIZES = [
     CardParams(
@@ -41,6 +42,7 @@ IDXS, TABLE, COMPLETIONS = 0, 1 << 13, HOST_BYTES - 256  #: what lies where, in 
 MOST_PLACES = 16  #: of a ring
 RING = TABLE - MOST_PLACES * DESCRIPTOR_BYTES
 CARD = 1 << 15  #: where idxs are in device memory
+QUIET = 200  #: cycles behind a completion in which nothing else may be written
 
 
 def run_tests(params, tests, folder):
@@ -50,7 +52,7 @@ def run_tests(params, tests, folder):
     simulate(
         CardSystem(params),
         tests,
-        plusargs=[ram_file(0, memory)],
+        plusargs=[ram_file(0, memory), dump_file(0, folder / "dump.bin")],
         extra_sources=[RAM_ARRAY],
         registers=["patience"],
     )
@@ -117,6 +119,7 @@ class Bench:
             assert int(found["outcome"].value) == told.outcome
             assert (found["beyond"], found["failed"]) == (told.beyond, 0)
             assert (found["reserved"], found["zero"]) == (0, 0)
+        await ClockCycles(self.dut.clk, QUIET)
         device = np.frombuffer(await self.card.device(0, DEVICE_BYTES), np.uint8)
         different = np.flatnonzero(device != wanted)
         assert not len(different), f"device memory differs from byte {different[0]:#x} on"
@@ -124,26 +127,24 @@ class Bench:
         assert 1 <= self.card.interrupts - asked <= len(requests)
 
 
-class Consumer:
+class Consumer(AxiSink):
     """Takes rows, and compares them with what is to come."""
 
-    def __init__(self, bench, stall=0.0):
-        self.bench = bench
-        bus = AxiStreamBus.from_prefix(bench.dut, "m_axis")
-        self.sink = AxiStreamSink(bus, bench.dut.clk, bench.dut.rst)
-        self.sink.log.setLevel("ERROR")
-        self.sink.set_pause_generator(random.random() < stall for _ in iter(int, 1))
+    def __init__(self, bench, stall=never):
+        super().__init__(bench.dut, "m_axis", stall=stall)
+        self.bench, self.row = bench, b""  # that has come in part
 
     def rows(self):
         """Return what has come: bytes, and whether they are of no row."""
-        found = []
-        while not self.sink.empty():
-            frame = self.sink.recv_nowait(compact=False)
-            keep = frame.tkeep or [1] * len(frame.tdata)
-            row = bytes(b for b, k in zip(frame.tdata, keep, strict=True) if k)
-            beat = self.bench.params.engine.beat_bytes
-            assert not any(frame.tuser[:-beat])  # the last beat alone says so
-            found.append((row, bool(frame.tuser[-1])))
+        found, beat_bytes = [], self.bench.params.engine.beat_bytes
+        for beat in self.beats:
+            data, keep = beat["tdata"].to_bytes(beat_bytes, "little"), beat.get("tkeep", -1)
+            self.row += bytes(octet for k, octet in enumerate(data) if keep >> k & 1)
+            assert beat["tlast"] or not beat["tuser"]  # the last beat alone says so
+            if beat["tlast"]:
+                found.append((self.row, bool(beat["tuser"])))
+                self.row = b""
+        self.beats.clear()
         return found
 
     async def gather(self, *requests):

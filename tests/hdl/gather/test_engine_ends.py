@@ -9,6 +9,7 @@ from cocotb.triggers import ClockCycles
 
 from hdl.gather.engine_params import Outcome
 from sim.gather.golden.engine import rows_of
+from sim.harness.streams import never, often
 from sim.surroundings.axi_memory import Fault
 from tests.hdl.gather.engine_bench import (
     CARD,
@@ -32,7 +33,7 @@ def test_engine_ends(params, tmp_path):
 
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
-@cocotb.parametrize(stall=[0.0, 0.6])
+@cocotb.parametrize(stall=[never, often])
 async def rows_for_a_consumer(dut, stall):
     """Rows have sizes near those of beats and reads, and each begins with a beat."""
     bench = Bench(dut)
@@ -56,20 +57,18 @@ async def rows_for_a_consumer(dut, stall):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def a_consumer_that_takes_nothing(dut):
     """It is given up and told; what waits stays, and once it is taken all is as before."""
-    bench = Bench(dut)
-    consumer, card = Consumer(bench), bench.card
+    bench, waits = Bench(dut), [True]
+    consumer, card = Consumer(bench, lambda: waits[0]), bench.card
     await bench.begin()
     await card.registers.write(memory_timeout=TIMEOUT)
     table = some_table(100)
     request = bench.request(table, some_idxs(table, 12), streamed=True)
-    consumer.sink.set_pause_generator(iter(lambda: True, False))
     for again in range(2):
         await card.submit(request)
         assert (await card.completed(request))["outcome"] == Outcome.WRITE, again
         assert await card.registers.read("stream_silent")
     await bench.gather(bench.request(table, some_idxs(table, 12), destination=4))
-    consumer.sink.clear_pause_generator()
-    consumer.sink.pause = False
+    waits[0] = False
     await ClockCycles(dut.clk, 20)
     (cut,) = consumer.rows()
     assert cut[1]
@@ -82,7 +81,7 @@ async def a_consumer_that_takes_nothing(dut):
 async def stop_within_a_row(dut):
     """The row that has begun ends, and says that it is none; the others are whole."""
     bench = Bench(dut)
-    consumer, card = Consumer(bench, 0.5), bench.card
+    consumer, card = Consumer(bench, often), bench.card
     await bench.begin()
     table = some_table(900)
     cuts = 0

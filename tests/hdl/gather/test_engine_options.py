@@ -10,6 +10,7 @@ from hdl.gather.params import ReadOrder
 from sim.gather.golden.rows import reads
 from sim.gather.rates import ORDERS
 from sim.gather.surroundings.card_system import CardParams
+from sim.harness.streams import never, often
 from tests.hdl.gather.engine_bench import CARD, Bench, Consumer, put, run_tests, some_table
 
 ALL = CardParams(
@@ -28,7 +29,7 @@ def test_engine_options(tmp_path):
 async def equal_idxs_on_the_card(dut, stall):
     """Each row is read once, without any other read, and reaches the consumer or device memory."""
     bench = Bench(dut)
-    consumer, card = Consumer(bench, stall / 256), bench.card
+    consumer, card = Consumer(bench, often if stall else never), bench.card
     await bench.begin(ar_stall=stall, r_stall=stall, w_stall=stall)
     for size in [4, 64, random.choice([60, 132, 260]), 1028]:
         table, order = some_table(size), random.choice(list(ReadOrder))
