@@ -140,7 +140,7 @@ class CardDriver:
         for level in (1, 0):
             self.dut.dump.value = level
             await ClockCycles(self.dut.clk, 2)
-        return Path(cocotb.plusargs["dump_0"]).read_bytes()[start : start + size]
+        return Path(str(cocotb.plusargs["dump_0"])).read_bytes()[start : start + size]
 
     async def counters(self) -> dict[str, int]:
         """Return all counters."""

@@ -1,16 +1,26 @@
 """Keeps what compiled code has recorded at the edges of a clock, as lists that grow."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from amaranth.lib import data
 from cocotb.triggers import Event
 
-from sim.harness.beats import Beats, Moments
+from sim.harness.beats import Beats, Moments, plain
 from sim.harness.payloads import unpack
 from sim.harness.stimulus.clocks import clock_number, engine, late, watched
 
-__all__ = ["NEVER", "WORD_BYTES", "Recorder", "Records", "layout_of", "words_of"]
+__all__ = [
+    "NEVER",
+    "WORD_BYTES",
+    "Recorder",
+    "Records",
+    "Reports",
+    "Tally",
+    "layout_of",
+    "words_of",
+]
 
 WORD_BYTES = 4  #: unit in which the compiled module takes and gives the bits of a port
 NEVER = -1  #: count of records at which nobody has to be told
@@ -116,6 +126,52 @@ class Recorder(Records):
         valid, ready = (getattr(dut, name)._path if name else "" for name in (when, taken))
         edge = clock_number(dut.clk), valid, ready
         self.begin(engine().monitor(*edge, paths, (dut.rst._path,), False, 0))
+
+
+class Tally(Recorder):
+    """Adds up what a port, a struct of events of ``shape``, has said in all cycles out of reset."""
+
+    def __init__(self, dut: Any, name: str, shape: Any) -> None:
+        super().__init__(dut, name, {name: shape})
+        self.name, self.sums, self.summed = name, Counter[str](), 0
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Return the sum of each field, this edge included."""
+        for record in self.beats[self.summed :]:
+            self.sums.update(plain(record[self.name]))
+            self.summed += 1
+        return self.sums.copy()
+
+    def clear(self) -> None:
+        """Begin anew at zero."""
+        self.take()
+        self.sums.clear()
+        self.summed = 0
+
+    async def reach(self, event: str, count: int) -> None:
+        """Wait until a field has added up to ``count``."""
+        while self.counts[event] < count:
+            await self.wait_for(self.summed + 1)
+
+
+class Reports(Recorder):
+    """Has what a port, a struct of ``shape`` that has a bit ``valid``, has reported."""
+
+    def __init__(self, dut: Any, name: str, shape: Any) -> None:
+        super().__init__(dut, name, {name: shape})
+        self.name = name
+
+    @property
+    def found(self) -> list[tuple[Any, int]]:
+        """Return each valid struct with its cycle, this edge included."""
+        told = [(record[self.name], at) for record, at in zip(self.beats, self.cycles, strict=True)]
+        return [one for one in told if one[0]["valid"]]
+
+    async def reach(self, count: int) -> None:
+        """Wait until so much has been reported."""
+        while len(self.found) < count:
+            await self.wait_for(len(self.beats) + 1)
 
 
 def words_of(port: Any) -> int:

@@ -61,7 +61,8 @@ class Block(UltraScalePlusPcieDevice):
 
     def __init__(self, **options):
         if not any(name.startswith("cfg_") for name in options):
-            self._run_cfg_status_logic = self._run_cfg_ctrl_logic = self._run_cfg_int_logic = nothing
+            self._run_cfg_status_logic = self._run_cfg_ctrl_logic = nothing
+            self._run_cfg_int_logic = nothing
         super().__init__(**options)
 
 

@@ -4,7 +4,7 @@ import random
 
 import cocotb
 import numpy as np
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.gather.params import ROW_READ, SHARE, GatherParams, ReadOrder
 from hdl.pcie.params import ReadRequesterParams
@@ -12,10 +12,13 @@ from sim.gather.golden.rows import Table, gather, reads
 from sim.gather.rates import ORDERS
 from sim.gather.surroundings.row_reader import RowReader
 from sim.golden.pcie_requester import Cause
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Sink, Source, cycle, never, often, sample
+from sim.harness.axi_streams import AxiMonitor
+from sim.harness.payloads import pack
+from sim.harness.records import Reports
+from sim.harness.streams import Sink, Source, never, often, sample
 from sim.harness.verilator import params_in_simulator
 from sim.surroundings.pcie_host import HostModel
+from tests.hdl.gather.test_row_packer import outcomes
 from tests.hdl.pcie.rq_monitor import RqMonitor
 from tests.simulated import simulated
 
@@ -43,8 +46,7 @@ class Card:
         self.rq = RqMonitor(dut, stall=None)
         self.model = HostModel(dut, "rq", "rc")
         self.memory, self.base = self.model.memory(random.randbytes(MEMORY))
-        self.read = []
-        cocotb.start_soon(self.hear())
+        self.read = Reports(dut, "read", ROW_READ)
 
     async def begin(self):
         """Let the host set the device up: reads of 512 bytes, completions of 256."""
@@ -102,7 +104,7 @@ class Card:
 
     async def join(self, table, idxs, order, first):
         """Gather rows one after the other, from dword ``first`` of a beat on; compare them all."""
-        before, told = len(self.rows.beats), len(self.read)
+        before, told = len(self.rows.beats), len(outcomes(self.read))
         self.dut.joined.value, self.dut.first.value = 1, first
         await self.send(self.base, table, idxs, order)
         beat_bytes = self.params.reads.data_bits // 8
@@ -117,19 +119,7 @@ class Card:
         memory = np.frombuffer(bytes(self.memory.mem[:]), dtype=np.uint8)
         rows = gather(memory, table, idxs)
         assert found[4 * first :] == b"".join(row or bytes(table.row_bytes) for row in rows)
-        assert self.read[told:] == [(row is None, False) for row in rows]
-
-    async def hear(self):
-        """Collect what is told of rows: whether each was beyond the table, and whether it failed.
-
-        Those of a row that is in no table were read all the same.
-        """
-        while True:
-            await RisingEdge(self.dut.clk)
-            if not self.dut.rst.value:
-                read = unpack(ROW_READ, int(self.dut.read.value))
-                if read["valid"]:
-                    self.read.append((bool(read["beyond"]), bool(read["failed"])))
+        assert outcomes(self.read)[told:] == [(row is None, False) for row in rows]
 
     async def quiet(self):
         await ClockCycles(self.dut.clk, 10)
@@ -228,7 +218,7 @@ async def rows_where_the_host_has_no_memory(dut):
     rows = await card.ask(card.base, table, [3, 1 << 17, 5], ReadOrder.MERGED)
     causes = [{Cause(int(beat["cause"].value)) for beat in row} for row in rows]
     assert causes == [{Cause.NONE}, {Cause.ABORTED}, {Cause.NONE}]  # the model's host aborts
-    assert card.read == [(False, False), (False, True), (False, False)]
+    assert outcomes(card.read) == [(False, False), (False, True), (False, False)]
     assert not any(beat["data"] for beat in rows[1])
 
 
@@ -239,19 +229,10 @@ async def one_row_alone(dut, order):
     card = await Card(dut, never).begin()
     component = RowReader(card.params)
     beat = card.params.reads.data_bits // 8
-    last = []  # cycles of beats of RC
-    cocotb.start_soon(moments(dut, last))
+    completions = AxiMonitor(dut, "rc")
     for size in (beat, 4):
         table = Table(base=1024, rows=16, row_bytes=size, stride=beat)
         await card.gather(table, [3], order)
         sent = card.rq.packets[-1].begun - card.idxs.cycles[-1]
         assert sent == component.request_latency <= 12
-        assert card.rows.cycles[-1] - last[-1] == component.latency <= 10
-
-
-async def moments(dut, found):
-    """Collect the cycles in which beats of RC move."""
-    while True:
-        await RisingEdge(dut.clk)
-        if dut.rc_tvalid.value and dut.rc_tready.value:
-            found.append(cycle())
+        assert card.rows.cycles[-1] - completions.cycles[-1] == component.latency <= 10

@@ -3,7 +3,7 @@
 import random
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.gather.params import MOST_ROW, SHARE, GatherParams, ReadOrder
 from hdl.gather.row_cutter import RowCutter
@@ -42,9 +42,7 @@ class Bench:
                 "final": random.getrandbits(1),
             }
             rows.append(row)
-            self.rows.append(row)
-        while self.rows.missing:
-            await RisingEdge(self.dut.clk)
+        await self.rows.send_all(rows)
         await ClockCycles(self.dut.clk, 300)
         found = iter(self.requests.beats[before:])
         for row, begin in zip(rows, starts, strict=True):

@@ -4,13 +4,14 @@ import random
 from itertools import pairwise
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.gather.params import ROW_READ, SHARE, GatherParams
 from hdl.gather.row_packer import RowPacker
 from hdl.pcie.params import ReadRequesterParams
 from sim.golden.pcie_requester import Cause
-from sim.harness.payloads import pack, unpack
+from sim.harness.payloads import pack
+from sim.harness.records import Reports
 from sim.harness.streams import STALLS, Sink, Source, never, started
 from sim.harness.verilator import params_in_simulator
 from tests.simulated import simulated
@@ -30,10 +31,10 @@ class Bench:
         self.parts = Source(dut, "parts", stall=stalls[0])
         self.beats = Sink(dut, "beats", stall=stalls[1])
         self.packed = []  # of each dword since the last end: value, beyond, final, cause
-        self.wanted, self.rows, self.read = [], [], []
+        self.wanted, self.rows = [], []
         self.joined = self.first = 0
         dut.joined.value = dut.first.value = 0
-        cocotb.start_soon(self.hear())
+        self.read = Reports(dut, "read", ROW_READ)
 
     async def join(self, joined, first=0):
         """Set whether rows are joined, from dword ``first`` on, while the packer is empty."""
@@ -91,14 +92,6 @@ class Bench:
             self.wanted.append(([one[0] for one in here], last, *part[1:3], cause))
         self.packed = []
 
-    async def hear(self):
-        """Collect what the packer reports of each row: it was beyond the table, or has failed."""
-        while True:
-            await RisingEdge(self.dut.clk)
-            read = unpack(ROW_READ, int(self.dut.read.value))
-            if not self.dut.rst.value and read["valid"]:
-                self.read.append((bool(read["beyond"]), bool(read["failed"])))
-
     async def finish(self):
         await self.beats.wait_for(len(self.wanted))
         await ClockCycles(self.dut.clk, 8)
@@ -109,7 +102,15 @@ class Bench:
                 assert dword in (None, beat["data"] >> 32 * lane & 0xFFFFFFFF), f"beat {k}"
             assert (beat["last"], beat["beyond"], beat["final"]) == (last, beyond, final)
             assert Cause(int(beat["cause"].value)) == cause, f"beat {k}"
-        assert self.read == self.rows
+        assert outcomes(self.read) == self.rows
+
+
+def outcomes(reports):
+    """Return of each row that was reported whether it was beyond the table, and whether it failed.
+
+    Those of a row that is in no table were read all the same.
+    """
+    return [(bool(row["beyond"]), bool(row["failed"])) for row, _ in reports.found]
 
 
 SOME = [Cause.NONE] * 20 + list(Cause)

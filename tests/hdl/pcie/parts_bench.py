@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-import cocotb
 from amaranth.hdl import Module
 from amaranth.lib.wiring import Out, connect, flipped
-from cocotb.triggers import ClockCycles, Lock, RisingEdge
+from cocotb.triggers import ClockCycles, Lock
 from cocotbext.axi import AxiLiteBus, AxiLiteRam
 from cocotbext.pcie.core.tlp import TlpType
 from cocotbext.pcie.xilinx.us.tlp import Tlp_us
@@ -24,8 +23,8 @@ from hdl.pcie.completer_params import CompleterParams
 from hdl.pcie.interrupt_sender import InterruptSender, InterruptSenderParams
 from hdl.pcie.requester import Requester
 from sim.golden.pcie_requester import Cause
-from sim.harness.payloads import unpack
-from sim.harness.streams import never, strobe
+from sim.harness.records import Tally
+from sim.harness.streams import never, strobe, until
 from tests.hdl.pcie.test_interrupt_sender import VECTORS, Block
 from tests.hdl.pcie.test_requester_on_model import MEMORY, PLACE, Card
 
@@ -141,13 +140,21 @@ class Bench:
         wires = {name: getattr(dut, f"interrupts_{name}") for name in names}
         self.block = Block(SimpleNamespace(clk=dut.clk, rst=dut.rst, **wires))
         self.content, self.causes, self.asked = bytearray(BYTES), [], []
-        self.events, self.place = Counter(), 8 * random.randrange(ODD // 8)
+        self.tallies = [
+            Tally(dut, "events", read_requester.EVENTS),
+            Tally(dut, "answered", completer.EVENTS),
+        ]
+        self.place = 8 * random.randrange(ODD // 8)
         self.odd = self.card.base + MEMORY - 64
         self.spoil, self.asks = None, Lock()
         self.send, self.receive = self.card.root.send, self.card.model.device.upstream_recv
         self.card.root.send = self.answer
         self.card.model.device.upstream_port.rx_handler = self.accept
-        cocotb.start_soon(self.count())
+
+    @property
+    def events(self):
+        """Return how often each event has been reported."""
+        return sum((tally.counts for tally in self.tallies), Counter())
 
     async def begin(self):
         found = await self.card.begin(2, 1)
@@ -179,13 +186,6 @@ class Bench:
         else:
             await self.receive(tlp)
 
-    async def count(self):
-        shapes = {"events": read_requester.EVENTS, "answered": completer.EVENTS}
-        while True:
-            await RisingEdge(self.dut.clk)
-            for name, shape in shapes.items():
-                self.events.update(unpack(shape, int(getattr(self.dut, name).value)))
-
     def read(self, address, size, cause=Cause.NONE):
         self.card.ask(address, size)
         self.causes.append(cause)
@@ -216,10 +216,8 @@ class Bench:
         card, dut = self.card, self.dut
         assert await card.finish() == self.causes
         await self.window.read(0, 4)  # comes after all writes of registers
-        for _ in range(3000):
-            if card.sent == card.written and not dut.writes_owe.value:
-                break
-            await RisingEdge(dut.clk)
+        await card.gone.reach(card.written)
+        await until(dut.clk, dut.writes_owe, 0)
         assert card.sent == card.written
         await self.block.until(len(self.asked))
         assert sorted(self.block.sent) == sorted(self.asked)

@@ -9,10 +9,10 @@ import random
 from collections import deque
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles, Event, RisingEdge
 
-from hdl.pcie.axis import rc_user, rq_user
-from hdl.pcie.descriptors import COMPLETION, REQUEST
+from hdl.pcie.axis import rc_user
+from hdl.pcie.descriptors import COMPLETION
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.read_requester import EVENTS
 from sim.golden.pcie_requester import (
@@ -24,11 +24,14 @@ from sim.golden.pcie_requester import (
     in_order,
     some_split,
 )
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Sink, Source, cycle, never, strobe
+from sim.harness.axi_streams import AxiSource
+from sim.harness.payloads import pack
+from sim.harness.records import Tally
+from sim.harness.streams import Sink, Source, cycle, never, strobe, until
 from sim.harness.verilator import params_in_simulator
+from tests.hdl.pcie.rq_monitor import RqMonitor
 
-CAUGHT = 2000  #: cycles within which whatever a test waits for happens
+WIDTHS = {name: field.width for name, field in COMPLETION}
 
 
 def content(address):
@@ -42,7 +45,7 @@ def packet(tag, completion):
     descriptor = pack(
         COMPLETION,
         {
-            **{name: random.getrandbits(COMPLETION[name].width) for name in COMPLETION.members},
+            **{name: random.getrandbits(width) for name, width in WIDTHS.items()},
             "address": c.address % 4096,
             "code": int(c.code),
             "remaining": c.remaining,
@@ -116,26 +119,31 @@ class ReadBench:
 
     def __init__(self, dut, stalls=(never, never), straddle=4):
         self.dut, self.params = dut, params_in_simulator(ReadRequesterParams)
-        self.rq_user = rq_user(self.params.data_bits)
         self.rc = RcPacker(self.params, straddle)
         self.packets = self.rc.packets  # (dwords, discontinued) that are to come
-        self.stall = stalls[0]  # of RC and RQ
         self.takes = True  # RQ
         self.limit = 512
         self.wanted = []  # requests: (reads, user)
         self.sent = []  # (tag, Outstanding), in the order of RQ
         self.under_way = {}  # tag -> Outstanding
         self.ended = []  # Outstanding, in the order of RC
-        self.sent_cycles = []
-        self.last_beat = None  # cycle of the newest beat of RC
-        self.events = dict.fromkeys(EVENTS.members, 0)
+        self.news = Event()  # something was sent, or RC has taken something
+        self.tally = Tally(dut, "events", EVENTS)
         self.requests = Source(dut, "requests", stall=stalls[0])
         self.beats = Sink(dut, "beats", stall=stalls[1])
+        self.source = AxiSource(dut, "rc", stall=stalls[0])
+        self.rq = RqMonitor(dut, stall=lambda: not self.takes or stalls[0](), callback=self.enter)
         dut.limit.value, dut.tick.value, dut.share.value = 2, 0, 0
         dut.stop.value = dut.forget.value = 0
-        dut.rq_tready.value = dut.rc_tvalid.value = 0
-        cocotb.start_soon(self.take_requests())
-        cocotb.start_soon(self.give_completions())
+
+    @property
+    def events(self):
+        """Return how often each event has been reported."""
+        return self.tally.counts
+
+    @property
+    def sent_cycles(self):
+        return [packet.begun for packet in self.rq.packets]
 
     # What the user does.
 
@@ -226,8 +234,8 @@ class ReadBench:
 
     async def all_have_come(self):
         """Wait until all requests have all their beats."""
-        lasts = len(self.wanted) if self.params.in_order else sum(len(r) for r, _ in self.wanted)
-        await self.until(lambda: sum(beat["last"] for beat in self.beats.beats) >= lasts)
+        sizes = [read.size for reads, _ in self.wanted for read in reads]
+        await self.beats.wait_for(sum(-(-size // (self.params.data_bits // 8)) for size in sizes))
         await self.cycles(20)
         assert self.events["sent"] == len(self.sent)
 
@@ -236,12 +244,20 @@ class ReadBench:
         await self.all_have_come()
         self.check()
 
-    async def until(self, happens, cycles=CAUGHT):
-        for _ in range(cycles):
-            if happens():
-                return
-            await RisingEdge(self.dut.clk)
-        raise AssertionError(f"this has not happened in {cycles} cycles")
+    async def until(self, happens):
+        """Wait until what was sent, or what RC has taken, makes this true."""
+        while not happens():
+            self.news.clear()
+            await self.news.wait()
+
+    async def owes_nothing(self):
+        await until(self.dut.clk, self.dut.owes, 0)
+
+    async def is_idle(self, cycles):
+        """Wait until it is idle, so many cycles at most."""
+        begun = cycle()
+        await until(self.dut.clk, self.dut.idle, 1)
+        assert cycle() - begun <= cycles
 
     async def cycles(self, count):
         await ClockCycles(self.dut.clk, count)
@@ -254,46 +270,18 @@ class ReadBench:
     def forget(self):
         """Wait for nothing of what was asked and sent any more: there was a reset."""
         self.rc.rest = None
+        self.source.give_up()
         for one in (self.packets, self.wanted, self.sent, self.under_way, self.ended):
             one.clear()
-        self.beats.beats.clear()
-        self.beats.cycles.clear()
-        self.events = dict.fromkeys(EVENTS.members, 0)
+        self.beats.take()
+        self.tally.clear()
 
     # What the block does.
 
-    async def take_requests(self):
-        dut, edge, waiting = self.dut, RisingEdge(self.dut.clk), None
-        while True:
-            await edge
-            events = unpack(EVENTS, int(dut.events.value))
-            if not dut.rst.value:
-                for name, value in events.items():
-                    self.events[name] += value
-            now = None
-            if dut.rq_tvalid.value and not dut.rst.value:
-                now = int(dut.rq_tdata.value), int(dut.rq_tuser.value)
-                assert int(dut.rq_tkeep.value) == 0xF
-                assert dut.rq_tlast.value
-            assert waiting in (None, now), "a waiting request changed or went away"
-            waiting = now
-            if now and dut.rq_tready.value:
-                waiting = None
-                self.sent_cycles.append(cycle())
-                self.enter(*now)
-            dut.rq_tready.value = self.takes and not self.stall()
-
-    def enter(self, bits, user_bits):
+    def enter(self, packet):
         """Check a request, and wait for its completions."""
-        found = unpack(REQUEST, bits & (1 << 128) - 1)
-        assert bits >> 128 == 0
-        user, wide = unpack(self.rq_user, user_bits), self.params.data_bits == 512
-        first, last = user["first_enable"], user["last_enable"]
-        enables = (first[0], last[0]) if wide else (first, last)
-        if wide:
-            assert (user["starts"], user["start_segment"][0]) == (1, 0)
-            assert (user["ends"], user["end_dword"][0]) == (1, 3)
-        assert not user["discontinue"]
+        found, enables = packet.found, packet.enables
+        assert not packet.dwords
         size = 4 * found["dwords"] - (4 - (enables[1] or enables[0]).bit_count())
         outstanding = Outstanding(Read(4 * found["address"], size))
         assert outstanding.read.byte_enables == enables
@@ -305,6 +293,7 @@ class ReadBench:
         assert not any(value for name, value in found.items() if name not in rest)
         self.sent.append((tag, outstanding))
         self.under_way[tag] = outstanding
+        self.news.set()
 
     def answer(self, tag, *completions):
         """Send completions, and tell the model, which says what becomes of them."""
@@ -314,31 +303,31 @@ class ReadBench:
             if outstanding.ended:
                 del self.under_way[tag]
                 self.ended.append(outstanding)
-            self.packets.append(packet(tag, completion))
+            self.put(tag, completion)
 
-    async def give_completions(self):
-        dut, edge, rc = self.dut, RisingEdge(self.dut.clk), self.rc
-        while True:
-            await edge
-            if dut.rc_tvalid.value and not dut.rc_tready.value and not dut.rst.value:
-                continue
-            beat = None
-            if (rc.rest or rc.packets) and not dut.rst.value and not self.stall():
-                beat, user = rc.beat()
-                dut.rc_tdata.value, dut.rc_tuser.value = beat, user
-                self.last_beat = cycle()
-            dut.rc_tvalid.value = beat is not None
-            if beat is None:
-                dut.rc_tdata.value = random.getrandbits(self.params.data_bits)
-                dut.rc_tuser.value = random.getrandbits(rc.user.size)
+    def put(self, tag, *completions):
+        """Send completions, which may be nobody's, from the next cycle on."""
+        self.packets.extend(packet(tag, completion) for completion in completions)
+        cocotb.start_soon(self.begin())
+
+    async def begin(self):
+        await RisingEdge(self.dut.clk)
+        self.give()
+
+    def give(self, _=None):
+        """Send a beat of the completions that have come, if none waits."""
+        busy = self.source.missing or self.dut.rst.value
+        if (self.rc.rest or self.packets) and not busy:
+            data, user = self.rc.beat()
+            self.source.append({"tdata": data, "tuser": user}, callback=self.give)
+        self.news.set()
 
     # What a host does.
 
     async def host(self, payload=256, boundary=64, change=None, delay=0):
         """Answer all reads, those under way in any order, each in parts; ``change`` spoils some."""
-        edge, at, open_reads = RisingEdge(self.dut.clk), 0, []
+        at, open_reads = 0, []
         while True:
-            await edge
             for tag, outstanding in self.sent[at:]:
                 parts = some_split(outstanding.read, payload, boundary, random.choice)
                 open_reads.append((tag, deque(change(parts) if change else parts)))
@@ -349,6 +338,11 @@ class ReadBench:
                 self.answer(tag, parts.popleft())
                 if not parts:
                     open_reads.remove(chosen)
+            if open_reads and not enough:
+                await RisingEdge(self.dut.clk)
+            else:
+                self.news.clear()
+                await self.news.wait()
 
 
 def whole(read, payload=256, boundary=64):

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, connect, flipped
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.common.component import Component
 from hdl.pcie.function_reset import FunctionReset
@@ -142,13 +142,10 @@ class Card:
 
     async def come(self, octets, cycles=20_000):
         """Wait until this many bytes have come; return the cycle."""
-        begun, at, found = cycle(), 0, 0
-        while found < octets:
-            await RisingEdge(self.dut.clk)
-            for beat in self.beats.beats[at:]:
-                found += beat["bytes"]
-            at = len(self.beats.beats)
-            assert cycle() < begun + cycles, f"{found} of {octets} bytes have come"
+        begun, beat_bytes = cycle(), self.reads.data_bits // 8
+        while (missing := octets - sum(beat["bytes"] for beat in self.beats.beats)) > 0:
+            await self.beats.wait_for(len(self.beats.beats) + -(-missing // beat_bytes))
+        assert cycle() < begun + cycles
         return cycle()
 
     async def cycles(self, count):

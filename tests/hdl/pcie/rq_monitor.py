@@ -1,15 +1,15 @@
 """Takes what is sent to RQ apart, as the block does, and checks it against the block's rules."""
 
 import random
+from bisect import bisect
 from dataclasses import dataclass
-
-import cocotb
-from cocotb.triggers import RisingEdge
 
 from hdl.pcie.axis import rq_user
 from hdl.pcie.descriptors import REQUEST, RequestType
+from sim.harness.axi_streams import AxiMonitor, AxiSink
 from sim.harness.payloads import unpack
-from sim.harness.streams import cycle, never
+from sim.harness.records import Recorder
+from sim.harness.streams import never
 
 
 @dataclass
@@ -29,62 +29,65 @@ class Packet:
 
 
 class RqMonitor:
-    """Collects ``packets`` of RQ. ``stall`` says when RQ is not ready; if None, others drive it."""
+    """Collects packets of RQ. ``stall`` says when RQ is not ready; if None, others drive it.
 
-    def __init__(self, dut, name="rq", stall=never):
-        self.dut, self.stall = dut, stall
-        self.valid, self.ready = getattr(dut, f"{name}_tvalid"), getattr(dut, f"{name}_tready")
-        self.wires = [
-            getattr(dut, f"{name}_{wire}") for wire in ("tdata", "tkeep", "tlast", "tuser")
-        ]
-        self.width = len(self.wires[0])
+    ``callback`` is called with each packet when its last beat moves.
+    """
+
+    def __init__(self, dut, name="rq", stall=never, callback=None):
+        self.dut = dut
+        self.stream = AxiSink(dut, name, stall=stall) if stall else AxiMonitor(dut, name)
+        self.valid = Recorder(dut, f"{name}_tvalid", {})
+        self.width = len(getattr(dut, f"{name}_tdata"))
         self.user = rq_user(self.width)
-        self.packets, self.beats = [], []  # and all that the wires said of each beat
-        if stall:
-            self.ready.value = 0
-        cocotb.start_soon(self.watch())
+        self.found, self.inside, self.seen = [], None, 0  # seen: beats
+        self.callback = callback
+        if callback:
+            self.stream.add_callback(lambda _: self.packets)
 
-    async def watch(self):
-        edge, inside, waiting = RisingEdge(self.dut.clk), None, None
-        while True:
-            await edge
-            now = None
-            if self.valid.value and not self.dut.rst.value:
-                now = [int(wire.value) for wire in self.wires]
-            assert waiting in (None, now), "a waiting beat changed or went away"
-            assert inside is None or now, "tvalid went low within a packet"
-            waiting = now
-            if now and self.ready.value:
-                waiting, inside = None, self.enter(inside, *now)
-                self.beats.append(now)
-            if self.stall:
-                self.ready.value = not self.stall()
+    @property
+    def packets(self):
+        """Return the packets that have come, and check their beats."""
+        new = slice(self.seen, None)
+        for beat, at in zip(self.stream.beats[new], self.stream.cycles[new], strict=True):
+            self.seen += 1
+            self.inside = self.enter(self.inside, at, **beat)
+        return self.found
 
-    def enter(self, packet, bits, keep, last, user_bits):
+    async def wait_for(self, count):
+        """Wait until so many packets have come."""
+        while (missing := count - len(self.packets)) > 0:
+            await self.stream.wait_for(self.seen + missing)
+
+    def enter(self, packet, at, tdata, tkeep, tlast, tuser):
         """Add a beat to a packet, or begin one; return the packet if it goes on."""
-        user, wide, lanes = unpack(self.user, user_bits), self.width == 512, self.width // 32
-        count = keep.bit_count()
-        assert keep == (1 << count) - 1
-        assert last or count == lanes
+        user, wide, lanes = unpack(self.user, tuser), self.width == 512, self.width // 32
+        count = tkeep.bit_count()
+        assert tkeep == (1 << count) - 1
+        assert tlast or count == lanes
         assert not user["discontinue"]
         if wide:
             assert user["starts"] == (packet is None)
-            assert user["ends"] == last
+            assert user["ends"] == tlast
             assert not user["start_segment"][0]
-            assert not last or user["end_dword"][0] == count - 1
-        dwords = [bits >> 32 * k & 0xFFFFFFFF for k in range(count)]
+            assert not tlast or user["end_dword"][0] == count - 1
+        dwords = [tdata >> 32 * k & 0xFFFFFFFF for k in range(count)]
         if packet is None:
-            found, dwords = unpack(REQUEST, bits & (1 << 128) - 1), dwords[4:]
+            found, dwords = unpack(REQUEST, tdata & (1 << 128) - 1), dwords[4:]
             first, least = user["first_enable"], user["last_enable"]
             enables = (first[0], least[0]) if wide else (first, least)
             number = user["number"][0] if wide else user["number_low"] | user["number_high"] << 4
-            packet = Packet(found, enables, [], number, begun=cycle())
+            packet = Packet(found, enables, [], number, begun=at)
         packet.dwords += dwords
-        if not last:
+        if not tlast:
             return packet
-        packet.ended = cycle()
+        packet.ended, valid = at, self.valid.cycles
+        lasted = bisect(valid, at) - bisect(valid, packet.begun)
+        assert lasted == at - packet.begun, "tvalid went low within a packet"
         assert len(packet.dwords) == (packet.found["dwords"] if packet.writes else 0)
-        self.packets.append(packet)
+        self.found.append(packet)
+        if self.callback:
+            self.callback(packet)
         return None
 
 

@@ -3,7 +3,7 @@
 import random
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.pcie.beat_packer import BeatPacker, BeatPackerParams
 from sim.golden.pcie_requester import Cause, cut
@@ -72,8 +72,7 @@ class PackerBench:
             )
 
     async def finish(self):
-        while len(self.beats.beats) < len(self.wanted):
-            await RisingEdge(self.dut.clk)
+        await self.beats.wait_for(len(self.wanted))
         await ClockCycles(self.dut.clk, 10)
         for found, wanted in zip(self.beats.beats, self.wanted, strict=True):
             octets, below, last, user, cause = wanted

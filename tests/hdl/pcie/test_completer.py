@@ -1,7 +1,6 @@
 """Compares answers to requests of every kind, and registers, with the golden model."""
 
 import random
-from collections import deque
 from functools import partial
 
 import cocotb
@@ -15,8 +14,10 @@ from hdl.pcie.descriptors import ANSWER, HOST_REQUEST
 from sim.golden import pcie_completer
 from sim.golden.pcie_completer import Answer, Kind, Registers, Request
 from sim.golden.pcie_requester import Status
+from sim.harness.axi_streams import AxiSink, AxiSource
 from sim.harness.coincidences import apart, pulse
 from sim.harness.payloads import pack, unpack
+from sim.harness.records import Tally
 from sim.harness.streams import STALLS, never, started, strobe
 from sim.harness.verilator import params_in_simulator
 from tests.rejects import rejects
@@ -46,20 +47,29 @@ class CompleterBench:
 
     def __init__(self, dut, stalls=(never, never)):
         self.dut, self.params = dut, params_in_simulator(CompleterParams)
-        self.source, self.sink = stalls
+        self.sink = stalls[1]
         self.here = random.getrandbits(48) << 16  # where the host has placed the BAR
         words = {at: at * random.getrandbits(20) for at in range(0, BYTES, 4) if some_bits(at)}
         self.golden = Registers(bar=self.params.bar, words=words)
         self.words = dict(words)  # those of the slave
         self.silent = False  # the slave answers nothing
-        self.beats, self.wanted, self.answers = deque(), [], []
+        self.wanted, self.taken = [], []  # answers
         self.sent = 0
-        self.events = dict.fromkeys(EVENTS.members, 0)
-        dut.cq_tvalid.value = dut.cc_tready.value = dut.tick.value = 0
+        self.tally = Tally(dut, "events", EVENTS)
+        self.cq, self.cc = (
+            AxiSource(dut, "cq", stall=stalls[0]),
+            AxiSink(dut, "cc", stall=stalls[1]),
+        )
+        dut.tick.value = 0
         for name in ("awready", "wready", "arready", "bvalid", "rvalid"):
             getattr(dut, f"axil_{name}").value = 0
-        for task in (self.give(), self.take(), self.write_slave(), self.read_slave()):
+        for task in (self.write_slave(), self.read_slave()):
             cocotb.start_soon(task)
+
+    @property
+    def events(self):
+        """Return how often each event has been reported."""
+        return self.tally.counts
 
     def ask(self, request, answer=...):
         """Add a request with its ``answer``, which is the golden model's if none is given."""
@@ -84,7 +94,8 @@ class CompleterBench:
             user = {**enables, "discontinue": request.discontinued and last}
             bits = sum(dword << 32 * place for place, dword in enumerate(part))
             bits |= random.getrandbits(self.params.data_bits) >> 32 * len(part) << 32 * len(part)
-            self.beats.append((bits, (1 << len(part)) - 1, last, pack(cq_user(32 * lanes), user)))
+            beat = {"tdata": bits, "tkeep": (1 << len(part)) - 1, "tlast": last}
+            self.cq.append(beat | {"tuser": pack(cq_user(32 * lanes), user)})
         if answer is ...:
             answer = self.golden.take(request)
         if answer is not None:
@@ -92,10 +103,7 @@ class CompleterBench:
 
     async def finish(self):
         """Every request has been taken, and every answer is right."""
-        for _ in range(5000):
-            if self.events["taken"] >= self.sent:
-                break
-            await RisingEdge(self.dut.clk)
+        await self.tally.reach("taken", self.sent)
         await ClockCycles(self.dut.clk, 10)
         assert self.events["taken"] == self.sent
         for got, wanted in zip(self.answers, self.wanted, strict=True):
@@ -127,43 +135,22 @@ class CompleterBench:
                 *(descriptor >> 32 * k & 0xFFFFFFFF for k in range(4)),
             ]
 
-    async def give(self):
-        dut = self.dut
-        while True:
-            await RisingEdge(dut.clk)
-            if dut.cq_tvalid.value and not dut.cq_tready.value:
-                continue
-            goes = bool(self.beats) and not self.source()
-            dut.cq_tvalid.value = goes
-            if goes:
-                bits, keep, last, user = self.beats.popleft()
-                dut.cq_tdata.value, dut.cq_tkeep.value = bits, keep
-                dut.cq_tlast.value, dut.cq_tuser.value = last, user
-
-    async def take(self):
-        """Take answers: each in one beat."""
-        dut, bits, waiting = self.dut, self.params.data_bits, None
-        while True:
-            await RisingEdge(dut.clk)
-            for name, value in unpack(EVENTS, int(dut.events.value)).items():
-                self.events[name] += value
-            now = None
-            if dut.cc_tvalid.value and not dut.rst.value:
-                now = int(dut.cc_tdata.value), int(dut.cc_tkeep.value), int(dut.cc_tuser.value)
-                assert dut.cc_tlast.value
-            assert waiting in (None, now), "a waiting answer changed or went away"
-            waiting = now
-            if now and dut.cc_tready.value:
-                waiting = None
-                data, keep, user = now
-                count = keep.bit_count()
-                assert keep == (1 << count) - 1
-                if bits == 512:
-                    user = unpack(cc_user(bits), user)
-                    assert (user["starts"], user["ends"], user["end_dword"][0]) == (1, 1, count - 1)
-                found = unpack(ANSWER, data & (1 << 96) - 1)
-                self.answers.append((found, [data >> 32 * k & 0xFFFFFFFF for k in range(3, count)]))
-            dut.cc_tready.value = not self.sink()
+    @property
+    def answers(self):
+        """Return the answers that have come, each in one beat."""
+        bits = self.params.data_bits
+        for beat in self.cc.beats:
+            count = beat["tkeep"].bit_count()
+            assert beat["tlast"]
+            assert beat["tkeep"] == (1 << count) - 1
+            if bits == 512:
+                user = unpack(cc_user(bits), beat["tuser"])
+                assert (user["starts"], user["ends"], user["end_dword"][0]) == (1, 1, count - 1)
+            found = unpack(ANSWER, beat["tdata"] & (1 << 96) - 1)
+            dwords = [beat["tdata"] >> 32 * k & 0xFFFFFFFF for k in range(3, count)]
+            self.taken.append((found, dwords))
+        self.cc.take()
+        return self.taken
 
     async def write_slave(self):
         """Take AW and W in any order, and answer with B."""

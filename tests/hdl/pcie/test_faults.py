@@ -127,7 +127,7 @@ async def completions_of_every_kind(dut):
     bench, kept = Bench(dut), []
     await bench.begin()
     for name, (spoil, cause, strangers) in COMPLETIONS.items():
-        before = bench.events.copy()
+        before = bench.events
 
         def keeps(tlp, spoil=spoil):
             kept.append(Tlp(tlp))
@@ -184,7 +184,7 @@ async def requests_of_every_kind(dut):
     """Each kind of request comes alone, with good traffic at the same time and afterwards."""
     bench = await Bench(dut).begin()
     for asked in ACCESSES:
-        before = bench.events.copy()
+        before = bench.events
         beside = cocotb.start_soon(bench.traffic(1))
         await access(bench, asked)
         await beside
@@ -199,7 +199,7 @@ async def requests_in_a_storm(dut, waits):
     bench, asked = Bench(dut), 2 * ACCESSES
     await bench.begin()
     random.shuffle(asked)
-    before, cc = bench.events.copy(), bench.card.model.device.cc_sink
+    before, cc = bench.events, bench.card.model.device.cc_sink
     tasks = []
     for k, one in enumerate(asked):
         tasks.append(cocotb.start_soon(access(bench, one)))

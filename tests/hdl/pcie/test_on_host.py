@@ -7,14 +7,15 @@ from statistics import fmean
 
 import cocotb
 import pytest
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.requester import RequesterParams
 from hdl.pcie.write_params import WriteRequesterParams
 from sim.golden.pcie_link import completion_bytes
 from sim.golden.pcie_requester import Cause
-from sim.harness.streams import cycle, start, started
+from sim.harness.records import Recorder, Reports
+from sim.harness.streams import start, started, until
 from sim.harness.verilator import simulate
 from sim.surroundings.pcie.params import HOST_ARRAY, host_file
 from tests.hdl.pcie.requester_on_host import Card, RequesterOnHost, RequesterOnHostParams
@@ -161,8 +162,8 @@ async def stopped_in_the_middle(dut, by):
     """
     card = await started(Card(dut, window=8))
     content = Path(cocotb.plusargs["pcie_host_0"]).read_bytes()
-    written, sent, lost = {}, set(), []
-    cocotb.start_soon(watch_writes(dut, sent, lost))
+    written, lost = {}, Recorder(dut, "writes_lost", {})
+    reports = Reports(dut, "sent", card.params.requester.writes.sent)
     for k in range(RESETS):
         for _ in range(250):
             size = random.choice([4, 60, 128, 512])
@@ -176,11 +177,7 @@ async def stopped_in_the_middle(dut, by):
         stop, answer = host if by == "host" else (dut.stop, dut.idle)
         stop.value = 1
         await card.cycles(5)
-        for _ in range(3000):
-            if answer.value:
-                break
-            await card.cycles(1)
-        assert answer.value
+        await until(dut.clk, answer, 1)
         await card.cycles(3)
         before = card.counts()
         await card.cycles(300)
@@ -195,28 +192,17 @@ async def stopped_in_the_middle(dut, by):
             assert (after["reads"], after["writes"]) == (before["reads"], before["writes"])
             dut.function_master.value = 1
     await card.come(sum(size for _, size in card.asked))
-    for _ in range(3000):
-        if dut.idle.value and not dut.owes.value:
-            break
-        await card.cycles(1)
-    assert dut.idle.value
+    await until(dut.clk, dut.owes, 0)
+    await until(dut.clk, dut.idle, 1)
     assert not dut.owes.value
     causes = check_reads(card, content)
     assert causes == {Cause.NONE, Cause.STOPPED}
-    assert lost
+    assert lost.beats
+    sent = {told["user"] for told, _ in reports.found}
     assert 0 < len(sent) < len(written)
     for user in sent:
         place, payload = written[user]
         assert await card.memory.read(place, len(payload)) == payload
-
-
-async def watch_writes(dut, sent, lost):
-    while True:
-        await RisingEdge(dut.clk)
-        if int(dut.sent.value) & 1:
-            sent.add(int(dut.sent.value) >> 1)
-        if dut.writes_lost.value:
-            lost.append(cycle())
 
 
 def check_reads(card, content):

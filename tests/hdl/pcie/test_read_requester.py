@@ -7,7 +7,6 @@ from itertools import chain
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
 
 from hdl.pcie import descriptors
 from hdl.pcie.params import ReadRequesterParams
@@ -17,7 +16,7 @@ from sim.golden.pcie_link import LINK_BYTES, bytes_of_share, completion_bytes
 from sim.golden.pcie_requester import Cause, Code, Completion, Status, cut
 from sim.harness.coincidences import reset
 from sim.harness.streams import STALLS, cycle, never, start, started
-from tests.hdl.pcie.read_bench import ReadBench, packet, whole
+from tests.hdl.pcie.read_bench import ReadBench, whole
 from tests.rejects import rejects
 from tests.simulated import simulated
 
@@ -73,7 +72,9 @@ async def every_byte_in_its_order(dut, stalls, straddle):
     bench.ask(0x1000, 4096)
     ask_some(bench, 50)
     await bench.finish()
-    await bench.until(lambda: not dut.owes.value and dut.idle.value)
+    await bench.owes_nothing()
+    await bench.is_idle(20)
+    assert not dut.owes.value
     assert bench.events["stranger"] == bench.events["failed"] == bench.events["abandoned"] == 0
 
 
@@ -184,7 +185,7 @@ async def errors_end_the_request_that_they_belong_to(dut, stalls):
     assert bench.events["failed"] == len(failed) == 2 * len(CHANGES)
     causes = {outstanding.cause for outstanding in failed}
     assert causes == set(Cause) - {Cause.NONE, Cause.TIMEOUT, Cause.STOPPED}
-    await bench.until(lambda: not dut.owes.value)
+    await bench.owes_nothing()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -216,7 +217,7 @@ async def strangers_change_nothing(dut):
         strangers = [(tag, good) for tag in (*free, tags, 255)]
         strangers += [(tag, replace(good, code=Code.INVALID_TAG)) for tag in busy]
         for tag, completion in strangers:
-            bench.packets.append(packet(tag, completion))
+            bench.put(tag, completion)
         await bench.until(lambda: not bench.packets)
         for tag in busy:
             bench.answer(tag, *whole(bench.under_way[tag].read))
@@ -256,7 +257,7 @@ async def what_does_not_come_is_given_up(dut):
     # They come after all, and wrong: nobody gets them, and their tags are free again.
     for tag, parts in silent.items():
         bench.answer(tag, *(replace(part, poisoned=True) for part in parts))
-    await bench.until(lambda: not dut.owes.value)
+    await bench.owes_nothing()
     await bench.cycles(bench.params.tags)  # until the scan has freed all tags
     assert bench.events["failed"] == 0
     at = len(bench.sent)
@@ -285,7 +286,7 @@ async def a_tag_rests_when_the_block_has_given_its_read_up(dut):
     await bench.finish()
     assert tag not in [used for used, _ in bench.sent[1:]]
     await bench.tick()
-    await bench.until(lambda: not dut.owes.value)
+    await bench.owes_nothing()
     for _ in range(3 * bench.params.tags):
         bench.ask(0x80, 4)
     await bench.finish()
@@ -308,7 +309,7 @@ async def all_tags_rest_at_once(dut, ticks):
         await bench.tick(ticks)
         assert dut.owes.value == (ticks < 2)
         if ticks < 2:
-            await reset(dut, bench.forget, bench.requests)
+            await reset(dut, bench.forget, bench.requests, bench.source)
         if ticks != 1:
             await bench.tick()
         await bench.fill(lambda _: (0x80, 4))
@@ -324,7 +325,7 @@ async def answer_new(bench):
     """Answer what is sent from now on, in order."""
     at = len(bench.sent)
     while True:
-        await RisingEdge(bench.dut.clk)
+        await bench.until(lambda at=at: len(bench.sent) > at)
         for tag, outstanding in bench.sent[at:]:
             bench.answer(tag, *whole(outstanding.read))
             at += 1
@@ -335,7 +336,7 @@ async def stopped_when(bench, happens):
     dut = bench.dut
     await bench.until(happens)
     dut.stop.value = 1
-    await bench.until(lambda: dut.idle.value, 200)
+    await bench.is_idle(200)
     await bench.cycles(10)
     for outstanding in bench.under_way.values():
         outstanding.give_up(Cause.STOPPED)
@@ -347,7 +348,7 @@ async def pay(bench, owed):
     """Answer what the host owes, as :func:`stopped_when` returns it."""
     for tag, parts in owed:
         bench.answer(tag, *parts)
-    await bench.until(lambda: not bench.dut.owes.value)
+    await bench.owes_nothing()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -428,8 +429,8 @@ async def stopped_while_answers_come(dut, stalls):
         await bench.until(lambda: bench.under_way)
         await bench.cycles(random.randrange(40))
         dut.stop.value = 1
-        await bench.until(lambda: dut.idle.value, 300)
-        await bench.until(lambda: not dut.owes.value)
+        await bench.is_idle(300)
+        await bench.owes_nothing()
         dut.stop.value = 0
     await bench.all_have_come()
     stopped = bench.stopped()
@@ -448,10 +449,11 @@ async def a_reset_forgets_what_was_under_way(dut):
         for tag, outstanding in bench.under_way.items():
             parts = whole(outstanding.read, 64)
             late += [(tag, parts.pop())] if tag % 2 else []  # others are being handed on
-            bench.packets.extend(packet(tag, part) for part in parts)
+            bench.put(tag, *parts)
         await bench.cycles(random.randrange(4 * len(late)))
-        await reset(dut, bench.forget, bench.requests)
-        bench.packets.extend(packet(*one) for one in late)
+        await reset(dut, bench.forget, bench.requests, bench.source)
+        for one in late:
+            bench.put(*one)
         await bench.until(lambda: not bench.packets)
         await bench.cycles(10)
         assert bench.events["stranger"] == len(late)
@@ -460,7 +462,7 @@ async def a_reset_forgets_what_was_under_way(dut):
         answers = cocotb.start_soon(answer_new(bench))
         await bench.finish()
         answers.cancel()
-        await bench.until(lambda: not dut.owes.value)
+        await bench.owes_nothing()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -482,8 +484,7 @@ async def a_beat_a_cycle_and_no_longer_than_stated(dut):
         before = len(bench.beats.beats)
         bench.answer(tag, *whole(outstanding.read))
         await bench.finish()
-        # A beat of RC is written in the cycle after the one that ``last_beat`` counts.
-        assert bench.beats.cycles[before] - (bench.last_beat + 1) == component.latency <= 10
+        assert bench.beats.cycles[before] - bench.source.cycles[-1] == component.latency <= 10
     # Small reads and large ones, all answered before any is handed on: no gap between beats,
     # nor between reads of a beat that wait for the first one.
     for size in (4, 64, most):
@@ -519,7 +520,7 @@ async def completions_never_wait_for_who_takes_the_beats(dut):
     answers = cocotb.start_soon(answer_new(bench))
     for tag in list(bench.under_way):
         bench.answer(tag, *whole(bench.under_way[tag].read))
-    await bench.until(lambda: not bench.packets and not dut.rc_tvalid.value)
+    await bench.until(lambda: not (bench.packets or bench.rc.rest or bench.source.missing))
     assert not bench.beats.beats
     waits[0] = False
     await bench.finish()
@@ -541,13 +542,13 @@ async def rc_keeps_up_with_the_link(dut, row):
             reads += len(cut(address, row, params.max_read))
             bench.ask(address, row)
         await bench.until(lambda reads=reads: len(bench.under_way) == reads)
-        begin = cycle()
+        begin = cycle() + 1
         for tag in list(bench.under_way):
             for part in whole(bench.under_way[tag].read):
                 wire += completion_bytes(4 * part.dwords)
                 bench.answer(tag, part)
         await bench.finish()
-        cycles += bench.last_beat - begin
+        cycles += bench.source.cycles[-1] - begin
     link = wire / (LINK_BYTES * params.data_bits / 512 / 250e6)  # x16 for 512 bits, else x8
     dut._log.info("RC: %d cycles, link: %.0f", cycles, link)
     assert cycles <= link + 2 * 8
@@ -573,10 +574,10 @@ async def rc_takes_completions_in_their_own_time(dut, kind):
     await bench.fill(lambda k: (4096 * k, 4 * sizes[2 * k // tags]))
     # Tags are given in order, and their lowest bit is that of the bank.
     half, other = tags // 2, kind == "in_another_bank"
-    begin, segments = cycle(), 0
+    begin, segments = cycle() + 1, 0
     for tag in chain.from_iterable((k, half + (k + other) % half) for k in range(half)):
         (one,) = whole(bench.under_way[tag].read)
         bench.answer(tag, replace(one, discontinued="lost" in kind))
         segments += -(-(3 + one.dwords) // 4)
     await bench.finish()
-    assert bench.last_beat - begin <= -(-segments // bench.params.packets) + 1
+    assert bench.source.cycles[-1] - begin <= -(-segments // bench.params.packets) + 1

@@ -11,8 +11,9 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.pcie.axis import rq_user
 from hdl.pcie.descriptors import REQUEST, RequestType
 from hdl.pcie.request_merger import CREDITS_LATE, RequestMerger, RequestMergerParams
+from sim.harness.axi_streams import AxiSource
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, cycle, never, start, started
+from sim.harness.streams import STALLS, never, start, started
 from sim.harness.verilator import simulate
 from tests.hdl.pcie.rq_monitor import RqMonitor
 
@@ -30,14 +31,13 @@ class Packets:
     """Drives packets of RQ into an input, each without a gap; their tags number them."""
 
     def __init__(self, dut, name, stall=never):
-        self.dut, self.stall = dut, stall
-        self.wires = {
-            wire: getattr(dut, f"{name}_{wire}") for wire in ("tdata", "tkeep", "tlast", "tuser")
-        }
-        self.valid, self.ready = getattr(dut, f"{name}_tvalid"), getattr(dut, f"{name}_tready")
-        self.waiting, self.count, self.moved, self.beats = [], 0, [], []
-        self.valid.value = 0
-        cocotb.start_soon(self.drive())
+        self.stall, self.beats, self.count = stall, [], 0
+        self.source = AxiSource(dut, name, stall=self.pauses if stall is not never else never)
+
+    def pauses(self):
+        """Pause ahead of a packet, but in none."""
+        moved = len(self.beats) - self.source.missing
+        return (not moved or self.beats[moved - 1]["tlast"]) and self.stall()
 
     def add(self, dwords=0):
         """Add a read, or a write of this many dwords."""
@@ -61,33 +61,8 @@ class Packets:
                 "tuser": random.getrandbits(rq_user(WIDTH).size) & ~DISCONTINUE,
             }
             rest, bits = rest - lanes, bits >> WIDTH
-            self.waiting.append((beat, rest <= 0))
-            self.beats.append([int(beat[wire]) for wire in self.wires])
-
-    async def drive(self):
-        edge, inside = RisingEdge(self.dut.clk), False
-        while True:
-            await edge
-            if self.valid.value and self.ready.value:
-                _, ended = self.waiting.pop(0)
-                inside = not ended
-                self.moved.append(cycle())
-            elif self.valid.value:
-                continue
-            goes = bool(self.waiting) and (inside or not self.stall())
-            self.valid.value = goes
-            if goes:
-                for name, value in self.waiting[0][0].items():
-                    self.wires[name].value = int(value)
-
-
-async def taken(dut, rq, count):
-    """Wait until this many packets have left."""
-    for _ in range(4000):
-        if len(rq.packets) >= count:
-            return
-        await RisingEdge(dut.clk)
-    raise AssertionError(f"only {len(rq.packets)} packets of {count}")
+            self.beats.append(beat)
+            self.source.append(beat)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -100,10 +75,10 @@ async def each_whole_and_in_turn(dut, stalls):
     for k in range(60):
         reads.add()
         writes.add(random.choice([1, 4, 5, 30]) if k % 2 else 1)
-    await taken(dut, rq, 120)
+    await rq.wait_for(120)
     for given in (reads, writes):  # all wires of each beat, in their order
-        assert [beat for beat in rq.beats if beat in given.beats] == given.beats
-    assert len(rq.beats) == len(reads.beats) + len(writes.beats)
+        assert [beat for beat in rq.stream.beats if beat in given.beats] == given.beats
+    assert len(rq.stream.beats) == len(reads.beats) + len(writes.beats)
     for wanted, found in ((False, reads), (True, writes)):
         tags = [one.found["tag"] for one in rq.packets if one.writes == wanted]
         assert tags == list(range(found.count))
@@ -133,7 +108,7 @@ async def no_read_that_the_host_has_no_room_for(dut, most, stalls):
     cocotb.start_soon(host())
     for _ in range(80):
         reads.add()
-    await taken(dut, rq, 80)
+    await rq.wait_for(80)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -145,14 +120,14 @@ async def writes_go_on_while_reads_wait(dut):
     reads.add()
     for _ in range(20):
         writes.add(random.choice([1, 12]))
-    await taken(dut, rq, 20)
+    await rq.wait_for(20)
     assert all(packet.writes for packet in rq.packets)
     dut.credits.value = 1
-    await taken(dut, rq, 21)
+    await rq.wait_for(21)
     assert not rq.packets[-1].writes
     await ClockCycles(dut.clk, 6)
     reads.add()
-    await taken(dut, rq, 22)
+    await rq.wait_for(22)
     assert not rq.packets[-1].writes
 
 
@@ -164,6 +139,6 @@ async def a_read_a_cycle(dut):
     await start(dut)
     for _ in range(50):
         reads.add()
-    await taken(dut, rq, 50)
+    await rq.wait_for(50)
     assert rq.packets[-1].begun - rq.packets[0].begun == 49
-    assert rq.packets[0].begun - reads.moved[0] == RequestMerger.latency
+    assert rq.packets[0].begun - reads.source.cycles[0] == RequestMerger.latency

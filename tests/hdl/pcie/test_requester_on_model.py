@@ -5,16 +5,16 @@ import random
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
-from hdl.pcie.descriptors import REQUEST, RequestType
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.requester import Requester, RequesterParams
 from hdl.pcie.write_params import WriteRequesterParams
 from sim.golden.pcie_requester import Cause, cut
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Sink, Source, never, often
+from sim.harness.payloads import pack
+from sim.harness.records import Reports
+from sim.harness.streams import Sink, Source, never, often, until
 from sim.harness.verilator import params_in_simulator
 from sim.surroundings.pcie_host import HostModel
-from tests.hdl.pcie.rq_monitor import beats_of
+from tests.hdl.pcie.rq_monitor import RqMonitor, beats_of
 from tests.simulated import simulated
 
 SIZES = [
@@ -46,10 +46,12 @@ class Card:
         self.requests = Source(dut, "requests")
         self.beats = Sink(dut, "beats", stall=stall)
         self.writes, self.data = Source(dut, "writes"), Source(dut, "data")
-        self.sent, self.visible = 0, []  # writes, and those that nothing can pass any more
+        self.gone, self.reports = (  # writes, and those that nothing can pass any more
+            Reports(dut, name, self.both.writes.sent) for name in ("sent", "visible")
+        )
+        self.rq = RqMonitor(dut, stall=None)
         self.wanted, self.written = [], 0
         self.limits = 0, 0  # codes of sizes of reads, of payloads
-        cocotb.start_soon(self.watch())
 
     async def begin(self, read_size, payload):
         """Let the host set the device up; sizes are codes: 128 bytes << code."""
@@ -71,25 +73,21 @@ class Card:
             self.data.append(beat)
         self.bytes[offset : offset + len(payload)] = payload
 
-    async def watch(self):
-        """Count the writes that have gone; no packet is larger than the host allows."""
-        dut, begins = self.dut, True
-        while True:
-            await RisingEdge(dut.clk)
-            self.sent += int(dut.sent.value) & 1
-            if int(dut.visible.value) & 1:
-                self.visible.append(int(dut.visible.value) >> 1)
-            if dut.rq_tvalid.value and dut.rq_tready.value:
-                if begins:
-                    found = unpack(REQUEST, int(dut.rq_tdata.value) & (1 << 128) - 1)
-                    writes = found["kind"] == RequestType.MEMORY_WRITE
-                    assert 4 * found["dwords"] <= 128 << self.limits[writes]
-                begins = bool(dut.rq_tlast.value)
+    @property
+    def sent(self):
+        """Return the number of writes that have gone."""
+        return len(self.gone.found)
+
+    @property
+    def visible(self):
+        return [one["user"] for one, _ in self.reports.found]
 
     async def finish(self):
         """Every request is answered: with its bytes, or with none of them and a cause."""
-        while sum(beat["last"] for beat in self.beats.beats) < len(self.wanted):
-            await RisingEdge(self.dut.clk)
+        while (missing := len(self.wanted) - sum(beat["last"] for beat in self.beats.beats)) > 0:
+            await self.beats.wait_for(len(self.beats.beats) + missing)
+        for packet in self.rq.packets:
+            assert 4 * packet.found["dwords"] <= 128 << self.limits[packet.writes]
         causes, beats = [], iter(self.beats.beats)
         for k, (address, size) in enumerate(self.wanted):
             data, last = b"", False
@@ -123,19 +121,15 @@ async def every_byte_that_the_host_has(dut, read_size, payload, rcb, all_boundar
     await card.begin(read_size, payload)
     card.root.read_completion_boundary, card.root.split_on_all_rcb = rcb, all_boundaries
     most = min(128 << read_size, card.params.max_read)
-    reads = sent = 0
+    reads = 0
     for k in range(20):
         size = random.choice([random.randrange(1, 80), random.randrange(1, 1500), 1028, 64])
         size = size if k else 4096
         offset = 4 * random.randrange((MEMORY - size) // 4)
         card.ask(card.base + offset, size)
         reads += len(cut(card.base + offset, size, most))
-    done = cocotb.start_soon(card.finish())
-    while not done.done():
-        await RisingEdge(dut.clk)
-        sent += int(dut.rq_tvalid.value) & int(dut.rq_tready.value)
-    assert done.result() == [Cause.NONE] * len(card.wanted)
-    assert sent == reads
+    assert await card.finish() == [Cause.NONE] * len(card.wanted)
+    assert len(card.rq.packets) == len(card.rq.stream.beats) == reads
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -165,8 +159,7 @@ async def what_was_written_is_read(dut, payload, stall):
         size = size if k else 4096
         offset = k * PLACE + random.randrange(PLACE - size)
         card.write(offset, random.randbytes(size))
-        while card.sent <= k:
-            await RisingEdge(dut.clk)
+        await card.gone.reach(k + 1)
         first = offset - offset % 4
         card.ask(card.base + first, min(offset + size - first, 4096))
     assert await card.finish() == [Cause.NONE] * len(card.wanted)
@@ -183,8 +176,8 @@ async def reads_and_writes_at_once(dut):
         card.write(random.randrange(MEMORY // 2 - size), random.randbytes(size))
         card.ask(card.base + MEMORY // 2 + 4 * random.randrange(MEMORY // 8 - size), size)
     assert await card.finish() == [Cause.NONE] * len(card.wanted)
-    while card.sent < 24 or dut.writes_owe.value:
-        await RisingEdge(dut.clk)
+    await card.gone.reach(24)
+    await until(dut.clk, dut.writes_owe, 0)
     await ClockCycles(dut.clk, 200)
     assert bytes(card.memory.mem[:]) == bytes(card.bytes)
     assert card.visible == list(range(24))

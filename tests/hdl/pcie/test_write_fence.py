@@ -7,8 +7,9 @@ import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie.write_fence import LAST, MOST, NUMBERS, WriteFence, WriteFenceParams
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import cycle, started
+from sim.harness.payloads import pack
+from sim.harness.records import Reports
+from sim.harness.streams import started, until
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.pcie.number_teller import NumberTeller
 
@@ -30,17 +31,15 @@ class FenceBench:
 
     def __init__(self, dut):
         self.dut, self.params = dut, params_in_simulator(WriteFenceParams)
-        self.wanted, self.visible = [], []  # users and numbers; users and cycles
+        self.wanted = []  # users and numbers
         for name in ("packet", "taken", "numbers", "clear"):
             getattr(dut, name).value = 0
-        cocotb.start_soon(self.note())
+        self.reports = Reports(dut, "visible", self.params.told)
 
-    async def note(self):
-        while True:
-            await RisingEdge(self.dut.clk)
-            found = unpack(self.params.told, int(self.dut.visible.value))
-            if found["valid"]:
-                self.visible.append((found["user"], cycle()))
+    @property
+    def visible(self):
+        """Return the users of what has become visible, and when."""
+        return [(told["user"], at) for told, at in self.reports.found]
 
     async def send(self, final):
         """Let RQ take a packet as soon as there is room; return its number."""
@@ -160,8 +159,7 @@ async def what_is_forgotten_is_never_told(dut, count, following):
     dut.clear.value = 1
     await bench.rest(2)
     shown = len(bench.visible)
-    while dut.owes.value:
-        await RisingEdge(dut.clk)
+    await until(dut.clk, dut.owes, 0)
     dut.clear.value = 0
     seen = len(bench.visible)  # what was told in time
     assert seen == shown <= told

@@ -13,9 +13,8 @@ from hdl.pcie.write_params import WriteRequesterParams
 from hdl.pcie.write_requester import WriteRequester
 from sim.golden.pcie_link import LINK_BYTES, write_bytes
 from sim.golden.pcie_writes import writes
-from sim.harness.payloads import unpack
-from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Source, always, cycle, never, started
+from sim.harness.records import Recorder, Reports
+from sim.harness.streams import STALLS, Source, cycle, never, started, until
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.pcie.number_teller import NumberTeller
 from tests.hdl.pcie.rq_monitor import RqMonitor, beats_of
@@ -26,7 +25,6 @@ SIZES = [
     WriteRequesterParams(max_payload=256),
     WriteRequesterParams(data_bits=256, max_payload=128),
 ]
-CAUGHT = 20_000  #: cycles within which whatever a test waits for happens
 
 test_write_requester = simulated(WriteRequester, SIZES, __name__)
 
@@ -46,17 +44,18 @@ class WriteBench:
         self.dut, self.params = dut, params_in_simulator(WriteRequesterParams)
         self.requests = Source(dut, "requests", stall=stalls[0])
         self.data = Source(dut, "data", stall=stall_data or stalls[0])
-        self.rq = RqMonitor(dut, stall=stalls[1])
+        self.rq = RqMonitor(dut, stall=stalls[1], callback=self.tell)
         self.most = self.params.max_payload
-        self.wanted, self.asked, self.sent, self.visible = [], [], [], []
+        self.wanted, self.asked = [], []
+        self.sent, self.visible = (
+            Reports(dut, name, self.params.sent) for name in ("sent", "visible")
+        )
         dut.limit.value = 3
         dut.clear.value = dut.stop.value = 0
         self.idle, self.begun = Recorder(dut, "idle", {}), Recorder(dut, "begun", {})
-        self.lost = 0  # packets
+        self.lost = Recorder(dut, "lost", {})  # packets
         self.block = NumberTeller(dut)
-        self.told = 0  # packets whose number the block has been given
         self.silent = False  # the block tells none that it is given now
-        cocotb.start_soon(self.note())
 
     def ask(self, address, size):
         """Let random bytes be written."""
@@ -67,28 +66,16 @@ class WriteBench:
         self.wanted += writes(address, payload, self.most)
         self.asked.append((user, len(self.wanted) - 1))
 
-    async def note(self):
-        """Note which requests are said to have been sent, and to be visible, and when."""
-        shape = self.params.sent
-        while True:
-            await RisingEdge(self.dut.clk)
-            for port, kept in ((self.dut.sent, self.sent), (self.dut.visible, self.visible)):
-                found = unpack(shape, int(port.value))
-                if found["valid"]:
-                    kept.append((found["user"], cycle()))
-            self.lost += int(self.dut.lost.value)
-            for packet in self.rq.packets[self.told :]:
-                self.told += 1
-                if not self.silent:
-                    self.block.put(packet.number)
+    def tell(self, packet):
+        """Let the block report a packet that it has taken."""
+        if not self.silent:
+            self.block.put(packet.number)
 
     async def finish(self):
         """Wait until everything has come, packet by packet, as it should; nothing else does."""
-        for _ in range(CAUGHT):
-            if len(self.rq.packets) >= len(self.wanted):
-                break
-            await RisingEdge(self.dut.clk)
-        while len(self.block.told) < len(self.rq.packets):
+        await self.rq.wait_for(len(self.wanted))
+        told = len(self.rq.packets)
+        while len(self.block.told) < told:
             await RisingEdge(self.dut.clk)
         await ClockCycles(self.dut.clk, 80)
         for k, (packet, wanted) in enumerate(zip(self.rq.packets, self.wanted, strict=True)):
@@ -101,9 +88,10 @@ class WriteBench:
             assert packet.writes
             assert not any(value for name, value in packet.found.items() if name not in rest)
         ends = [(user, self.rq.packets[last].ended + 1) for user, last in self.asked]
-        assert self.sent == ends
-        assert [user for user, _ in self.visible] == [user for user, _ in self.asked]
-        for (_, last), (_, seen) in zip(self.asked, self.visible, strict=True):
+        assert [(one["user"], at) for one, at in self.sent.found] == ends
+        visible = self.visible.found
+        assert [one["user"] for one, _ in visible] == [user for user, _ in self.asked]
+        for (_, last), (_, seen) in zip(self.asked, visible, strict=True):
             assert self.block.told[last][1] < seen
         assert not self.dut.owes.value
 
@@ -112,7 +100,7 @@ class WriteBench:
         assert self.begun.cycles == [packet.begun + 1 for packet in self.rq.packets]
         cycles = np.arange(self.requests.cycles[0] + 1, cycle() + 1)
         taken = np.searchsorted(self.requests.cycles, cycles - 2, "right")
-        sent = np.searchsorted([at for _, at in self.sent], cycles - 1, "right")
+        sent = np.searchsorted([at for _, at in self.sent.found], cycles - 1, "right")
         idle = [at for at in self.idle.cycles if at >= cycles[0]]
         assert idle == cycles[taken == sent].tolist()
 
@@ -214,41 +202,42 @@ async def stopped_between_packets(dut, stalls):
         await ClockCycles(dut.clk, random.randrange(30, 100))
         dut.stop.value = 1
         await ClockCycles(dut.clk, 3)
-        while not dut.idle.value:
-            await RisingEdge(dut.clk)
+        await until(dut.clk, dut.idle, 1)
         before = len(bench.rq.packets)
         await ClockCycles(dut.clk, 50)
         assert len(bench.rq.packets) == before
         dut.stop.value = 0
-    while len(bench.rq.packets) + bench.lost < len(bench.wanted):
-        await RisingEdge(dut.clk)
+    await bench.rq.wait_for(len(bench.wanted) - len(bench.lost.beats))
     await ClockCycles(dut.clk, 3)
-    assert len(bench.rq.packets) + bench.lost == len(bench.wanted)
-    assert 0 < bench.lost < len(bench.wanted)
+    assert len(bench.rq.packets) + len(bench.lost.beats) == len(bench.wanted)
+    assert 0 < len(bench.lost.beats) < len(bench.wanted)
     came, at = set(), 0
     for packet in bench.rq.packets:
         while packet_of(bench.wanted[at]) != packet_of(packet):  # which is lost
             at += 1
         came.add(at)
         at += 1
-    assert [user for user, _ in bench.sent] == [user for user, k in bench.asked if k in came]
+    assert [one["user"] for one, _ in bench.sent.found] == [
+        user for user, k in bench.asked if k in came
+    ]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_rq_was_not_offered_is_dropped_without_it(dut):
     """No number is free, and RQ is not ready from then on: a stop still ends all writes."""
-    bench = await started(WriteBench(dut))
+    waits = [False]
+    bench = await started(WriteBench(dut, (never, lambda: waits[0])))
     bench.silent = True
     for k in range(LAST + 5):
         bench.ask(4096 * k, bench.most)
     await ClockCycles(dut.clk, 8 * LAST)
-    bench.rq.stall = always
+    waits[0] = True
     await ClockCycles(dut.clk, 2)
     dut.stop.value = 1
     await ClockCycles(dut.clk, 100)
     assert dut.idle.value
     assert MOST <= len(bench.rq.packets) < LAST
-    assert len(bench.rq.packets) + bench.lost == len(bench.wanted)
+    assert len(bench.rq.packets) + len(bench.lost.beats) == len(bench.wanted)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -258,18 +247,18 @@ async def what_is_cleared_is_never_visible(dut):
     bench.silent = True
     for k in range(6):
         bench.ask(4096 * k + 3, bench.most)
-    while len(bench.rq.packets) < len(bench.wanted):
-        await RisingEdge(dut.clk)
+    await bench.rq.wait_for(len(bench.wanted))
     await ClockCycles(dut.clk, 4)
     assert dut.owes.value
     dut.stop.value = dut.clear.value = 1
     while dut.owes.value or not dut.idle.value:
         await RisingEdge(dut.clk)
     dut.stop.value = dut.clear.value = 0
-    assert not bench.visible
-    for before in (bench.wanted, bench.asked, bench.sent, bench.rq.packets):
+    assert not bench.visible.found
+    bench.sent.take()
+    for before in (bench.wanted, bench.asked, bench.rq.packets):
         before.clear()
-    bench.told, bench.silent = 0, False
+    bench.silent = False
     for _ in range(8):
         bench.ask(*some_place(bench.most))
     await bench.finish()

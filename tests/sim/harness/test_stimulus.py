@@ -1,11 +1,15 @@
 """Compares streams in compiled code with coroutines that do the same, cycle by cycle."""
 
 import random
+from collections import Counter
 from itertools import product
 
 import cocotb
+from amaranth.lib import data
 from cocotb.triggers import ClockCycles, Event, RisingEdge, Timer
 
+from sim.harness.payloads import unpack
+from sim.harness.records import Reports, Tally
 from sim.harness.stimulus import clocks
 from sim.harness.streams import (
     STALLS,
@@ -222,3 +226,29 @@ async def a_stall_that_fails_ends_the_test(dut, kind):
 
     stream = kind(dut, "a" if kind is Source else "o", stall=wrong)
     await (stream.send_all([1]) if kind is Source else stream.wait_for(1))
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def what_a_port_reports(dut):
+    """Sums and reports are those of a coroutine that looks at the port at each edge."""
+    shape = data.StructLayout({"valid": 1, "user": 39})
+    tally, reports = Tally(dut, "a_payload", shape), Reports(dut, "a_payload", shape)
+    dut.a_payload.value = 3  # while there is a reset, nothing is reported
+    await start(dut)
+    dut.a_payload.value = 0
+    waits = cocotb.start_soon(tally.reach("valid", 20)), cocotb.start_soon(reports.reach(20))
+    sums, found = Counter(), []
+    while len(found) < 20:
+        dut.a_payload.value = random.choice([0, 2, random.getrandbits(40)])
+        await RisingEdge(dut.clk)
+        now = unpack(shape, int(dut.a_payload.value))
+        assert not any(wait.done() for wait in waits)
+        sums.update(now)
+        found += [(now, cycle())] if now["valid"] else []
+        assert tally.counts == sums
+        assert reports.found == found
+    dut.a_payload.value = 0
+    await RisingEdge(dut.clk)
+    assert all(wait.done() for wait in waits)
+    tally.clear()
+    assert not tally.counts.total()
