@@ -2,10 +2,10 @@ import random
 from itertools import pairwise
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
 from hdl.common.bus_watch import BusTimer, BusTimerParams
-from sim.harness.streams import cycle, start
+from sim.harness.records import Recorder
+from sim.harness.streams import cycle, edges, start
 from sim.harness.verilator import simulate
 from tests.rejects import rejects
 
@@ -19,12 +19,10 @@ test_rejects = rejects(BusTimerParams, ({"bits": 1}, "bits must be from 2 to 64:
 
 async def ticks(dut, cycles):
     """Return the cycles in which it ticked."""
-    found = []
-    for _ in range(cycles):
-        await RisingEdge(dut.clk)
-        if dut.tick.value:
-            found.append(cycle())
-    return found
+    seen = Recorder(dut, "tick", {})
+    await edges(dut.clk, cycles)
+    seen.stop()
+    return seen.cycles
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -1,4 +1,5 @@
 import random
+from bisect import bisect_left
 
 import cocotb
 import pytest
@@ -6,6 +7,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from gen.emission.emit import emit
 from hdl.common.fifo import Fifo, FifoParams
+from sim.harness.records import Recorder
 from sim.harness.streams import STALLS, Sink, Source, receive, send, start
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.upset import start_upset
@@ -58,16 +60,6 @@ def random_beats(count):
     return [ones, 0, ones] + [random.getrandbits(width) for _ in range(count - 3)]
 
 
-async def watch_level(dut):
-    """Check ``level`` in every cycle: what has gone in and not come out."""
-    inside = 0
-    while True:
-        await RisingEdge(dut.clk)
-        assert int(dut.level.value) == inside
-        inside += bool(dut.i_valid.value and dut.i_ready.value)
-        inside -= bool(dut.o_valid.value and dut.o_ready.value)
-
-
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def keeps_order(dut, stalls):
@@ -93,14 +85,15 @@ async def counts_what_is_inside(dut, stalls):
     dut.i_valid.value = 0
     dut.o_ready.value = 0
     await RisingEdge(dut.clk)
-    counting = cocotb.start_soon(watch_level(dut))
+    levels = Recorder(dut, "", {"level": None})
     sending = cocotb.start_soon(send(dut, "i", beats, stalls.value[0]))
-    received, _ = await receive(dut, "o", len(beats), stalls.value[1])
-    await sending
+    received, left = await receive(dut, "o", len(beats), stalls.value[1])
+    came = await sending
     await ClockCycles(dut.clk, 2)
     assert received == beats
-    assert int(dut.level.value) == 0
-    counting.cancel()
+    inside = [bisect_left(came, at) - bisect_left(left, at) for at in levels.cycles]
+    assert [one["level"] for one in levels.beats] == inside
+    assert inside[-1] == 0
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

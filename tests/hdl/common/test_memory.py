@@ -2,10 +2,10 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
 
 from gen.emission.emit import emit
 from hdl.common.memory import DualPortMemory, MemoryParams
+from sim.harness.plays import played
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator
 from tests.rejects import rejects
@@ -40,15 +40,9 @@ def test_asks_for_its_style(style):
 
 async def exchange(dut, rows):
     """Apply (read address, write, write address, data) per cycle; return each read_data."""
-    seen = []
-    for read, write, address, data in rows:
-        dut.read_address.value = read
-        dut.write.value = write
-        dut.write_address.value = address
-        dut.write_data.value = data
-        await RisingEdge(dut.clk)
-        seen.append(int(dut.read_data.value))
-    return seen
+    names = ("read_address", "write", "write_address", "write_data")
+    cycles = [dict(zip(names, row, strict=True)) for row in rows]
+    return [one["read_data"] for one in await played(dut, cycles, {"read_data": None})]
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -6,7 +6,7 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
-from sim.harness.streams import STALLS, Sink, cycle, never, start, started
+from sim.harness.streams import STALLS, Sink, cycle, edges, never, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.rejects import rejects
 
@@ -71,8 +71,7 @@ class Bench:
         await sink.wait_for(len(self.expected))
         while self.words:  # of packets that are not kept
             await self.edge
-        for _ in range(30):
-            await self.edge
+        await edges(self.dut.clk, 30)
         assert sink.beats == self.expected
         assert self.dut.room.value
 
@@ -108,8 +107,7 @@ async def fills_up_and_loses_nothing(dut):
     dut.o_ready.value = 0
     for _ in range(bench.params.words + 20):
         bench.add(1)
-    for _ in range(bench.params.words + 50):
-        await bench.edge
+    await edges(dut.clk, bench.params.words + 50)
     assert bench.params.most_packet_words <= bench.written <= bench.params.words + 2
     assert not dut.room.value
     # A word waits in each of the two registers behind the memory.

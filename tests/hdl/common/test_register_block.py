@@ -1,5 +1,4 @@
 import random
-from collections import Counter
 from itertools import pairwise
 
 import cocotb
@@ -15,7 +14,8 @@ from hdl.common.axi import Response
 from hdl.common.register_block import RegisterBlock
 from hdl.common.registers import Field, Register, RegisterMap
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import cycle, mostly, never, often, start
+from sim.harness.records import Recorder
+from sim.harness.streams import mostly, never, often, start
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.register_pace import Port
 from tests.hdl.common.upset import start_upset
@@ -167,19 +167,13 @@ async def pulses_last_one_cycle(dut):
     port = Port(dut)
     await start(dut)
     await RisingEdge(dut.clk)
-    high = {field.name: [] for _, _, field in fields("pulse")}
-
-    async def watch():
-        while True:
-            await RisingEdge(dut.clk)
-            now = control_of(dut)
-            for name, seen in high.items():
-                if now[name]:
-                    seen.append(now[name])
-
-    watching = cocotb.start_soon(watch())
+    high = [field.name for _, _, field in fields("pulse")]
+    if not high:
+        return
+    control = params_in_simulator(RegisterMap).control
+    seen = Recorder(dut, "control", {"control": control})
     expected = {name: [] for name in high}
-    for _ in range(20 if high else 0):
+    for _ in range(20):
         address, _, _ = random.choice(list(fields("pulse")))
         word, strobes = random.getrandbits(32), random.choice([15, 15, 1, 8])
         mask = sum(0xFF << 8 * byte for byte in range(4) if strobes >> byte & 1)
@@ -188,8 +182,8 @@ async def pulses_last_one_cycle(dut):
                 expected[field.name].append(value)
         await port.write(address, word, strobes)
     await RisingEdge(dut.clk)
-    assert high == expected
-    watching.cancel()
+    shown = [one["control"] for one in seen.beats]
+    assert {name: [one[name] for one in shown if one[name]] for name in high} == expected
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -284,7 +278,6 @@ async def address_and_data_come_in_any_order(dut, gap):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def keeps_its_latency_and_throughput(dut):
     await start(dut)
-    edge = RisingEdge(dut.clk)
     dut.axil_bready.value = 1
     dut.axil_rready.value = 1
     for prefix, answer, latency, period in (
@@ -293,16 +286,10 @@ async def keeps_its_latency_and_throughput(dut):
     ):
         for channel in ("ar", "aw", "w"):
             getattr(dut, f"axil_{channel}valid").value = channel in (prefix, prefix[1:])
-        asked, answered = [], []
-        for _ in range(40):
-            await edge
-            if (
-                getattr(dut, f"axil_{prefix}valid").value
-                and getattr(dut, f"axil_{prefix}ready").value
-            ):
-                asked.append(cycle())
-            if getattr(dut, f"axil_{answer}valid").value:
-                answered.append(cycle())
+        moves = Recorder(dut, f"axil_{prefix}valid", {}, taken=f"axil_{prefix}ready")
+        answers = Recorder(dut, f"axil_{answer}valid", {})
+        await ClockCycles(dut.clk, 40)
+        asked, answered = moves.cycles[:], answers.cycles[:]
         assert [late - early for early, late in pairwise(asked)] == [period] * (len(asked) - 1)
         assert [b - a for a, b in zip(asked, answered, strict=False)] == [latency] * len(answered)
         getattr(dut, f"axil_{prefix}valid").value = 0
@@ -314,26 +301,20 @@ async def keeps_its_latency_and_throughput(dut):
 async def answers_wait_for_the_master(dut):
     """One answer waits and one more write is held; none is lost."""
     await start(dut)
-    edge = RisingEdge(dut.clk)
     for name in ("bready", "rready", "arvalid"):
         getattr(dut, f"axil_{name}").value = 0
     dut.axil_awvalid.value = 1
     dut.axil_wvalid.value = 1
     dut.axil_awaddr.value = 0
-    moved = Counter()
-    for _ in range(20):
-        await edge
-        moved["aw"] += bool(dut.axil_awready.value)
-        moved["w"] += bool(dut.axil_wready.value)
-    assert moved == {"aw": 2, "w": 2}
+    moved = [Recorder(dut, f"axil_{name}ready", {}) for name in ("aw", "w")]
+    await ClockCycles(dut.clk, 20)
+    assert [len(one.beats) for one in moved] == [2, 2]
     dut.axil_awvalid.value = 0
     dut.axil_wvalid.value = 0
     dut.axil_bready.value = 1
-    answers = 0
-    for _ in range(10):
-        await edge
-        answers += bool(dut.axil_bvalid.value)
-    assert answers == 2
+    answers = Recorder(dut, "axil_bvalid", {})
+    await ClockCycles(dut.clk, 10)
+    assert len(answers.beats) == 2
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -8,7 +8,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.common.ring_reader import RingReader, RingReaderParams
 from hdl.common.rings import DESCRIPTOR_BYTES, RING, Fault
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Sink, cycle, never, start
+from sim.harness.streams import STALLS, Sink, cycle, never, start, until
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.rejects import rejects
 
@@ -68,8 +68,7 @@ class Bench:
     async def close(self):
         self.ring(enable=0, address=self.address, size=self.size, index=random.getrandbits(16))
         await ClockCycles(self.dut.clk, 3)
-        while self.dut.busy.value:
-            await RisingEdge(self.dut.clk)
+        await until(self.dut.clk, self.dut.busy, 0)
         assert not self.coming
         assert not self.here
         await ClockCycles(self.dut.clk, 2)

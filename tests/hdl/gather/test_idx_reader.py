@@ -3,11 +3,12 @@
 import random
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.gather.engine_params import CHUNK, GatherEngineParams
 from hdl.gather.idx_reader import IdxReader
 from sim.golden.pcie_requester import Cause, cut
+from sim.harness.records import Recorder
 from sim.harness.streams import STALLS, Sink, Source, never, start, started
 from sim.harness.verilator import params_in_simulator
 from tests.simulated import simulated
@@ -31,9 +32,10 @@ class Bench:
         self.idxs = Sink(dut, "idxs", stall=stalls[1])
         self.answers = []  # beats that answer each request
         self.wanted, self.asked, self.ends = [], [], []  # idxs, requests, array ends by idxs
-        self.unread = self.failed = 0
+        self.unread = 0
         cocotb.start_soon(self.answer())
-        cocotb.start_soon(self.watch())
+        self.failed = Recorder(dut, "failed", {"failed": None})
+        self.offered = Recorder(dut, "beats_valid", {})
 
     def ask(self, count, *, wide=False, on_card=False, fails=0.0, place=None):
         """Ask for an array, and make its beats; each fails with probability ``fails``."""
@@ -88,21 +90,14 @@ class Bench:
             for beat in self.answers[k]:
                 self.beats.append(beat)
 
-    async def watch(self):
-        """Check that beats always find room; count the idxs that the hardware could not read."""
-        while True:
-            await RisingEdge(self.dut.clk)
-            if not self.dut.rst.value:
-                self.failed += int(self.dut.failed.value)
-                assert self.dut.beats_ready.value or not self.dut.beats_valid.value
-
     async def finish(self):
         await self.idxs.wait_for(len(self.wanted))
         await ClockCycles(self.dut.clk, 20)
         found = [(beat["idx"], bool(beat["final"])) for beat in self.idxs.beats]
         assert found == [(idx, k in self.ends) for k, idx in enumerate(self.wanted, 1)]
         assert [(one["address"], one["bytes"]) for one in self.requests.beats] == self.asked
-        assert self.failed == self.unread
+        assert sum(one["failed"] for one in self.failed.beats) == self.unread
+        assert self.offered.cycles == self.beats.cycles, "beats always find room"
         for end, taken in zip(self.ends, self.arrays.cycles[1:], strict=False):
             assert taken > self.idxs.cycles[end - 1]
 

@@ -1,7 +1,7 @@
 """Tests the reading of descriptors from a ring, as a requester brings them."""
 
 import random
-from collections import deque
+from itertools import count
 
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
@@ -14,8 +14,8 @@ from sim.gather.golden.engine import WorkRequest
 from sim.gather.golden.ring import DESCRIPTOR_BYTES, Ring, pack, unpack
 from sim.gather.golden.rows import Table
 from sim.harness.payloads import pack as packed
-from sim.harness.payloads import unpack as unpacked
-from sim.harness.streams import STALLS, Sink, Source, cycle, never, start
+from sim.harness.records import Tally
+from sim.harness.streams import STALLS, Sink, Source, cycle, edges, never, start, until
 from sim.harness.verilator import params_in_simulator
 from tests.simulated import simulated
 
@@ -87,49 +87,43 @@ class Bench:
 
     async def begin(self, dut, stalls=(never, never), delay=lambda: 10):
         self.dut, self.params, self.delay = dut, params_in_simulator(GatherEngineParams), delay
-        self.memory, self.bad, self.due = {}, {}, deque()
-        self.counts = dict.fromkeys((name for name, _ in EVENTS), 0)
+        self.memory, self.bad = {}, {}
         source_stall, sink_stall = stalls
         dut.ring.value = dut.close.value = dut.flush.value = 0
         await start(dut)
-        self.asked = Sink(dut, "requests", stall=sink_stall, callback=self.ask)
+        self.asked = Sink(dut, "requests", stall=sink_stall)
         self.beats = Source(dut, "beats", stall=source_stall)
         self.work = Sink(dut, "work", stall=sink_stall)
         cocotb.start_soon(self.answer())
-        cocotb.start_soon(self.count())
+        self.tally = Tally(dut, "events", EVENTS)
         return self
-
-    def ask(self, request):
-        assert request["bytes"] == DESCRIPTOR_BYTES
-        self.due.append((cycle() + self.delay(), request["address"]))
 
     async def answer(self):
         size = self.params.beat_bytes
-        while True:
-            await RisingEdge(self.dut.clk)
-            while self.due and self.due[0][0] <= cycle():
-                _, address = self.due.popleft()
-                cause = self.bad.get(address, Cause.NONE)
-                octets = self.memory[address]
-                for at in range(0, DESCRIPTOR_BYTES, size):
-                    beat = {
-                        "data": int.from_bytes(octets[at : at + size], "little"),
-                        "bytes": size,
-                        "last": at + size == DESCRIPTOR_BYTES,
-                        "cause": cause,
-                        "user": 0,
-                    }
-                    self.beats.append({name: beat.get(name, 0) for name in self.beat_names})
+        for k in count():
+            await self.asked.wait_for(k + 1)
+            request = self.asked.beats[k]
+            assert request["bytes"] == DESCRIPTOR_BYTES
+            await edges(self.dut.clk, self.asked.cycles[k] + self.delay() - cycle())
+            cause = self.bad.get(request["address"], Cause.NONE)
+            octets = self.memory[request["address"]]
+            for at in range(0, DESCRIPTOR_BYTES, size):
+                beat = {
+                    "data": int.from_bytes(octets[at : at + size], "little"),
+                    "bytes": size,
+                    "last": at + size == DESCRIPTOR_BYTES,
+                    "cause": cause,
+                    "user": 0,
+                }
+                self.beats.append({name: beat.get(name, 0) for name in self.beat_names})
 
     @property
     def beat_names(self):
         return [name for name, _ in self.params.reads.beat]
 
-    async def count(self):
-        while True:
-            await RisingEdge(self.dut.clk)
-            for name, value in unpacked(EVENTS, int(self.dut.events.value)).items():
-                self.counts[name] += value
+    @property
+    def counts(self):
+        return self.tally.counts
 
     async def open(self, places=8, address=None):
         ring_bytes = DESCRIPTOR_BYTES * places
@@ -162,8 +156,7 @@ class Bench:
     async def close(self):
         self.tell(random.getrandbits(16), enable=0)
         await ClockCycles(self.dut.clk, 4)
-        while self.dut.busy.value:
-            await RisingEdge(self.dut.clk)
+        await until(self.dut.clk, self.dut.busy, 0)
         await ClockCycles(self.dut.clk, 3)
         assert not self.dut.owes.value
         assert not self.dut.awaited.value
@@ -270,8 +263,7 @@ async def what_is_awaited_is_told(dut):
     bench.work.stop()
     assert not dut.owes.value
     bench.tell(1)
-    while not bench.asked.beats:
-        await RisingEdge(dut.clk)
+    await bench.asked.wait_for(1)
     began = cycle()
     while dut.awaited.value:
         assert dut.owes.value
@@ -326,8 +318,7 @@ async def a_flush_gives_up_what_is_awaited(dut):
     for _ in range(8):
         bench.put(pack(some_request()))
     bench.tell(1)
-    while not dut.work_valid.value:
-        await RisingEdge(dut.clk)
+    await until(dut.clk, dut.work_valid, 1)
     bench.tell(8)
     await ClockCycles(dut.clk, 20)
     assert dut.awaited.value
@@ -370,7 +361,7 @@ async def what_fails_when_the_ring_is_closed_is_not_told(dut):
     assert not bench.work.beats
     assert not dut.busy.value
     assert not dut.cause.value
-    assert bench.counts == {"read": 0, "malformed": 0, "unread": 0, "fault": 0}
+    assert not bench.counts.total()
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -5,10 +5,10 @@ import random
 import cocotb
 import pytest
 from amaranth.lib import data
-from cocotb.triggers import RisingEdge
 
 from hdl.pcie.completion_splitter import CompletionSplitter
 from hdl.pcie.params import ReadRequesterParams
+from sim.harness.axi_streams import AxiSource
 from sim.harness.coincidences import reset
 from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, Sink, start
@@ -51,17 +51,8 @@ def steps_of(rest, packets):
     return [(tails[0], heads[0]), *((none, head) for head in heads[1:])]
 
 
-async def give(dut, beat, stalls):
-    """Wait until a beat has been taken; ahead of it RC may hold anything that is not valid."""
-    while stalls():
-        dut.rc_tvalid.value = 0
-        for wire in (dut.rc_tdata, dut.rc_tuser):
-            wire.value = random.getrandbits(len(wire))
-        await RisingEdge(dut.clk)
-    dut.rc_tdata.value, dut.rc_tuser.value, dut.rc_tvalid.value = *beat, 1
-    await RisingEdge(dut.clk)
-    while not dut.rc_tready.value:
-        await RisingEdge(dut.clk)
+def rc_beat(packer):
+    return dict(zip(("tdata", "tuser"), packer.beat(), strict=True))
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -73,20 +64,19 @@ async def each_begin_has_a_step(dut, stalls, longest):
     head = data.StructLayout(params.step["head"].shape.members | {"descriptor": 96})
     shape = data.StructLayout(params.step.members | {"head": head})  # any bits in a descriptor
     steps = Sink(dut, "steps", stall=sink, shape=shape)
-    dut.rc_tvalid.value = 0
+    rc = AxiSource(dut, "rc", stall=source)
     await start(dut)
     # A reset in the midst of a completion, and of those that begin in a beat.
     before = RcPacker(params)
     before.packets.extend((some_packet(longest), 0) for _ in range(random.randrange(1, 20)))
     while before.packets:
-        await give(dut, before.beat(), source)
-    dut.rc_tvalid.value = 0
-    await reset(dut, lambda: (steps.beats.clear(), steps.cycles.clear()))
+        await rc.send_all([rc_beat(before)])
+    await reset(dut, steps.take, rc)
     packer.packets.extend((some_packet(longest), 0) for _ in range(60))
     wholes = [dwords for dwords, _ in packer.packets]
     beats, wanted, at, left = [], [], 0, 0  # dwords of the packet before ``at`` that are left
     while packer.packets or packer.rest:
-        beats.append(packer.beat())
+        beats.append(rc_beat(packer))
         rest, begins, place = None, [], 0
         if left:
             count = min(left, params.lanes)
@@ -101,11 +91,9 @@ async def each_begin_has_a_step(dut, stalls, longest):
             place += -(-count // 4) * 4
         # Lost data, of whatever lies in the beat.
         corrupt = random.getrandbits(1)
-        beats[-1] = beats[-1][0], beats[-1][1] | corrupt * discontinue
+        beats[-1]["tuser"] |= corrupt * discontinue
         wanted += [(*step, corrupt) for step in steps_of(rest, begins)]
-    for beat in beats:
-        await give(dut, beat, source)
-    dut.rc_tvalid.value = 0
+    await rc.send_all(beats)
     await steps.wait_for(len(wanted))
     for k, (step, (tail, head, corrupt)) in enumerate(zip(steps.beats, wanted, strict=True)):
         assert step["corrupt"] == corrupt, k

@@ -8,7 +8,8 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie.interrupt_sender import BLOCK_VECTORS, InterruptSender, InterruptSenderParams
 from sim.harness.coincidences import reset
-from sim.harness.streams import cycle, start, started
+from sim.harness.records import Recorder
+from sim.harness.streams import cycle, start, started, until
 from sim.harness.verilator import simulate
 from tests.rejects import rejects
 
@@ -40,15 +41,13 @@ class Block:
         self.sent, self.cycles, self.failures = [], [], 0
         dut.asks.value = dut.sent.value = dut.failed.value = 0
         dut.enable.value, dut.clear.value = 1, 0
-        self.late, self.silent = [], 0  # cycles of ``late``; number of those of ``silent``
+        self.late, self.silent = (Recorder(dut, name, {}) for name in ("late", "silent"))
         cocotb.start_soon(self.answer())
 
     async def answer(self):
         dut, rest, vector = self.dut, 0, None
         while True:
             await RisingEdge(dut.clk)
-            self.late += [cycle()] if dut.late.value else []
-            self.silent += int(dut.silent.value)
             dut.sent.value = dut.failed.value = 0
             if dut.send.value and not dut.rst.value:
                 assert vector is None, "asked before the last one was answered"
@@ -136,8 +135,7 @@ async def one_that_waits_is_one(dut):
     await start(dut)
     begun = cycle()
     await block.ask(3)
-    while not block.cycles:
-        await RisingEdge(dut.clk)
+    await until(dut.clk, dut.send, 1)
     assert block.cycles[0] - begun == InterruptSender.latency + 1
     for _ in range(3):
         await block.ask(3)
@@ -164,7 +162,7 @@ async def none_while_switched_off(dut):
     assert not block.cycles
     dut.enable.value = 1
     await block.until(2)
-    assert not block.late
+    assert not block.late.beats
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -186,8 +184,7 @@ async def what_waits_is_forgotten(dut):
     """
     block = await started(Block(dut, least=15, most=19))
     await block.ask(0, 1, 2)
-    while not block.cycles:
-        await RisingEdge(dut.clk)
+    await until(dut.clk, dut.send, 1)
     dut.enable.value = 0
     dut.clear.value = 1
     await block.until(1)
@@ -209,14 +206,13 @@ async def a_late_answer_is_reported_and_taken(dut, over):
     wait = PATIENCE - 3 + over  # the block sees ``send``, and its answer is seen, a cycle later
     block = await started(Block(dut, least=wait, most=wait))
     await block.ask(1)
-    while not block.cycles:
-        await RisingEdge(dut.clk)
+    await until(dut.clk, dut.send, 1)
     await block.ask(1, 4)
     block.delays = (0, 3)
     await block.until(3)
     assert block.sent == [1, 4, 1]
-    assert block.late == ([block.cycles[0] + PATIENCE] if over > 0 else [])
-    assert block.silent == max(over, 0)
+    assert block.late.cycles == ([block.cycles[0] + PATIENCE] if over > 0 else [])
+    assert len(block.silent.beats) == max(over, 0)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -227,7 +223,7 @@ async def a_block_that_always_fails_is_reported(dut):
         await block.ask(0)
         await ClockCycles(dut.clk, 3 * PATIENCE)
         assert dut.silent.value
-        assert len(block.late) == count
+        assert len(block.late.beats) == count
         block.failing = 0.0
         await block.until(count)
         assert not dut.silent.value
@@ -235,8 +231,7 @@ async def a_block_that_always_fails_is_reported(dut):
     # Nothing is due any more once the host has switched interrupts off.
     await block.ask(0)
     await ClockCycles(dut.clk, 3 * PATIENCE)
-    while not dut.failed.value:
-        await RisingEdge(dut.clk)
+    await until(dut.clk, dut.failed, 1)
     dut.enable.value = 0
     await ClockCycles(dut.clk, 2)
     assert not dut.silent.value
@@ -248,9 +243,8 @@ async def a_reset_of_the_function_at_the_bound_forgets_it(dut, before):
     """A ``clear`` in the last cycle of the bound, or earlier, leaves nothing to report."""
     block = await started(Block(dut, least=5 * PATIENCE, most=5 * PATIENCE))
     await block.ask(2)
-    while not dut.send.value:
-        await RisingEdge(dut.clk)
+    await until(dut.clk, dut.send, 1)
     for cycle_number in range(4 * PATIENCE):
         dut.clear.value = cycle_number == PATIENCE - 2 - before
         await RisingEdge(dut.clk)
-    assert not block.late
+    assert not block.late.beats
