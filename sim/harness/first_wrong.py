@@ -47,6 +47,7 @@ def install() -> None:
     log = logging.getLogger("cocotb.regression")
     if recorder not in log.handlers:
         log.addHandler(recorder)
+        log.setLevel(logging.INFO)  # whatever is shown: else what a test began would outlive it
         util._reprcompare = note
 
 
