@@ -72,6 +72,7 @@ def told(number: int, news: list[int]) -> None:
 def forget() -> None:
     """Stop all agents: the test that had them is over."""
     watched.clear()
+    late.clear()
     if engine.cache_info().currsize:
         engine().clear()
 
