@@ -27,12 +27,12 @@ class AxiStream(streams.Stream):
     def find_payload(self, dut: Any, name: str) -> None:
         """Learn which signals there are, ready among them."""
         super().find_payload(dut, name)
-        if not self.has_ready(dut, name):
+        if "ready" in self._signals and not self.has_ready(dut, name):
             self._signals = {of: at for of, at in self._signals.items() if of != "ready"}
 
     def has_ready(self, dut: Any, name: str) -> bool:
         """Return whether a beat waits for tready."""
-        return hasattr(dut, f"{name}_tready")
+        return hasattr(dut, name + self._separator + self._signals["ready"])
 
     def ports(self) -> dict[str, Any]:
         """Return the ports of a beat, by the names that they have in it."""

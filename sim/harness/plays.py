@@ -26,6 +26,7 @@ async def play(
     agent = engine().source(clock_number(dut.clk), "", "", paths, 0)
     engine().append(agent, bits, len(cycles))
     await edges(dut.clk, len(cycles))
+    engine().stop(agent)
 
 
 async def played(

@@ -127,10 +127,12 @@ class Stream:
     _agent: Any
     _signals: Any = {"valid": "valid", "ready": "ready"}
     _payload: Sequence[str] = ("payload",)  #: signals of a beat; a port without bits is left out
+    _separator = "_"  #: between the stream's name and a signal's
 
     def find_payload(self, dut: Any, name: str) -> None:
         """Learn which signals there are: cocotb-bus would look at all of ``dut`` for each."""
-        self._payload = [one for one in self._payload if hasattr(dut, f"{name}_{one}")]
+        prefix = name + self._separator
+        self._payload = [one for one in self._payload if hasattr(dut, prefix + one)]
         self._signals = self._signals | {one: one for one in self._payload}
 
     def ports(self) -> dict[str, Any]:
@@ -169,7 +171,7 @@ class Source(Stream, BusDriver):
 
     def __init__(self, dut: Any, name: str, *, stall: Stall = never, shape: Any = None) -> None:
         self.find_payload(dut, name)
-        super().__init__(dut, name, dut.clk, case_insensitive=False)
+        super().__init__(dut, name, dut.clk, case_insensitive=False, bus_separator=self._separator)
         self._cycles = Moments(stream=name)
         first_wrong.watch(self)
         ports = self.connect(dut.clk, shape)
@@ -268,9 +270,8 @@ class Monitor(Stream, Records, BusMonitor):
         first_wrong.watch(self)
         self._news = Event()  #: there is something for the callbacks, or a beat did not stay
         self.find_payload(dut, name)
-        BusMonitor.__init__(
-            self, dut, name, dut.clk, reset=dut.rst, callback=callback, case_insensitive=False
-        )
+        options = {"case_insensitive": False, "bus_separator": self._separator}
+        BusMonitor.__init__(self, dut, name, dut.clk, dut.rst, callback=callback, **options)
         ports, reset = self.connect(dut.clk, shape), (dut.rst._path,)
         self.begin(engine().monitor(*ports, reset, self.takes, random.getrandbits(64)))
 

@@ -103,22 +103,18 @@ class Source : public Agent {
     }
 
     Stall stall;
+    bool babbles = false;  // the payload is garbage, too, while there is nothing to send
 
    private:
     void begin() {
         paused = false;
-        if (head == queued) return forget();
+        if (head == queued) {
+            if (babbles) scramble();
+            return forget();
+        }
         paused = stall.draw();
         ended |= stall.failed;
-        if (paused) {
-            for (const Port& port : payload) {
-                std::vector<Word> bits(port.words);
-                for (Word& word : bits) word = garbage.draw();
-                bits.back() &= port.last_word();
-                port.write(bits.data());
-            }
-            return;
-        }
+        if (paused) return scramble();
         const Word* bits = queue.data() + head * width;
         for (const Port& port : payload) {
             port.write(bits);
@@ -126,6 +122,15 @@ class Source : public Agent {
         }
         valid.set(1);
         offers = true;
+    }
+
+    void scramble() {
+        for (const Port& port : payload) {
+            std::vector<Word> bits(port.words);
+            for (Word& word : bits) word = garbage.draw();
+            bits.back() &= port.last_word();
+            port.write(bits.data());
+        }
     }
 
     void forget() {

@@ -260,6 +260,13 @@ PyObject* let_go(PyObject* arguments) {
     return nothing();
 }
 
+PyObject* babble(PyObject* arguments) {
+    int number, on;
+    parse(arguments, "ip", &number, &on);
+    known<Source>(number)->babbles = on;
+    return nothing();
+}
+
 PyObject* give_up(PyObject* arguments) {
     known<Source>(number_in(arguments))->give_up();
     return nothing();
@@ -346,6 +353,7 @@ PyMethodDef functions[] = {
     FUNCTION(append, "Give a source the words of beats."),
     FUNCTION(ignore, "Take bits as 0 in beats that have a flag."),
     FUNCTION(let_go, "Let beats that wait change and go away."),
+    FUNCTION(babble, "Let a source show garbage, or not, while it has nothing to send."),
     FUNCTION(give_up, "Let a source forget what has not moved."),
     FUNCTION(drop, "Let a source forget all but the beat that it offers."),
     FUNCTION(missing, "Return how many beats of a source have not moved."),

@@ -12,6 +12,7 @@ from hdl.common.component import Component
 from sim.harness.axi_streams import AxiMonitor, AxiSink, AxiSource
 from sim.harness.mismatch import Mismatch
 from sim.harness.plays import play
+from sim.harness.pulses import Noise, Pulses
 from sim.harness.records import Recorder
 from sim.harness.streams import STALLS, cycle, edges, start
 from sim.harness.verilator import simulate
@@ -117,3 +118,22 @@ async def ports_show_what_is_played(dut):
     await edges(dut.clk, 2)
     assert seen.beats == [*cycles, *cycles[-1:] * 2]
     assert seen.cycles == list(range(first + 1, first + 53))
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def pulses_come_when_they_are_due(dut):
+    """None overtakes another; ports show garbage in all other cycles, unless that is off."""
+    await start(dut)
+    pulses, noise = Pulses(dut, "i_free_tvalid", "i_free_tdata"), Noise(dut, "i_held_tdata")
+    ports = ("i_free_tvalid", "i_free_tdata", "i_held_tdata")
+    seen, first = Recorder(dut, "", dict.fromkeys(ports)), cycle()
+    for data, wait in ((1, 5), (2, 3), (3, 9)):
+        pulses.later({"i_free_tdata": data}, wait)
+    await edges(dut.clk, 20)
+    noise.set(False)
+    await edges(dut.clk, 20)
+    assert pulses.cycles == [first + wait + 1 for wait in (5, 6, 9)]
+    assert [one["i_free_tdata"] for one in seen.beats if one["i_free_tvalid"]] == [1, 2, 3]
+    assert len({one["i_free_tdata"] for one in seen.beats[1:]}) == 39
+    assert len({one["i_held_tdata"] for one in seen.beats[1:20]}) == 19
+    assert len({one["i_held_tdata"] for one in seen.beats[20:]}) == 1
