@@ -79,10 +79,3 @@ def hash_of(idx: Value) -> Value:
     """Return the hash of ``idx``, in hardware: both digits, the first one lowest."""
     first, second = hashed(list(idx))
     return Cat(*first, *second)
-
-
-def numbered_row(idx: int, way: int, rows: int) -> int:
-    """Return the row of the number ``idx`` in ``way`` of ``rows``, for models and tests."""
-    bits = [idx >> bit & 1 for bit in range(max(idx.bit_length(), 1))]
-    row = row_of(hashed(bits), way)
-    return sum(int(bit) << place for place, bit in enumerate(row)) % rows

@@ -1,18 +1,19 @@
 """Has what the tests of a RIG unit's parts share."""
 
 import random
-from collections import Counter
 from dataclasses import replace
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.common.packets import BEAT_BYTES
-from hdl.netsparse.idx_filter.params import answer_layout, request_layout
+from hdl.netsparse.idx_filter.params import answer_layout
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.rig.params import READ_BEAT, RigParams
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Sink, cycle, never
+from sim.harness.axi_streams import AxiSource
+from sim.harness.payloads import pack
+from sim.harness.pulses import Pulses
+from sim.harness.streams import Sink, Source, cycle, never
 
 TINY = RigParams(
     nodes=3,
@@ -46,33 +47,39 @@ def dense_beats(block: bytes) -> list[int]:
     ]
 
 
-async def answer_reads(dut, requests, memory, fails=lambda address: False, stall=lambda: False):
-    """Answer the beats' port as a host reader does: dense beats, in order, whenever it likes.
+class Reader(Pulses):
+    """Answers requests as a host reader does: dense beats, in order, whenever it likes.
 
     What comes of a read that fails is all zeros or all ones, as a bus without a device gives.
     """
-    edge = RisingEdge(dut.clk)
-    dut.beat_valid.value = 0
-    done = 0
-    while True:
-        while done == len(requests.beats):
-            await edge
-        request = requests.beats[done]
-        done += 1
+
+    def __init__(self, dut, memory, fails=lambda address: False, *, stall=never):
+        super().__init__(dut, "beat_valid", "beat", stall=stall)
+        self.memory, self.fails = memory, fails
+
+    def answer(self, request):
         address = request["address"]
-        beats = dense_beats(memory[address : address + request["bytes"]])
-        failed = fails(address)
+        beats = dense_beats(self.memory[address : address + request["bytes"]])
+        failed = self.fails(address)
         if failed:
             beats = [random.choice((0, (1 << 8 * BEAT_BYTES) - 1))] * len(beats)
         for k, beat in enumerate(beats):
-            while stall():
-                await edge
             last = k + 1 == len(beats)
             fields = {"last": last, "failed": last and failed, "data": beat}
-            dut.beat.value = pack(READ_BEAT, fields)
-            dut.beat_valid.value = 1
-            await edge
-            dut.beat_valid.value = 0
+            self.append({"beat": pack(READ_BEAT, fields)})
+
+
+class TaggedSource(AxiSource):
+    """Drives a stream with the port ``tag`` beside it, which means something with a beat alone."""
+
+    _signals, _payload = Source._signals, Source._payload
+
+    def __init__(self, dut, name, tag_of, *, stall=never):
+        self.tag_of = tag_of
+        super().__init__(dut, name, stall=stall, beside=["tag"])
+
+    def extend(self, beats):
+        super().extend([{"payload": beat, "tag": self.tag_of(beat)} for beat in beats])
 
 
 class AnswerSink(Sink):
@@ -91,70 +98,42 @@ class FilterModel:
     ``fails(request)`` says which are answered with an error; these do nothing.
     """
 
-    def __init__(self, dut, params, latency=lambda is_set: 4, fails=lambda request: False):
+    def __init__(
+        self, dut, params, latency=lambda is_set: 4, fails=lambda request: False, stall=never
+    ):
         self.dut, self.latency, self.fails = dut, latency, fails
-        self.request = request_layout(params.idx_bits, params.lsq_entries)
-        self.answer = answer_layout(params.lsq_entries)
+        self.layout = answer_layout(params.lsq_entries)
         self.bits: set[int] = set()
         self.lookups = self.sets = 0
         self.under_way = []
-        self.stall = never
         self.on_set = lambda idx: None
-        dut.filter_answers_valid.value = 0
-        dut.filter_requests_ready.value = 1
-        cocotb.start_soon(self.run())
+        self.requests = Sink(dut, "filter_requests", stall=stall, callback=self.take)
+        self.answers = Pulses(dut, "filter_answers_valid", "filter_answers_payload")
 
-    async def run(self):
-        dut, edge, ready = self.dut, RisingEdge(self.dut.clk), True
-        while True:
-            await edge
-            now = cycle()
-            if ready and dut.filter_requests_valid.value:
-                self.take(unpack(self.request, int(dut.filter_requests_payload.value)), now)
-            ready = not self.stall()
-            dut.filter_requests_ready.value = ready
-            self.act(now)
-            due = [one for one in self.under_way if one["answered"] <= now]
-            if due:
-                one = random.choice(due)
-                self.under_way.remove(one)
-                dut.filter_answers_payload.value = pack(
-                    self.answer, {name: one[name] for name in ("slot", "bit", "failed")}
-                )
-            dut.filter_answers_valid.value = bool(due)
-
-    def take(self, request, now):
-        answered = now + self.latency(request["set"])
-        failed = self.fails(request)
-        acts = random.randint(now, answered)
-        self.under_way.append(request | {"answered": answered, "acts": acts, "failed": failed})
+    def take(self, request):
+        latency = self.latency(request["set"])
+        acts = random.randint(cycle(), cycle() + latency)
+        one = request | {"acts": acts, "failed": self.fails(request)}
+        self.under_way.append(one)
         if request["set"]:
             self.on_set(request["idx"])
         self.sets += request["set"]
         self.lookups += not request["set"]
+        cocotb.start_soon(self.finish(one, latency))
+
+    async def finish(self, one, latency):
+        await ClockCycles(self.dut.clk, latency)
+        self.act(cycle())
+        self.under_way.remove(one)
+        answer = {name: one[name] for name in ("slot", "bit", "failed")}
+        self.answers.append({"filter_answers_payload": pack(self.layout, answer)})
 
     def act(self, now):
-        for one in self.under_way:
-            if one["acts"] > now or "bit" in one:
-                continue
+        due = [one for one in self.under_way if one["acts"] <= now and "bit" not in one]
+        for one in sorted(due, key=lambda one: one["acts"]):
             one["bit"] = one["idx"] in self.bits if not one["failed"] else random.getrandbits(1)
             if one["set"] and not one["failed"]:
                 self.bits.add(one["idx"])
-
-
-class Totals(Counter):
-    """Sums up events since it was made."""
-
-    def __init__(self, dut, layout, name="events"):
-        super().__init__()
-        self.watch = cocotb.start_soon(self.add(dut, getattr(dut, name), layout))
-
-    async def add(self, dut, port, layout):
-        edge = RisingEdge(dut.clk)
-        while True:
-            await edge
-            if bits := int(port.value):
-                self.update({k: n for k, n in unpack(layout, bits).items() if n})
 
 
 #: what becomes of an idx, as events are called

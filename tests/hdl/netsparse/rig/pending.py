@@ -1,15 +1,23 @@
 """Says what the Pending PR Table does with idxs that come one after another and all stay."""
 
 from collections.abc import Iterable
+from functools import cache
 
-from hdl.netsparse.rig.entry_rows import numbered_row
+from hdl.netsparse.rig.entry_rows import hashed, row_of
 from hdl.netsparse.rig.pending_table import PendingTableParams
+
+
+@cache
+def rows_for(params: PendingTableParams, idx: int) -> list[int]:
+    """Return the row of ``idx`` in each way."""
+    digits = hashed([idx >> bit & 1 for bit in range(params.idx_bits)])
+    rows = (row_of(digits, way) for way in range(params.used_ways))
+    return [sum(int(bit) << k for k, bit in enumerate(row)) % params.rows for row in rows]
 
 
 def entry_for(params: PendingTableParams, idx: int, taken) -> int | None:
     """Return the entry that ``idx`` gets beside those ``taken``: in the lowest way; or None."""
-    rows = [numbered_row(idx, way, params.rows) for way in range(params.used_ways)]
-    entries = [row + way * params.rows for way, row in enumerate(rows)]
+    entries = [row + way * params.rows for way, row in enumerate(rows_for(params, idx))]
     return next((entry for entry in entries if entry not in taken), None)
 
 

@@ -1,5 +1,6 @@
 import random
 from dataclasses import replace
+from functools import cache
 
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
@@ -8,10 +9,13 @@ from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.client import CLIENT_EVENTS, Client
 from hdl.netsparse.rig.params import Cause, RigParams
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Sink, Source, never, start
+from sim.harness.pulses import Noise
+from sim.harness.records import Recorder
+from sim.harness.streams import STALLS, Sink, Source, always, never, start, until
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.netsparse.rig.bench import OUTCOMES, TINY, FilterModel, Totals, conserved
+from tests.hdl.netsparse.rig.bench import OUTCOMES, TINY, FilterModel, conserved
 from tests.hdl.netsparse.rig.pending import filling
+from tests.hdl.netsparse.totals import Totals
 
 NODES, NODE = 128, 77
 COLUMNS = (1 << 64) - 100
@@ -51,6 +55,14 @@ QUIET = (
 
 #: entries that others ask about, of no meaning while nothing comes with them
 ASKED = ("entry", "response_entry", "written_entry")
+WATCHED = ("idxs_valid", "idxs_ready", "idxs_payload", "given", "in_flight", "events")
+
+
+@cache
+def more_inside(bits):
+    """Return how many idxs come in, less those that end, in a cycle with these events."""
+    events = unpack(CLIENT_EVENTS, bits)
+    return events["consumed"] - sum(events[name] for name in OUTCOMES)
 
 
 class IdxSource(Source):
@@ -76,14 +88,13 @@ class Bench:
         size = 4 * random.randint(1, self.params.most_property_bytes // 4)
         self.name(NODE, random.getrandbits(16), random.randrange(generations), size)
         self.idxs = IdxSource(dut, "idxs", stall=source)
-        self.prs = Sink(dut, "prs", stall=lambda: self.pr_stall(), callback=self.answer)
-        self.pr_stall = sink
+        self.prs = Sink(dut, "prs", stall=sink, callback=self.answer)
         self.sets = Source(dut, "sets", stall=source)
-        self.filter = FilterModel(dut, self.params, filter_latency)
-        self.filter.stall = sink
+        self.filter = FilterModel(dut, self.params, filter_latency, stall=sink)
         self.totals = Totals(dut, CLIENT_EVENTS)
+        self.shown, self.inside = Recorder(dut, "", dict.fromkeys(WATCHED)), 0
         self.answers = True
-        self.asks = False  # about the entries that a test names
+        self.asked_about = Noise(dut, *ASKED)
 
     def name(self, node, unit, generation, size):
         """Return what PRs have in common; the second slot has another generation than the first."""
@@ -97,7 +108,6 @@ class Bench:
         dut.partition.value = pack(self.params.partition, bounds)
 
     async def begin(self):
-        cocotb.start_soon(self.watch())
         await start(self.dut)
         layout = Client(self.params).solver_params.write
         for node, boundary in enumerate(BOUNDARIES[:-1]):
@@ -107,22 +117,15 @@ class Bench:
         self.dut.boundary.value = 0
         return self
 
-    async def watch(self):
-        """Check that ``given`` comes with a command's last idx, ``in_flight`` while idxs wait."""
-        dut, edge = self.dut, RisingEdge(self.dut.clk)
-        layout = self.params.fetched
-        inside = 0
-        while True:
-            await edge
-            for name in () if self.asks else ASKED:
-                getattr(dut, name).value = random.randrange(self.params.pending_entries)
-            last = 0
-            if dut.idxs_valid.value and dut.idxs_ready.value:
-                last = unpack(layout, int(dut.idxs_payload.value))["last"]
-            assert int(dut.given.value) == last
-            assert dut.in_flight.value == (inside > 0)
-            events = unpack(CLIENT_EVENTS, int(dut.events.value))
-            inside += events["consumed"] - sum(events[name] for name in OUTCOMES)
+    def check(self):
+        """Check that ``given`` came with a command's last idx, ``in_flight`` while idxs waited."""
+        last = self.params.fetched["last"].offset
+        for one in list.__iter__(self.shown.beats):
+            moved = one["idxs_valid"] & one["idxs_ready"]
+            assert one["given"] == moved & one["idxs_payload"] >> last
+            assert one["in_flight"] == (self.inside > 0)
+            self.inside += more_inside(one["events"])
+        self.shown.beats.clear()
 
     def answer(self, pr):
         idx, identity = pr["pr"]["idx"], pr["pr"]["id"]
@@ -134,20 +137,18 @@ class Bench:
         if self.answers:
             self.sets.append({"idx": idx, "entry": identity % self.params.pending_entries})
 
-    async def rest(self, cycles=3000):
+    async def rest(self):
         await ClockCycles(self.dut.clk, 8)
-        for _ in range(cycles):
-            if not (self.dut.in_flight.value or self.dut.open.value):
-                break
-            await RisingEdge(self.dut.clk)
-        assert not self.dut.in_flight.value, "it never ends"
-        assert not self.dut.open.value, "entries are left over"
+        for port in (self.dut.in_flight, self.dut.open):
+            await until(self.dut.clk, port, 0)
+        assert not self.dut.in_flight.value
         assert self.dut.filter_idle.value
         assert not self.filter.under_way
         for _ in range(3):
             await RisingEdge(self.dut.clk)
             assert not self.dut.open.value
         assert conserved(self.totals), self.totals
+        self.check()
 
     def asked(self):
         return [pr["pr"]["idx"] for pr in self.prs.beats]
@@ -178,15 +179,15 @@ async def each_end_of_an_idx_is_progress(dut, slot):
     bench = await Bench(dut).begin()
     pool = random.sample(remote(IDXS), 200) + [LOCAL[k] for k in range(40)]
     few = [idx for idx in pool if idx % 2 == slot]
-    sending = cocotb.start_soon(bench.idxs.send_all(random.choices(few, k=400)))
-    while not sending.done():
-        dut.oldest.value = oldest = random.getrandbits(1)
-        await RisingEdge(dut.clk)
-        events = unpack(CLIENT_EVENTS, int(dut.events.value))
-        if oldest != slot:
-            assert not dut.moves.value
+    Noise(dut, "oldest")
+    shown = Recorder(dut, "", {"oldest": None, "moves": None, "events": CLIENT_EVENTS})
+    await bench.idxs.send_all(random.choices(few, k=400))
+    for one in list.__iter__(shown.beats):
+        events = one["events"]
+        if one["oldest"] != slot:
+            assert not one["moves"]
         elif any(events[name] for name in ("consumed", *OUTCOMES) if name != "prs"):
-            assert dut.moves.value, events
+            assert one["moves"], events
     await bench.rest()
     assert min(bench.totals[name] for name in ("local", "coalesced", "filtered")) > 10
 
@@ -243,7 +244,7 @@ async def shows_what_waits(dut, ends):
     assert int(dut.open.value) == 1 << slot
     layout = Client(bench.params).table_params.contents
     found = {}
-    bench.asks = True
+    bench.asked_about.set(False)
     for entry in range(bench.params.pending_entries):
         dut.entry.value = entry
         await ClockCycles(dut.clk, 2)
@@ -265,6 +266,7 @@ async def cancel(bench, sending):
     dut.cancel.value = 1
     bench.answers = False
     await sending
+    await until(dut.clk, dut.in_flight, 0)
     for _ in range(3000):
         await edge
         if not (dut.in_flight.value or dut.sets_valid.value) and dut.filter_idle.value:
@@ -277,7 +279,7 @@ async def cancel(bench, sending):
     assert not dut.open.value
     assert conserved(bench.totals)
     assert bench.totals["rejected"] > 0
-    bench.pr_stall, bench.filter.latency = never, lambda is_set: 3
+    bench.prs.stall, bench.filter.latency = never, lambda is_set: 3
 
 
 async def works_as_ever(bench, count):
@@ -301,7 +303,7 @@ async def cancels(dut, stuck):
         seen = len(bench.prs.beats)
         bench.answers = stuck != "table"
         if stuck == "transmit":
-            bench.pr_stall = lambda: True
+            bench.prs.stall = always
         count = 2 * bench.params.pending_entries
         sending = cocotb.start_soon(bench.idxs.send_all(random.choices(IDXS, k=count)))
         await ClockCycles(dut.clk, random.choice((7, 60, 100)))
@@ -373,6 +375,7 @@ async def tells_of_idxs_beyond_and_of_a_failing_filter(dut):
     assert failed() == {1: Cause.FILTER}
     assert int(dut.open.value) == 0b10
     assert conserved(bench.totals)
+    bench.check()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -395,6 +398,7 @@ async def knows_the_command_of_every_entry(dut):
         await bench.idxs.send_all(chosen[entries + begin : entries + end])
         await bench.prs.wait_for(entries + end)
         await check_commands(bench)
+    bench.check()
 
 
 async def check_commands(bench):
@@ -402,7 +406,7 @@ async def check_commands(bench):
     dut, edge = bench.dut, RisingEdge(bench.dut.clk)
     prs = [pr["pr"] for pr in bench.prs.beats]
     commands = {pr["id"] % bench.params.pending_entries: pr["idx"] % 2 for pr in prs}
-    bench.asks = True
+    bench.asked_about.set(False)
     for entry, slot in commands.items():
         oldest = random.randrange(2)
         for name in ASKED:
@@ -420,7 +424,7 @@ async def check_commands(bench):
         await edge
         dut.forget.value = 0
         await edge
-    bench.asks = False
+    bench.asked_about.set(True)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -431,7 +435,7 @@ async def finds_the_command_of_an_entry(dut, source, slot):
     await bench.idxs.send_all([idx + slot for idx in (5, 8, 7)])
     await bench.prs.wait_for(3)
     entry = bench.prs.beats[1]["pr"]["id"] % bench.params.pending_entries
-    bench.asks = True
+    bench.asked_about.set(False)
     for name in ASKED:
         getattr(dut, name).value = entry
     failed = {"valid": source == "idx_failed", "slot": slot}
@@ -444,3 +448,4 @@ async def finds_the_command_of_an_entry(dut, source, slot):
     assert int(dut.failed.value) == 1 << slot
     causes = {"remote": Cause.REMOTE, "write_failed": Cause.PROPERTY_WRITE}
     assert Cause(int(getattr(dut, f"cause_{slot}").value)) is causes.get(source, Cause.IDX_READ)
+    bench.check()

@@ -300,8 +300,7 @@ async def commands_wait_for_the_host(dut):
     bench.gives = True
     bench.completions.stop()
     given = [bench.command() for _ in range(bench.params.commands + 3)]
-    for command in given:
-        bench.commands.append(command)
+    bench.commands.extend(given)
     await ClockCycles(dut.clk, 40)
     assert len(bench.started) == len(bench.commands.cycles) == bench.params.commands
     assert dut.completions_valid.value

@@ -3,17 +3,22 @@
 import random
 from itertools import combinations
 
+import numpy as np
 import pytest
 
-from hdl.netsparse.rig.entry_rows import MOST_WAYS, hashed, numbered_row, product
+from hdl.netsparse.rig.entry_rows import MOST_WAYS, hashed, product, row_of
 
 DIGITS = range(16)
 
 
-def digits_of(idx):
-    """Return the two digits of the hash, as numbers."""
-    bits = [idx >> bit & 1 for bit in range(64)]
-    return tuple(sum(int(bit) << k for k, bit in enumerate(digit)) for digit in hashed(bits))
+def number(bits):
+    """Return the number, or the array of numbers, with these bits, the lowest first."""
+    return sum(bit << place for place, bit in enumerate(bits))
+
+
+def digits_of(idxs):
+    """Return the digits of the hash of each of an array of idxs, as their bits."""
+    return hashed([idxs >> bit & 1 for bit in range(63)])
 
 
 def test_digits_are_a_field():
@@ -27,22 +32,24 @@ def test_digits_are_a_field():
 
 
 def test_idxs_that_differ_in_two_digits_differ_in_their_hash():
-    base = random.getrandbits(60)
-    for first, second in combinations(range(15), 2):
-        near = {base ^ a << 4 * first ^ b << 4 * second for a in DIGITS for b in DIGITS}
-        assert len({digits_of(idx) for idx in near}) == len(near)
+    base, digits = random.getrandbits(60), np.arange(16)
+    for one, other in combinations(range(15), 2):
+        near = base ^ digits[:, None] << 4 * one ^ digits << 4 * other
+        first, second = digits_of(near)
+        assert len(np.unique(number([*first, *second]))) == near.size
 
 
 @pytest.mark.parametrize("rows", [2, 4, 8, 16])
 def test_rows_of_a_way_are_used_evenly(rows):
+    digits = digits_of(np.arange(256))
     for way in range(MOST_WAYS):
-        found = [numbered_row(idx, way, rows) for idx in range(256)]
-        assert all(found.count(row) == 256 // rows for row in range(rows))
+        found = number(row_of(digits, way)) % rows
+        assert np.bincount(found).tolist() == [256 // rows] * rows
 
 
 def test_idxs_of_one_row_in_two_ways_have_one_hash():
-    idxs = random.sample(range(1 << 40), 200)
-    rows = {idx: [numbered_row(idx, way, 16) for way in range(MOST_WAYS)] for idx in idxs}
-    for one, other in combinations(idxs, 2):
-        met = sum(a == b for a, b in zip(rows[one], rows[other], strict=True))
-        assert met <= 1 or digits_of(one) == digits_of(other)
+    digits = digits_of(np.array(random.sample(range(1 << 40), 200)))
+    hashes = number([*digits[0], *digits[1]])
+    rows = np.array([number(row_of(digits, way)) for way in range(MOST_WAYS)])
+    met = (rows[:, :, None] == rows[:, None]).sum(axis=0)
+    assert np.all((met <= 1) | (hashes[:, None] == hashes))

@@ -1,14 +1,15 @@
 import random
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.rig.idx_check import CHECK_EVENTS, IdxCheck
 from hdl.netsparse.rig.params import RigParams
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Sink, Source, start
+from sim.harness.payloads import pack
+from sim.harness.records import Recorder
+from sim.harness.streams import STALLS, Sink, start
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.netsparse.rig.bench import TINY
+from tests.hdl.netsparse.rig.bench import TINY, TaggedSource
 
 
 def test_idx_check():
@@ -18,23 +19,6 @@ def test_idx_check():
 def tag_of(idx, bits):
     """Return the tag that goes with ``idx``."""
     return (idx ^ idx >> 5) & ((1 << bits) - 1)
-
-
-async def count_events(dut, totals, tags):
-    """Count events, and the tags of those of judged idxs."""
-    while True:
-        await RisingEdge(dut.clk)
-        for name, value in unpack(CHECK_EVENTS, int(dut.events.value)).items():
-            totals[name] = totals.get(name, 0) + value
-            if value and name != "consumed":
-                tags.setdefault(name, []).append(int(dut.judged_tag.value))
-
-
-async def give_tags(dut):
-    """Give each idx that is offered its tag."""
-    while True:  # the first one may be what the test before has left there
-        dut.tag.value = tag_of(int(dut.i_payload.value), len(dut.tag))
-        await dut.i_payload.value_change
 
 
 def wild_idxs(first, end, columns):
@@ -52,35 +36,29 @@ def wild_idxs(first, end, columns):
 async def sorts_idxs(dut, stalls, bounds):
     first, end, columns = bounds
     params = params_in_simulator(RigParams)
-    dut.reject.value = dut.tag.value = 0
+    dut.reject.value = 0
     bits = params.slot_bits
     dut.partition.value = pack(params.partition, {"first": first, "end": end, "columns": columns})
     source_stall, sink_stall = stalls
     await start(dut)
-    totals, tags, passed = {}, {}, []
-    cocotb.start_soon(count_events(dut, totals, tags))
-    cocotb.start_soon(give_tags(dut))
-    source = Source(dut, "i", stall=source_stall)
+    events = Recorder(dut, "events", {"events": CHECK_EVENTS, "judged_tag": None})
+    passed = Recorder(dut, "o_valid", {"judged_tag": None}, taken="o_ready")
+    source = TaggedSource(dut, "i", lambda idx: tag_of(idx, bits), stall=source_stall)
+    sink = Sink(dut, "o", stall=sink_stall)
 
-    def note_tag(_):
-        passed.append(int(dut.judged_tag.value))
+    def tags(event):
+        return [one["judged_tag"] for one in events.beats if one["events"][event]]
 
-    sink = Sink(dut, "o", stall=sink_stall, callback=note_tag)
     idxs = wild_idxs(first, end, columns)
     await source.send_all(idxs)
     await ClockCycles(dut.clk, 60)
     local = [k for k in idxs if first <= k < end]
     beyond = [k for k in idxs if k >= columns]
     assert sink.beats == [k for k in idxs if k < columns and not first <= k < end]
-    assert totals == {
-        "consumed": len(idxs),
-        "local": len(local),
-        "beyond": len(beyond),
-        "rejected": len(beyond),
-    }
-    assert passed == [tag_of(idx, bits) for idx in sink.beats]
-    assert tags.get("local", []) == [tag_of(idx, bits) for idx in local]
-    assert tags.get("beyond", []) == [tag_of(idx, bits) for idx in beyond]
+    assert [one["judged_tag"] for one in passed.beats] == [tag_of(idx, bits) for idx in sink.beats]
+    assert len(tags("consumed")) == len(idxs)
+    assert tags("local") == [tag_of(idx, bits) for idx in local]
+    assert tags("beyond") == tags("rejected") == [tag_of(idx, bits) for idx in beyond]
     if stalls.none:
         assert source.cycles[-1] - source.cycles[0] == len(idxs) - 1
         if sink.beats and sink.beats[0] == idxs[0]:
@@ -88,6 +66,5 @@ async def sorts_idxs(dut, stalls, bounds):
     dut.reject.value = 1
     await source.send_all(idxs[:20])
     await ClockCycles(dut.clk, 10)
-    assert totals["rejected"] == len(beyond) + 20
-    assert tags["rejected"] == [tag_of(idx, bits) for idx in beyond + idxs[:20]]
-    assert totals["local"] == len(local)
+    assert tags("rejected") == [tag_of(idx, bits) for idx in beyond + idxs[:20]]
+    assert len(tags("local")) == len(local)

@@ -6,9 +6,20 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.rig.idx_fetch import IdxFetch
 from hdl.netsparse.rig.params import COUNT_BITS, RigParams
-from sim.harness.streams import STALLS, Sink, Source, never, often, start
+from sim.harness.records import Recorder
+from sim.harness.streams import (
+    STALLS,
+    Sink,
+    Source,
+    always,
+    mostly,
+    never,
+    often,
+    started,
+    until,
+)
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.netsparse.rig.bench import TINY, answer_reads
+from tests.hdl.netsparse.rig.bench import TINY, Reader
 
 SIZE = 1 << 14
 
@@ -40,11 +51,12 @@ class Bench:
         self.dut = dut
         edges = [bytes(8), b"\xff" * 8]
         words = [random.choice((*edges, *[random.randbytes(8)] * 14)) for _ in range(SIZE // 8)]
+        dut.stop.value = 0
         self.memory = Endless(b"".join(words))
-        self.requests = Sink(dut, "requests", stall=request_stall)
+        reader = Reader(dut, self.memory, fails, stall=host_stall)
+        self.requests = Sink(dut, "requests", stall=request_stall, callback=reader.answer)
         self.idxs = Sink(dut, "idxs", stall=sink_stall)
         self.arrays = Source(dut, "arrays")
-        cocotb.start_soon(answer_reads(dut, self.requests, self.memory, fails, host_stall))
 
     def golden(self, address, count, wide, slot=0):
         size = 8 if wide else 4
@@ -65,12 +77,7 @@ class Bench:
     async def idle(self):
         await ClockCycles(self.dut.clk, 2)
         while self.arrays.missing or self.dut.busy.value:
-            await RisingEdge(self.dut.clk)
-
-
-def quiet(dut):
-    for name in ("stop", "beat_valid", "beat"):
-        getattr(dut, name).value = 0
+            await until(self.dut.clk, self.dut.busy, 0)
 
 
 def some_array(n):
@@ -88,11 +95,9 @@ def some_array(n):
 @cocotb.parametrize(stalls=STALLS)
 async def gives_every_idx(dut, stalls):
     """Arrays follow one another, the next one while this one is given."""
-    quiet(dut)
-    await start(dut)
     host_stall, sink_stall = stalls
-    request_stall = never if stalls.none else lambda: random.random() < 0.7
-    bench = Bench(dut, sink_stall, host_stall, request_stall=request_stall)
+    request_stall = never if stalls.none else mostly
+    bench = await started(Bench(dut, sink_stall, host_stall, request_stall=request_stall))
     chunk = IdxFetch(params_in_simulator(RigParams)).chunk_bytes
     arrays = [some_array(n) for n in range(30)]
     for n, array in enumerate(arrays):
@@ -118,9 +123,7 @@ async def gives_every_idx(dut, stalls):
 @cocotb.parametrize(arrays=[[1600], [400, 800, 400]])
 async def one_a_cycle(dut, arrays):
     """One comes per cycle over the borders of chunks, and of arrays that are whole chunks."""
-    quiet(dut)
-    await start(dut)
-    bench = Bench(dut, never)
+    bench = await started(Bench(dut, never))
     address = 0
     chunk = IdxFetch(params_in_simulator(RigParams)).chunk_bytes
     for count in arrays:
@@ -136,10 +139,7 @@ async def one_a_cycle(dut, arrays):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def arrays_are_as_long_as_they_like(dut):
     """No bit of a count or of an address is overlooked; a preset skips most idxs."""
-    quiet(dut)
-    await start(dut)
-    held = True
-    bench = Bench(dut, never, request_stall=lambda: held)
+    bench = await started(Bench(dut, never))
     chunk = IdxFetch(params_in_simulator(RigParams)).chunk_bytes
     for bit in range(10, COUNT_BITS + 1):
         beyond, bit = bit == COUNT_BITS, min(bit, COUNT_BITS - 1)
@@ -147,13 +147,13 @@ async def arrays_are_as_long_as_they_like(dut):
         size = 8 if wide else 4
         address = (1 << bit) + (5 if beyond else -5) * size
         given, asked = len(bench.idxs.beats), len(bench.requests.beats)
-        held, count = True, (1 << bit) + 3
+        bench.requests.stall, count = always, (1 << bit) + 3
         await bench.start(address, count, wide, slot)
         await ClockCycles(dut.clk, 8)  # until its first request waits
         few = min(count, (chunk - address % chunk) // size + 40)
         dut.left.value = int(dut.left.value) - (count - few) * size
         await RisingEdge(dut.clk)
-        held = False
+        bench.requests.stall = never
         await bench.idle()
         assert bench.idxs.beats[given:] == bench.golden(address, few, wide, slot)
         for request in bench.requests.beats[asked:]:
@@ -163,9 +163,7 @@ async def arrays_are_as_long_as_they_like(dut):
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def stops(dut):
-    quiet(dut)
-    await start(dut)
-    bench = Bench(dut, often, often)
+    bench = await started(Bench(dut, often, often))
     for _ in range(20):
         await bench.start(4 * random.randrange(100), 2000, 0)
         await ClockCycles(dut.clk, random.randrange(2, 300))
@@ -184,20 +182,16 @@ async def stops(dut):
 @cocotb.parametrize(stalls=STALLS, chunks=[0, 1, 2])
 async def gives_nothing_of_a_bad_chunk(dut, stalls, chunks):
     """What is before it is given; what it holds and what follows are not, until a stop."""
-    quiet(dut)
-    await start(dut)
     chunk = IdxFetch(params_in_simulator(RigParams)).chunk_bytes
     begin = max(0, chunk - 512)  # the first chunk need not be a whole one
     bad = (begin, chunk, 2 * chunk)[chunks]
     count, before = (2 * chunk + 1024 - begin) // 4, (bad - begin) // 4
     host_stall, sink_stall = stalls
-    bench = Bench(dut, sink_stall, host_stall, fails=lambda address: address == bad)
+    bench = await started(Bench(dut, sink_stall, host_stall, fails=lambda address: address == bad))
+    failures = Recorder(dut, "failed", {})
     await bench.start(begin, count, 0)
-    failures = 0
-    for _ in range(1200 + 3 * before):
-        await RisingEdge(dut.clk)
-        failures += int(dut.failed.value)
-    assert failures == 1
+    await ClockCycles(dut.clk, 1200 + 3 * before)
+    assert len(failures.beats) == 1
     assert bench.idxs.beats == bench.golden(begin, count, 0)[:before]
     assert not dut.failed_slot.value
     dut.stop.value = 1

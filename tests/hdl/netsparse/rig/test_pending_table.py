@@ -1,16 +1,18 @@
 import random
+from functools import partial
 
 import cocotb
 import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
-from hdl.netsparse.rig.entry_rows import DIGIT, numbered_row, row_of
+from hdl.netsparse.rig.entry_rows import DIGIT, row_of
 from hdl.netsparse.rig.pending_table import PendingTable, PendingTableParams
 from hdl.netsparse.rig.pending_way import RELEASES
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Sink, Source, cycle, never, often, start, strobe
+from sim.harness.streams import STALLS, Sink, cycle, never, often, start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.netsparse.rig.pending import filling
+from tests.hdl.netsparse.rig.bench import TaggedSource
+from tests.hdl.netsparse.rig.pending import filling, rows_for
 from tests.rejects import rejects
 
 SIZES = [(4, 8), (13, 17), (32, 40)]  # 256 of 40: by the test of the client
@@ -66,17 +68,10 @@ class Table:
         self.hits = 0
         dut.coalesce.value, dut.clear.value, dut.read_entry.value = coalesce, 0, 0
         self.release()
-        self.source = Source(dut, "lookups", stall=stalls.value[0])
+        self.source = TaggedSource(
+            dut, "lookups", partial(tag_of, bits=self.params.tag_bits), stall=stalls.value[0]
+        )
         self.sink = Sink(dut, "results", stall=stalls.value[1], callback=self.judge)
-        dut.tag.value = 0
-        cocotb.start_soon(self.give_tags())
-
-    async def give_tags(self):
-        """Give each lookup its tag."""
-        while True:
-            await self.dut.lookups_payload.value_change
-            idx = int(self.dut.lookups_payload.value)
-            self.dut.tag.value = tag_of(idx, self.params.tag_bits)
 
     def judge(self, result):
         """Compare a result with what may become of its lookup."""
@@ -93,7 +88,7 @@ class Table:
         assert not self.coalesce or released is not None, f"{idx} is there already"
         rows = self.params.rows
         if self.coalesce:
-            assert entry % rows == numbered_row(idx, entry // rows, rows)
+            assert entry % rows == rows_for(self.params, idx)[entry // rows]
         else:
             assert entry % rows == counted_row(len(self.sink.beats) - 1, entry // rows, rows)
         assert entry not in self.owner, f"{entry} is in use"
@@ -160,8 +155,7 @@ class Table:
     def ask(self, idxs):
         """Look up ``idxs``."""
         self.sent = list(idxs)
-        for idx in self.sent:
-            self.source.append(idx)
+        self.source.extend(self.sent)
 
 
 def some_idxs(params, count, spread):
@@ -229,8 +223,7 @@ async def equal_idxs_at_every_distance(dut):
             idxs = [5, *(others[k % 2] for k in range(distance - 1)), 5]
             before = len(table.sink.beats)
             table.sent += idxs
-            for idx in idxs:
-                table.source.append(idx)
+            table.source.extend(idxs)
             await table.sink.wait_for(before + 1)
             if after:
                 await ClockCycles(dut.clk, after - 1)
@@ -276,7 +269,7 @@ async def full_only_for_those_who_need_an_entry(dut):
         cycles = table.sink.cycles[entries : entries + len(hits)]
         assert cycles == list(range(cycles[0], cycles[0] + 2 * len(hits), 2))
         way = random.randrange(params.used_ways)
-        row = numbered_row(new, way, params.rows)
+        row = rows_for(params, new)[way]
         if params.rows > 1:  # an entry that is not in one of its rows is no use
             table.release(way * params.rows + (row + 1) % params.rows)
             await RisingEdge(dut.clk)
@@ -305,8 +298,7 @@ async def clear_forgets_all(dut):
     for count in (3, params.entries, params.entries // 2, params.entries):
         idxs = list(filling(params, any_idxs(params)).values())[:count]
         sent += idxs
-        for idx in idxs:
-            table.source.append(idx)
+        table.source.extend(idxs)
         await table.sink.wait_for(len(sent))
         if count > 3:
             table.release(*list(table.owner)[:2])

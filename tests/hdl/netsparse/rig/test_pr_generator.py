@@ -2,11 +2,12 @@ import random
 from dataclasses import replace
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.rig.pr_generator import PrGenerator
+from sim.harness.records import Recorder
 from sim.harness.streams import STALLS, Sink, Source, never, started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY
@@ -40,22 +41,16 @@ class Bench:
         )
         dut.reject.value = 0
         self.sink = Sink(dut, "prs", stall=stall)
-        self.issued, self.rejected, self.stalls = [], 0, 0
+        ports = {"issued": {"issued_entry": None}, "rejected": {}, "stall": {}}
+        self.issued, self.rejected, self.stalls = (
+            Recorder(dut, name, beside) for name, beside in ports.items()
+        )
 
     def set(self, **settings):
         """Set what the coming PRs have in common."""
         self.settings = settings
         for name, value in settings.items():
             getattr(self.dut, name).value = value
-
-    async def watch(self):
-        dut = self.dut
-        while True:
-            await RisingEdge(dut.clk)
-            if dut.issued.value:
-                self.issued.append(int(dut.issued_entry.value))
-            self.rejected += int(dut.rejected.value)
-            self.stalls += int(dut.stall.value)
 
     def expected(self, pending):
         settings = self.settings
@@ -79,19 +74,18 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS)
 async def makes_a_read_of_each(dut, stalls):
     bench = await started(Bench(dut, stalls.value[1]))
-    cocotb.start_soon(bench.watch())
     source = Source(dut, "i", stall=stalls.value[0])
     pending = some_pending(bench.params, 200)
     await source.send_all(pending)
     await ClockCycles(dut.clk, 20)
     assert bench.sink.beats == bench.expected(pending)
-    assert bench.issued == [one["tag"] for one in pending]
-    assert bench.rejected == 0
+    assert bench.issued.beats == [{"issued_entry": one["tag"]} for one in pending]
+    assert not bench.rejected.beats
     if stalls.none:
         latency = PrGenerator(bench.params).latency
         assert bench.sink.cycles == [at + latency for at in source.cycles]
         assert source.cycles[-1] - source.cycles[0] == len(pending) - 1
-        assert bench.stalls == 0
+        assert not bench.stalls.beats
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -125,7 +119,6 @@ async def no_field_is_cut_short(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def rejects_what_comes_and_keeps_what_is_queued(dut):
     bench = await started(Bench(dut))
-    cocotb.start_soon(bench.watch())
     bench.sink.stop()
     source = Source(dut, "i")
     pending = some_pending(bench.params, 12)
@@ -133,22 +126,22 @@ async def rejects_what_comes_and_keeps_what_is_queued(dut):
     await ClockCycles(dut.clk, 20)
     room = bench.params.transmit_prs
     assert not done.done(), "the queue has no end"
-    assert len(bench.issued) == room
-    assert bench.stalls > 10
+    assert len(bench.issued.beats) == room
+    assert len(bench.stalls.beats) > 10
     dut.reject.value = 1
     await ClockCycles(dut.clk, 20)
     assert done.done()
-    assert bench.rejected == len(pending) - room
-    assert len(bench.issued) == room
+    assert len(bench.rejected.beats) == len(pending) - room
+    assert len(bench.issued.beats) == room
     sink = Sink(dut, "prs")
     await ClockCycles(dut.clk, 20)
     await source.send_all(some_pending(bench.params, 5))  # rejected although there is room
-    assert bench.rejected == len(pending) - room + 5
-    assert len(bench.issued) == room
+    assert len(bench.rejected.beats) == len(pending) - room + 5
+    assert len(bench.issued.beats) == room
     dut.reject.value = 0
     more = some_pending(bench.params, 5)
     await source.send_all(more)
     await ClockCycles(dut.clk, 20)
     assert sink.beats == bench.expected(pending[:room] + more)
-    assert len(bench.issued) == room + len(more)
+    assert len(bench.issued.beats) == room + len(more)
     assert not dut.prs_valid.value

@@ -11,9 +11,21 @@ from hdl.netsparse.protocol import LENGTH_BITS
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.rig.server import READS, SERVER_EVENTS, Server
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Sink, Source, cycle, never, often, start
+from sim.harness.streams import (
+    STALLS,
+    Sink,
+    Source,
+    always,
+    cycle,
+    edges,
+    never,
+    often,
+    start,
+    until,
+)
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.netsparse.rig.bench import TINY, AnswerSink, Totals, dense_beats
+from tests.hdl.netsparse.rig.bench import TINY, AnswerSink, dense_beats
+from tests.hdl.netsparse.totals import Totals
 
 NODE, FIRST, END = 2, 100, 900
 
@@ -48,8 +60,7 @@ class Bench:
         self.stall, self.fails, self.latency = source, lambda idx: False, 0
         self.reads = Source(dut, "reads", stall=source)
         self.asks = Sink(dut, "asks", stall=sink)
-        self.responses = AnswerSink(dut, "responses", stall=lambda: self.response_stall())
-        self.response_stall = sink
+        self.responses = AnswerSink(dut, "responses", stall=sink)
         self.buffer, self.most_buffered = deque(), 0
         # A large buffer gives beats later than their outcome comes.
         self.beats = Source(dut, "beats", stall=source)
@@ -66,8 +77,8 @@ class Bench:
         dut, edge, done = self.dut, RisingEdge(self.dut.clk), 0
         moved = 0
         while True:
-            while done == len(self.asks.beats) or cycle() < self.asks.cycles[done] + self.latency:
-                await edge
+            await self.asks.wait_for(done + 1)
+            await edges(dut.clk, self.asks.cycles[done] + self.latency - cycle())
             idx = self.asks.beats[done]
             done += 1
             beats = dense_beats(self.properties[idx])
@@ -101,8 +112,7 @@ class Bench:
 
     async def rest(self):
         await ClockCycles(self.dut.clk, 4)
-        while self.dut.busy.value:
-            await RisingEdge(self.dut.clk)
+        await until(self.dut.clk, self.dut.busy, 0)
         await ClockCycles(self.dut.clk, 5)
         assert not self.dut.responses_valid.value
         assert not self.dut.busy.value
@@ -165,18 +175,17 @@ async def keeps_room_for_what_it_reads(dut):
     for size in SIZES:
         bench.size, dut.bytes.value = size, size
         bench.properties = [random.randbytes(size) for _ in range(1000)]
-        bench.response_stall = lambda: True
+        bench.responses.stall = always
         seen = len(bench.asks.beats)
         bench.most_buffered = 0
         reads = bench.some_reads(200, range(FIRST, END))
-        for read in reads:
-            bench.reads.append(read)
+        bench.reads.extend(reads)
         taken = len(bench.reads.cycles)
         await ClockCycles(dut.clk, 300)
         room = bench.params.property_beats // beats_of(size)
         assert len(bench.asks.beats) - seen == min(room, READS)
         assert len(bench.reads.cycles) - taken <= READS + 2
-        bench.response_stall = often
+        bench.responses.stall = often
         while len(bench.reads.cycles) < taken + len(reads):
             await RisingEdge(dut.clk)
         await bench.rest()

@@ -7,9 +7,10 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.rig.idx_fetch import IdxFetch
 from hdl.netsparse.rig.params import Cause, RigParams
-from hdl.netsparse.rig.unit import RigUnit
+from hdl.netsparse.rig.unit import UNIT_EVENTS, RigUnit
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Source, cycle, never, often
+from sim.harness.records import Recorder
+from sim.harness.streams import STALLS, Source, always, cycle, never, often
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY
 from tests.hdl.netsparse.rig.unit_bench import (
@@ -126,24 +127,15 @@ async def one_idx_a_cycle(dut):
         "a mix": random.choices(few + local, k=800),
     }
     for name, idxs in mixes.items():
-        cycles = []
-        watch = cocotb.start_soon(note_consumed(dut, bench, cycles))
+        shown = Recorder(dut, "events", {"events": UNIT_EVENTS})
         assert await bench.gather(idxs) == []
-        watch.cancel()
+        events = zip(shown.beats, shown.cycles, strict=True)
+        cycles = [at for one, at in events if one["events"]["consumed"]]
         assert len(cycles) == 800
         rate = (len(cycles) - 1) / (cycles[-1] - cycles[0])
         dut._log.info("%s: %.3f idxs a cycle", name, rate)
         assert rate >= 0.95, f"{name}: {rate}"
     await bench.end()
-
-
-async def note_consumed(dut, bench, cycles):
-    seen = bench.totals["consumed"]
-    while True:
-        await RisingEdge(dut.clk)
-        if bench.totals["consumed"] > seen:
-            cycles.append(cycle())
-            seen = bench.totals["consumed"]
 
 
 async def next_ones_are_exact(bench, size=4, *, clear=True):
@@ -169,7 +161,7 @@ def break_range(bench, idxs):
 def break_idx_read(bench, idxs):
     """Break the last read."""
     chunk = IdxFetch(bench.params).chunk_bytes
-    bench.read_fails = lambda address: address + chunk >= bench.idxs_end
+    bench.reader.fails = lambda address: address + chunk >= bench.idxs_end
 
 
 def break_write(bench, idxs):
@@ -210,7 +202,7 @@ FAULTS = {
 
 
 def mend(bench):
-    bench.read_fails = bench.write_fails = lambda address: False
+    bench.reader.fails = bench.write_fails = lambda address: False
     bench.filter.fails = lambda request: False
     bench.respond = lambda pr: [{}]
 
@@ -402,7 +394,7 @@ async def a_failure_takes_no_other_command_with_it(dut, bad, fault):
         tags.append(bench.tag)
         addresses.append(range(bench.idxs_end - 4 * len(batch), bench.idxs_end))
     if fault == "read":
-        bench.read_fails = lambda address: address in addresses[bad]
+        bench.reader.fails = lambda address: address in addresses[bad]
     await bench.completions.wait_for(3)
     expected = [cause if k == bad else Cause.DONE for k in range(3)]
     assert bench.completions.beats == [
@@ -427,8 +419,8 @@ def stuck_table(bench):
 
 
 def stuck_transmit(bench):
-    bench.pr_stall = always
-    return "transmit_stall", False, lambda: setattr(bench, "pr_stall", never)
+    bench.prs.stall = always
+    return "transmit_stall", False, lambda: setattr(bench.prs, "stall", never)
 
 
 def stuck_response(bench):
@@ -438,13 +430,13 @@ def stuck_response(bench):
 
 
 def stuck_reads(bench):
-    bench.read_stall = always
-    return "idx_stall", True, lambda: setattr(bench, "read_stall", never)
+    bench.reader.stall = always
+    return "idx_stall", True, lambda: setattr(bench.reader, "stall", never)
 
 
 def stuck_write(bench):
-    bench.write_stall = always
-    return "responses", True, lambda: setattr(bench, "write_stall", never)
+    bench.writes.stall = always
+    return "responses", True, lambda: setattr(bench.writes, "stall", never)
 
 
 def stuck_acknowledgements(bench):
@@ -460,10 +452,6 @@ def stuck_lookups(bench):
 def stuck_sets(bench):
     bench.filter.latency = lambda is_set: 2500 if is_set else 1
     return "responses", True, lambda: setattr(bench.filter, "latency", quickly)
-
-
-def always():
-    return True
 
 
 STUCK = [
@@ -502,14 +490,14 @@ async def gives_up(dut, stuck):
 async def lacks_no_idx_while_idxs_wait(dut):
     """Once they have come, and PRs cannot leave, no cycle counts as one without an idx."""
     bench = await UnitBench(dut).begin()
-    bench.pr_stall = always
+    bench.prs.stall = always
     bench.submit(random.sample(remote(range(COLUMNS)), 280), 64)
     await ClockCycles(dut.clk, 400)
     before = bench.totals["idx_stall"]
     await ClockCycles(dut.clk, 100)
     assert bench.totals["transmit_stall"] > 50
     assert bench.totals["idx_stall"] == before > 0
-    bench.pr_stall = never
+    bench.prs.stall = never
     assert await bench.completion() is Cause.DONE
     await bench.end()
 
@@ -538,7 +526,7 @@ def only_idxs(bench, hold):
         open_at[0] = cycle() + PACE
         return False
 
-    bench.read_stall = stall
+    bench.reader.stall = stall
     return random.choices(LOCAL, k=200)
 
 
@@ -607,7 +595,7 @@ async def turns_server_and_back(dut):
 async def serves(bench, size):
     """Others read; memory refuses one place; a response that comes meanwhile is nobody's."""
     refused = bench.slot(LOCAL[1]).start
-    bench.read_fails = lambda address: address == refused
+    bench.reader.fails = lambda address: address == refused
     reads = Source(bench.dut, "reads", stall=often)
     seen, stale = len(bench.answers.beats), bench.totals["stale"]
     asked = []
@@ -636,4 +624,4 @@ async def serves(bench, size):
             assert block[:size] == bench.memory[bench.slot(pr["idx"])]
     assert next(beats, None) is None
     assert bench.totals["stale"] == stale + 1
-    bench.read_fails = lambda address: False
+    bench.reader.fails = lambda address: False

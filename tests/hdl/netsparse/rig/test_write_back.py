@@ -1,5 +1,4 @@
 import random
-from collections import deque
 from dataclasses import replace
 
 import cocotb
@@ -10,7 +9,9 @@ from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.rig.write_back import WriteBack
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Sink, Source, cycle, never, start, started
+from sim.harness.pulses import Pulses
+from sim.harness.records import Recorder
+from sim.harness.streams import STALLS, Sink, Source, never, start, started, until
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY, dense_beats
 
@@ -26,35 +27,21 @@ class Bench:
 
     def __init__(self, dut, source=never, sink=never):
         self.dut, self.params = dut, params_in_simulator(RigParams)
-        dut.done.value = dut.write_failed.value = dut.discard.value = 0
+        dut.discard.value = 0
         self.found = Source(dut, "found", stall=source)
         self.beats = Source(dut, "beats", stall=source)
         self.writes = Sink(dut, "writes", stall=sink, callback=self.note)
         self.sets = Sink(dut, "sets", stall=sink)
-        self.written = deque()
+        self.done = Pulses(dut, "done", "write_failed")
+        self.failed = Recorder(dut, "failed", {})
         self.fails = lambda: False
         self.latency = lambda: 1
-        self.done_cycles, self.outcomes = [], []
-        self.failed = 0
-
-    async def run(self):
-        dut = self.dut
-        while True:
-            await RisingEdge(dut.clk)
-            self.failed += int(dut.failed.value)
-            if dut.done.value:
-                self.done_cycles.append(cycle())
-            due = bool(self.written) and self.written[0] <= cycle()
-            dut.done.value = due
-            dut.write_failed.value = 0
-            if due:
-                self.written.popleft()
-                self.outcomes.append(self.fails())
-                dut.write_failed.value = self.outcomes[-1]
+        self.outcomes = []
 
     def note(self, beat):
         if beat["last"]:
-            self.written.append(cycle() + self.latency())
+            self.outcomes.append(self.fails())
+            self.done.later({"write_failed": self.outcomes[-1]}, self.latency())
 
     async def write(self, count, size):
         """Give it properties; return what it was given, and what should be written."""
@@ -62,7 +49,7 @@ class Bench:
         self.dut.bytes.value = size
         given, expected = [], []
         for k in range(count):
-            while k - len(self.sets.beats) - self.failed >= params.pending_entries:
+            while k - len(self.sets.beats) - len(self.failed.beats) >= params.pending_entries:
                 await RisingEdge(self.dut.clk)
             pending = {"idx": random.getrandbits(12), "entry": k % params.pending_entries}
             address = 4 * random.getrandbits(params.address_bits - 2)
@@ -80,11 +67,10 @@ class Bench:
 
     async def rest(self):
         await ClockCycles(self.dut.clk, 5)
-        while self.dut.busy.value:
-            await RisingEdge(self.dut.clk)
+        await until(self.dut.clk, self.dut.busy, 0)
         await ClockCycles(self.dut.clk, 5)
         assert not self.dut.busy.value
-        assert not self.written
+        assert len(self.done.cycles) == len(self.outcomes)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -93,15 +79,14 @@ async def writes_and_then_sets(dut, stalls, size):
     bench = Bench(dut, *stalls)
     bench.latency = lambda: random.randint(1, 9)
     await start(dut)
-    cocotb.start_soon(bench.run())
     given, expected = await bench.write(60, size)
     assert bench.writes.beats == expected
     assert bench.sets.beats == given
-    assert bench.failed == 0
+    assert not bench.failed.beats
     if stalls.none:
         assert bench.writes.cycles == bench.beats.cycles
         latency = WriteBack(bench.params).set_latency
-        assert bench.sets.cycles == [at + latency for at in bench.done_cycles]
+        assert bench.sets.cycles == [at + latency for at in bench.done.cycles]
     beats = -(-size // BEAT_BYTES)
     for at, wrote in zip(bench.sets.cycles, bench.writes.cycles[beats - 1 :: beats], strict=True):
         assert at > wrote
@@ -111,7 +96,6 @@ async def writes_and_then_sets(dut, stalls, size):
 @cocotb.parametrize(size=[4, 192, MOST_PROPERTY_BYTES])
 async def a_beat_a_cycle(dut, size):
     bench = await started(Bench(dut))
-    cocotb.start_soon(bench.run())
     bench.latency = lambda: 0
     given, expected = await bench.write(50 if size < MOST_PROPERTY_BYTES else 3, size)
     assert (bench.sets.beats, bench.writes.beats) == (given, expected)
@@ -125,17 +109,15 @@ async def failed_writes_set_nothing(dut, stalls):
     bench = Bench(dut, *stalls)
     bench.fails = lambda: random.random() < 0.4
     await start(dut)
-    cocotb.start_soon(bench.run())
     given, _ = await bench.write(60, 68)
     good = [one for one, failed in zip(given, bench.outcomes, strict=True) if not failed]
     assert bench.sets.beats == good
-    assert bench.failed == len(given) - len(good) > 0
+    assert len(bench.failed.beats) == len(given) - len(good) > 0
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def discard_sets_nothing(dut):
     bench = await started(Bench(dut))
-    cocotb.start_soon(bench.run())
     bench.sets.stop()
     writing = cocotb.start_soon(bench.write(bench.params.pending_entries, 4))
     await ClockCycles(dut.clk, 30)

@@ -1,26 +1,28 @@
 """Models host memory, network and idx filter around a RIG unit, with one matrix in common."""
 
 import random
-from collections import deque
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+import numpy as np
+from cocotb.triggers import ClockCycles, First, RisingEdge
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.rig.params import Cause, RigParams
 from hdl.netsparse.rig.unit import UNIT_EVENTS, RigUnit
 from hdl.netsparse.snic import SETTLING
 from sim.harness.payloads import pack
-from sim.harness.streams import Sink, Source, cycle, never, start
+from sim.harness.pulses import Pulses
+from sim.harness.records import Recorder
+from sim.harness.streams import Sink, Source, never, start, until
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.netsparse.rig.bench import (
     AnswerSink,
     FilterModel,
-    Totals,
-    answer_reads,
+    Reader,
     conserved,
     dense_beats,
 )
+from tests.hdl.netsparse.totals import Totals
 
 UNIT, NODE = 7, 1
 COLUMNS = 600
@@ -28,7 +30,10 @@ BOUNDARIES = (0, 150, 350)  #: of three nodes
 LOCAL = range(BOUNDARIES[NODE], BOUNDARIES[NODE + 1])
 PROPERTIES = 0x10000  #: idx 0 has its slot behind this in host memory; arrays of idxs lie below
 PARTS = 8  #: of where arrays of idxs lie
-PORTS = ("serve", "beat_valid", "beat", "done", "write_failed", "boundary", "served", "reads_valid")
+PORTS = ("serve", "boundary", "served", "reads_valid")
+
+
+WATCHED = ("quiet", "busy", "prs_valid", "reads_valid")
 
 
 def quickly(*_):
@@ -80,11 +85,11 @@ class UnitBench:
         self.dut, self.trip = dut, trip
         self.params = params_in_simulator(RigParams)
         self.columns = 1 << self.params.idx_bits if whole else COLUMNS
-        self.read_fails = self.write_fails = lambda address: False
+        self.write_fails = lambda address: False
         self.respond = lambda pr: [
             {}
         ]  #: what comes of a PR: responses, as changes to the right one
-        self.read_stall, self.write_latency = source, quickly
+        self.write_latency = quickly
         for name in PORTS:
             getattr(dut, name).value = 0
         dut.coalesce.value = dut.filter.value = 1
@@ -98,18 +103,20 @@ class UnitBench:
         else:
             self.memory = bytearray(random.randbytes(self.properties + COLUMNS * 192))
             self.expected = bytearray(self.memory)
-        self.write_beats, self.outcomes = [], deque()
+        self.write_beats, self.outcomes = [], 0
         self.completions = Sink(dut, "completions", stall=sink)
         self.commands = Source(dut, "commands")
-        self.asks = Sink(dut, "asks", stall=sink)
-        self.writes = Sink(dut, "writes", stall=lambda: self.write_stall(), callback=self.write)
-        self.prs = Sink(dut, "prs", stall=lambda: self.pr_stall(), callback=self.pass_on)
-        self.write_stall = self.pr_stall = sink
+        self.reader = Reader(dut, self.memory, stall=source)
+        self.asks = Sink(dut, "asks", stall=sink, callback=self.reader.answer)
+        self.writes = Sink(dut, "writes", stall=sink, callback=self.write)
+        self.done = Pulses(dut, "done", "write_failed")
+        self.prs = Sink(dut, "prs", stall=sink, callback=self.pass_on)
         self.responses = Source(dut, "responses", stall=source)
         self.answers = AnswerSink(dut, "answers", stall=sink)
-        self.filter = FilterModel(dut, self.params, filter_latency)
-        self.filter.stall, self.filter.on_set = sink, self.check_set
+        self.filter = FilterModel(dut, self.params, filter_latency, stall=sink)
+        self.filter.on_set = self.check_set
         self.totals = Totals(dut, UNIT_EVENTS)
+        self.shown = Recorder(dut, "", dict.fromkeys(WATCHED))
 
     def name(self, node, unit):
         """Return what PRs call the unit."""
@@ -121,9 +128,6 @@ class UnitBench:
     async def begin(self):
         """Come out of reset, with the boundaries in their table."""
         await start(self.dut)
-        cocotb.start_soon(self.read())
-        cocotb.start_soon(self.finish_writes())
-        cocotb.start_soon(self.watch())
         layout = RigUnit(self.params).boundary.shape()
         others = [random.getrandbits(self.params.idx_bits) for _ in BOUNDARIES]
         for boundaries in (others, BOUNDARIES):  # the last ones count
@@ -134,24 +138,14 @@ class UnitBench:
         self.dut.boundary.value = 0
         return self
 
-    async def watch(self):
-        """Check that it is busy from a read on; no PR comes when waiting reads may leave."""
-        dut, calm, asked = self.dut, 0, 0
-        while True:
-            await RisingEdge(dut.clk)
-            assert calm < SETTLING or not dut.prs_valid.value, "a PR comes, though it is quiet"
-            assert not asked or dut.busy.value, "a read waits"
-            calm = (calm + 1) * int(dut.quiet.value)
-            asked = int(dut.reads_valid.value)
-
-    async def read(self):
-        await answer_reads(
-            self.dut,
-            self.asks,
-            self.memory,
-            lambda address: self.read_fails(address),
-            lambda: self.read_stall(),
+    def check_calm(self):
+        """Check that it was busy from a read on; no PR came when waiting reads could leave."""
+        quiet, busy, prs, reads = (
+            np.array([one[name] for one in list.__iter__(self.shown.beats)]) for name in WATCHED
         )
+        assert not np.any(reads[:-1] & ~busy[1:] & 1), "a read waits"
+        calm = np.convolve(quiet, np.ones(SETTLING, int))[: len(quiet)] == SETTLING
+        assert not np.any(calm[:-1] & prs[1:]), "a PR comes, though it is quiet"
 
     def slot(self, idx):
         at = (self.properties + idx * self.property_bytes) % (1 << self.params.address_bits)
@@ -171,16 +165,9 @@ class UnitBench:
         failed = self.write_fails(address)
         if not failed:
             self.memory[address : address + size] = block[:size]
-        self.outcomes.append((cycle() + self.write_latency(), failed))
+        self.done.later({"write_failed": failed}, self.write_latency())
+        self.outcomes += 1
         self.write_beats.clear()
-
-    async def finish_writes(self):
-        edge = RisingEdge(self.dut.clk)
-        while True:
-            await edge
-            due = bool(self.outcomes) and self.outcomes[0][0] <= cycle()
-            self.dut.done.value = due
-            self.dut.write_failed.value = self.outcomes.popleft()[1] if due else 0
 
     def check_set(self, idx):
         assert self.memory[self.slot(idx)] == self.owned[idx], "its property is not there yet"
@@ -266,8 +253,7 @@ class UnitBench:
     async def rest(self):
         """Wait until the unit has nothing to do."""
         await ClockCycles(self.dut.clk, 3)
-        while self.dut.busy.value:
-            await RisingEdge(self.dut.clk)
+        await until(self.dut.clk, self.dut.busy, 0)
 
     async def end(self):
         """Check that nothing is left over anywhere."""
@@ -275,11 +261,12 @@ class UnitBench:
         await ClockCycles(self.dut.clk, 20)
         assert not self.dut.busy.value
         assert not self.filter.under_way
-        assert not self.outcomes
+        assert len(self.done.cycles) == self.outcomes
         assert not self.write_beats
         assert not self.dut.prs_valid.value
         assert not self.dut.writes_valid.value
         assert conserved(self.totals), self.totals
+        self.check_calm()
 
     def accept_memory(self):
         """After a failure, check that each property came whole or not at all, and nothing else."""
@@ -292,14 +279,11 @@ class UnitBench:
     async def fails(self, cause, *, cycles=20_000):
         """Check that the command ends with ``cause``, and the unit comes to rest."""
         done = cocotb.start_soon(self.completion())
-        for _ in range(cycles):
-            await RisingEdge(self.dut.clk)
-            if done.done():
-                break
+        await First(done, ClockCycles(self.dut.clk, cycles))
         assert done.done(), "the unit hangs"
         assert done.result() is cause
         await self.rest()
         assert not self.filter.under_way
-        assert not self.outcomes
+        assert len(self.done.cycles) == self.outcomes
         assert not self.write_beats
         self.accept_memory()
