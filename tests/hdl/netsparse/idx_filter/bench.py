@@ -1,16 +1,16 @@
 """Surrounds the Idx Filter: a memory as awkward as AXI allows, units, and their judge."""
 
 import random
-from collections import Counter, deque
-from dataclasses import dataclass, field
+from collections import deque
+from dataclasses import dataclass
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
 from hdl.common.axi import Burst, Response
 from hdl.netsparse.idx_filter.params import LINE_BYTES, FilterCacheParams
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import cycle, never
+from sim.harness.axi_streams import AxiStream
+from sim.harness.records import Recorder
+from sim.harness.streams import Sink, Source, Stream, always, cycle, edges, never
 
 SMALL = FilterCacheParams(
     units=1,
@@ -24,7 +24,21 @@ SMALL = FilterCacheParams(
 )
 
 
-@dataclass
+class Channel(AxiStream):
+    """Is a channel of an AXI port, such as ``axi_ar``."""
+
+    _separator, _signals = "", Stream._signals
+    _payload = ("addr", "len", "size", "burst", "data", "strb", "last", "resp")
+
+
+class ChannelSource(Channel, Source):
+    """Drives a channel."""
+
+
+class ChannelSink(Channel, Sink):
+    """Watches a channel and takes its beats."""
+
+
 class Dram:
     """A memory at the cache's AXI port; ``latency()`` is asked for each transaction.
 
@@ -32,113 +46,80 @@ class Dram:
     AXI's rules and that no line is read while its write is under way.
     """
 
-    dut: object
-    contents: dict[int, int] = field(default_factory=dict)  #: by line address; absent is zero
-    latency: object = lambda: 8
-    stall: object = never
-    bad_reads: set[int] = field(default_factory=set)
-    bad_writes: set[int] = field(default_factory=set)
-    reads: list[tuple[int, int]] = field(default_factory=list)  #: cycle, address
-    read_answers: list[tuple[int, int]] = field(default_factory=list)
-    writes: list[tuple[int, int]] = field(default_factory=list)  #: acknowledged
-    frozen: bool = False  #: acknowledges and delivers nothing
-    closed: tuple[str, ...] = ()  #: of ar, aw and w, those that take nothing
+    def __init__(self, dut, *, stall=never, latency=lambda: 8):
+        self.clk, self.latency, self.stall = dut.clk, latency, stall
+        self.contents: dict[int, int] = {}  #: by line address; absent is zero
+        self.bad_reads, self.bad_writes = set(), set()
+        self.writing = []  #: addresses of writes that are not acknowledged
+        self.addresses, self.lines = deque(), deque()  #: of which the other one has not come
+        self.due = {"r": 0, "b": 0}  #: cycle of the last answer
+        self.sources = {kind: ChannelSource(dut, f"axi_{kind}", stall=stall) for kind in self.due}
+        self.offered = {kind: Recorder(dut, f"axi_{kind}valid", {}) for kind in self.due}
+        taken = {"ar": self.read, "aw": self.write, "w": self.take_line}
+        self.sinks = {
+            name: ChannelSink(dut, f"axi_{name}", stall=stall, callback=callback)
+            for name, callback in taken.items()
+        }
 
-    def __post_init__(self):
-        self.ready = {"ar": False, "aw": False, "w": False}
-        self.answer = {"r": None, "b": None}
-        self.open_reads, self.open_writes = [], []
-        self.addresses, self.beats = deque(), deque()
-        self.waiting = {}
-        cocotb.start_soon(self.run())
+    def address_of(self, beat):
+        control = beat["len"], 1 << beat["size"], beat["burst"], beat["addr"] % LINE_BYTES
+        assert control == (0, LINE_BYTES, Burst.INCR.value, 0)
+        return beat["addr"]
 
-    def value(self, name):
-        return int(getattr(self.dut, f"axi_{name}").value)
+    def read(self, beat):
+        address = self.address_of(beat)
+        assert address not in self.writing, "a fill overtakes a write-back"
+        cocotb.start_soon(self.give_line(address))
 
-    def drive(self, **values):
-        for name, value in values.items():
-            getattr(self.dut, f"axi_{name}").value = value
+    def write(self, beat):
+        address = self.address_of(beat)
+        self.writing.append(address)
+        self.addresses.append(address)
+        self.begin_writes()
 
-    def taken(self, channel, *fields):
-        """Return the beat that moved on ``channel`` at this edge, if any."""
-        if not getattr(self.dut, f"axi_{channel}valid").value:
-            assert channel not in self.waiting, f"{channel}: a waiting beat went away"
-            return None
-        beat = [self.value(channel + name) for name in fields]
-        assert self.waiting.pop(channel, beat) == beat, f"{channel}: a waiting beat changed"
-        if not self.ready[channel]:
-            self.waiting[channel] = beat
-            return None
-        return beat
+    def take_line(self, beat):
+        assert (beat["strb"], beat["last"]) == ((1 << LINE_BYTES) - 1, 1)
+        self.lines.append(beat["data"])
+        self.begin_writes()
 
-    async def run(self):
-        self.drive(arready=0, awready=0, wready=0, rvalid=0, bvalid=0, rlast=1)
-        edge = RisingEdge(self.dut.clk)
-        while True:
-            await edge
-            if self.dut.rst.value:
-                continue
-            now = cycle()
-            self.take(now)
-            for kind, waiting in (("r", self.open_reads), ("b", self.open_writes)):
-                if self.answer[kind] is not None:
-                    assert self.value(f"{kind}ready"), f"{kind} is never held up"
-                    self.answer[kind] = None
-                self.offer(kind, waiting, now)
-            for name in self.ready:
-                self.ready[name] = name not in self.closed and not self.stall()
-                self.drive(**{f"{name}ready": self.ready[name]})
+    def begin_writes(self):
+        while self.addresses and self.lines:
+            cocotb.start_soon(self.acknowledge(self.addresses.popleft(), self.lines.popleft()))
 
-    def take(self, now):
-        control = ("addr", "len", "size", "burst")
-        for channel in ("ar", "aw"):
-            beat = self.taken(channel, *control)
-            if beat is None:
-                continue
-            address, length, size, burst = beat
-            assert (length, 1 << size, burst) == (0, LINE_BYTES, Burst.INCR.value)
-            assert address % LINE_BYTES == 0
-            if channel == "ar":
-                writing = [address for _, address, _ in self.open_writes]
-                writing += self.addresses
-                assert address not in writing, "a fill overtakes a write-back"
-                self.reads.append((now, address))
-                self.open_reads.append((now + self.latency(), address))
-            else:
-                self.addresses.append(address)
-        beat = self.taken("w", "data", "strb", "last")
-        if beat is not None:
-            assert beat[1:] == [(1 << LINE_BYTES) - 1, 1]
-            self.beats.append(beat[0])
-        while self.addresses and self.beats:
-            due = now + self.latency()
-            self.open_writes.append((due, self.addresses.popleft(), self.beats.popleft()))
+    async def give_line(self, address):
+        resp, good = await self.response("r", address, self.bad_reads)
+        data = self.contents.get(address, 0) if good else random.getrandbits(512)
+        self.sources["r"].append({"resp": resp, "data": data, "last": 1})
 
-    def offer(self, kind, waiting, now):
-        """Drive the next R or B beat."""
-        due = bool(waiting) and waiting[0][0] <= now + 1
-        if not due or self.frozen or (self.stall is not never and self.stall()):
-            self.drive(**{f"{kind}valid": 0})
-            return
-        one = waiting.pop(0)
-        _, address, *beat = one
-        bad = address in (self.bad_writes if beat else self.bad_reads)
+    async def acknowledge(self, address, line):
+        resp, good = await self.response("b", address, self.bad_writes)
+
+        def end(_):
+            self.writing.remove(address)
+            if good:
+                self.contents[address] = line
+
+        self.sources["b"].append({"resp": resp}, callback=end)
+
+    async def response(self, kind, address, bad):
+        """Wait until the answer is due; return its response, and whether that is good."""
+        now = cycle()
+        self.due[kind] = max(now + self.latency() - 1, self.due[kind] + 1)
+        await edges(self.clk, self.due[kind] - now)
         error = random.choice((Response.EXOKAY, Response.SLVERR, Response.DECERR))
-        response = (error if bad else Response.OKAY).value
-        if beat:
-            if not bad:
-                self.contents[address] = beat[0]
-            self.writes.append((now, address))
-            self.drive(bvalid=1, bresp=response)
-        else:
-            line = random.getrandbits(512) if bad else self.contents.get(address, 0)
-            self.read_answers.append((now + 1, address))
-            self.drive(rvalid=1, rresp=response, rdata=line)
-        self.answer[kind] = one
+        return (error if address in bad else Response.OKAY).value, address not in bad
+
+    def freeze(self, frozen=True):
+        """Acknowledge and deliver nothing, or go on."""
+        for source in self.sources.values():
+            source.stall = always if frozen else self.stall
 
     @property
     def idle(self):
-        return not (self.open_reads or self.open_writes or self.addresses or self.beats)
+        for kind, source in self.sources.items():
+            assert len(self.offered[kind].cycles) == len(source.cycles), f"{kind} is never held up"
+        read = len(self.sources["r"].cycles) == len(self.sinks["ar"].cycles)
+        return read and not (self.writing or self.lines)
 
 
 @dataclass
@@ -147,114 +128,101 @@ class Done:
 
     set: bool
     idx: int
-    accepted: int
+    accepted: int = 0
     answered: int = 0
     bit: int = 0
     failed: int = 0
 
 
 class Unit:
-    """Sends requests through port ``k`` as slots allow; ``done`` grows in the answers' order."""
+    """Sends requests through the port that ends with ``suffix``, as slots allow."""
 
-    def __init__(self, dut, k, params: FilterCacheParams, *, stall=never, judge=None):
-        self.dut, self.k, self.params, self.stall, self.judge = dut, k, params, stall, judge
+    def __init__(self, dut, suffix, params: FilterCacheParams, *, stall=never):
         self.queue: deque[tuple[bool, int]] = deque()
-        self.done: list[Done] = []
-        self.asked: list[Done] = []  #: in the order of the requests
-        self.busy: dict[int, Done] = {}
-        names = {"requests": ("valid", "ready", "payload"), "answers": ("valid", "payload")}
-        self.port = {
-            f"{port}_{name}": getattr(dut, f"{port}_{k}_{name}")
-            for port, fields in names.items()
-            for name in fields
-        }
-        self.port["requests_valid"].value = 0
-        self.offered = None
-        cocotb.start_soon(self.run())
+        self.sent: list[Done] = []  #: handed to the port
+        self.free, self.busy = list(range(params.slots)), {}
+        self.few = max(1, params.slots // 4)  #: answers behind which more is handed to it
+        self.taken = self.seen = 0  #: requests and answers that have been looked at
+        shape, port = params.request, f"answers{suffix}_payload"
+        self.requests = Source(dut, f"requests{suffix}", stall=stall, shape=shape)
+        self.answers = Recorder(dut, f"answers{suffix}_valid", {port: params.answer})
+        self.task = None
+
+    def send(self, requests):
+        self.queue.extend(requests)
+        self.feed()
+        if self.task is None or self.task.done():
+            self.task = cocotb.start_soon(self.run())
 
     async def run(self):
-        port, edge = self.port, RisingEdge(self.dut.clk)
-        while True:
-            await edge
-            if self.dut.rst.value:
-                continue
-            now = cycle()
-            if self.offered and port["requests_ready"].value:
-                done = self.offered[1]
-                done.accepted, self.offered = now, None
-                self.asked.append(done)
-                if self.judge:
-                    self.judge.accepted(done)
-            if port["answers_valid"].value:
-                self.take(unpack(self.params.answer, int(port["answers_payload"].value)), now)
-            if not self.offered:
-                self.offer()
+        while self.busy:
+            more = min(self.few, len(self.busy)) if self.queue else len(self.busy)
+            await self.answers.wait_for(self.seen + more)
+            self.look()
+            self.feed()
 
-    def take(self, answer, now):
-        done = self.busy.pop(answer["slot"])
-        assert done.accepted, "an answer ahead of its request"
-        done.answered, done.bit, done.failed = now, answer["bit"], answer["failed"]
-        self.done.append(done)
-        if self.judge:
-            self.judge.answered(done)
+    def feed(self):
+        while self.queue and self.free:
+            is_set, idx = self.queue.popleft()
+            slot = self.free.pop(random.randrange(len(self.free)))
+            self.sent.append(Done(is_set, idx))
+            self.busy[slot] = self.sent[-1]
+            self.requests.append({"set": is_set, "idx": idx, "slot": slot})
 
-    def offer(self):
-        port = self.port
-        if not self.queue or len(self.busy) == self.params.slots or self.stall():
-            port["requests_valid"].value = 0
-            port["requests_payload"].value = random.getrandbits(self.params.request.size)
-            return
-        is_set, idx = self.queue.popleft()
-        free = [slot for slot in range(self.params.slots) if slot not in self.busy]
-        slot = random.choice(free)
-        done = self.busy[slot] = Done(is_set, idx, 0)
-        self.offered = slot, done
-        port["requests_valid"].value = 1
-        port["requests_payload"].value = pack(
-            self.params.request, {"set": is_set, "idx": idx, "slot": slot}
-        )
+    def look(self):
+        """Take note of what has moved."""
+        for at in self.requests.cycles[self.taken :]:
+            self.sent[self.taken].accepted = at
+            self.taken += 1
+        answers = self.answers
+        for beat, at in zip(answers.beats[self.seen :], answers.cycles[self.seen :], strict=True):
+            (answer,) = beat.values()
+            done = self.busy.pop(answer["slot"])
+            assert done.accepted, "an answer ahead of its request"
+            done.answered, done.bit, done.failed = at, answer["bit"], answer["failed"]
+            self.free.append(answer["slot"])
+            self.seen += 1
+
+    @property
+    def asked(self):
+        """Return the requests that have been taken, in their order."""
+        self.look()
+        return self.sent[: self.taken]
 
     @property
     def idle(self):
+        self.look()
         return not (self.queue or self.busy)
 
+    async def finish(self):
+        if self.task is not None:
+            await self.task
 
+
+@dataclass
 class Judge:
     """Sees requests of all units as one history: a bit rises once, in the sight of all."""
 
-    def __init__(self):
-        self.known: dict[int, int] = {}  #: the cycle since which a bit is known to be 1
-        self.sets: set[int] = set()  #: idxs that somebody has wanted to set
-        self.ones = self.zeros = 0
+    requests: list[Done]
+    ones: int = 0
+    zeros: int = 0
 
-    def accepted(self, done):
-        if done.set:
-            self.sets.add(done.idx)
-
-    def answered(self, done):
-        assert not done.failed
-        if not done.set:
-            if done.bit:
+    def __post_init__(self):
+        self.sets, known = set(), {}  # the cycle since which a bit is known to be 1
+        taken = [(one.accepted, False, k) for k, one in enumerate(self.requests)]
+        answered = [(one.answered, True, k) for k, one in enumerate(self.requests)]
+        for _, comes, k in sorted(taken + answered):
+            one = self.requests[k]
+            if not comes:
+                self.sets |= {one.idx} if one.set else set()
+                continue
+            assert not one.failed
+            if not one.set and one.bit:
                 self.ones += 1
-                assert done.idx in self.sets, f"{done} has been set by nobody"
-            else:
+                assert one.idx in self.sets, f"{one} has been set by nobody"
+            elif not one.set:
                 self.zeros += 1
-                known = self.known.get(done.idx)
-                assert known is None or done.accepted < known, f"{done}, but 1 since {known}"
-        if done.set or done.bit:
-            self.known.setdefault(done.idx, done.answered)
-
-
-class Events:
-    """Sums up the cache's events."""
-
-    def __init__(self, dut, params):
-        self.dut, self.params, self.counts = dut, params, Counter()
-        cocotb.start_soon(self.run())
-
-    async def run(self):
-        edge = RisingEdge(self.dut.clk)
-        while True:
-            await edge
-            if not self.dut.rst.value and (bits := int(self.dut.events.value)):
-                self.counts.update(unpack(self.params.events, bits))
+                since = known.get(one.idx)
+                assert since is None or one.accepted < since, f"{one}, but 1 since {since}"
+            if one.set or one.bit:
+                known.setdefault(one.idx, one.answered)

@@ -7,7 +7,20 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.idx_filter.bank import FilterBank
 from hdl.netsparse.idx_filter.params import FilterCacheParams
-from sim.harness.streams import STALLS, Sink, Source, cycle, mostly, never, often, rarely, start
+from sim.harness.pulses import Pulses
+from sim.harness.records import Recorder
+from sim.harness.streams import (
+    STALLS,
+    Sink,
+    Source,
+    always,
+    cycle,
+    mostly,
+    never,
+    often,
+    rarely,
+    start,
+)
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.golden.idx_filter import IdxFilter, line_address
 from tests.hdl.netsparse.idx_filter.bench import SMALL
@@ -19,60 +32,57 @@ def test_bank():
     simulate(FilterBank(PARAMS), __name__)
 
 
+EVENTS = ("hit", "miss", "write_back", "failed")
+HANDSHAKES = ("requests_valid", "requests_ready", "answers_valid", "answers_ready", "idle")
+
+
 class Memory:
     """Answers fills and write-backs a few cycles later, fills of ``bad`` lines with an error."""
 
     def __init__(self, dut, stall, base=0):
-        self.dut, self.base, self.lines = dut, base, {}
-        self.bad, self.failures, self.events = set(), 0, {}
+        self.base, self.lines = base, {}
+        self.bad, self.failures = set(), 0
         self.fills = Sink(dut, "fills", stall=stall, callback=self.fill)
         self.write_backs = Sink(dut, "write_backs", stall=stall, callback=self.write_back)
-        for name in ("filled", "fill_error", "written"):
-            getattr(dut, name).value = 0
+        self.filled = Pulses(dut, "filled", "fill_data", "fill_error")
+        self.written = Pulses(dut, "written")
+        self.shown = Recorder(dut, "", dict.fromkeys((*EVENTS, *HANDSHAKES)))
 
     def fill(self, address):
         bad = address in self.bad
         self.failures += bad
         line = random.getrandbits(512) if bad else self.lines.get(address, 0)
-        cocotb.start_soon(self.pulse("filled", line, bad))
+        self.filled.later({"fill_data": line, "fill_error": bad}, random.randrange(5))
 
     def write_back(self, line):
         self.lines[line["address"]] = line["data"]
-        cocotb.start_soon(self.pulse("written"))
+        self.written.later({}, random.randrange(5))
 
     def counted(self, requests):
         """Whether the bank's events are what was asked of it, and of the memory."""
-        misses, write_backs = self.events["miss"], len(self.write_backs.beats)
-        hits = len(requests) - misses
-        return list(self.events.values()) == [hits, misses, write_backs, self.failures]
+        events = self.events()
+        hits, write_backs = len(requests) - events["miss"], len(self.write_backs.beats)
+        return [*events.values()] == [hits, events["miss"], write_backs, self.failures]
+
+    def events(self):
+        shown = [*list.__iter__(self.shown.beats)]
+        return {name: sum(one[name] for one in shown) for name in EVENTS}
+
+    def check_idle(self):
+        """Check that it was never idle with a request inside."""
+        inside = 0
+        for one in list.__iter__(self.shown.beats):
+            inside += one["requests_valid"] & one["requests_ready"]
+            inside -= one["answers_valid"] & one["answers_ready"]
+            assert not (one["idle"] and (one["requests_valid"] or inside))
 
     def address(self, line):
         return self.base + line_address(line * 512)
-
-    async def pulse(self, name, line=None, bad=False):
-        await ClockCycles(self.dut.clk, random.randrange(5))
-        getattr(self.dut, name).value = 1
-        if line is not None:
-            self.dut.fill_data.value, self.dut.fill_error.value = line, bad
-        await RisingEdge(self.dut.clk)
-        getattr(self.dut, name).value = 0
-        if line is not None:
-            self.dut.fill_error.value = random.getrandbits(1)
 
 
 def line_of(bits):
     """Return a line of the memory with these bits."""
     return sum(1 << int(k) for k in bits.nonzero()[0])
-
-
-async def watch(dut, source, sink, events):
-    """Count its events; it is never idle with a request inside."""
-    while True:
-        await RisingEdge(dut.clk)
-        for name in events:
-            events[name] += int(getattr(dut, name).value)
-        if dut.requests_valid.value or len(source.cycles) > len(sink.beats):
-            assert not dut.idle.value
 
 
 async def begin(dut, stalls):
@@ -90,8 +100,6 @@ async def begin(dut, stalls):
     dut.clear.value = 0
     source = Source(dut, "requests", stall=source_stall)
     sink = Sink(dut, "answers", stall=sink_stall)
-    memory.events = dict.fromkeys(("hit", "miss", "write_back", "failed"), 0)
-    cocotb.start_soon(watch(dut, source, sink, memory.events))
     return memory, source, sink
 
 
@@ -136,10 +144,11 @@ async def answers_may_be_held_up(dut, stalls):
     await source.send_all(beats(requests))
     await sink.wait_for(len(requests))
     assert sink.beats == expected(requests, model)
-    assert len(memory.fills.beats) == memory.events["miss"] - params.ways * params.sets
+    assert len(memory.fills.beats) == memory.events()["miss"] - params.ways * params.sets
     await ClockCycles(dut.clk, 64)
     assert dut.idle.value
     assert memory.counted(requests)
+    memory.check_idle()
     for line in range(32):
         assert memory.lines.get(memory.address(line), 0) == line_of(
             model.memory[line * 512 :][:512]
@@ -169,29 +178,29 @@ async def a_failed_fill_fails_its_request(dut):
     assert memory.failures == sum(idx // 512 == 5 for _, idx in requests)
     await ClockCycles(dut.clk, 64)  # a line may be written back behind all answers
     assert memory.counted(requests)
+    memory.check_idle()
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stall=[never, often])
 async def it_stops_when_nobody_takes_answers(dut, stall):
-    nobody = True
-    _, source, sink = await begin(dut, (stall, lambda: nobody or random.random() < 0.6))
+    memory, source, sink = await begin(dut, (stall, always))
     requests = [(True, random.randrange(512)) for _ in range(500)]
-    for beat in beats(requests):
-        source.append(beat)
+    source.extend(beats(requests))
     await ClockCycles(dut.clk, 100)
     assert 0 < len(source.cycles) < 40
     assert not sink.beats
     assert not dut.idle.value
-    nobody = False
+    sink.stall = often
     await sink.wait_for(len(requests))
     params = params_in_simulator(FilterCacheParams)
     assert sink.beats == expected(requests, IdxFilter(512, 1, params.sets, params.ways))
+    memory.check_idle()
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def one_request_a_cycle(dut):
-    _, source, sink = await begin(dut, (never, never))
+    memory, source, sink = await begin(dut, (never, never))
     await source.send_all(beats([(False, 0)]))
     await sink.wait_for(1)
     begun = cycle()
@@ -201,3 +210,4 @@ async def one_request_a_cycle(dut):
     assert sent[0] <= begun + 2
     assert sent == list(range(sent[0], sent[0] + 300))
     assert sink.cycles[1:] == [at + FilterBank.latency for at in sent]
+    memory.check_idle()

@@ -1,5 +1,6 @@
 import random
 from dataclasses import replace
+from itertools import pairwise
 
 import cocotb
 import numpy as np
@@ -8,10 +9,11 @@ from cocotb.triggers import ClockCycles
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.netsparse.idx_filter.cache import FilterCache, FilterCacheParams
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, cycle, never, start
+from sim.harness.streams import STALLS, cycle, never, start, until
 from sim.harness.verilator import params_in_simulator
 from sim.netsparse.golden.idx_filter import LINE_IDXS, IdxFilter, image, line_address, line_count
-from tests.hdl.netsparse.idx_filter.bench import SMALL, Dram, Events, Judge, Unit
+from tests.hdl.netsparse.idx_filter.bench import SMALL, Dram, Judge, Unit
+from tests.hdl.netsparse.totals import Totals
 from tests.simulated import simulated
 
 SIZES = {
@@ -47,8 +49,9 @@ class Bench:
         dut.watch.value = 0
         self.control(clear=0)
         self.dram = Dram(dut, stall=stall)
-        self.units = [Unit(dut, k, self.params, stall=unit_stall) for k in range(self.params.units)]
-        self.events = Events(dut, self.params)
+        suffixes = [f"_{k}" for k in range(self.params.units)]
+        self.units = [Unit(dut, suffix, self.params, stall=unit_stall) for suffix in suffixes]
+        self.events = Totals(dut, self.params.events)
         await start(dut)
         await self.clear()
         if latency:
@@ -71,29 +74,27 @@ class Bench:
 
     async def clear(self, base=BASE):
         """Clear; return the cycles that it takes."""
-        while self.dut.busy.value:
-            await self.clock()
+        if self.dut.busy.value:
+            await until(self.dut.clk, self.dut.busy, 0)
         self.control(1, base)
         await self.clock()
         first = cycle()
         self.control(0, base)
-        await self.clock()
-        while self.dut.busy.value:
-            await self.clock()
+        await until(self.dut.clk, self.dut.busy, 0)
         return cycle() - first
 
     async def finish(self):
         """Wait until nothing is left over."""
-        while not all(unit.idle for unit in self.units):
-            await self.clock()
+        for unit in self.units:
+            await unit.finish()
         await self.clock(3)
         while not (self.dut.idle.value and self.dram.idle):
-            await self.clock()
+            await until(self.dut.clk, self.dut.idle, 1)
 
     async def ask(self, requests, unit=0):
         """Have ``unit`` send ``requests``; return what came back, in their order."""
         first = len(self.units[unit].asked)
-        self.units[unit].queue.extend(requests)
+        self.units[unit].send(requests)
         await self.finish()
         return self.units[unit].asked[first:]
 
@@ -141,7 +142,7 @@ async def one_unit_is_the_golden_sequence(dut, lines, stalls):
     answers = await bench.ask(requests)
     assert [(a.bit, a.failed) for a in answers] == [(access.bit, 0) for access in accesses]
     await bench.clock(2)
-    counts = bench.events.counts
+    counts = bench.events
     assert counts["near"] + counts["hit"] + counts["miss"] == len(requests)
     assert not counts["fill_error"] + counts["write_error"]
     columns = bench.columns
@@ -161,9 +162,9 @@ async def accesses_one_by_one_are_the_golden_ones(dut, lines):
     for request, access in zip(requests, accesses, strict=True):
         (answer,) = await bench.ask([request])
         assert (answer.bit, answer.failed) == (access.bit, 0)
-    assert len(bench.dram.reads) == sum(access.read for access in accesses)
+    assert len(bench.dram.sinks["ar"].beats) == sum(access.read for access in accesses)
     await bench.clock(2)
-    assert bench.events.counts == {
+    assert bench.events == {
         "near": sum(access.near for access in accesses),
         "hit": sum(access.hit for access in accesses),
         "miss": sum(not (access.hit or access.near) for access in accesses),
@@ -182,12 +183,11 @@ async def units_share_the_bits(dut, lines, stalls):
     bench = await Bench().begin(
         dut, stall=stall, unit_stall=unit_stall, latency=None if stalls.none else slow
     )
-    judge = Judge()
     where = traffic(400 * len(bench.units), lines, places=random.choice((3, 20)), sets=0.15)
     for number, unit in enumerate(bench.units):
-        unit.judge = judge
-        unit.queue.extend(where[number :: len(bench.units)])
+        unit.send(where[number :: len(bench.units)])
     await bench.finish()
+    judge = Judge([one for unit in bench.units for one in unit.asked])
     assert judge.ones
     asked = sorted({idx for _, idx in where})
     assert judge.zeros or len(asked) <= 3  # so few may all be set before one is looked up
@@ -269,13 +269,13 @@ async def what_a_unit_knows_keeps_no_other_waiting(dut):
     for unit in range(bench.params.units):
         await bench.ask([(False, idx) for idx in idxs[::16]], unit)
     firsts = [len(unit.asked) for unit in bench.units]
-    near = bench.events.counts["near"]
+    near = bench.events["near"]
     for unit in bench.units:
-        unit.queue.extend((False, random.choice(idxs)) for _ in range(300))
+        unit.send((False, random.choice(idxs)) for _ in range(300))
     await bench.clock(20)
     assert not dut.idle.value, "banks have nothing to do, but units"
     await bench.finish()
-    assert bench.events.counts["near"] - near == 300 * len(bench.units)
+    assert bench.events["near"] - near == 300 * len(bench.units)
     for first, unit in zip(firsts, bench.units, strict=True):
         answers = unit.asked[first:]
         begun = answers[0].accepted
@@ -293,7 +293,7 @@ async def as_many_lookups_as_units(dut):
     await bench.ask([(False, line * LINE_IDXS) for line in range(count)])
     for k in range(count):
         idxs = range(k * LINE_IDXS, (k + 1) * LINE_IDXS)
-        bench.units[k].queue.extend((True, random.choice(idxs)) for _ in range(300))
+        bench.units[k].send((True, random.choice(idxs)) for _ in range(300))
     firsts = [len(unit.asked) for unit in bench.units]
     await bench.finish()
     for first, unit in zip(firsts, bench.units[:count], strict=False):
@@ -305,7 +305,7 @@ async def as_many_lookups_as_units(dut):
 async def banks_are_fair(dut):
     bench = await Bench().begin(dut)
     for unit in bench.units:
-        unit.queue.extend((False, random.randrange(512)) for _ in range(200))
+        unit.send((False, random.randrange(512)) for _ in range(200))
     firsts = [len(unit.asked) for unit in bench.units]
     await bench.finish()
     count = len(bench.units)
@@ -354,9 +354,9 @@ async def clearing_writes_zeros_to_these_lines_and_no_others(dut, columns, stall
                 spent
                 <= max(lines, bench.params.sets, bench.params.unit_rows) + bench.dram.latency() + 8
             )
-        misses = bench.events.counts["miss"]
+        misses = bench.events["miss"]
         answers = await bench.ask([(False, 0), (True, columns // 2), (False, columns // 2)])
-        assert bench.events.counts["miss"] > misses
+        assert bench.events["miss"] > misses
         if columns:
             assert [a.bit for a in answers] == [0, 0, 1]
         await bench.fill_set(0)
@@ -373,7 +373,8 @@ async def clearing_waits_for_requests_and_holds_up_others(dut, stalls):
         dut, stall=stall, unit_stall=unit_stall, latency=None if stalls.none else slow
     )
     for unit in bench.units:
-        unit.queue.extend(traffic(500, 8, places=20))
+        unit.send(traffic(500, 8, places=20))
+    ends = [0]
     for _ in range(4):
         await bench.clock(random.randrange(20, 150))
         begun = cycle()
@@ -385,17 +386,15 @@ async def clearing_waits_for_requests_and_holds_up_others(dut, stalls):
         while dut.busy.value:
             bench.control(0)
             await bench.clock()
-        ended = cycle() - 1
-        judge = Judge()
+        ends.append(ended := cycle() - 1)
         for unit in bench.units:
             assert unit.queue
             assert not [a for a in unit.asked if begun + 1 < a.accepted < ended]
-            assert not [a for a in unit.busy.values() if 0 < a.accepted < ended]
-            for done in unit.asked:
-                if done.accepted >= ended:
-                    judge.accepted(done)
-            unit.judge = judge
+            assert not [a for a in unit.asked if a.accepted < ended and not a.answered]
     await bench.finish()
+    asked = [one for unit in bench.units for one in unit.asked]
+    for begin, end in pairwise([*ends, cycle()]):
+        judge = Judge([one for one in asked if begin <= one.accepted < end])
     await bench.evict()
     bits = np.zeros(bench.columns, bool)
     bits[sorted(judge.sets)] = True
@@ -425,7 +424,7 @@ async def a_failed_fill_fails_its_request(dut, dirty):
         bench.dram.bad_reads = set()
         answers = await bench.ask([(False, bad), (True, bad), (False, bad)])
         assert [(a.bit, a.failed) for a in answers] == [(0, 0), (0, 0), (1, 0)]
-        assert bench.events.counts["fill_error"] == 3 * (bank + 1)
+        assert bench.events["fill_error"] == 3 * (bank + 1)
     assert not dut.broken.value
 
 
@@ -445,7 +444,7 @@ async def a_failed_write_back_fails_everything(dut):
     await bench.clear()  # its own write to this line fails as well
     assert dut.broken.value
     assert all(a.failed for a in await bench.ask(traffic(20, 3)))
-    assert bench.events.counts["write_error"] >= 2
+    assert bench.events["write_error"] >= 2
     bench.dram.bad_writes = set()
     await bench.clear()
     assert not dut.broken.value
@@ -458,15 +457,15 @@ async def a_silent_memory_is_given_up(dut):
     """What it was asked fails, its late answer is nobody's, and it is used again when revived."""
     bench = await Bench().begin(dut)
     await bench.fill_set(5)
-    bench.dram.frozen = True
-    bench.units[0].queue.append((True, 5))
+    bench.dram.freeze()
+    bench.units[0].send([(True, 5)])
     for said in ("tick", "tick"):
         await bench.clock(40)
         await bench.tell(said)
     await bench.clock(40)
-    assert [a.failed for a in bench.units[0].done] == [0] * bench.params.ways + [1]
+    assert [a.failed for a in bench.units[0].asked] == [0] * bench.params.ways + [1]
     assert unpack(BUS, int(dut.bus.value)) == {"broken": 1, "silent": 1, "owes": 1, "dropped": 0}
-    bench.dram.frozen = False
+    bench.dram.freeze(False)
     dropped = 0
     for _ in range(40):
         await bench.clock()
@@ -488,14 +487,14 @@ async def a_bank_that_waits_holds_up_no_other(dut):
         return
     await bench.ask([(False, LINE_IDXS)])
     await bench.fill_set(0)
-    bench.dram.frozen = True
-    bench.units[0].queue.append((False, 0))
+    bench.dram.freeze()
+    bench.units[0].send([(False, 0)])
     await bench.clock(10)
-    bench.units[1].queue.extend((True, LINE_IDXS + k) for k in range(100))
+    bench.units[1].send((True, LINE_IDXS + k) for k in range(100))
     await bench.clock(130)
     assert bench.units[1].idle
     assert not bench.units[0].idle
-    bench.dram.frozen = False
+    bench.dram.freeze(False)
     await bench.finish()
 
 
@@ -508,7 +507,6 @@ async def a_reset_forgets_the_cache(dut):
     dut.rst.value = 0
     await bench.clock(1)
     assert dut.busy.value
-    while dut.busy.value:
-        await bench.clock()
-    assert not bench.dram.writes[48:]
+    await until(dut.clk, dut.busy, 0)
+    assert not bench.dram.sources["b"].cycles[48:]
     assert [a.bit for a in await bench.ask([(False, 5)])] == [0]

@@ -7,7 +7,9 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.netsparse.idx_filter.clearing import FilterClearing
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, OPEN_ZEROS, FilterCacheParams
 from sim.harness.payloads import pack
-from sim.harness.streams import Sink, cycle, never, often, start
+from sim.harness.pulses import Pulses
+from sim.harness.records import Recorder
+from sim.harness.streams import Sink, cycle, never, often, start, until
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.idx_filter.bench import SMALL
 
@@ -23,44 +25,31 @@ class Bench:
     """A memory that answers ``delay()`` cycles after a zero, and what the banks are told."""
 
     def __init__(self, dut, stall=never, delay=lambda: 5):
-        self.dut, self.delay, self.bad = dut, delay, ()
+        self.dut, self.delay, self.bad, self.most = dut, delay, (), 0
         self.base = random.randrange(TOP)
         self.params = params_in_simulator(FilterCacheParams)
         self.count = max(self.params.sets, self.params.unit_rows)
-        self.due, self.rows, self.open, self.most = [], [], 0, 0
-        for name in ("idle", "written", "write_error", "control"):
-            getattr(dut, name).value = 0
+        dut.idle.value = dut.control.value = 0
+        self.written, self.failed = Pulses(dut, "written"), Pulses(dut, "write_error")
+        self.rows = Recorder(dut, "invalidate", {"row": None})
         self.zeros = Sink(dut, "zeros", stall=stall, callback=self.zero)
-        cocotb.start_soon(self.run())
+
+    @property
+    def open(self):
+        return len(self.zeros.cycles) - len(self.written.cycles)
 
     def zero(self, address):
-        self.open += 1
         self.most = max(self.most, self.open)
-        last = self.due[-1][0] if self.due else 0
-        self.due.append((max(cycle() + self.delay(), last + 1), address))
-
-    async def run(self):
-        dut, edge = self.dut, RisingEdge(self.dut.clk)
-        while True:
-            await edge
-            if not dut.rst.value and dut.invalidate.value:
-                self.rows.append(int(dut.row.value))
-            answers = bool(self.due) and self.due[0][0] <= cycle()
-            dut.written.value = answers
-            dut.write_error.value = answers and self.due[0][1] in self.bad
-            if answers:
-                self.open -= 1
-                self.due.pop(0)
+        wait = self.written.later({}, self.delay())
+        if address in self.bad:
+            self.failed.later({}, wait)
 
     async def begin(self):
         """After a reset only the banks are emptied."""
-        edge = RisingEdge(self.dut.clk)
         begun = await start(self.dut)
-        await edge
-        while self.dut.busy.value:
-            await edge
+        await until(self.dut.clk, self.dut.busy, 0)
         assert int(begun) == self.count + 2
-        assert self.rows == list(range(self.count))
+        assert self.rows.beats == [{"row": row} for row in range(self.count)]
         assert self.zeros.beats == []
         assert not self.dut.broken.value
         return self
@@ -68,7 +57,7 @@ class Bench:
     async def clear(self, columns, wait=0):
         """Clear; return the cycles from the banks' being idle to the end of ``busy``."""
         dut, edge = self.dut, RisingEdge(self.dut.clk)
-        self.rows.clear()
+        self.rows.beats.clear()
         self.zeros.beats.clear()
         asked = {"base": self.base, "columns": columns, "clear": 1}
         dut.idle.value = 0
@@ -82,12 +71,10 @@ class Bench:
             assert not dut.zeros_valid.value
         dut.idle.value = 1
         begun = cycle()
-        await edge
-        while dut.busy.value:
-            await edge
+        await until(dut.clk, dut.busy, 0)
         lines = -(-columns // LINE_IDXS)
         assert self.zeros.beats == [self.base + LINE_BYTES * k for k in range(lines)]
-        assert self.rows == list(range(self.count))
+        assert self.rows.beats == [{"row": row} for row in range(self.count)]
         assert self.open == 0
         return cycle() - begun
 
@@ -144,9 +131,7 @@ async def a_clear_while_busy_comes_next(dut, after_reset):
         await ClockCycles(dut.clk, wait)
         was_busy = bool(dut.busy.value)
         await clear()
-        await edge
-        while dut.busy.value:
-            await edge
+        await until(dut.clk, dut.busy, 0)
         assert bench.zeros.beats == zeros * (1 if after_reset else 2), wait
     assert not was_busy
 

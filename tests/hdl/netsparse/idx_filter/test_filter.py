@@ -1,7 +1,6 @@
 """Tests ports and cache together, as units use them."""
 
 import random
-from collections import deque
 from dataclasses import dataclass
 
 import cocotb
@@ -9,13 +8,13 @@ import numpy as np
 from amaranth.hdl import Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.common.component import Component
 from hdl.netsparse.idx_filter.cache import FilterCache, FilterCacheParams
 from hdl.netsparse.idx_filter.port import FilterPort, FilterPortParams
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Sink, Source, cycle, never, start
+from sim.harness.streams import STALLS, Sink, Source, cycle, never, start, until
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.idx_filter.bench import Dram
 
@@ -105,27 +104,26 @@ class Bench:
                 ("set_done", Sink, sink),
             )
         )
-        while dut.busy.value:
-            await RisingEdge(dut.clk)
+        await until(dut.clk, dut.busy, 0)
         return self
 
     async def gather(self, k, order):
         """Let unit k look ``order`` up; return the idxs that it has set, as it found them 0."""
         results, set_done = self.results[k], self.set_done[k]
-        first, seen = len(set_done.beats), len(results.beats)
-        waiting, in_flight, fetched = deque(order), deque(), []
-        while waiting or in_flight or len(set_done.beats) - first < len(fetched):
-            while waiting and len(in_flight) < 40:
-                self.lookups[k].append({"idx": waiting[0], "entry": len(in_flight)})
-                in_flight.append({"idx": waiting.popleft(), "entry": len(in_flight)})
-            await RisingEdge(self.dut.clk)
-            for beat in results.beats[seen:]:
-                seen += 1
-                bit = beat.pop("bit")
-                assert beat == in_flight.popleft() | {"failed": 0}
-                if not bit and beat["idx"] not in fetched:
-                    self.sets[k].append({"entry": len(fetched), "idx": beat["idx"]})
-                    fetched.append(beat["idx"])
+        first, seen, fetched = len(set_done.beats), len(results.beats), []
+
+        def look(result):
+            if not result["bit"] and result["idx"] not in fetched:
+                self.sets[k].append({"entry": len(fetched), "idx": result["idx"]})
+                fetched.append(result["idx"])
+
+        results.add_callback(look)
+        lookups = [{"idx": idx, "entry": number} for number, idx in enumerate(order)]
+        await self.lookups[k].send_all(lookups)
+        await results.wait_for(seen + len(order))
+        await set_done.wait_for(first + len(fetched))
+        for result, lookup in zip(results.beats[seen:], lookups, strict=True):
+            assert result == lookup | {"bit": result["bit"], "failed": 0}
         numbers = [{"entry": number, "failed": 0} for number in range(len(fetched))]
         assert set_done.beats[first:] == numbers
         return fetched

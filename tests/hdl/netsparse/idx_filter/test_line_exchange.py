@@ -5,7 +5,9 @@ from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.idx_filter.line_exchange import DRAIN, LineExchange
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, LINE_WORDS, FilterCacheParams
-from sim.harness.streams import Sink, cycle, mostly, never, started
+from sim.harness.pulses import Pulses
+from sim.harness.records import Recorder
+from sim.harness.streams import Sink, cycle, mostly, never, started, until
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.idx_filter.bench import SMALL
 
@@ -26,34 +28,19 @@ class Bench:
         self.new = []  # (cycle, word, data) that were written
         self.reads, self.ends = [], []  # (cycle, word); (cycle, "install" or "drop")
         self.fill = (0, 0)  # data and error
-        self.filled = 0  # when it came
-        for name in ("start", "blank", "filled", "error", "written"):
-            getattr(dut, name).value = 0
+        dut.start.value = dut.blank.value = 0
         dut.base.value = base
+        self.filled, self.written = Pulses(dut, "filled", "data", "error"), Pulses(dut, "written")
+        self.acknowledged = Recorder(dut, "written", {"busy": None})
         self.fills = Sink(dut, "fills", stall=stall, callback=self.ask)
         self.backs = Sink(dut, "write_backs", stall=stall, callback=self.back)
         cocotb.start_soon(self.run())
 
     def ask(self, _):
-        cocotb.start_soon(self.answer("filled"))
+        self.filled.later(dict(zip(("data", "error"), self.fill, strict=True)), self.delay())
 
     def back(self, _):
-        cocotb.start_soon(self.answer("written"))
-
-    async def answer(self, name):
-        edge, dut = RisingEdge(self.dut.clk), self.dut
-        for _ in range(self.delay()):
-            await edge
-        getattr(dut, name).value = 1
-        if name == "filled":
-            dut.data.value, dut.error.value = self.fill
-        await edge
-        getattr(dut, name).value = 0
-        if name == "filled":
-            self.filled = cycle()
-            dut.data.value = random.getrandbits(512)
-        else:
-            assert dut.busy.value, "the victim has only now arrived"
+        self.written.later({}, self.delay())
 
     async def run(self):
         dut, edge = self.dut, RisingEdge(self.dut.clk)
@@ -90,10 +77,9 @@ class Bench:
         dut.blank.value = random.getrandbits(1)
         dut.line.value = dut.victim_line.value = random.randrange(1 << 7)
         dut.victim_dirty.value = random.getrandbits(1)
-        await edge
-        while dut.busy.value:
-            await edge
+        await until(dut.clk, dut.busy, 0)
         assert not dut.waiting.value
+        assert all(one["busy"] for one in self.acknowledged.beats), "the victim comes only now"
         assert self.fills.beats == ([] if blank else [self.base + LINE_BYTES * line])
         content = sum(word << 64 * k for k, word in enumerate(self.words))
         back = {"address": self.base + LINE_BYTES * victim, "data": content}
@@ -132,6 +118,6 @@ async def latency(dut):
     bench = await started(Bench(dut))
     for dirty in (False, True, False):
         took = await bench.exchange(dirty=dirty)
-        memory = bench.filled - bench.fills.cycles[-1]
+        memory = bench.filled.cycles[-1] - bench.fills.cycles[-1]
         assert took == memory + LineExchange.latency
     assert await bench.exchange(dirty=False, blank=True) == LineExchange.blank_latency

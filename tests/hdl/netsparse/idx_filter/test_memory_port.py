@@ -10,7 +10,8 @@ from hdl.common.bus_watch import BUS, WATCH
 from hdl.netsparse.idx_filter.memory_port import FilterMemoryPort
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, FilterCacheParams
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Source, cycle, never, often, start, started
+from sim.harness.records import Recorder
+from sim.harness.streams import STALLS, Source, always, never, often, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.idx_filter.bench import SMALL, Dram
 
@@ -35,30 +36,38 @@ class Bench:
         self.fills = [Source(dut, f"fills_{k}", stall=source) for k in banks]
         self.backs = [Source(dut, f"write_backs_{k}", stall=source) for k in banks]
         self.zeros = Source(dut, "zeros", stall=source)
-        self.filled = [[] for _ in banks]  # by bank: (cycle, data, error)
-        self.written = [0 for _ in banks]
-        self.errors = 0
-        cocotb.start_soon(self.run())
+        ports = dict.fromkeys(("filled", "fill_data", "fill_error"))
+        self.fill_answers = Recorder(dut, "filled", ports)
+        self.write_answers = Recorder(dut, "written", {"written": None})
+        self.write_errors = Recorder(dut, "write_error", {})
 
-    async def run(self):
-        dut, edge = self.dut, RisingEdge(self.dut.clk)
-        while True:
-            await edge
-            if dut.rst.value:
-                continue
-            for k in range(self.params.banks):
-                if int(dut.filled.value) >> k & 1:
-                    said = (cycle(), int(dut.fill_data.value), int(dut.fill_error.value))
-                    self.filled[k].append(said)
-                self.written[k] += int(dut.written.value) >> k & 1
-            self.errors += int(dut.write_error.value)
+    @property
+    def filled(self):
+        """Return, by bank, cycle, data and error of each fill."""
+        answers = self.fill_answers
+        said = [
+            (at, one["filled"], (one["fill_data"], one["fill_error"]))
+            for one, at in zip(answers.beats, answers.cycles, strict=True)
+        ]
+        banks = range(self.params.banks)
+        return [[(at, *what) for at, filled, what in said if filled >> k & 1] for k in banks]
+
+    @property
+    def written(self):
+        """Return the number of writes of each bank."""
+        said = [one["written"] for one in self.write_answers.beats]
+        return [sum(written >> k & 1 for written in said) for k in range(self.params.banks)]
+
+    @property
+    def errors(self):
+        return len(self.write_errors.cycles)
 
     async def settle(self, count):
         """Wait until ``count`` beats have been taken and answered."""
-        while sum(map(len, self.filled)) + sum(self.written) < count:
-            await RisingEdge(self.dut.clk)
+        while (less := count - sum(map(len, self.filled)) - sum(self.written)) > 0:
+            await ClockCycles(self.dut.clk, max(1, less // 2))
         await ClockCycles(self.dut.clk, 4)
-        assert self.dram.idle or self.dram.frozen
+        assert self.dram.idle or self.dram.sources["r"].stall is always
 
     async def watch(self, **said):
         """Pulse ``tick`` or ``revive``; check the bus a while later."""
@@ -91,10 +100,9 @@ async def each_bank_gets_its_own(dut, stalls):
     await start(dut)
     for part in (slice(count - 1), slice(count - 1, None)):  # the last ones after a rest
         for k in banks:
-            for address in asked[k][part]:
-                bench.fills[k].append(address)
-                other = address + apart
-                bench.backs[k].append({"address": other, "data": kept[other]})
+            bench.fills[k].extend(asked[k][part])
+            others = [address + apart for address in asked[k][part]]
+            bench.backs[k].extend([{"address": at, "data": kept[at]} for at in others])
         await bench.settle(2 * len(banks) * len(range(count)[: part.stop]))
     for k in banks:
         assert [error for _, _, error in bench.filled[k]] == [one in bad_reads for one in asked[k]]
@@ -121,11 +129,11 @@ async def who_asks_while_half_a_write_has_left_waits(dut, closed):
         bench.backs[k].append({"address": address, "data": kept[address]})
 
     for before, then in itertools.permutations(banks, 2):
-        bench.dram.closed = (closed,)
+        bench.dram.sinks[closed].stall = always
         for k in (*[before] * 6, then):
             write_back(k)
             await ClockCycles(dut.clk, 4)
-        bench.dram.closed = ()
+        bench.dram.sinks[closed].stall = never
         await bench.settle(len(kept))
     assert bench.dram.contents == kept
     assert sum(bench.written) == len(kept)
@@ -154,7 +162,7 @@ async def a_memory_that_does_not_answer_is_given_up(dut, kind):
     """What it was asked fails, and what it is asked then; what comes late is nobody's."""
     bench = Bench(dut, (never, never))
     banks, places = range(bench.params.banks), [LINE_BYTES * k for k in range(6)]
-    bench.dram.frozen = True
+    bench.dram.freeze()
 
     def ask():
         for at in places:
@@ -179,7 +187,7 @@ async def a_memory_that_does_not_answer_is_given_up(dut, kind):
     await bench.settle(count)
     assert failed() == count
     assert (await bench.watch(revive=1))["broken"]
-    bench.dram.frozen = False
+    bench.dram.freeze(False)
     assert not (await bench.watch())["owes"]
     assert not any((await bench.watch(revive=1)).values())
     await bench.settle(count)
@@ -201,14 +209,11 @@ async def a_fill_and_a_write_a_cycle(dut):
             backs.append({"address": k * SPACE + LINE_BYTES * (40 + number), "data": number})
     banks = bench.params.banks
     await bench.settle(2 * count * banks)
-    begins, ends = (f(at for at, _ in bench.dram.reads) for f in (min, max))
-    assert ends - begins == banks * count - 1
-    begins, ends = (f(at for at, _ in bench.dram.writes) for f in (min, max))
-    assert ends - begins == banks * count - 1
+    asked, answered = bench.dram.sinks["ar"].cycles, bench.dram.sources["r"].cycles
+    for cycles in (asked, bench.dram.sources["b"].cycles):
+        assert cycles[-1] - cycles[0] == banks * count - 1
     # A fill's latency: one cycle to AR, and one from R.
     taken = sorted(at for source in bench.fills for at in source.cycles)
-    asked = [at for at, _ in bench.dram.reads]
-    answered = [at for at, _ in bench.dram.read_answers]
     filled = sorted(at for bank in bench.filled for at, *_ in bank)
     for at, one, other, end in zip(taken, asked, answered, filled, strict=True):
         assert (one - at) + (end - other) == FilterMemoryPort.latency

@@ -122,10 +122,8 @@ class Bench:
         await ClockCycles(self.dut.clk, cycles)
 
     def send(self, lookups=(), sets=()):
-        for one in lookups:
-            self.lookups.append(one)
-        for one in sets:
-            self.sets.append(one)
+        self.lookups.extend(lookups)
+        self.sets.extend(sets)
 
     async def finish(self, lookups, sets, enabled=True):
         await self.results.wait_for(len(lookups))

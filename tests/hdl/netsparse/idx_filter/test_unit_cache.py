@@ -9,14 +9,22 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.idx_filter.params import FilterCacheParams
 from hdl.netsparse.idx_filter.unit_cache import DEPTH, UnitCache
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Sink, cycle, never, start
+from sim.harness.payloads import pack
+from sim.harness.pulses import Pulses
+from sim.harness.records import Recorder
+from sim.harness.streams import STALLS, Sink, always, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.golden.idx_filter import IdxFilter
 from tests.hdl.netsparse.idx_filter.bench import SMALL, Unit
 
 PARAMS = replace(SMALL, cache_bytes=1024, unit_bytes=16, idx_bits=14, slots=24)
 IDXS = 48 * 16  # six times what the cache holds
+
+
+WATCHED = (
+    *("requests_valid", "requests_ready", "far_requests_valid", "far_answers_valid"),
+    *("answered", "answers_valid", "idle"),
+)
 
 
 def test_unit_cache():
@@ -27,15 +35,17 @@ class Bank:
     """Takes requests in their order; ``bits`` change then, answers follow a little later."""
 
     def __init__(self, dut, params, stall, delay=lambda: random.randrange(5, 9)):
-        self.dut, self.params, self.delay = dut, params, delay
-        self.bits, self.due, self.seen, self.bad = set(), deque(), [], set()
-        dut.far_answers_valid.value = 0
+        self.params, self.delay = params, delay
+        self.bits, self.bad = set(), set()
         self.requests = Sink(dut, "far_requests", stall=stall, callback=self.take)
-        cocotb.start_soon(self.run())
+        self.answers = Pulses(dut, "far_answers_valid", "far_answers_payload")
+
+    @property
+    def seen(self):
+        return self.requests.beats
 
     def take(self, request):
         idx = request["idx"]
-        self.seen.append(request)
         failed = idx in self.bad
         bit = idx in self.bits
         if request["set"] and not failed:
@@ -45,32 +55,8 @@ class Bank:
         answer = {"slot": request["slot"], "bit": bit, "failed": failed}
         if failed:
             block, answer["bit"] = random.getrandbits(16), random.getrandbits(1)
-        self.due.append((cycle() + self.delay(), {"answer": answer, "block": block}))
-
-    async def run(self):
-        edge = RisingEdge(self.dut.clk)
-        while True:
-            await edge
-            ready = bool(self.due) and self.due[0][0] <= cycle()
-            self.dut.far_answers_valid.value = ready
-            self.dut.far_answers_payload.value = (
-                pack(self.params.block_answer, self.due.popleft()[1])
-                if ready
-                else random.getrandbits(self.params.block_answer.size)
-            )
-
-
-class Ports:
-    """Shows the one unit of a cache under the names that :class:`Unit` looks for."""
-
-    def __init__(self, dut):
-        self.clk, self.rst = dut.clk, dut.rst
-        for port, fields in {
-            "requests": ("valid", "ready", "payload"),
-            "answers": ("valid",),
-        }.items():
-            for name in (*fields, "payload"):
-                setattr(self, f"{port}_0_{name}", getattr(dut, f"{port}_{name}"))
+        bits = pack(self.params.block_answer, {"answer": answer, "block": block})
+        self.answers.later({"far_answers_payload": bits}, self.delay())
 
 
 class Bench:
@@ -78,26 +64,26 @@ class Bench:
         self.dut, self.params = dut, params_in_simulator(FilterCacheParams)
         unit_stall, bank_stall = stalls
         self.bank = Bank(dut, self.params, bank_stall)
-        self.unit = Unit(Ports(dut), 0, self.params, stall=unit_stall)
+        self.unit = Unit(dut, "", self.params, stall=unit_stall)
         dut.forget.value = 0
         await start(dut)
-        cocotb.start_soon(self.watch_idle())
+        layout = {"far_answers_payload": self.params.block_answer}
+        self.shown = Recorder(dut, "", dict.fromkeys(WATCHED) | layout)
+        self.steps, self.block, self.near = deque([0] * 3, 3), 0, 0
         await self.forget()
         return self
 
-    async def watch_idle(self):
-        """Check that it is not idle with a request on its way, or a block coming."""
-        dut, steps, block, near = self.dut, deque([0] * 3, 3), 0, 0
-        while True:
-            await self.clock()
-            busy = any(steps) or block or near or dut.far_requests_valid.value
-            assert not (busy and dut.idle.value)
-            steps.append(int(dut.requests_valid.value and dut.requests_ready.value))
-            answer = unpack(self.params.block_answer, int(dut.far_answers_payload.value))
-            learns = dut.far_answers_valid.value and not answer["answer"]["failed"]
-            block = answer["block"] if learns else 0
-            near += int(dut.answered.value)
-            near -= int(dut.answers_valid.value and not dut.far_answers_valid.value)
+    def check_idle(self):
+        """Check that it was not idle with a request on its way, or a block coming."""
+        for one in list.__iter__(self.shown.beats):
+            busy = any(self.steps) or self.block or self.near or one["far_requests_valid"]
+            assert not (busy and one["idle"])
+            self.steps.append(one["requests_valid"] & one["requests_ready"])
+            answer = one["far_answers_payload"]
+            learns = one["far_answers_valid"] and not answer["answer"]["failed"]
+            self.block = answer["block"] if learns else 0
+            self.near += one["answered"] - (one["answers_valid"] & ~one["far_answers_valid"])
+        self.shown.beats.clear()
 
     async def clock(self, cycles=1):
         await ClockCycles(self.dut.clk, cycles)
@@ -109,13 +95,14 @@ class Bench:
             self.dut.forget_at.value = place
             await self.clock()
         self.dut.forget.value = 0
+        self.check_idle()
 
     async def ask(self, requests):
         first = len(self.unit.asked)
-        self.unit.queue.extend(requests)
-        while not self.unit.idle:
-            await self.clock()
+        self.unit.send(requests)
+        await self.unit.finish()
         await self.clock(3)
+        self.check_idle()
         return self.unit.asked[first:]
 
 
@@ -214,14 +201,12 @@ async def a_request_a_cycle(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def it_stops_when_no_bank_takes_requests(dut):
     bench = await Bench().begin(dut)
-    bench.bank.requests.stop()
-    bench.unit.queue.extend((True, idx) for idx in range(60))
+    bench.bank.requests.stall = always
+    bench.unit.send((True, idx) for idx in range(60))
     await bench.clock(100)
     assert len(bench.unit.asked) == DEPTH - 1  # which stop in time for those on their way
     assert not dut.idle.value
-    bench.bank.requests = Sink(
-        dut, "far_requests", stall=lambda: random.random() < 0.5, callback=bench.bank.take
-    )
+    bench.bank.requests.stall = often
     answers = await bench.ask([(False, idx) for idx in range(60)])
     assert all(a.bit for a in answers[-60:])
 
