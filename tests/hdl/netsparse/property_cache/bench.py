@@ -3,10 +3,10 @@
 import random
 from collections import Counter, deque
 
-from cocotb.triggers import RisingEdge
-
 from hdl.netsparse.property_cache.params import EVENTS, SEGMENT_BYTES, PropertyCacheParams
 from sim.harness.payloads import pack
+from sim.harness.plays import play
+from sim.harness.records import Recorder
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator
 from sim.netsparse.golden.property_cache import Outcome, PropertyCache
@@ -22,16 +22,20 @@ SHOWN = {
 
 
 class Bench:
-    """Gives one access per cycle, and compares everything that comes out with the model's."""
+    """Gives one access per cycle, and compares everything that comes out with the model's.
+
+    What is to be given is collected, until :meth:`play` gives it.
+    """
 
     async def begin(self, dut):
         self.dut, self.params = dut, params_in_simulator(PropertyCacheParams)
         params = self.params
-        self.edge = RisingEdge(dut.clk)
         self.model = PropertyCache(params.segments, params.sets, params.ways)
         self.seen = Counter()
         dut.configure.value = dut.access_valid.value = 0
         await start(dut)
+        self.shown = Recorder(dut, "", dict.fromkeys(("busy", "result_valid", "result", "events")))
+        self.inputs, self.expected = [], []
         self.restarts()
         return self
 
@@ -41,25 +45,30 @@ class Bench:
         self.left = self.params.rows  # cycles that it is still cleared
         self.due: deque[tuple | None] = deque([None] * self.params.latency)
 
-    async def cycle(self, access=None, configure=None):
-        """Play a cycle with ``access``, an idx with a length or a property, and any new size."""
-        dut = self.dut
-        dut.access_valid.value = access is not None
+    def cycle(self, access=None, configure=None):
+        """Give in a cycle ``access``, an idx with a length or a property, and any new size."""
+        bits, outcome = random.getrandbits(self.params.access.size), None
         if access is not None:
-            dut.access.value, outcome = self.give(*access)
-            self.due.append(outcome)
-        else:
-            self.due.append(None)
-        dut.configure.value = configure is not None
-        if configure is not None:
-            dut.property_bytes.value = configure
-        await self.edge
-        assert bool(dut.busy.value) == (self.left > 0)
+            bits, outcome = self.give(*access)
+        inputs = {"access_valid": access is not None, "access": bits}
+        inputs |= {"configure": configure is not None, "property_bytes": configure or 0}
+        self.inputs.append(inputs)
+        self.due.append(outcome)
+        self.expected.append((self.left > 0, self.due.popleft()))
         self.left = max(0, self.left - 1)
         if configure is not None:
             self.model.configure(configure)
             self.left = self.params.rows
-        self.compare(self.due.popleft())
+
+    async def play(self):
+        """Give what is collected; compare what is shown meanwhile."""
+        self.shown.beats.clear()
+        await play(self.dut, self.inputs)
+        shown = list.__iter__(self.shown.beats)
+        for one, (busy, outcome) in zip(shown, self.expected, strict=True):
+            assert one["busy"] == busy
+            self.compare(one, outcome)
+        self.inputs, self.expected = [], []
 
     def give(self, idx, what):
         """Return the bits of an access, and what the model says of it."""
@@ -76,37 +85,36 @@ class Bench:
         self.seen[outcome] += 1
         return pack(self.params.access, fields), (outcome, value)
 
-    def compare(self, expected):
-        """Check that the outputs are what the model said one latency ago."""
-        dut = self.dut
-        assert bool(dut.result_valid.value) == (expected is not None)
+    def compare(self, shown, expected):
+        """Check that the outputs are what the model said one latency before."""
+        assert shown["result_valid"] == (expected is not None)
         if expected is None:
-            assert int(dut.events.value) == 0
+            assert shown["events"] == 0
             return
         outcome, value = expected
-        assert int(dut.events.value) == SHOWN[outcome], (outcome, bin(int(dut.events.value)))
+        assert shown["events"] == SHOWN[outcome], (outcome, bin(shown["events"]))
         if outcome is Outcome.HIT:
-            bits = int(dut.result.value)
-            assert bits & 1
-            found = bits >> 1 & (1 << 8 * len(value)) - 1
+            assert shown["result"] & 1
+            found = shown["result"] >> 1 & (1 << 8 * len(value)) - 1
             assert found == int.from_bytes(value, "little")
 
     async def drain(self):
         """Wait until the last result has come."""
         for _ in range(self.params.latency):
-            await self.cycle()
+            self.cycle()
+        await self.play()
 
     async def run(self, accesses):
         """Give one access per cycle; then wait until the last result has come."""
         for access in accesses:
-            await self.cycle(access)
+            self.cycle(access)
         await self.drain()
 
-    async def configure(self, length):
+    def configure(self, length):
         """Hold properties of another size, from now on."""
-        await self.cycle(configure=length)
+        self.cycle(configure=length)
         while self.left:
-            await self.cycle()
+            self.cycle()
 
     def idx_of(self, segment, at, tag):
         """Return the idx with these bits."""

@@ -3,12 +3,12 @@
 import random
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.property_cache.access_check import AccessCheck
 from hdl.netsparse.property_cache.params import PRESETS, Operation, PropertyCacheParams
 from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
-from sim.harness.payloads import unpack
+from sim.harness.plays import play
+from sim.harness.records import Recorder
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.golden.property_cache import PropertyCache
@@ -41,11 +41,11 @@ def expected(model, params, access, clear_row):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def each_access_by_its_length(dut):
-    params, edge = params_in_simulator(PropertyCacheParams), RisingEdge(dut.clk)
+    params = params_in_simulator(PropertyCacheParams)
     model = PropertyCache(params.segments, params.sets, params.ways)
     dut.valid.value = dut.clearing.value = dut.configure.value = 0
     await start(dut)
-    due = None
+    cycles, due = [], [None]
     steps = [16 << k for k in range(params.segment_bits + 1)]
     sizes = [0, 1, *(size + more for size in steps for more in (-1, 0, 1)), MOST_PROPERTY_BYTES]
     sizes = [None, *random.sample(sizes, len(sizes)), 8191]
@@ -55,20 +55,17 @@ async def each_access_by_its_length(dut):
         length = random.choice((model.property_bytes, near, random.choice(sizes[1:])))
         access = random.random() < 0.9, random.getrandbits(1), random.getrandbits(40), length
         clear_row = random.choice((None, None, None, random.randrange(params.rows)))
-        dut.valid.value, dut.insert.value, dut.idx.value, dut.length.value = access
-        dut.clearing.value = clear_row is not None
-        dut.clear_row.value = clear_row or 0
-        dut.configure.value = configure
-        dut.property_bytes.value = size if configure else random.getrandbits(13)
-        await edge
-        if due is not None:
-            for wanted, port, shape in zip(
-                due, (dut.passed, dut.slot), (params.passed, params.slot), strict=True
-            ):
-                found = unpack(shape, int(port.value))
-                assert {k: found[k] for k, v in wanted.items() if v is not None} == {
-                    k: v for k, v in wanted.items() if v is not None
-                }
-        due = expected(model, params, access, clear_row)
+        inputs = dict(zip(("valid", "insert", "idx", "length"), access, strict=True))
+        inputs |= {"clearing": clear_row is not None, "clear_row": clear_row or 0}
+        inputs |= {"configure": configure}
+        inputs |= {"property_bytes": size if configure else random.getrandbits(13)}
+        cycles.append(inputs)
+        due.append(expected(model, params, access, clear_row))
         if configure:
             model.configure(size)
+    shown = Recorder(dut, "", {"passed": params.passed, "slot": params.slot})
+    await play(dut, cycles)
+    for one, wanted in zip(shown.beats[1:], due[1:-1], strict=True):
+        for found, fields in zip(one.values(), wanted, strict=True):
+            known = {name: value for name, value in fields.items() if value is not None}
+            assert {name: found[name] for name in known} == known

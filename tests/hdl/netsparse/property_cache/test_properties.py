@@ -1,12 +1,11 @@
 import random
-from collections import deque
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.property_cache.params import PRESETS, PropertyCacheParams
 from hdl.netsparse.property_cache.properties import PropertySegments
-from sim.harness.payloads import pack, unpack
+from sim.harness.plays import play
+from sim.harness.records import Recorder
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 
@@ -18,11 +17,11 @@ def test_properties():
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_group_of_segments_is_written_or_read(dut):
     """In any mode and cycle, a segment's entry is what was last written there; no other is."""
-    params, edge = params_in_simulator(PropertyCacheParams), RisingEdge(dut.clk)
+    params = params_in_simulator(PropertyCacheParams)
     dut.verdict.value = dut.mode.value = 0
     await start(dut)
     stored = {}  # by segment, set and way
-    due = deque([None] * PropertySegments.latency)
+    cycles, due = [], [[]] * PropertySegments.latency
     for _ in range(4000):
         mode = random.randrange(params.segment_bits + 1)
         first = random.randrange(params.segments >> mode) << mode
@@ -36,16 +35,13 @@ async def a_group_of_segments_is_written_or_read(dut):
             "row": first * params.sets + at,
             "way": 1 << way,
         }
-        dut.verdict.value = pack(params.verdict, verdict)
-        dut.mode.value = (1 << mode) - 1
-        dut.property.value = pack(params.property_layout, parts)
-        await edge
+        cycles.append({"verdict": verdict, "mode": (1 << mode) - 1, "property": parts})
         places = [(first + k, at, way) for k in range(1 << mode)]
-        wanted = due.popleft()
-        if wanted is not None:
-            found = unpack(params.property_layout, int(dut.found.value))
-            assert all(part in (None, got) for part, got in zip(wanted, found, strict=False))
-        due.append(None if installed else [stored.get(place) for place in places])
+        due.append([] if installed else [stored.get(place) for place in places])
         if installed:
             stored |= dict(zip(places, parts, strict=False))
+    shown = Recorder(dut, "", {"found": params.property_layout})
+    await play(dut, cycles, {"verdict": params.verdict, "property": params.property_layout})
+    for one, wanted in zip(shown.beats, due, strict=False):
+        assert all(part in (None, got) for part, got in zip(wanted, one["found"], strict=False))
     assert len(stored) == params.cache_bytes // 16

@@ -9,7 +9,7 @@ import pytest
 
 from hdl.netsparse.property_cache.params import LEAST_LATENCY, PRESETS, SEGMENT_BYTES
 from hdl.netsparse.property_cache.property_cache import PropertyCache
-from sim.harness.streams import RESET_CYCLES
+from sim.harness.streams import RESET_CYCLES, edges
 from sim.harness.verilator import simulate
 from sim.netsparse.golden.property_cache import Outcome
 from tests.hdl.netsparse.property_cache.bench import Bench, Traffic
@@ -43,13 +43,14 @@ async def random_accesses(dut):
     bench = await Bench().begin(dut)
     count = int(os.environ[ACCESSES])
     for mode, length in bench.modes():
-        await bench.cycle(configure=length)
+        bench.cycle(configure=length)
         bench.seen.clear()
         while bench.seen.total() < count:
             traffic = Traffic(bench, length, mode, rows=random.randint(1, 3))
             pauses = random.choice((0, 0.3))
             for _ in range(500):
-                await bench.cycle(None if random.random() < pauses else traffic.access())
+                bench.cycle(None if random.random() < pauses else traffic.access())
+            await bench.play()
         often = (Outcome.HIT, Outcome.MISS, Outcome.PRESENT, Outcome.REPLACED)
         assert min(bench.seen[outcome] for outcome in often) > count / 30, bench.seen
         assert bench.seen[Outcome.INSERTED]
@@ -62,7 +63,7 @@ async def bursts_on_one_set(dut):
     """All accesses are to one row, at every distance at which they can meet on their way."""
     bench = await Bench().begin(dut)
     for mode, length in bench.modes():
-        await bench.configure(length)
+        bench.configure(length)
         for apart in range(1, 8):
             traffic = Traffic(bench, length, mode, rows=1)
             idxs = random.choices(traffic.pool, k=apart)
@@ -81,7 +82,7 @@ async def every_line_is_of_use(dut):
     params = bench.params
     for mode in range(params.segment_bits + 1):
         length = SEGMENT_BYTES << mode
-        await bench.configure(length)
+        bench.configure(length)
         bench.seen.clear()
         idxs = bench.lines_of(mode)
         assert len(idxs) * length == params.cache_bytes
@@ -102,7 +103,7 @@ async def ignored_segment_bits_tell_idxs_apart(dut):
     params = bench.params
     for mode in range(1, params.segment_bits + 1):
         length, together = SEGMENT_BYTES << mode, 1 << mode
-        await bench.configure(length)
+        bench.configure(length)
         bench.seen.clear()
         first = random.randrange(params.segments // together) * together
         at, tag = random.randrange(params.sets), random.getrandbits(3)
@@ -118,14 +119,14 @@ async def an_insert_of_what_is_there_changes_nothing(dut):
     """Neither the data, however near the first insert is, nor the order."""
     bench = await Bench().begin(dut)
     params, length = bench.params, SEGMENT_BYTES
-    await bench.configure(length)
+    bench.configure(length)
     for pause in range(12):
         idx = random.getrandbits(params.idx_bits)
-        await bench.cycle((idx, random.randbytes(length)))
+        bench.cycle((idx, random.randbytes(length)))
         for _ in range(pause):
-            await bench.cycle()
+            bench.cycle()
         await bench.run([(idx, random.randbytes(length)), (idx, length)])
-    await bench.configure(length)
+    bench.configure(length)
     bench.seen.clear()
     idxs = [bench.idx_of(1, 1, tag) for tag in range(params.ways + 1)]
     await bench.run((idx, random.randbytes(length)) for idx in idxs[:-1])
@@ -141,19 +142,19 @@ async def it_is_emptied_in_the_middle_of_traffic(dut):
     bench = await Bench().begin(dut)
     sizes = [length for _, length in bench.modes()]
     length, mode = sizes[0], 0
-    await bench.cycle(configure=length)
+    bench.cycle(configure=length)
     for before in range(60):
         traffic = Traffic(bench, length, mode)
         for _ in range(random.choice((before, bench.params.rows + 2 * before))):
-            await bench.cycle(traffic.access())
+            bench.cycle(traffic.access())
         idx = random.getrandbits(bench.params.idx_bits)  # which is on its way meanwhile
         for access in ((idx, random.randbytes(length)), (idx, length)):
-            await bench.cycle(access)
+            bench.cycle(access)
         for _ in range(before % 5):
-            await bench.cycle(traffic.access())
+            bench.cycle(traffic.access())
         mode = random.randrange(len(sizes)) if before % 2 else mode
         length = sizes[mode]
-        await bench.cycle(traffic.access(), configure=length)
+        bench.cycle(traffic.access(), configure=length)
     await bench.drain()
     assert min(bench.seen[outcome] for outcome in set(Outcome) - {Outcome.REPLACED}) > 10
 
@@ -163,7 +164,7 @@ async def sizes_that_it_cannot_hold_bypass(dut):
     bench = await Bench().begin(dut)
     most = bench.params.most_bytes
     for length in (0, most + 1, 2 * most, 8191):
-        await bench.configure(length)
+        bench.configure(length)
         await bench.run(
             (idx, random.choice((size, bytes(size))))
             for idx, size in product(range(4), (0, 1, 16, most, length))
@@ -177,20 +178,20 @@ async def a_reset_empties_it(dut):
     bench = await Bench().begin(dut)
     idxs = bench.lines_of(0)[:20]
     for cut in range(12):
-        await bench.configure(SEGMENT_BYTES)
+        bench.configure(SEGMENT_BYTES)
         for idx in idxs:
-            await bench.cycle((idx, random.randbytes(SEGMENT_BYTES)))
+            bench.cycle((idx, random.randbytes(SEGMENT_BYTES)))
         for _ in range(cut):
-            await bench.cycle((random.choice(idxs), SEGMENT_BYTES))
+            bench.cycle((random.choice(idxs), SEGMENT_BYTES))
+        await bench.play()
         dut.access_valid.value, dut.rst.value = 0, 1
-        for _ in range(RESET_CYCLES):
-            await bench.edge
+        await edges(dut.clk, RESET_CYCLES)
         dut.rst.value = 0
         bench.restarts()
         await bench.run((idx, SEGMENT_BYTES) for idx in idxs)
         while bench.left:
-            await bench.cycle()
-        await bench.configure(SEGMENT_BYTES)
+            bench.cycle()
+        bench.configure(SEGMENT_BYTES)
         bench.seen.clear()
         await bench.run((idx, SEGMENT_BYTES) for idx in idxs)
         assert set(bench.seen) == {Outcome.MISS}

@@ -2,11 +2,12 @@ import random
 from collections import deque
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from amaranth.lib import data
 
 from hdl.netsparse.property_cache.params import PRESETS, REACH, Operation, PropertyCacheParams
 from hdl.netsparse.property_cache.slot_history import SlotHistory
-from sim.harness.payloads import pack, unpack
+from sim.harness.plays import play
+from sim.harness.records import Recorder
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 
@@ -22,27 +23,21 @@ def near(row, other, bits):
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def accesses_of_the_same_row_and_line(dut):
-    params, edge = params_in_simulator(PropertyCacheParams), RisingEdge(dut.clk)
+    params = params_in_simulator(PropertyCacheParams)
     dut.slot.value = 0
     await start(dut)
     none = {"operation": Operation.NONE, "row": 0, "tag": 0}
     past = deque([none] * (REACH + 1), REACH + 1)  # the newest first
-    row, tag = 0, 0
+    row, tag, slots = 0, 0, []
     for _ in range(3000):
         row = near(row, random.randrange(params.rows), params.row_bits)
         tag = near(tag, random.getrandbits(params.tag_bits), params.tag_bits)
-        slot = {"operation": random.choice(list(Operation)), "row": row, "tag": tag}
-        dut.slot.value = pack(params.slot, slot)
-        await edge
-        found = [
-            unpack(
-                params.slot,
-                int(dut.past.value) >> k * params.slot.size & (1 << params.slot.size) - 1,
-            )
-            for k in range(REACH)
-        ]
-        assert [item["operation"] for item in found] == [s["operation"] for s in list(past)[:REACH]]
-        assert found == list(past)[:REACH]
+        slots.append({"operation": random.choice(list(Operation)), "row": row, "tag": tag})
+    layout = data.ArrayLayout(params.slot, REACH)
+    shown = Recorder(dut, "", {"past": layout, "same_row": None, "same_line": None})
+    await play(dut, [{"slot": slot} for slot in slots], {"slot": params.slot})
+    for slot, one in zip(slots, shown.beats, strict=True):
+        assert one["past"] == list(past)[:REACH]
         asked = past[0]  # what is told of now is the slot of a cycle ago
         accesses = [
             s if s["operation"] in (Operation.LOOKUP, Operation.INSERT) else None
@@ -50,6 +45,6 @@ async def accesses_of_the_same_row_and_line(dut):
         ]
         rows = [s is not None and s["row"] == asked["row"] for s in accesses]
         lines = [same and s["tag"] == asked["tag"] for same, s in zip(rows, accesses, strict=True)]
-        assert int(dut.same_row.value) == sum(same << k for k, same in enumerate(rows))
-        assert int(dut.same_line.value) == sum(same << k for k, same in enumerate(lines))
+        assert one["same_row"] == sum(same << k for k, same in enumerate(rows))
+        assert one["same_line"] == sum(same << k for k, same in enumerate(lines))
         past.appendleft(slot)

@@ -1,14 +1,13 @@
 """Compares the tags of a row with lists of what its ways hold, in the order of their use."""
 
 import random
-from collections import deque
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.property_cache.params import PRESETS, Operation, PropertyCacheParams
 from hdl.netsparse.property_cache.tags import PropertyTags
-from sim.harness.payloads import pack, unpack
+from sim.harness.plays import play
+from sim.harness.records import Recorder
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator
 from tests.simulated import simulated
@@ -48,11 +47,11 @@ class Row:
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def the_least_recent_way_goes(dut):
     """Ways of rows that are cleared meanwhile are among them."""
-    params, edge = params_in_simulator(PropertyCacheParams), RisingEdge(dut.clk)
+    params = params_in_simulator(PropertyCacheParams)
     dut.slot.value = 0
     await start(dut)
     rows = [Row(params.ways) for _ in range(params.rows)]
-    due = deque([{"found": 0, "installed": 0, "replaced": 0}] * PropertyTags.latency)
+    wanted = [{"found": 0, "installed": 0, "replaced": 0}] * PropertyTags.latency
     slots = [(Operation.CLEAR, row, 0) for row in range(params.rows)]
     for _ in range(24):
         chosen = random.sample(range(params.rows), random.randint(1, 2))
@@ -62,11 +61,10 @@ async def the_least_recent_way_goes(dut):
         slots += [
             (random.choice(kinds), random.choice(chosen), random.choice(tags)) for _ in range(200)
         ]
-    for operation, row, tag in slots:
-        slot = {"operation": operation, "row": row, "tag": tag}
-        dut.slot.value = pack(params.slot, slot)
-        await edge
-        wanted = due.popleft()
-        verdict = unpack(params.verdict, int(dut.verdict.value))
-        assert {key: verdict[key] for key in wanted} == wanted
-        due.append(rows[row].do(operation, tag) | {"row": row})
+    wanted += [rows[row].do(operation, tag) | {"row": row} for operation, row, tag in slots]
+    shown = Recorder(dut, "", {"verdict": params.verdict})
+    names = ("operation", "row", "tag")
+    cycles = [{"slot": dict(zip(names, slot, strict=True))} for slot in slots]
+    await play(dut, cycles, {"slot": params.slot})
+    for one, fields in zip(shown.beats, wanted, strict=False):
+        assert {key: one["verdict"][key] for key in fields} == fields
