@@ -5,8 +5,7 @@ from collections import Counter, deque
 
 from hdl.netsparse.property_cache.params import EVENTS, SEGMENT_BYTES, PropertyCacheParams
 from sim.harness.payloads import pack
-from sim.harness.plays import play
-from sim.harness.records import Recorder
+from sim.harness.plays import played
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator
 from sim.netsparse.golden.property_cache import Outcome, PropertyCache
@@ -34,7 +33,6 @@ class Bench:
         self.seen = Counter()
         dut.configure.value = dut.access_valid.value = 0
         await start(dut)
-        self.shown = Recorder(dut, "", dict.fromkeys(("busy", "result_valid", "result", "events")))
         self.inputs, self.expected = [], []
         self.restarts()
         return self
@@ -62,10 +60,9 @@ class Bench:
 
     async def play(self):
         """Give what is collected; compare what is shown meanwhile."""
-        self.shown.beats.clear()
-        await play(self.dut, self.inputs)
-        shown = list.__iter__(self.shown.beats)
-        for one, (busy, outcome) in zip(shown, self.expected, strict=True):
+        outputs = dict.fromkeys(("busy", "result_valid", "result", "events"))
+        shown = await played(self.dut, self.inputs, outputs)
+        for one, (busy, outcome) in zip(list.__iter__(shown), self.expected, strict=True):
             assert one["busy"] == busy
             self.compare(one, outcome)
         self.inputs, self.expected = [], []

@@ -7,8 +7,7 @@ import cocotb
 from hdl.netsparse.property_cache.access_check import AccessCheck
 from hdl.netsparse.property_cache.params import PRESETS, Operation, PropertyCacheParams
 from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
-from sim.harness.plays import play
-from sim.harness.records import Recorder
+from sim.harness.plays import played
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.golden.property_cache import PropertyCache
@@ -63,9 +62,8 @@ async def each_access_by_its_length(dut):
         due.append(expected(model, params, access, clear_row))
         if configure:
             model.configure(size)
-    shown = Recorder(dut, "", {"passed": params.passed, "slot": params.slot})
-    await play(dut, cycles)
-    for one, wanted in zip(shown.beats[1:], due[1:-1], strict=True):
+    shown = await played(dut, cycles, {"passed": params.passed, "slot": params.slot})
+    for one, wanted in zip(shown[1:], due[1:-1], strict=True):
         for found, fields in zip(one.values(), wanted, strict=True):
             known = {name: value for name, value in fields.items() if value is not None}
             assert {name: found[name] for name in known} == known

@@ -4,8 +4,7 @@ import cocotb
 
 from hdl.netsparse.property_cache.params import PRESETS, PropertyCacheParams
 from hdl.netsparse.property_cache.properties import PropertySegments
-from sim.harness.plays import play
-from sim.harness.records import Recorder
+from sim.harness.plays import played
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 
@@ -40,8 +39,8 @@ async def a_group_of_segments_is_written_or_read(dut):
         due.append([] if installed else [stored.get(place) for place in places])
         if installed:
             stored |= dict(zip(places, parts, strict=False))
-    shown = Recorder(dut, "", {"found": params.property_layout})
-    await play(dut, cycles, {"verdict": params.verdict, "property": params.property_layout})
-    for one, wanted in zip(shown.beats, due, strict=False):
+    shapes = {"verdict": params.verdict, "property": params.property_layout}
+    shown = await played(dut, cycles, {"found": params.property_layout}, shapes)
+    for one, wanted in zip(shown, due, strict=False):
         assert all(part in (None, got) for part, got in zip(wanted, one["found"], strict=False))
     assert len(stored) == params.cache_bytes // 16

@@ -6,8 +6,7 @@ from amaranth.lib import data
 
 from hdl.netsparse.property_cache.params import PRESETS, REACH, Operation, PropertyCacheParams
 from hdl.netsparse.property_cache.slot_history import SlotHistory
-from sim.harness.plays import play
-from sim.harness.records import Recorder
+from sim.harness.plays import played
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 
@@ -33,10 +32,9 @@ async def accesses_of_the_same_row_and_line(dut):
         row = near(row, random.randrange(params.rows), params.row_bits)
         tag = near(tag, random.getrandbits(params.tag_bits), params.tag_bits)
         slots.append({"operation": random.choice(list(Operation)), "row": row, "tag": tag})
-    layout = data.ArrayLayout(params.slot, REACH)
-    shown = Recorder(dut, "", {"past": layout, "same_row": None, "same_line": None})
-    await play(dut, [{"slot": slot} for slot in slots], {"slot": params.slot})
-    for slot, one in zip(slots, shown.beats, strict=True):
+    outputs = {"past": data.ArrayLayout(params.slot, REACH), "same_row": None, "same_line": None}
+    shown = await played(dut, [{"slot": slot} for slot in slots], outputs, {"slot": params.slot})
+    for slot, one in zip(slots, shown, strict=True):
         assert one["past"] == list(past)[:REACH]
         asked = past[0]  # what is told of now is the slot of a cycle ago
         accesses = [

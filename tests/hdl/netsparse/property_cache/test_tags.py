@@ -6,8 +6,7 @@ import cocotb
 
 from hdl.netsparse.property_cache.params import PRESETS, Operation, PropertyCacheParams
 from hdl.netsparse.property_cache.tags import PropertyTags
-from sim.harness.plays import play
-from sim.harness.records import Recorder
+from sim.harness.plays import played
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator
 from tests.simulated import simulated
@@ -62,9 +61,8 @@ async def the_least_recent_way_goes(dut):
             (random.choice(kinds), random.choice(chosen), random.choice(tags)) for _ in range(200)
         ]
     wanted += [rows[row].do(operation, tag) | {"row": row} for operation, row, tag in slots]
-    shown = Recorder(dut, "", {"verdict": params.verdict})
     names = ("operation", "row", "tag")
     cycles = [{"slot": dict(zip(names, slot, strict=True))} for slot in slots]
-    await play(dut, cycles, {"slot": params.slot})
-    for one, fields in zip(shown.beats, wanted, strict=False):
+    shown = await played(dut, cycles, {"verdict": params.verdict}, {"slot": params.slot})
+    for one, fields in zip(shown, wanted, strict=False):
         assert {key: one["verdict"][key] for key in fields} == fields
