@@ -15,9 +15,10 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.p4sgd.engine.model_params import GROUP_LANES
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.word_counter import WordCounter
-from sim.harness import first_wrong
+from sim.harness import first_wrong, plays
 from sim.harness.beats import Beats
 from sim.harness.payloads import layout_of, numbered, pack, unpack
+from sim.harness.records import Recorder
 from sim.harness.streams import Stall, cycle, never, receive, send
 from sim.harness.verilator import component_in_simulator
 from sim.p4sgd.golden.sgd import update
@@ -108,52 +109,42 @@ class Trace:
 
     def __init__(self, dut: Any, *names: str) -> None:
         self.first = cycle() + 1
-        self.ports = {name: getattr(dut, name) for name in names}
-        self.bits: dict[str, list[int]] = {name: [] for name in names}
-        first_wrong.histories.append(lambda: [self[name] for name in self.ports])
+        self.recorder = Recorder(dut, "", dict.fromkeys(names))
+        first_wrong.histories.append(lambda: [self[name] for name in names])
 
-    def sample(self) -> None:
-        """Note what is there now, at a rising edge."""
-        for name, port in self.ports.items():
-            self.bits[name].append(int(port.value))
+    def bits(self, name: str) -> list[int]:
+        return [record[name] for record in list.__iter__(self.recorder.beats)]
 
     def __getitem__(self, name: str) -> Beats:
-        shape = port_shapes().get(name, 1)
-        values = (unpack(shape, bits) for bits in self.bits[name])
-        cycles = range(self.first, self.first + len(self.bits[name]))
+        shape, bits = port_shapes().get(name, 1), self.bits(name)
+        values = (unpack(shape, one) for one in bits)
+        cycles = range(self.first, self.first + len(bits))
         return Beats(values, stream=name, cycles=cycles, numbered=False)
 
     def at(self, name: str, when: int) -> Any:
         """Return the value in the cycle that ended with edge ``when``, as streams count them."""
-        value = unpack(port_shapes().get(name, 1), self.bits[name][when - self.first])
+        record = list.__getitem__(self.recorder.beats, when - self.first)
+        value = unpack(port_shapes().get(name, 1), record[name])
         return Beats([value], stream=name, cycles=[when], numbered=False)[0]
 
     def when(self, name: str) -> list[int]:
         """Return the cycles in which a 1-bit port was high, as streams count them."""
-        return [self.first + k for k, bit in enumerate(self.bits[name]) if bit]
-
-
-def watch(dut: Any, *names: str) -> Trace:
-    """Return a trace that goes on by itself until the test ends."""
-    trace = Trace(dut, *names)
-
-    async def record() -> None:
-        edge = RisingEdge(dut.clk)
-        while True:
-            await edge
-            trace.sample()
-
-    cocotb.start_soon(record())
-    return trace
+        return [self.first + k for k, bit in enumerate(self.bits(name)) if bit]
 
 
 async def play(dut: Any, rows: Iterable[dict[str, Any]], *watched: str) -> Trace:
     """Drive a row of ports per cycle (what it leaves out stays); return what each cycle had."""
     trace = Trace(dut, *watched)
+    shown: dict[str, Any] = {}
+    coming: list[dict[str, Any]] = []  # rows of the same ports
     for row in rows:
-        put(dut, **row)
-        await RisingEdge(dut.clk)
-        trace.sample()
+        if coming and not row.keys() <= shown.keys():
+            await plays.play(dut, coming, port_shapes())
+            coming = []
+        shown = shown | row
+        coming.append(shown)
+    await plays.play(dut, coming, port_shapes())
+    trace.recorder.stop()
     return trace
 
 

@@ -7,7 +7,7 @@ from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness import streams
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.p4sgd.bench import LOW, TOP, clock, generator, put, watch, wild
+from tests.hdl.p4sgd.bench import LOW, TOP, Trace, clock, generator, put, wild
 from tests.long import short_and_long
 
 LATENCIES = {1: 2, 2: 3, 3: 3, 8: 4}  # by engines: levels of three-input adders, and two
@@ -55,7 +55,7 @@ async def adds_rounds_and_clamps(dut, precision, stalls):
     golden = [rounded(beat, bits - signed) for beat in beats]
     await streams.start(dut)
     put(dut, settings={"bits": bits, "signed_features": signed})
-    counted = watch(dut, "saturations")
+    counted = Trace(dut, "saturations")
     engines = [streams.Source(dut, f"partials_{e}", stall=source) for e in range(params.engines)]
     for beat in beats:
         for engine, sums_of_engine in zip(engines, beat, strict=True):

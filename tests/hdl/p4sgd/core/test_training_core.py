@@ -24,6 +24,7 @@ from sim.p4sgd.golden import sgd as golden
 from sim.workloads import layout
 from tests.hdl.p4sgd.bench import (
     ONE,
+    Trace,
     as_numbers,
     clock,
     generator,
@@ -33,7 +34,6 @@ from tests.hdl.p4sgd.bench import (
     pulse,
     put,
     random_codes,
-    watch,
 )
 from tests.hdl.p4sgd.bench import wild as any_numbers
 from tests.long import short_and_long
@@ -157,7 +157,7 @@ async def trains_like_the_golden_model(dut, loss, wild, delay, stalls):
     engines = range(params.engines)
     for e in engines:
         await load(dut, params.engine, job.shares(job.weights)[e], f"_{e}", lingers(source))
-    trace = watch(dut, "events", "finished", *(f"engine_events_{e}" for e in engines))
+    trace = Trace(dut, "events", "finished", *(f"engine_events_{e}" for e in engines))
     await clock(dut, WordCounter.settings_latency)
     await pulse(dut, "begin")
     total = job.micro_batches * EPOCHS
@@ -249,7 +249,7 @@ async def tells_what_it_lacks(dut):
         loss={"loss": Loss.LINEAR, "mantissa": 1, "exponent": 1},
         join=1,
     )
-    trace = watch(dut, "updated")
+    trace = Trace(dut, "updated")
 
     async def compare():
         while True:
@@ -301,7 +301,7 @@ async def exchanges_models(dut, stalls):
     geometry = layout.Geometry(engines=params.engines, banks=engine.banks, lanes=engine.lanes)
     partial = streams.Sink(dut, "partial", stall=sink)
     full, labels = streams.Source(dut, "full"), streams.Source(dut, "labels", stall=source)
-    trace = watch(dut, "updated")
+    trace = Trace(dut, "updated")
     for half in range(2):
         weights = rng.integers(-(1 << 20), 1 << 20, (params.engines, 1, engine.lanes))
         for e in engines:

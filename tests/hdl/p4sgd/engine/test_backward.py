@@ -10,13 +10,13 @@ from sim.harness.payloads import unpack
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import (
     Run,
+    Trace,
     clock,
     generator,
     load,
     position_of,
     put,
     start_run,
-    watch,
     wild,
 )
 from tests.simulated import simulated
@@ -37,7 +37,7 @@ test_backward = simulated(BackwardStage, SIZES, __name__)
 async def go_through(dut, run, stalls=streams.Stalls.NONE, from_zero=False):
     """Run; return the words' cycles, the deltas' and a trace."""
     stage = BackwardStage(run.params)
-    trace = watch(dut, *STATE)
+    trace = Trace(dut, *STATE)
     await start_run(dut, run)
     put(dut, settings=run.settings | {"from_zero": from_zero})
     stored = streams.Source(dut, "stored", stall=stalls.value[0])
@@ -144,7 +144,7 @@ async def loads_the_host_s_weights(dut, stalls):
     await streams.start(dut)
     for _ in range(2):
         put(dut, settings=run.settings | {"from_zero": 1})
-        trace = watch(dut, *STATE)
+        trace = Trace(dut, *STATE)
         monitor = streams.Monitor(dut, "load")
         await load(dut, params, weights, stall=stalls.value[0])
         await clock(dut)

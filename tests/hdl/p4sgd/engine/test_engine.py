@@ -14,6 +14,7 @@ from tests.hdl.p4sgd.bench import (
     TOP,
     Reference,
     Run,
+    Trace,
     clock,
     generator,
     load,
@@ -22,7 +23,6 @@ from tests.hdl.p4sgd.bench import (
     put,
     set_up,
     start_run,
-    watch,
     wild,
 )
 from tests.simulated import simulated
@@ -76,7 +76,7 @@ async def train(dut, run, stalls, extreme):
     await load(dut, params, weights)
     assert (await peek(dut, params, run.chunks) == weights).all()
 
-    trace = watch(dut, "events", "waiting", "words_valid", "deltas_valid", "deltas_ready")
+    trace = Trace(dut, "events", "waiting", "words_valid", "deltas_valid", "deltas_ready")
     await start_run(dut, run)
     words = streams.Source(dut, "words", stall=source)
     for word in run.words:
@@ -148,7 +148,7 @@ async def share(dut, run, stalls, from_zero):
     put(dut, exchanging=0, refill=0)
     reference = Reference(run, rng.integers(LOW, -LOW, (run.chunks, params.lanes)))
     await load(dut, params, reference.architectural.reshape(run.chunks, -1))
-    trace = watch(dut, "updated")
+    trace = Trace(dut, "updated")
     await set_up(dut, run.settings | {"data_parallel": 1, "from_zero": from_zero})
     await pulse(dut, "start")
     words = streams.Source(dut, "words", stall=source)
@@ -212,7 +212,7 @@ class Cycles:
     async def go(self):
         dut = self.dut
         await streams.start(dut)
-        trace = watch(dut, "deltas_valid")
+        trace = Trace(dut, "deltas_valid")
         await start_run(dut, self.run)
         self.words = streams.Source(dut, "words")
         for word in self.run.words:

@@ -14,13 +14,13 @@ from sim.harness.payloads import pack, unpack
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import (
     Run,
+    Trace,
     clock,
     generator,
     micro_batches,
     position_of,
     put,
     start_run,
-    watch,
 )
 from tests.simulated import simulated
 
@@ -42,7 +42,7 @@ class Surroundings:
         self.owed = deque()  # credits that may be given
         self.grants = []
         self.sums = {}  # the cycle in which they stood at the stage
-        self.trace = watch(dut, *STATE)
+        self.trace = Trace(dut, *STATE)
         dut.granted.value = 0
         cocotb.start_soon(self.run(pause))
 

@@ -6,7 +6,7 @@ from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.read_back import OUTSTANDING, ReadBack, probe_steps
 from sim.harness import streams
 from sim.harness.verilator import params_in_simulator
-from tests.hdl.p4sgd.bench import clock, generator, peek, watch, wild
+from tests.hdl.p4sgd.bench import Trace, clock, generator, peek, wild
 from tests.simulated import simulated
 
 SIZES = [EngineParams(banks=banks, lanes=12, chunks=5) for banks in (8, 4, 3, 1)]
@@ -93,7 +93,7 @@ async def probes_every_cycle(dut, delay):
     params = params_in_simulator(EngineParams)
     await streams.start(dut)
     banks = Banks(dut, params, lambda: delay)
-    trace = watch(dut, "busy")
+    trace = Trace(dut, "busy")
     groups = 60
     cycles = await ask_all(dut, banks, groups)
     steps = probe_steps(params)

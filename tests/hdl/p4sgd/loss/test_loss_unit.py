@@ -12,7 +12,7 @@ from sim.golden.arithmetic import Step
 from sim.harness import streams
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.golden import sgd as golden
-from tests.hdl.p4sgd.bench import clock, generator, micro_batches, pulse, put, watch, wild
+from tests.hdl.p4sgd.bench import Trace, clock, generator, micro_batches, pulse, put, wild
 
 SIZES = [EngineParams(), EngineParams(banks=2, lanes=128)]
 LATENCIES = {
@@ -69,7 +69,7 @@ async def marks_and_masks(dut, loss, stalls, step):
     marks = micro_batches(settings, banks)
     await streams.start(dut)
     put(dut, settings=settings, loss=settings_of(loss, step))
-    counted = watch(dut, "saturations")
+    counted = Trace(dut, "saturations")
     golden_counts = []
     for _ in range(2):  # a run leaves nothing behind
         activations, labels = wild(rng, 32, (2, len(marks), banks))

@@ -12,7 +12,7 @@ from sim.harness.payloads import pack, unpack
 from sim.harness.streams import Sink, Source, never, often, start, strobe
 from sim.surroundings.axi_memory import Fault
 from tests.hdl.common.read_bench import beats_of, make_plan
-from tests.hdl.p4sgd.bench import clock, watch
+from tests.hdl.p4sgd.bench import Trace, clock
 from tests.hdl.p4sgd.memory.reader_bench import BEAT_BYTES, Bench, run_on_memories
 
 BEATS = 2048
@@ -119,7 +119,7 @@ async def each_port_has_its_own_bus(dut, fault):
         await ClockCycles(dut.clk, 40)
 
     for port in ports:
-        trace = watch(dut, *(f"bus_{k}" for k in ports))
+        trace = Trace(dut, *(f"bus_{k}" for k in ports))
         bench.set(port, fail=1, fail_beat=50, fault=fault.value)
         await source.send_all([make_plan(BEAT_BYTES, 0, BEATS)])
         await clock(dut, bench.params.worker.prefetch_beats)  # the others fill their buffers
