@@ -5,13 +5,14 @@ left out is 0.
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sim.harness import streams
 from sim.harness.records import layout_of
 
-__all__ = ["AxiMonitor", "AxiSink", "AxiSource", "beats_of"]
+__all__ = ["AxiMonitor", "AxiSink", "AxiSource", "Packet", "PacketSink", "beats_of"]
 
 
 class AxiStream(streams.Stream):
@@ -54,6 +55,52 @@ class AxiMonitor(AxiStream, streams.Monitor):
 
 class AxiSink(AxiStream, streams.Sink):
     """Watches an AXI4-Stream and takes its beats."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Packet:
+    """Has the bytes of a packet, whether ``tuser`` broke it, and the cycles of its beats."""
+
+    octets: bytes
+    corrupt: bool
+    cycles: list[int]
+
+
+class PacketSink(AxiSink):
+    """Takes packets: ``packets`` grows with each whole one, and ``told`` is called with it."""
+
+    def __init__(
+        self,
+        dut: Any,
+        name: str,
+        *,
+        stall: Stall = never,
+        told: Callable[[Packet], object] | None = None,
+    ) -> None:
+        self._packets: list[Packet] = []
+        self._octets, self._since, self._joined = b"", 0, 0  # of the packet that comes; beats
+        super().__init__(dut, name, stall=stall)
+        if told:
+            self.add_callback(lambda beat: beat["tlast"] and told(self.packets[-1]))
+
+    @property
+    def packets(self) -> list[Packet]:
+        """Return the packets that have come; raise AssertionError where bytes are missing."""
+        beats, cycles = self.beats, self.cycles
+        for number in range(self._joined, len(beats)):
+            beat = list.__getitem__(beats, number)
+            count, last = beat["tkeep"].bit_count(), beat["tlast"]
+            assert beat["tkeep"] == (1 << count) - 1 > 0, "bytes are missing inside a packet"
+            assert last or beat["tkeep"] + 1 == 1 << len(self.bus.tkeep), "a beat is not full"
+            word = beat["tdata"].to_bytes(len(self.bus.tdata) // 8, "little")
+            self._octets += word[:count]
+            self._joined = number + 1
+            if last:
+                moments = [int(cycles[k]) for k in range(self._since, self._joined)]
+                packet = Packet(octets=self._octets, corrupt=bool(beat["tuser"]), cycles=moments)
+                self._packets.append(packet)
+                self._octets, self._since = b"", self._joined
+        return self._packets
 
 
 def beats_of(

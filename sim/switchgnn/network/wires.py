@@ -1,17 +1,14 @@
 """Links a simulated endpoint to what is at its far end in Python."""
 
-import heapq
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
-from hdl.common.packets import AXIS, BEAT_BYTES
-from sim.harness.streams import Stall, cycle, never
+from sim.harness.axi_streams import AxiSource, Packet, PacketSink, beats_of
+from sim.harness.streams import Stall, cycle, edges, never
 
 
 @dataclass
@@ -34,7 +31,7 @@ class Faults:
 
 
 class Wire:
-    """Carries packets to the endpoint at ``port``, beat by beat, and those that come from it.
+    """Carries packets to the endpoint at ``port``, and those that come from it.
 
     ``taken`` is told the port and the bytes of each; ``stall`` says when no beat is taken.
     """
@@ -48,65 +45,41 @@ class Wire:
         *,
         stall: Stall = never,
     ) -> None:
-        self.dut, self.port, self.taken, self.faults = dut, port, taken, faults
-        self.edge, self.stall = RisingEdge(dut.clk), stall
-        self.number = count()
-        #: packets under way, by the cycle in which they arrive
-        self.to: list[tuple[int, int, bytes]] = []
-        self.back: list[tuple[int, int, bytes]] = []
-        #: cycles of each packet's first and last beat, and its bytes
-        self.sent: list[tuple[int, int, bytes]] = []
-        self.axes = {
-            side: {name: getattr(dut, f"{side}_axis_{port}_{name}") for name in AXIS.members}
-            for side in "ms"
-        }
-        self.axes["s"]["tvalid"].value = 0
-        self.axes["m"]["tready"].value = 1
-        cocotb.start_soon(self.give())
-        cocotb.start_soon(self.take())
+        self.clock, self.port, self.taken, self.faults = dut.clk, port, taken, faults
+        self.source = AxiSource(dut, f"s_axis_{port}")
+        self.sink = PacketSink(dut, f"m_axis_{port}", stall=stall, told=self.leaves)
+        self.cleared = 0  #: cycle
+
+    @property
+    def sent(self) -> list[tuple[int, int, bytes]]:
+        """Return the cycles of each packet's first and last beat, and its bytes."""
+        packets = self.sink.packets
+        return [(packet.cycles[0], packet.cycles[-1], packet.octets) for packet in packets]
 
     def send(self, octets: bytes) -> None:
         """Send a packet to the endpoint; chance decides what becomes of it."""
         for delay in self.faults.fates():
-            heapq.heappush(self.to, (cycle() + delay, next(self.number), octets))
+            cocotb.start_soon(self.arrive(cycle(), delay, octets))
 
-    async def give(self) -> None:
-        """Send what has come to the end of the link, without a pause between packets."""
-        axis = self.axes["s"]
-        while True:
-            if not self.to or self.to[0][0] > cycle():
-                axis["tvalid"].value = 0
-                await self.edge
-                continue
-            _, _, octets = heapq.heappop(self.to)
+    def clear(self) -> None:
+        """Lose what is under way to the endpoint."""
+        self.cleared = cycle()
+
+    async def arrive(self, sent: int, delay: int, octets: bytes) -> None:
+        """Give the endpoint a packet at the end of the link, without a pause behind another."""
+        await edges(self.clock, delay)
+        if sent > self.cleared:
             corrupt = random.random() < self.faults.corrupt
-            parts = [octets[at : at + BEAT_BYTES] for at in range(0, len(octets), BEAT_BYTES)]
-            for k, part in enumerate(parts):
-                axis["tvalid"].value = 1
-                noise = random.randbytes(BEAT_BYTES - len(part))  # what follows a packet
-                axis["tdata"].value = int.from_bytes(part + noise, "little")
-                axis["tkeep"].value = (1 << len(part)) - 1
-                axis["tlast"].value = last = k == len(parts) - 1
-                axis["tuser"].value = last and corrupt
-                await self.edge
+            for beat in beats_of(octets, corrupt=corrupt):
+                self.source.append(beat)
 
-    async def take(self) -> None:
-        """Take the endpoint's packets, and deliver those that have reached the link's end."""
-        axis, octets, first = self.axes["m"], b"", 0
-        while True:
-            stalls = self.stall()
-            axis["tready"].value = not stalls
-            await self.edge
-            while self.back and self.back[0][0] <= cycle():
-                self.taken(self.port, heapq.heappop(self.back)[2])
-            if stalls or not axis["tvalid"].value:
-                continue
-            first = first if octets else cycle()
-            size = int(axis["tkeep"].value).bit_count()
-            octets += int(axis["tdata"].value).to_bytes(BEAT_BYTES, "little")[:size]
-            if axis["tlast"].value:
-                assert not axis["tuser"].value
-                self.sent.append((first, cycle(), octets))
-                for delay in self.faults.fates():
-                    heapq.heappush(self.back, (cycle() + delay, next(self.number), octets))
-                octets = b""
+    def leaves(self, packet: Packet) -> None:
+        """Send on a packet of the endpoint's."""
+        assert not packet.corrupt
+        for delay in self.faults.fates():
+            cocotb.start_soon(self.deliver(delay, packet.octets))
+
+    async def deliver(self, delay: int, octets: bytes) -> None:
+        """Tell of a packet at the end of the link."""
+        await edges(self.clock, delay)
+        self.taken(self.port, octets)

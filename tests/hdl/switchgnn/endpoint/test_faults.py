@@ -67,7 +67,7 @@ async def a_reset_leaves_nothing(dut):
         await ClockCycles(dut.clk, 2)
         dut.rst.value = 0
         for wire in bench.wires:
-            wire.to.clear()
+            wire.clear()
         await ClockCycles(dut.clk, 20)
         for worker in bench.workers:
             worker.forget()

@@ -16,9 +16,10 @@ from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
 from hdl.switchgnn.endpoint.registers import IDENTITY, VERSION, Counter, endpoint_registers
 from hdl.switchgnn.protocol import CONTROL_BYTES
 from hdl.switchgnn.protocol import Kind as HardwareKind
+from sim.harness.axi_streams import AxiSource, PacketSink, beats_of
 from sim.harness.payloads import pack
 from sim.harness.register_driver import RegisterDriver
-from sim.harness.streams import start, started
+from sim.harness.streams import edges, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.wire import Addresses, judge, to_octets
@@ -164,54 +165,35 @@ class Bench:
         for channel in (self.host.axil.read_if.r_channel, self.host.axil.write_if.b_channel):
             channel.set_pause_generator(random.getrandbits(1) for _ in iter(int, 1))
         self.frames, self.seen = [], 0
-        dut.s_axis_tvalid.value, dut.m_axis_tready.value = 0, 1
+        self.source = AxiSource(dut, "s_axis", stall=lambda: random.random() < 0.2)
+        self.eager = 0.6
+        stall = lambda: random.random() > self.eager  # noqa: E731
+        PacketSink(dut, "m_axis", stall=stall, told=self.take)
         self.job = {"job": random.getrandbits(16), "epoch": random.getrandbits(16)}
         self.job["worker"] = 1 << random.randrange(32)
         self.acks = self.broken = 0
-        cocotb.start_soon(self.take())
 
-    async def take(self):
-        octets, eager = b"", 0.6
-        while True:
-            if not octets:
-                eager = random.choice((0.2, 0.6, 1.0))
-            self.dut.m_axis_tready.value = ready = random.random() < eager
-            await self.edge
-            if not self.dut.m_axis_tvalid.value or not ready:
-                continue
-            keep = int(self.dut.m_axis_tkeep.value)
-            assert keep in ((1 << BEAT) - 1, (1 << CONTROL_BYTES) - 1)
-            octets += int(self.dut.m_axis_tdata.value).to_bytes(BEAT, "little")[: keep.bit_count()]
-            if self.dut.m_axis_tlast.value and self.dut.m_axis_tuser.value:
-                assert self.memory.bad
-                self.broken, octets = self.broken + 1, b""
-            elif self.dut.m_axis_tlast.value:
-                assert octets[6:12] == OWN
-                frame, octets = judge(octets, self.params.lanes, SWITCH), b""
-                assert isinstance(frame, Frame)
-                assert (frame.bm, frame.job, frame.epoch) == (
-                    self.job["worker"],
-                    self.job["job"],
-                    self.job["epoch"],
-                )
-                self.frames.append(frame)
+    def take(self, packet):
+        self.eager = random.choice((0.2, 0.6, 1.0))
+        if packet.corrupt:
+            assert self.memory.bad
+            self.broken += 1
+            return
+        assert len(packet.octets) % BEAT in (0, CONTROL_BYTES)
+        assert packet.octets[6:12] == OWN
+        frame = judge(packet.octets, self.params.lanes, SWITCH)
+        assert isinstance(frame, Frame)
+        assert (frame.bm, frame.job, frame.epoch) == tuple(
+            self.job[name] for name in ("worker", "job", "epoch")
+        )
+        self.frames.append(frame)
 
     async def send(self, kind, *, corrupt=False, **fields):
         """Send a frame of the switch."""
         signed = {"bm": self.job["worker"], "job": self.job["job"], "epoch": self.job["epoch"]}
         frame = Frame(kind=kind, **signed, **fields)
         octets = to_octets(frame, self.params.lanes, Addresses(OWN, SWITCH))
-        for at in range(0, len(octets), BEAT):
-            part = octets[at : at + BEAT]
-            while random.random() < 0.2:
-                self.dut.s_axis_tvalid.value = 0
-                await self.edge
-            self.dut.s_axis_tdata.value = int.from_bytes(part.ljust(BEAT, b"\xa5"), "little")
-            self.dut.s_axis_tkeep.value = (1 << len(part)) - 1
-            self.dut.s_axis_tlast.value = last = at + BEAT >= len(octets)
-            self.dut.s_axis_tuser.value, self.dut.s_axis_tvalid.value = last and corrupt, 1
-            await self.edge
-        self.dut.s_axis_tvalid.value = 0
+        await self.source.send_all(beats_of(octets, corrupt=corrupt))
 
     async def next(self, count=1, within=3000):
         """Return this many frames, as they come."""
@@ -226,8 +208,7 @@ class Bench:
 
     async def nothing(self, cycles):
         """Check that no frame leaves."""
-        for _ in range(cycles):
-            await self.edge
+        await edges(self.dut.clk, cycles)
         assert len(self.frames) == self.seen
 
     def lay_out(self):
@@ -444,8 +425,7 @@ async def writes_what_comes(bench, turn, number, only=None, *, written=True):
         at = base + lanes * bits // 8 * item
         content = payload.astype(f"<i{bits // 8}").tobytes()
         expected |= {(at + k) % WHOLE: byte for k, byte in enumerate(content)}
-    for _ in range(30):
-        await bench.edge
+    await edges(bench.dut.clk, 30)
     assert bench.memory.written == (expected if written else {})
     bench.memory.written.clear()
 
@@ -489,8 +469,7 @@ async def a_bus_that_is_mute_ends_the_job(dut, bus):
             payload = np.zeros(bench.params.lanes, int)
             await bench.send(Kind.RESULT, turn=0, list=bench.turns[0].get[0], payload=payload)
         for left in (timeout - (1 << bit), timeout - 3, timeout - 3):
-            for _ in range(60):
-                await bench.edge
+            await edges(dut.clk, 60)
             assert dut.busy.value
             dut.memory.timer.count.value = left
         assert await bench.ends() == ("FAILED", BUSES[bus])
@@ -499,11 +478,9 @@ async def a_bus_that_is_mute_ends_the_job(dut, bus):
             for flag in ("broken", "silent", "owes"):
                 assert await bench.host.read(f"{name}_{flag}") == (name == bus)
         bench.memory.mute = set()
-        for _ in range(50):
-            await bench.edge
+        await edges(dut.clk, 50)
         await bench.host.write(revive_buses=1)
-        for _ in range(5):
-            await bench.edge
+        await edges(dut.clk, 5)
         assert not await bench.host.read(f"{bus}_broken")
 
 

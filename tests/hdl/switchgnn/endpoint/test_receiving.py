@@ -17,6 +17,7 @@ from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
 from hdl.switchgnn.endpoint.receiver import RECEIVER_EVENTS, Receiver
 from hdl.switchgnn.endpoint.taker import TURNS
 from sim.golden.job_table import Stranger
+from sim.harness.axi_streams import AxiSource, beats_of
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, Sink, cycle, never, start
 from sim.harness.verilator import params_in_simulator
@@ -71,7 +72,7 @@ class Bench:
     def __init__(self, dut, *, open_turns=2, source=never, sink=never, loses=False):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
         self.params = params_in_simulator(EndpointParams)
-        self.source, self.open_turns = source, open_turns
+        self.axis, self.open_turns = AxiSource(dut, "axis", stall=source), open_turns
         self.shares = [self.share() for _ in range(TURNS_OF_JOB)]
         setup = WorkerSetup(
             turns=TURNS_OF_JOB,
@@ -91,7 +92,7 @@ class Bench:
         self.answered = self.ecn_acks = 0
         self.loses = loses  # frames, for want of room
         self.context = {name: some_number(field.width) for name, field in self.params.context}
-        for name in ("set", "words_valid", "scan_valid", "axis_tvalid", "stop", "answered"):
+        for name in ("set", "words_valid", "scan_valid", "stop", "answered"):
             getattr(dut, name).value = 0
         shape = dut.settings
         settings = {"address": int.from_bytes(OWN, "little"), "worker": 1 << PORT}
@@ -214,20 +215,7 @@ class Bench:
         """Send a packet, beat by beat, with its turn as the wire has it."""
         turn = self.on_wire(int.from_bytes(octets[24:28], "little")).to_bytes(4, "little")
         octets = octets[:24] + turn[: len(octets[24:28])] + octets[28:]
-        axis = {name: getattr(self.dut, f"axis_{name}") for name in ("tdata", "tkeep", "tlast")}
-        parts = [octets[at : at + BEAT_BYTES] for at in range(0, len(octets), BEAT_BYTES)]
-        for k, part in enumerate(parts):
-            while self.source():
-                self.dut.axis_tvalid.value = 0
-                await self.edge
-            noise = random.randbytes(BEAT_BYTES - len(part))  # what follows a packet
-            axis["tdata"].value = int.from_bytes(part + noise, "little")
-            axis["tkeep"].value = (1 << len(part)) - 1
-            axis["tlast"].value = last = k == len(parts) - 1
-            self.dut.axis_tuser.value = last and corrupt
-            self.dut.axis_tvalid.value = 1
-            await self.edge
-        self.dut.axis_tvalid.value = 0
+        await self.axis.send_all(beats_of(octets, corrupt=corrupt))
 
     async def give(self, octets, corrupt=False):
         """Give a packet to both; the golden worker says what becomes of it."""

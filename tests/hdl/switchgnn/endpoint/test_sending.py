@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 
 import cocotb
 import pytest
@@ -14,8 +15,21 @@ from hdl.switchgnn.endpoint.memory_layouts import SendRecord
 from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
 from hdl.switchgnn.endpoint.sender import SENDER_EVENTS, Sender
 from hdl.switchgnn.protocol import Kind, payload_bytes
+from sim.harness.axi_streams import PacketSink
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Sink, Source, Stalls, cycle, never, often, start, started
+from sim.harness.records import Recorder
+from sim.harness.streams import (
+    STALLS,
+    Sink,
+    Source,
+    Stalls,
+    cycle,
+    edges,
+    never,
+    often,
+    start,
+    started,
+)
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.switchgnn.wire import judge
 from tests.hdl.switchgnn.extremes import some_number
@@ -43,7 +57,7 @@ class Bench:
 
     def __init__(self, dut, *, source=never, sink=never, latency=8, timeout=1 << 20, rate=None):
         self.dut, self.edge, self.latency = dut, RisingEdge(dut.clk), latency
-        self.params, self.sink = params_in_simulator(EndpointParams), sink
+        self.params = params_in_simulator(EndpointParams)
         self.records, self.fail = [], set()
         self.pause = source  # between beats of payloads, those of a frame too
         self.whole = 1 << self.params.beat_address_bits
@@ -52,11 +66,11 @@ class Bench:
         self.own, self.switch = (draw(name, 48).to_bytes(6, "little") for name in ("own", "switch"))
         self.signed = {"worker": draw("worker", 32)}
         self.signed |= {name: draw(name, 16) for name in ("job", "epoch")}
-        self.told, self.marks = [], Counter()  # frames that leave, and what holds them up
+        self.link = PacketSink(dut, "axis", stall=sink)
+        self.shown = Recorder(dut, "", dict.fromkeys(("events", "axis_tvalid", "axis_tready")))
         self.requests = Sink(dut, "request", stall=source)
         self.bursts = Sink(dut, "bursts", stall=source)
         self.others = [Source(dut, f"others_{k}", stall=often) for k in range(3)]
-        self.frames, self.cycles, self.ends, self.broken = [], [], [], []
         for name in ("begin", "end", "ack", "congested", "beat", "given", "stop"):
             getattr(dut, name).value = 0
         settings = {
@@ -68,7 +82,6 @@ class Bench:
         }
         dut.settings.value = pack(self.params.settings, settings)
         cocotb.start_soon(self.serve())
-        cocotb.start_soon(self.take())
 
     def beat(self, number):
         """Return what memory holds there: another content in each beat."""
@@ -100,36 +113,25 @@ class Bench:
                 given = {"valid": 1, "data": self.beat(number), "failed": failed}
                 dut.given.value = pack(port, given)
 
-    async def take(self):
-        dut, octets, first = self.dut, b"", 0
-        while True:
-            stalls = self.sink()
-            dut.axis_tready.value = not stalls
-            await self.edge
-            if not dut.rst.value:
-                self.look(stalls)
-            if stalls or not dut.axis_tvalid.value:
-                continue
-            first = first if octets else cycle()
-            size = int(dut.axis_tkeep.value).bit_count()
-            octets += int(dut.axis_tdata.value).to_bytes(BEAT_BYTES, "little")[:size]
-            if dut.axis_tlast.value:
-                self.broken.append(bool(dut.axis_tuser.value))
-                self.frames.append(octets)
-                self.cycles.append(first)
-                self.ends.append(cycle())
-                octets = b""
+    @property
+    def frames(self):
+        return [packet.octets for packet in self.link.packets]
 
-    def look(self, stalls):
-        """Note what is told in a cycle."""
-        bits = int(self.dut.events.value)
-        if bits & 1:
-            leaving = unpack(SENDER_EVENTS, bits)["leaving"]
-            self.told.append((leaving["kind"], leaving["again"]))
-        layout = {name: field.offset for name, field in SENDER_EVENTS if name != "leaving"}
-        events = {name: bits >> offset & 1 for name, offset in layout.items()}
-        self.marks.update(events)
-        assert events["link"] == (stalls and bool(self.dut.axis_tvalid.value))
+    def told(self):
+        """Return the frames of which it is told that they leave."""
+        bits = (one["events"] for one in list.__iter__(self.shown.beats))
+        found = [unpack(SENDER_EVENTS, one)["leaving"] for one in bits if one & 1]
+        return [(one["kind"], one["again"]) for one in found]
+
+    def marks(self):
+        """Count what holds frames up; the link does when it is told so."""
+        offsets = {name: field.offset for name, field in SENDER_EVENTS if name != "leaving"}
+        marks = Counter()
+        for one in list.__iter__(self.shown.beats):
+            events = {name: one["events"] >> offset & 1 for name, offset in offsets.items()}
+            assert events["link"] == (one["axis_tvalid"] and not one["axis_tready"])
+            marks.update(events)
+        return marks
 
     def some_records(self, count):
         for _ in range(count):
@@ -156,7 +158,7 @@ class Bench:
         self.dut.begin.value, self.dut.context.value, self.dut.turn.value = 0, 0, 0
 
     async def wait_for(self, count):
-        while len(self.frames) < count:
+        while len(self.link.packets) < count:
             await self.edge
 
     async def acknowledge(self, base):
@@ -207,27 +209,26 @@ async def frames_are_as_the_list_has_them(dut, stalls):
     for base in range(0, 3 * width + 1, width):
         count = min(base + width, len(bench.records))
         await bench.wait_for(count)
-        for _ in range(50):
-            await bench.edge
+        await edges(dut.clk, 50)
         assert len(bench.frames) == count  # no further than the window reaches
         await bench.acknowledge(count)
     for seq, octets in enumerate(bench.frames):
         bench.check_listed(octets, seq)
-    for _ in range(5):
-        await bench.edge
+    await edges(dut.clk, 5)
     assert dut.free.value
     assert int(dut.sending.value) == bench.turn
-    assert not any(bench.broken)
-    assert bench.told == [(record["kind"], 0) for record in bench.records]
-    assert bench.marks["full"] > 50  # between a turn's windows
-    assert not bench.marks["slow"] + bench.marks["halved"] + bench.marks["nonsense"]
-    assert bench.marks["late_list"]
-    assert bench.marks["late_payload"]
+    assert not any(packet.corrupt for packet in bench.link.packets)
+    assert bench.told() == [(record["kind"], 0) for record in bench.records]
+    marks = bench.marks()
+    assert marks["full"] > 50  # between a turn's windows
+    assert not marks["slow"] + marks["halved"] + marks["nonsense"]
+    assert marks["late_list"]
+    assert marks["late_payload"]
     if stalls.none:
         for turn in range(3):
             sent = slice(turn * width, turn * width + width)
-            ends, begins = bench.ends[sent][:-1], bench.cycles[sent][1:]
-            late = [b - a - 1 for a, b in zip(ends, begins, strict=True)]
+            packets = pairwise(packet.cycles for packet in bench.link.packets[sent])
+            late = [after[0] - before[-1] - 1 for before, after in packets]
             assert sum(late) <= bench.latency * 2  # only where a long payload comes behind short
 
 
@@ -259,6 +260,7 @@ async def others_take_their_turns(dut):
         assert len(octets) == (60 if not payload else BEAT_BYTES + len(payload))
     assert not any(jobs)
     assert last >= bench.params.window  # they are not behind all of the list
+    assert bench.marks()["link"]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -276,7 +278,8 @@ async def a_read_that_fails_breaks_its_frame(dut):
         record["kind"], record["place"] = Kind.FEATURE, 90
     await bench.begin()
     await bench.wait_for(bench.params.window)
-    assert [k for k, broken in enumerate(bench.broken) if broken] == [1]
+    assert [k for k, packet in enumerate(bench.link.packets) if packet.corrupt] == [1]
+    assert not bench.marks()["link"]
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -286,14 +289,14 @@ async def a_record_of_no_kind_is_told(dut):
     bench.some_records(2)
     bench.records.append({})
     await bench.begin()
-    while not dut.illegal.value:
-        await bench.edge
-    for _ in range(100):
-        await bench.edge
-        assert not dut.illegal.value
+    illegal = Recorder(dut, "illegal", {})
+    await illegal.wait_for(1)
+    await edges(dut.clk, 100)
+    assert len(illegal.cycles) == 1
     for seq, octets in enumerate(bench.frames):
         bench.check_listed(octets, seq)
     assert len(bench.frames) == 2
+    assert not bench.marks()["link"]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -303,15 +306,14 @@ async def a_stop_cuts_no_frame(dut):
     await bench.begin()
     await bench.wait_for(1)
     dut.stop.value = 1
-    await bench.edge
-    await bench.edge
+    await edges(dut.clk, 2)
     while dut.inside.value:
         await bench.edge
     count = len(bench.frames)
-    for _ in range(200):
-        await bench.edge
+    await edges(dut.clk, 200)
     assert not dut.axis_tvalid.value
     assert len(bench.frames) <= count + 1 < bench.params.window
+    assert bench.marks()["link"]
     for seq, octets in enumerate(bench.frames):
         bench.check_listed(octets, seq)
 
@@ -330,17 +332,16 @@ async def what_is_not_acknowledged_leaves_again(dut):
         bench.check_listed(octets, seq)
     again = [0, 0, 0, 1, 1, 1, 1, 1]
     kinds = [bench.records[seq]["kind"] for seq in seqs]
-    assert bench.told == list(zip(kinds, again, strict=True))
+    assert bench.told() == list(zip(kinds, again, strict=True))
     await bench.acknowledge(4)
     assert not dut.free.value
     dut.end.value = 1
     await bench.edge
     dut.end.value = 0
-    for _ in range(400):
-        await bench.edge
+    await edges(dut.clk, 400)
     assert dut.free.value
     assert len(bench.frames) == len(seqs)
-    assert bench.marks["nonsense"] == 1
+    assert bench.marks()["nonsense"] == 1
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -351,15 +352,14 @@ async def the_rate_holds_frames_up(dut):
     bench.some_records(bench.params.window)
     await bench.begin()
     await bench.wait_for(3)
-    assert bench.marks["slow"] > 5
+    assert bench.marks()["slow"] > 5
     assert int(dut.rate.value) == rate["most"]
     dut.congested.value = 1
     await bench.edge
     dut.congested.value = 0
-    for _ in range(3):
-        await bench.edge
+    await edges(dut.clk, 3)
     assert int(dut.rate.value) == rate["most"] // 2
-    assert bench.marks["halved"] == 1
+    assert bench.marks()["halved"] == 1
     began, count = cycle(), len(bench.frames)
     await bench.wait_for(bench.params.window)
     beats = sum(len(octets) // BEAT_BYTES for octets in bench.frames[count + 1 :])
