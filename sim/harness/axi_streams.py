@@ -83,6 +83,11 @@ class PacketSink(AxiSink):
         if told:
             self.add_callback(lambda beat: beat["tlast"] and told(self.packets[-1]))
 
+    def cut(self) -> None:
+        """Forget the packet that has come in part: a reset has cut it."""
+        _ = self.packets
+        self._octets, self._since = b"", self._joined
+
     @property
     def packets(self) -> list[Packet]:
         """Return the packets that have come; raise AssertionError where bytes are missing."""

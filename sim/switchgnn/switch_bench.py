@@ -1,17 +1,16 @@
 """Connects a simulated switch to golden workers, over links as good or bad as asked for."""
 
-import heapq
 import random
-from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
-from itertools import count
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from cocotb.triggers import RisingEdge
+import cocotb
 
-from hdl.common.packets import BEAT_BYTES
 from hdl.switchgnn.switch.params import GnnSwitchParams
-from sim.harness.streams import start
+from sim.harness.axi_streams import AxiSource, Packet, PacketSink, beats_of
+from sim.harness.records import Recorder
+from sim.harness.streams import cycle, edges, start
 from sim.harness.verilator import params_in_simulator
 from sim.switchgnn.golden.frames import Frame, Quality
 from sim.switchgnn.switch_driver import GnnSwitchDriver
@@ -19,23 +18,23 @@ from sim.switchgnn.wire import Addresses, judge, to_octets
 
 
 class Links:
-    """Says what becomes of a frame: when it arrives, and how often."""
+    """Says what becomes of a frame: after how many cycles it arrives, and how often."""
 
     def __init__(self, chance: float = 0.0, late: int = 200) -> None:
         self.chance, self.late = chance, late
         self.lost = self.doubled = 0
 
-    def arrivals(self, now: int) -> list[int]:
-        """Return the cycles in which a frame that is sent now arrives."""
+    def arrivals(self) -> list[int]:
+        """Return the cycles until a frame that is sent now arrives, each time that it does."""
         if random.random() < self.chance:
             self.lost += 1
             return []
-        at = [now + 1]
+        at = [1]
         if random.random() < self.chance:
-            at = [now + 1 + random.randrange(self.late)]
+            at = [1 + random.randrange(self.late)]
         if random.random() < self.chance:
             self.doubled += 1
-            at.append(now + 1 + random.randrange(self.late))
+            at.append(1 + random.randrange(self.late))
         return at
 
 
@@ -59,50 +58,69 @@ class SwitchBench:
         self.links = links or Links()
         self.workers: dict[int, Any] = {}
         self.own, self.group = random.randbytes(6), random.randbytes(6)
-        ports = range(self.params.ports)
-        names = ("tvalid", "tdata", "tkeep", "tlast", "tuser")
-        self.inputs = [
-            [getattr(dut, f"{prefix}s_axis_{k}_{name}") for name in names] for k in ports
-        ]
-        self.outputs = [
-            [getattr(dut, f"{prefix}m_axis_{k}_{name}") for name in names] for k in ports
-        ]
-        self.ready = [getattr(dut, f"{prefix}m_axis_{k}_tready") for k in ports]
-        self.edge = RisingEdge(dut.clk)
-        self.now, self.order = 0, count()
-        #: heap of (cycle, order, to the switch?, port, (octets, whether they are corrupt))
-        self.flying: list[tuple[int, int, bool, int, tuple[bytes, bool]]] = []
-        #: for each port: beats towards the switch
-        self.sending: dict[int, deque[Sequence[int]]] = defaultdict(deque)
-        #: a frame whose beats leave the switch
-        self.coming: dict[int, bytes] = defaultdict(bytes)
         #: cycle, port and frame of everything that left the switch
         self.frames: list[tuple[int, int, Frame | Quality]] = []
-        #: port and cycle of the last beat of each frame that the switch has
-        self.inside: list[tuple[int, int]] = []
-        self.heads: list[int] = []  # the cycle in which the head of each frame was there first
-        self.shown = [False] * self.params.ports  # a head that waits at a port has been seen
         self.takes = [True] * self.params.ports  # ports whose worker's link is up
         self.stall: Callable[[int], bool] = lambda port: False
+        self.began, self.runs = cycle(), False  # workers go on by themselves
+        self.sources: list[AxiSource] = []
+        self.lasts: list[list[int]] = []  # numbers of the last beats of frames, by port
+        self.sinks: list[PacketSink] = []
+        self.shown: list[Recorder] = []
+        for k in range(self.params.ports):
+            self.sources.append(AxiSource(dut, f"{prefix}s_axis_{k}"))
+            self.lasts.append([])
+            self.sinks.append(self.sink(f"{prefix}m_axis_{k}", k))
+            ports = dict.fromkeys(f"{prefix}m_axis_{k}_{name}" for name in ("tready", "tlast"))
+            self.shown.append(Recorder(dut, f"{prefix}m_axis_{k}_tvalid", ports))
+
+    def sink(self, name: str, port: int) -> PacketSink:
+        """Return what takes the frames of a port."""
+
+        def pauses() -> bool:
+            return not self.takes[port] or self.stall(port)
+
+        def told(packet: Packet) -> None:
+            assert not packet.corrupt
+            self.left(port, packet.octets)
+
+        return PacketSink(self.dut, name, stall=pauses, told=told)
+
+    @property
+    def now(self) -> int:
+        """Return the cycles since the bench began."""
+        return cycle() - self.began
+
+    @property
+    def inside(self) -> list[tuple[int, int]]:
+        """Return port and cycle of the last beat of each frame that the switch has."""
+        found = []
+        for port, (source, lasts) in enumerate(zip(self.sources, self.lasts, strict=True)):
+            moved = list(source.cycles)
+            found += [(moved[k] - self.began - 1, port) for k in lasts if k < len(moved)]
+        return [(port, at) for at, port in sorted(found)]
+
+    @property
+    def heads(self) -> list[int]:
+        """Return the cycle in which the head of each frame was there first."""
+        found = []
+        for shown in self.shown:
+            begins = True
+            for at, record in zip(shown.cycles, shown.beats, strict=True):
+                if begins:
+                    found.append(at - self.began - 1)
+                begins = all(record.values())
+        return sorted(found)
 
     async def begin(self) -> "SwitchBench":
         """Leave reset and set addresses; return the bench."""
-        self.silence()
         await start(self.dut)
         self.attach()
         return await self.set_up()
 
-    def silence(self) -> None:
-        """Let nothing come, and take all that leaves."""
-        for valid, *rest in self.inputs:
-            valid.value = 0
-            for handle in rest:
-                handle.value = 0
-        for ready in self.ready:
-            ready.value = 1
-
     def attach(self) -> None:
         """Let the host drive the registers, out of reset."""
+        self.began = cycle()
         self.host = GnnSwitchDriver(self.dut, self.params, f"{self.prefix}s_axil")
 
     async def set_up(self) -> "SwitchBench":
@@ -119,87 +137,75 @@ class SwitchBench:
 
     def throw(self, port: int, octets: bytes, corrupt: bool = False) -> None:
         """Send bytes to the switch."""
-        for at in self.links.arrivals(self.now):
-            heapq.heappush(self.flying, (at, next(self.order), True, port, (octets, corrupt)))
+        for delay in self.links.arrivals():
+            cocotb.start_soon(self.enter(delay, port, octets, corrupt))
 
-    def step_links(self) -> None:
-        """Deliver what is due: to the switch beat by beat, to a worker at once."""
-        while self.flying and self.flying[0][0] <= self.now:
-            _, _, inwards, port, (octets, corrupt) = heapq.heappop(self.flying)
-            if inwards:
-                chunks = [octets[k : k + BEAT_BYTES] for k in range(0, len(octets), BEAT_BYTES)]
-                for chunk in chunks:
-                    last = chunk is chunks[-1]
-                    noise = random.randbytes(BEAT_BYTES - len(chunk))  # what follows a packet
-                    beat = int.from_bytes(chunk + noise, "little"), (1 << len(chunk)) - 1, last
-                    self.sending[port].append((*beat, last and corrupt))
-            elif port in self.workers:
-                frame = judge(octets, self.params.lanes, self.group)
-                for answer in self.workers[port].take(frame):
-                    self.send(port, answer)
-
-    async def step(self) -> None:
-        """Run one cycle."""
-        self.drive()
-        await self.edge
-        self.observe()
-
-    def drive(self) -> None:
-        """Drive the ports with what comes in a cycle."""
-        self.step_links()
-        for port, (valid, *handles) in enumerate(self.inputs):
-            beats = self.sending[port]
-            valid.value = int(bool(beats))
-            if beats:
-                beat = beats.popleft()
-                for handle, value in zip(handles, beat, strict=True):
-                    handle.value = int(value)
-                if beat[2]:
-                    self.inside.append((port, self.now))
-            self.ready[port].value = int(self.takes[port] and not self.stall(port))
-
-    def observe(self) -> None:
-        """Take what left in the cycle before."""
-        self.now += 1
-        for port, (valid, tdata, tkeep, tlast, tuser) in enumerate(self.outputs):
-            if not valid.value:
-                continue
-            if port not in self.coming and not self.shown[port]:
-                self.shown[port] = True
-                self.heads.append(self.now - 1)
-            if not self.ready[port].value:
-                continue
-            self.shown[port] = False
-            kept = int(tkeep.value).bit_count()
-            assert int(tkeep.value) == (1 << kept) - 1
-            assert not tuser.value
-            octets = int(tdata.value).to_bytes(BEAT_BYTES, "little")
-            self.coming[port] += octets[:kept]
-            if tlast.value:
-                self.left(port, self.coming.pop(port))
+    async def enter(self, delay: int, port: int, octets: bytes, corrupt: bool = False) -> None:
+        """Let a packet arrive at the switch, beat by beat."""
+        await edges(self.dut.clk, delay)
+        source = self.sources[port]
+        for beat in beats_of(octets, corrupt=corrupt):
+            source.append(beat)
+        self.lasts[port].append(len(source.cycles) + source.missing - 1)
 
     def left(self, port: int, octets: bytes) -> None:
         """Send on a frame that has left the switch."""
         frame = judge(octets, self.params.lanes, self.group)
         self.frames.append((self.now, port, frame))
-        for at in self.links.arrivals(self.now):
-            heapq.heappush(self.flying, (at, next(self.order), False, port, (octets, False)))
+        for delay in self.links.arrivals():
+            cocotb.start_soon(self.arrive(delay, port, frame))
+
+    async def arrive(self, delay: int, port: int, frame: Frame | Quality) -> None:
+        """Let a frame arrive at a worker, all at once."""
+        await edges(self.dut.clk, delay)
+        if port in self.workers:
+            for answer in self.workers[port].take(frame):
+                self.send(port, answer)
+            self.resume(port)
+
+    def resume(self, port: int) -> None:
+        """Let a worker send what it may, if they run."""
+        if self.runs and port in self.workers:
+            for frame in self.workers[port].send():
+                self.send(port, frame)
+
+    async def expire(self, port: int, timeout: int, after: int) -> None:
+        """Let the timer of a worker expire every ``timeout`` cycles."""
+        await edges(self.dut.clk, (after - self.now) % timeout)
+        while True:
+            for frame in self.workers[port].timeout():
+                self.send(port, frame)
+            await edges(self.dut.clk, timeout)
+
+    @contextmanager
+    def running(self, *, timeout: int = 1 << 30, apart: int = 1) -> Iterator[None]:
+        """Let all workers run meanwhile; their timers expire ``apart`` cycles from each other."""
+        self.runs = True
+        tasks = [
+            cocotb.start_soon(self.expire(port, timeout, apart * port)) for port in self.workers
+        ]
+        for port in self.workers:
+            self.resume(port)
+        yield
+        self.runs = False
+        for task in tasks:
+            task.cancel()
 
     async def run(self, *, most: int = 100_000, timeout: int = 600) -> None:
         """Run until all workers' turns are over; their timers expire every ``timeout`` cycles."""
         end = self.now + most
-        while not all(worker.ended for worker in self.workers.values()):
-            assert self.now < end, f"not over after {most} cycles"
-            for port, worker in self.workers.items():
-                due = worker.timeout() if self.now % timeout == port else worker.send()
-                for frame in due:
-                    self.send(port, frame)
-            await self.step()
+        with self.running(timeout=timeout):
+            while not all(worker.ended for worker in self.workers.values()):
+                assert self.now < end, f"not over after {most} cycles"
+                await edges(self.dut.clk, 20)
+
+    async def step(self) -> None:
+        """Run one cycle."""
+        await edges(self.dut.clk, 1)
 
     async def idle(self, cycles: int) -> None:
         """Run a number of cycles."""
-        for _ in range(cycles):
-            await self.step()
+        await edges(self.dut.clk, cycles)
 
 
 async def begin(dut: Any, links: Links | None = None) -> SwitchBench:

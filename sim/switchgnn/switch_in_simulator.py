@@ -104,10 +104,10 @@ class Measurement:
         found = []
         for k in range(count):
             bench.frames.clear()
-            bench.heads.clear()
+            before = len(bench.heads)
             payload = self.send(k % params.ports, k, 1)
             await self.collect({k: payload})
-            found.append(bench.heads[0] - bench.inside[-1][1])
+            found.append(bench.heads[before] - bench.inside[-1][1])
             await bench.idle(OPENING)  # the ACK leaves
         return found
 

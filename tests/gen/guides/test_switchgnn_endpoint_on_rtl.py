@@ -64,11 +64,12 @@ class Bench:
 
     def judge(self, port):
         """Judge all that an endpoint has sent since, in its order."""
-        for *_, octets in self.wires[port].sent:
-            frame = frames.parsed(octets, self.lanes)
+        packets = self.wires[port].sink.packets
+        for packet in packets:
+            frame = frames.parsed(packet.octets, self.lanes)
             self.seen[port][frame.kind] += 1
             assert self.models[port].may_send(frame), (port, frame)
-        self.wires[port].sent.clear()
+        packets.clear()
 
     async def make(self, port, accesses):
         """Write registers of an endpoint."""

@@ -63,7 +63,6 @@ class Host(RegisterHost):
     async def begin(self, address, group):
         """Take steps 1 to 3; return the model."""
         self.address, self.group = address, group
-        self.bench.silence()
         await start(self.bench.dut)
         self.bench.attach()
         self.bus = self.bench.host.axil

@@ -1,22 +1,20 @@
 """Runs a spine and two leaves in RTL with golden workers, on links that lose, double or delay."""
 
-import heapq
 import random
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import count
 
 import cocotb
 import numpy as np
 import pytest
 from amaranth.hdl import Module
 from amaranth.lib.wiring import connect, flipped
-from cocotb.triggers import RisingEdge
 
 from hdl.common.component import Component
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.presets import PRESETS
 from hdl.switchgnn.switch.switch import GnnSwitch
-from sim.harness.streams import often, start
+from sim.harness.streams import edges, often, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.switchgnn.golden.aggregation import aggregate, edges_between
 from sim.switchgnn.golden.frames import Kind
@@ -93,22 +91,22 @@ class Switch(SwitchBench):
             return
         self.frames.append((self.now, port, judge(octets, self.params.lanes, self.group)))
         other, far = self.beyond[port]
-        for at in self.links.arrivals(self.now):
-            heapq.heappush(other.flying, (at, next(other.order), True, far, (octets, False)))
+        for delay in self.links.arrivals():
+            cocotb.start_soon(other.enter(delay, far, octets))
 
 
 class Bench:
     """Plays the network with a planned job; addresses are all the same, as links are direct."""
 
     def __init__(self, dut, *, chance=0.0, open_turns=1):
-        self.dut, self.edge, self.open_turns = dut, RisingEdge(dut.clk), open_turns
+        self.dut, self.open_turns = dut, open_turns
         self.params = params_in_simulator(NetworkParams)
-        links, order, own = Links(chance), count(), random.randbytes(6)
+        links, own = Links(chance), random.randbytes(6)
         self.links = links
         self.switches = {}
         for name, params in self.params.switches.items():
             one = Switch(dut, links, params=params, prefix=f"{name}_")
-            one.order, one.own, one.group = order, own, own
+            one.own = one.group = own
             self.switches[name] = one
         self.spine = self.switches["spine"]
         self.leaves = [one for name, one in self.switches.items() if name != "spine"]
@@ -136,8 +134,6 @@ class Bench:
         options = {"open_turns": self.open_turns, "ack_every": 2}
         setups = [job.setup(**options) for job in self.jobs]
         setups.append(spine_setup(planned, **options, **sizes))
-        for one in self.switches.values():
-            one.silence()
         await start(self.dut)
         for one in self.switches.values():
             one.attach()
@@ -159,28 +155,17 @@ class Bench:
         upwards = [sum(one.port == planned.up for one in block.values()) for block in setup.blocks]
         return sum(upwards[step.block] * step.turns for step in setup.program)
 
-    async def step(self):
-        """Play a cycle."""
-        for one in self.switches.values():
-            one.drive()
-        await self.edge
-        for one in self.switches.values():
-            one.observe()
-
     async def run(self, most=80_000):
         """Run until the turns of all workers are over."""
-        for _ in range(most):
-            busy = False
+        workers = [worker for leaf in self.leaves for worker in leaf.workers.values()]
+        with ExitStack() as stack:
             for leaf in self.leaves:
-                for port, worker in leaf.workers.items():
-                    again = leaf.now % TIMEOUT == 7 * port
-                    for frame in worker.timeout() if again else worker.send():
-                        leaf.send(port, frame)
-                    busy |= not worker.ended
-            if not busy:
-                return
-            await self.step()
-        raise AssertionError([w.state.lo for leaf in self.leaves for w in leaf.workers.values()])
+                stack.enter_context(leaf.running(timeout=TIMEOUT, apart=7))
+            for _ in range(0, most, 20):
+                if all(worker.ended for worker in workers):
+                    return
+                await edges(self.dut.clk, 20)
+        raise AssertionError([worker.state.lo for worker in workers])
 
     async def check(self):
         """Check that all sums are A X, to the last bit, and no switch has found a wrong table."""
@@ -251,12 +236,8 @@ async def a_spine_that_is_away_comes_back(dut):
     bench = await begin(dut, open_turns=2)
     leaf, up = bench.leaves[0], bench.params.leaf.ports - 1
     for _ in range(4):
-        for _ in range(300):
-            for each in bench.leaves:
-                for port, worker in each.workers.items():
-                    for frame in worker.send():
-                        each.send(port, frame)
-            await bench.step()
+        with bench.leaves[0].running(), bench.leaves[1].running():
+            await edges(dut.clk, 300)
         leaf.takes[up] = bench.spine.takes[0] = not leaf.takes[up]
     leaf.takes[up] = bench.spine.takes[0] = True
     await bench.run()
@@ -269,12 +250,8 @@ async def a_turn_ends_when_all_racks_have_it(dut):
     bench = await begin(dut, open_turns=1)
     slow = bench.leaves[1].workers
     bench.leaves[1].workers = {}  # what is sent to them is lost
-    for _ in range(3000):
-        for port, worker in bench.leaves[0].workers.items():
-            again = bench.spine.now % TIMEOUT == port
-            for frame in worker.timeout() if again else worker.send():
-                bench.leaves[0].send(port, frame)
-        await bench.step()
+    with bench.leaves[0].running(timeout=TIMEOUT):
+        await edges(dut.clk, 3000)
     assert all(worker.state.lo == 0 for worker in bench.leaves[0].workers.values())
     kinds = [frame.kind for _, _, frame in bench.leaves[0].frames]
     assert Kind.ADVANCE not in kinds

@@ -166,11 +166,8 @@ async def a_link_that_is_silent_is_repeated_to_and_harms_nobody(dut):
     bench, model, cut = await set_up(dut, rng, timeout=300)
     job = model.table.active[1]
     bench.workers = {port: cut.worker(port, 1, 8) for port in cut.ports}
-    for _ in range(6000):
-        for worker_port, worker in bench.workers.items():
-            for frame in worker.timeout() if bench.now % 300 == worker_port else worker.send():
-                bench.send(worker_port, frame)
-        await bench.step()
+    with bench.running(timeout=300):
+        await bench.idle(6000)
     sent = [(port, frame) for _, port, frame in bench.frames if frame.kind is Kind.PARTIAL]
     first = {}
     for port, frame in sent:

@@ -263,11 +263,8 @@ async def a_job_runs_anew_on_what_another_left(dut):
         cuts = await start_jobs(bench, rng, random.choice((1, 2)), 2, epoch=epoch)
         bench.workers = workers_of(cuts, epoch)
         bench.takes[2] = False
-        for _ in range(random.randrange(300, 900)):
-            for port, worker in bench.workers.items():
-                for frame in worker.send():
-                    bench.send(port, frame)
-            await bench.step()
+        with bench.running():
+            await bench.idle(random.randrange(300, 900))
         for number in cuts:
             await bench.host.stop_job(number)
         bench.takes[2] = random.random() < 0.5
@@ -286,15 +283,13 @@ async def a_reset_in_the_middle_is_survived(dut):
     rng = np.random.default_rng(cocotb.RANDOM_SEED)
     cuts = await start_jobs(bench, rng, 2, 2)
     bench.workers = workers_of(cuts)
-    for _ in range(300):
-        for port, worker in bench.workers.items():
-            for frame in worker.send():
-                bench.send(port, frame)
-        await bench.step()
+    with bench.running():
+        await bench.idle(300)
     dut.rst.value = 1
     await bench.step()
     dut.rst.value = 0
-    bench.coming.clear()
+    for sink in bench.sinks:
+        sink.cut()
     await bench.idle(50)
     assert await bench.host.read("active_jobs") == 0
     await bench.set_up()
@@ -340,7 +335,6 @@ async def a_hostile_job_harms_no_other(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def registers_keep_up(dut):
     bench = SwitchBench(dut)
-    bench.silence()
     await start(dut)
     await registers_at_any_pace(dut, gnn_switch_registers(bench.params))
 
@@ -349,7 +343,6 @@ async def registers_keep_up(dut):
 async def its_registers_say_what_it_is(dut):
     """They also say that aggregators are cleared after a reset."""
     bench = SwitchBench(dut)
-    bench.silence()
     await start(dut)
     bench.attach()
     assert await bench.host.read("clearing_banks")

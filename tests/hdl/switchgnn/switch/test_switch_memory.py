@@ -109,11 +109,8 @@ async def a_memory_that_fails_is_told_and_used_again(dut, fault):
     bench.workers = workers_of(cuts)
     port = 0
     host.memory.set(fails=port, fail_read=1, fail_read_beat=0, fault=fault.value, fail_response=2)
-    for _ in range(3000):
-        for k, worker in bench.workers.items():
-            for frame in worker.send():
-                bench.send(k, frame)
-        await bench.step()
+    with bench.running():
+        await bench.idle(3000)
     found = {name: await host.read(name) for name in FAILED}
     assert found["table_failures"]
     assert found["tables_failed"] == 1 << port
