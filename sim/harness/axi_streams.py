@@ -11,6 +11,7 @@ from typing import Any
 
 from sim.harness import streams
 from sim.harness.records import layout_of
+from sim.harness.stalls import Stall, never
 
 __all__ = ["AxiMonitor", "AxiSink", "AxiSource", "Packet", "PacketSink", "beats_of"]
 
