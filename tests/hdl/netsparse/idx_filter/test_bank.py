@@ -3,10 +3,11 @@ from dataclasses import replace
 
 import cocotb
 import numpy as np
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.idx_filter.bank import FilterBank
 from hdl.netsparse.idx_filter.params import FilterCacheParams
+from sim.harness.plays import play
 from sim.harness.pulses import Pulses
 from sim.harness.records import Recorder
 from sim.harness.streams import (
@@ -94,9 +95,7 @@ async def begin(dut, stalls):
         memory = Memory(dut, mostly, (1 << 16) - 64 * random.randrange(32, 512))
     dut.clear.value, dut.base.value = 1, memory.base
     await start(dut)
-    for place in range(params.sets):
-        dut.clear_at.value = place
-        await RisingEdge(dut.clk)
+    await play(dut, [{"clear_at": place} for place in range(params.sets)])
     dut.clear.value = 0
     source = Source(dut, "requests", stall=source_stall)
     sink = Sink(dut, "answers", stall=sink_stall)

@@ -7,6 +7,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from hdl.netsparse.idx_filter.params import FilterCacheParams
 from hdl.netsparse.idx_filter.tags import FilterTags
+from sim.harness.plays import play
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.idx_filter.bench import SMALL
@@ -36,9 +37,7 @@ async def begin(dut):
         getattr(dut, name).value = 0
     dut.clear.value = 1
     await start(dut)
-    for row in range(params.sets):
-        dut.clear_at.value = row
-        await RisingEdge(dut.clk)
+    await play(dut, [{"clear_at": row} for row in range(params.sets)])
     dut.clear.value = 0
     return params, [Set(params.ways) for _ in range(params.sets)]
 

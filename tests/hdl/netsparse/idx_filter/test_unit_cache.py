@@ -10,6 +10,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.netsparse.idx_filter.params import FilterCacheParams
 from hdl.netsparse.idx_filter.unit_cache import DEPTH, UnitCache
 from sim.harness.payloads import pack
+from sim.harness.plays import play
 from sim.harness.pulses import Pulses
 from sim.harness.records import Recorder
 from sim.harness.streams import STALLS, Sink, always, never, often, start
@@ -90,10 +91,8 @@ class Bench:
 
     async def forget(self):
         assert self.dut.idle.value
-        self.dut.forget.value = 1
-        for place in range(self.params.unit_rows):
-            self.dut.forget_at.value = place
-            await self.clock()
+        places = range(self.params.unit_rows)
+        await play(self.dut, [{"forget": 1, "forget_at": place} for place in places])
         self.dut.forget.value = 0
         self.check_idle()
 
@@ -217,10 +216,7 @@ async def it_stops_while_answers_of_banks_come(dut):
     params = params_in_simulator(FilterCacheParams)
     dut.requests_valid.value = dut.far_answers_valid.value = dut.far_requests_ready.value = 0
     await start(dut)
-    dut.forget.value = 1
-    for row in range(params.unit_rows):
-        dut.forget_at.value = row
-        await RisingEdge(dut.clk)
+    await play(dut, [{"forget": 1, "forget_at": row} for row in range(params.unit_rows)])
     dut.forget.value = 0
     dut.requests_payload.value = pack(params.request, {"idx": 5, "slot": 1})
     dut.requests_valid.value = dut.far_requests_ready.value = 1

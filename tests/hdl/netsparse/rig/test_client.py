@@ -9,6 +9,7 @@ from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.client import CLIENT_EVENTS, Client
 from hdl.netsparse.rig.params import Cause, RigParams
 from sim.harness.payloads import pack, unpack
+from sim.harness.plays import play
 from sim.harness.pulses import Noise
 from sim.harness.records import Recorder
 from sim.harness.streams import STALLS, Sink, Source, always, never, start, until
@@ -110,10 +111,8 @@ class Bench:
     async def begin(self):
         await start(self.dut)
         layout = Client(self.params).solver_params.write
-        for node, boundary in enumerate(BOUNDARIES[:-1]):
-            entry = {"valid": 1, "node": node, "boundary": boundary}
-            self.dut.boundary.value = pack(layout, entry)
-            await RisingEdge(self.dut.clk)
+        entries = [{"valid": 1, "node": k, "boundary": at} for k, at in enumerate(BOUNDARIES[:-1])]
+        await play(self.dut, [{"boundary": one} for one in entries], {"boundary": layout})
         self.dut.boundary.value = 0
         return self
 

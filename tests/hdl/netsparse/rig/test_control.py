@@ -9,7 +9,8 @@ from hdl.netsparse.rig.command_tally import SOURCES
 from hdl.netsparse.rig.control import RigControl
 from hdl.netsparse.rig.params import WATCHDOG_BITS, Cause, RigParams
 from sim.harness.payloads import unpack
-from sim.harness.streams import STALLS, Sink, Source, cycle, never, start
+from sim.harness.pulses import Noise
+from sim.harness.streams import STALLS, Sink, Source, cycle, never, start, strobe, until
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY
 
@@ -60,11 +61,6 @@ class Bench:
                 self.dut.given.value = given < len(self.started)
                 given += given < len(self.started)
 
-    async def waver(self):
-        while True:
-            await RisingEdge(self.dut.clk)
-            self.dut.ready.value = random.getrandbits(1)
-
     async def begin(self):
         await start(self.dut)
         cocotb.start_soon(self.watch())
@@ -100,12 +96,6 @@ class Bench:
         assert self.dut.quiet.value
 
 
-async def pulse(dut, name, value=1):
-    getattr(dut, name).value = value
-    await RisingEdge(dut.clk)
-    getattr(dut, name).value = 0
-
-
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def carries_out_commands(dut):
     """One is done when the last idx has been given and none is open, not before."""
@@ -129,7 +119,7 @@ async def carries_out_commands(dut):
         assert int(dut.generation.value) == (2 << k) % (1 << bench.params.generation_bits)
         dut.open.value = 1 << k % 2
         assert not dut.quiet.value
-        await pulse(dut, "given") if k % 3 else None
+        await strobe(dut.given, dut.clk) if k % 3 else None
         await ClockCycles(dut.clk, random.randrange(1, 20))
         assert bool(dut.quiet.value) == bool(k % 3)
         dut.open.value = 2 >> k % 2  # another slot's
@@ -137,7 +127,7 @@ async def carries_out_commands(dut):
             await ClockCycles(dut.clk, 10)
             assert len(bench.completions.beats) == k
             assert dut.running.value
-            await pulse(dut, "given")
+            await strobe(dut.given, dut.clk)
         await ClockCycles(dut.clk, 6)
         bench.ended(Cause.DONE)
         assert bench.completions.beats[-1]["tag"] == command["tag"]
@@ -209,7 +199,7 @@ async def a_failure_ends_one_command(dut, bad):
             await ClockCycles(dut.clk, 10)
         assert dut.cancel.value
         assert len(bench.forgets) == forgets
-        await pulse(dut, "drained")
+        await strobe(dut.drained, dut.clk)
         dut.failed.value = dut.open.value = 0
         await ClockCycles(dut.clk, 20)
         assert len(bench.forgets) == forgets + 1
@@ -236,7 +226,7 @@ async def nothing_starts_while_a_failure_is_cleared_up(dut):
         getattr(dut, f"cause_{slot}").value = cause.value
         await ClockCycles(dut.clk, 10)
         assert dut.cancel.value
-        await pulse(dut, "drained")
+        await strobe(dut.drained, dut.clk)
         dut.failed.value = dut.open.value = 0
         await ClockCycles(dut.clk, 20)
         begun, idxs = bench.started[-1]
@@ -253,12 +243,12 @@ async def watches_for_progress(dut):
         await bench.run(watchdog=limit + 20)
         for _ in range(5):
             await ClockCycles(dut.clk, limit + 8)
-            await pulse(dut, "moves")
+            await strobe(dut.moves, dut.clk)
         last = cycle()
-        while not dut.cancel.value:
-            await RisingEdge(dut.clk)
+        if not dut.cancel.value:
+            await until(dut.clk, dut.cancel, 1)
         assert limit + 20 <= cycle() - last <= limit + 20 + 4
-        await pulse(dut, "drained")
+        await strobe(dut.drained, dut.clk)
         await ClockCycles(dut.clk, 3)
         bench.ended(Cause.WATCHDOG)
         # The time until the next command does not count.
@@ -268,7 +258,7 @@ async def watches_for_progress(dut):
     assert dut.running.value
     assert not dut.cancel.value
     dut.open.value = 0
-    await pulse(dut, "given")
+    await strobe(dut.given, dut.clk)
     await ClockCycles(dut.clk, 6)
     bench.ended(Cause.DONE)
 
@@ -281,14 +271,14 @@ async def a_movement_at_the_limit_counts(dut):
     limit, expired = 30, []
     for pause in range(limit - 3, limit + 5):
         await bench.run(watchdog=limit)
-        await pulse(dut, "moves")
+        await strobe(dut.moves, dut.clk)
         await ClockCycles(dut.clk, pause)
-        await pulse(dut, "moves")
+        await strobe(dut.moves, dut.clk)
         await ClockCycles(dut.clk, 4)
         expired.append(bool(dut.cancel.value))
-        while not dut.cancel.value:
-            await RisingEdge(dut.clk)
-        await pulse(dut, "drained")
+        if not dut.cancel.value:
+            await until(dut.clk, dut.cancel, 1)
+        await strobe(dut.drained, dut.clk)
         await ClockCycles(dut.clk, 4)
     assert expired == [pause > limit for pause in range(limit - 3, limit + 5)]
 
@@ -317,7 +307,7 @@ async def commands_come_at_any_pace(dut, stalls):
     """Some are done at once, others cannot be done; the reader is ready or not."""
     bench = await Bench(dut, *stalls).begin()
     bench.gives = True
-    cocotb.start_soon(bench.waver())
+    Noise(dut, "ready")
     causes = [random.choice((Cause.DONE, Cause.COMMAND)) for _ in range(60)]
     given = [bench.command(cause=cause) for cause in causes]
     await bench.commands.send_all(given)
@@ -344,6 +334,6 @@ async def long_watchdogs_expire_in_time(dut):
                 assert not dut.cancel.value
         await ClockCycles(dut.clk, 6)
         assert dut.cancel.value
-        await pulse(dut, "drained")
+        await strobe(dut.drained, dut.clk)
         await ClockCycles(dut.clk, 3)
         bench.ended(Cause.WATCHDOG)

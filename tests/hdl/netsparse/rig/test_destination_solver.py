@@ -2,10 +2,10 @@ import random
 
 import cocotb
 import numpy as np
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.rig.destination_solver import DestinationParams, DestinationSolver
-from sim.harness.payloads import pack
+from sim.harness.plays import play
 from sim.harness.streams import STALLS, Sink, Source, start
 from sim.harness.verilator import params_in_simulator
 from tests.rejects import rejects
@@ -72,13 +72,10 @@ async def load(dut, boundaries):
     params = params_in_simulator(DestinationParams)
     nodes = list(range(params.nodes))
     random.shuffle(nodes)
-    for node in nodes:
-        boundary = boundaries[node] if node else random.getrandbits(params.idx_bits)
-        entry = {"valid": 1, "node": node, "boundary": boundary}
-        dut.write.value = pack(params.write, entry)
-        await RisingEdge(dut.clk)
-    dut.write.value = pack(params.write, {"valid": 0, "boundary": 1})
-    await RisingEdge(dut.clk)
+    given = [random.getrandbits(params.idx_bits), *boundaries[1:]]
+    entries = [{"valid": 1, "node": node, "boundary": given[node]} for node in nodes]
+    cycles = [{"write": entry} for entry in (*entries, {"valid": 0, "boundary": 1})]
+    await play(dut, cycles, {"write": params.write})
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

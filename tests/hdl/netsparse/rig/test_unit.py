@@ -1,5 +1,6 @@
 import random
 from dataclasses import replace
+from functools import partial
 
 import cocotb
 import pytest
@@ -150,55 +151,40 @@ async def next_ones_are_exact(bench, size=4, *, clear=True):
     await bench.end()
 
 
-def sometimes(chance):
-    return lambda *_: random.random() < chance
-
-
-def break_range(bench, idxs):
-    idxs[random.randrange(len(idxs))] = random.choice((COLUMNS, 4095, 4096, 1 << 31))
-
-
-def break_idx_read(bench, idxs):
-    """Break the last read."""
-    chunk = IdxFetch(bench.params).chunk_bytes
-    bench.reader.fails = lambda address: address + chunk >= bench.idxs_end
-
-
-def break_write(bench, idxs):
-    bench.write_fails = sometimes(0.3)
-
-
-def break_lookup(bench, idxs):
-    bench.filter.fails = lambda request: not request["set"] and random.random() < 0.3
-
-
-def break_set(bench, idxs):
-    bench.filter.fails = lambda request: request["set"] and random.random() < 0.3
-
-
-def break_owner(bench, idxs):
-    bench.respond = lambda pr: [{"error": 1}] if random.random() < 0.3 else [{}]
-
-
-def break_length(bench, idxs):
-    lengths = (4, 60, 64, 128, 192)
-    bench.respond = lambda pr: [{"length": random.choice(lengths)}]
-
-
-def break_network(bench, idxs):
-    bench.respond = lambda pr: [{}] if random.random() < 0.7 else []
-
-
+#: what may break, with the cause that is then told
 FAULTS = {
-    break_range: Cause.RANGE,
-    break_idx_read: Cause.IDX_READ,
-    break_write: Cause.PROPERTY_WRITE,
-    break_lookup: Cause.FILTER,
-    break_set: Cause.FILTER,
-    break_owner: Cause.REMOTE,
-    break_length: Cause.REMOTE,
-    break_network: Cause.WATCHDOG,
+    "range": Cause.RANGE,
+    "read": Cause.IDX_READ,
+    "write": Cause.PROPERTY_WRITE,
+    "lookup": Cause.FILTER,
+    "set": Cause.FILTER,
+    "owner": Cause.REMOTE,
+    "length": Cause.REMOTE,
+    "network": Cause.WATCHDOG,
 }
+
+
+def break_it(bench, fault, idxs):
+    """Break the last read, an idx, or some of all others."""
+    chunk = IdxFetch(bench.params).chunk_bytes
+
+    def some():
+        return random.random() < 0.3
+
+    match fault:
+        case "range":
+            idxs[random.randrange(len(idxs))] = random.choice((COLUMNS, 4095, 4096, 1 << 31))
+        case "read":
+            bench.reader.fails = lambda address: address + chunk >= bench.idxs_end
+        case "write":
+            bench.write_fails = lambda _: some()
+        case "lookup" | "set":
+            bench.filter.fails = lambda request: request["set"] == (fault == "set") and some()
+        case "length":
+            bench.respond = lambda pr: [{"length": random.choice((4, 60, 64, 128, 192))}]
+        case _:
+            wrong = [{"error": 1}] if fault == "owner" else []
+            bench.respond = lambda pr: wrong if some() else [{}]
 
 
 def mend(bench):
@@ -213,7 +199,7 @@ async def tells_what_failed(dut, fault):
     bench = await UnitBench(dut, source=often, sink=often, filter_latency=slowly).begin()
     size, clear = random.choice(((68, True), (192, True), (4, False)))
     idxs = some_idxs(200)
-    fault(bench, idxs)
+    break_it(bench, fault, idxs)
     bench.submit(idxs, size, watchdog=400)
     await bench.fails(FAULTS[fault])
     mend(bench)
@@ -413,70 +399,46 @@ def wrong_for(only, responses):
     return lambda pr: responses if pr["pr"]["idx"] == only else [{}]
 
 
-def stuck_table(bench):
-    bench.respond = lambda pr: []
-    return "table_stall", False, lambda: None
+#: what may stand still, with an event that is seen nevertheless
+STUCK = {
+    "table": "table_stall",
+    "transmit": "transmit_stall",
+    "response": "responses",
+    "reads": "idx_stall",
+    "write": "responses",
+    "acknowledgements": "responses",
+    "lookups": "consumed",
+    "sets": "responses",
+}
 
 
-def stuck_transmit(bench):
-    bench.prs.stall = always
-    return "transmit_stall", False, lambda: setattr(bench.prs, "stall", never)
-
-
-def stuck_response(bench):
-    """Stop behind the first beat of three."""
-    bench.responses.stall = lambda: len(bench.responses.cycles) % 3 == 1
-    return "responses", True, lambda: setattr(bench.responses, "stall", never)
-
-
-def stuck_reads(bench):
-    bench.reader.stall = always
-    return "idx_stall", True, lambda: setattr(bench.reader, "stall", never)
-
-
-def stuck_write(bench):
-    bench.writes.stall = always
-    return "responses", True, lambda: setattr(bench.writes, "stall", never)
-
-
-def stuck_acknowledgements(bench):
-    bench.write_latency = lambda: 2500
-    return "responses", True, lambda: setattr(bench, "write_latency", quickly)
-
-
-def stuck_lookups(bench):
-    bench.filter.latency = lambda is_set: 1 if is_set else 2500
-    return "consumed", True, lambda: setattr(bench.filter, "latency", quickly)
-
-
-def stuck_sets(bench):
-    bench.filter.latency = lambda is_set: 2500 if is_set else 1
-    return "responses", True, lambda: setattr(bench.filter, "latency", quickly)
-
-
-STUCK = [
-    stuck_table,
-    stuck_transmit,
-    stuck_response,
-    stuck_reads,
-    stuck_write,
-    stuck_acknowledgements,
-    stuck_lookups,
-    stuck_sets,
-]
+def stop(bench, stuck):
+    """Let something stand still, a response behind the first of three beats; return its release."""
+    owner, name, still, moves = {
+        "table": (bench, "respond", lambda pr: [], lambda pr: []),
+        "transmit": (bench.prs, "stall", always, never),
+        "response": (bench.responses, "stall", lambda: len(bench.responses.cycles) % 3 == 1, never),
+        "reads": (bench.reader, "stall", always, never),
+        "write": (bench.writes, "stall", always, never),
+        "acknowledgements": (bench, "write_latency", lambda: 2500, quickly),
+        "lookups": (bench.filter, "latency", lambda is_set: 1 if is_set else 2500, quickly),
+        "sets": (bench.filter, "latency", lambda is_set: 2500 if is_set else 1, quickly),
+    }[stuck]
+    setattr(owner, name, still)
+    return partial(setattr, owner, name, moves)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stuck=STUCK)
+@cocotb.parametrize(stuck=list(STUCK))
 async def gives_up(dut, stuck):
     """It does by its watchdog, not before accesses to memory end, nor amid a response."""
     bench = await UnitBench(dut).begin()
-    event, held, release = stuck(bench)
+    release, held = stop(bench, stuck), stuck not in ("table", "transmit")
     idxs = random.sample(remote(range(COLUMNS)), 280)
     bench.submit(idxs, 192, watchdog=60)
     failing = cocotb.start_soon(bench.fails(Cause.WATCHDOG))
     await ClockCycles(dut.clk, 1500)
-    assert bench.totals[event]
+    assert bench.totals[STUCK[stuck]]
     assert failing.done() != held
     release()
     await failing

@@ -4,13 +4,14 @@ import random
 
 import cocotb
 import numpy as np
-from cocotb.triggers import ClockCycles, First, RisingEdge
+from cocotb.triggers import ClockCycles, First
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.rig.params import Cause, RigParams
 from hdl.netsparse.rig.unit import UNIT_EVENTS, RigUnit
 from hdl.netsparse.snic import SETTLING
 from sim.harness.payloads import pack
+from sim.harness.plays import play
 from sim.harness.pulses import Pulses
 from sim.harness.records import Recorder
 from sim.harness.streams import Sink, Source, never, start, until
@@ -131,10 +132,8 @@ class UnitBench:
         layout = RigUnit(self.params).boundary.shape()
         others = [random.getrandbits(self.params.idx_bits) for _ in BOUNDARIES]
         for boundaries in (others, BOUNDARIES):  # the last ones count
-            for node, boundary in enumerate(boundaries):
-                entry = {"valid": 1, "node": node, "boundary": boundary}
-                self.dut.boundary.value = pack(layout, entry)
-                await RisingEdge(self.dut.clk)
+            entries = [{"valid": 1, "node": k, "boundary": at} for k, at in enumerate(boundaries)]
+            await play(self.dut, [{"boundary": one} for one in entries], {"boundary": layout})
         self.dut.boundary.value = 0
         return self
 
