@@ -1,9 +1,7 @@
 """Sums up events that a component counts."""
 
-from collections import Counter
 from collections.abc import Mapping
 
-from sim.harness.payloads import unpack
 from sim.harness.records import Recorder
 
 
@@ -11,26 +9,19 @@ class Totals(Mapping):
     """Sums up each event that a port of this layout shows, since it was made or cleared."""
 
     def __init__(self, dut, layout, name="events"):
-        self.layout, self.name = layout, name
-        self.shown = Recorder(dut, name, {name: None})
-        self.clear()
+        self.name, self.shown = name, Recorder(dut, name, {name: layout})
+        self.sums = dict.fromkeys(dict(layout), 0)
 
     def clear(self):
         """Begin anew."""
-        self.shown.beats.clear()
-        self.sums = dict.fromkeys(dict(self.layout), 0)
-
-    def summed(self):
-        """Return the sums, this edge included."""
-        shown = self.shown.beats
-        for bits, cycles in Counter(one[self.name] for one in list.__iter__(shown)).items():
-            for event, count in unpack(self.layout, bits).items():
-                self.sums[event] += cycles * count
-        shown.clear()
-        return self.sums
+        self.shown.take()
+        self.sums = dict.fromkeys(self.sums, 0)
 
     def __getitem__(self, event):
-        return self.summed()[event]
+        for one in self.shown.take().values():
+            for name, count in one[self.name].items():
+                self.sums[name] += count
+        return self.sums[event]
 
     def __iter__(self):
         return iter(self.sums)

@@ -9,7 +9,7 @@ from cocotb.triggers import ClockCycles
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.netsparse.idx_filter.cache import FilterCache, FilterCacheParams
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, cycle, never, start, until
+from sim.harness.streams import STALLS, Stalls, cycle, start, until
 from sim.harness.verilator import params_in_simulator
 from sim.netsparse.golden.idx_filter import LINE_IDXS, IdxFilter, image, line_address, line_count
 from tests.hdl.netsparse.idx_filter.bench import SMALL, Dram, Judge, Unit
@@ -43,7 +43,8 @@ def slow():
 class Bench:
     """The cache, its memory and its units, cleared; lines 0 to 47 are in use unless told."""
 
-    async def begin(self, dut, *, stall=never, unit_stall=never, latency=None, columns=48 * 512):
+    async def begin(self, dut, stalls=Stalls.NONE, *, latency=None, columns=48 * 512):
+        unit_stall, stall = stalls
         self.dut, self.params = dut, params_in_simulator(FilterCacheParams)
         self.columns = columns
         dut.watch.value = 0
@@ -54,8 +55,8 @@ class Bench:
         self.events = Totals(dut, self.params.events)
         await start(dut)
         await self.clear()
-        if latency:
-            self.dram.latency = latency
+        if latency or not stalls.none:
+            self.dram.latency = latency or slow
         return self
 
     def control(self, clear, base=BASE):
@@ -132,10 +133,7 @@ def traffic(count, lines, places=LINE_IDXS, sets=0.4):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(lines=[2, 12, 40], stalls=STALLS)
 async def one_unit_is_the_golden_sequence(dut, lines, stalls):
-    unit_stall, stall = stalls
-    bench = await Bench().begin(
-        dut, stall=stall, unit_stall=unit_stall, latency=None if stalls.none else slow
-    )
+    bench = await Bench().begin(dut, stalls)
     model = bench.model()
     requests = traffic(500, lines, places=random.choice((4, 70, 512)))
     accesses = [model.access(idx, set_bit=is_set) for is_set, idx in requests]
@@ -179,10 +177,7 @@ async def accesses_one_by_one_are_the_golden_ones(dut, lines):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(lines=[1, 5, 40], stalls=STALLS)
 async def units_share_the_bits(dut, lines, stalls):
-    unit_stall, stall = stalls
-    bench = await Bench().begin(
-        dut, stall=stall, unit_stall=unit_stall, latency=None if stalls.none else slow
-    )
+    bench = await Bench().begin(dut, stalls)
     where = traffic(400 * len(bench.units), lines, places=random.choice((3, 20)), sets=0.15)
     for number, unit in enumerate(bench.units):
         unit.send(where[number :: len(bench.units)])
@@ -337,8 +332,7 @@ async def what_a_miss_costs(dut, latency):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(columns=[0, 1, 512, 513, 4000, 1 << 16], stalls=STALLS)
 async def clearing_writes_zeros_to_these_lines_and_no_others(dut, columns, stalls):
-    stall = stalls.value[1]
-    bench = await Bench().begin(dut, stall=stall, latency=None if stalls.none else slow)
+    bench = await Bench().begin(dut, stalls)
     await bench.ask([(True, line * LINE_IDXS) for line in range(20)])  # dirty lines are left
     contents = bench.dram.contents
     for base in (0, 0x80, 0x7F40):
@@ -368,10 +362,7 @@ async def clearing_writes_zeros_to_these_lines_and_no_others(dut, columns, stall
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def clearing_waits_for_requests_and_holds_up_others(dut, stalls):
-    unit_stall, stall = stalls
-    bench = await Bench().begin(
-        dut, stall=stall, unit_stall=unit_stall, latency=None if stalls.none else slow
-    )
+    bench = await Bench().begin(dut, stalls)
     for unit in bench.units:
         unit.send(traffic(500, 8, places=20))
     ends = [0]

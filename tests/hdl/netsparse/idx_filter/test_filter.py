@@ -128,9 +128,6 @@ class Bench:
         assert set_done.beats[first:] == numbers
         return fetched
 
-    async def clock(self, cycles=1):
-        await ClockCycles(self.dut.clk, cycles)
-
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS, lines=[2, 30])
@@ -196,6 +193,6 @@ async def sets_are_done_while_no_result_is_taken(dut):
         assert [beat["bit"] for beat in results.beats[40:]] == bits[
             k * 512 : (k + 1) * 512
         ].tolist()
-    await bench.clock(5)
+    await ClockCycles(dut.clk, 5)
     assert dut.idle.value
     assert bench.dram.idle

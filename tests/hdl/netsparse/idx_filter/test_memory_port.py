@@ -44,13 +44,15 @@ class Bench:
     @property
     def filled(self):
         """Return, by bank, cycle, data and error of each fill."""
-        answers = self.fill_answers
-        said = [
-            (at, one["filled"], (one["fill_data"], one["fill_error"]))
-            for one, at in zip(answers.beats, answers.cycles, strict=True)
+        answers = [*zip(self.fill_answers.cycles, self.fill_answers.beats, strict=True)]
+        return [
+            [
+                (at, one["fill_data"], one["fill_error"])
+                for at, one in answers
+                if one["filled"] >> k & 1
+            ]
+            for k in range(self.params.banks)
         ]
-        banks = range(self.params.banks)
-        return [[(at, *what) for at, filled, what in said if filled >> k & 1] for k in banks]
 
     @property
     def written(self):

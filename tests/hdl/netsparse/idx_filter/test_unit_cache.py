@@ -76,7 +76,7 @@ class Bench:
 
     def check_idle(self):
         """Check that it was not idle with a request on its way, or a block coming."""
-        for one in list.__iter__(self.shown.beats):
+        for one in self.shown.take().values():
             busy = any(self.steps) or self.block or self.near or one["far_requests_valid"]
             assert not (busy and one["idle"])
             self.steps.append(one["requests_valid"] & one["requests_ready"])
@@ -84,7 +84,6 @@ class Bench:
             learns = one["far_answers_valid"] and not answer["answer"]["failed"]
             self.block = answer["block"] if learns else 0
             self.near += one["answered"] - (one["answers_valid"] & ~one["far_answers_valid"])
-        self.shown.beats.clear()
 
     async def clock(self, cycles=1):
         await ClockCycles(self.dut.clk, cycles)

@@ -119,12 +119,11 @@ class Bench:
     def check(self):
         """Check that ``given`` came with a command's last idx, ``in_flight`` while idxs waited."""
         last = self.params.fetched["last"].offset
-        for one in list.__iter__(self.shown.beats):
+        for one in self.shown.take().values():
             moved = one["idxs_valid"] & one["idxs_ready"]
             assert one["given"] == moved & one["idxs_payload"] >> last
             assert one["in_flight"] == (self.inside > 0)
             self.inside += more_inside(one["events"])
-        self.shown.beats.clear()
 
     def answer(self, pr):
         idx, identity = pr["pr"]["idx"], pr["pr"]["id"]

@@ -9,7 +9,7 @@ from hdl.netsparse.rig.command_tally import SOURCES
 from hdl.netsparse.rig.control import RigControl
 from hdl.netsparse.rig.params import WATCHDOG_BITS, Cause, RigParams
 from sim.harness.payloads import unpack
-from sim.harness.pulses import Noise
+from sim.harness.pulses import Noise, Pulses
 from sim.harness.streams import STALLS, Sink, Source, cycle, never, start, strobe, until
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY
@@ -35,6 +35,7 @@ class Bench:
         self.completions = Sink(dut, "completions", stall=sink)
         self.started = []  # cycle, idxs, array, generation
         self.forgets = []
+        self.given = Pulses(dut, "given")
         self.gives = False  # each command's idxs are given soon behind its start
 
     async def watch(self):
@@ -49,22 +50,15 @@ class Bench:
                 assert not dut.cancel.value
                 self.started.append((cycle(), unpack(self.params.idx_array, int(dut.idxs.value))))
                 begun = self.started[-1][1]["slot"]
+                if self.gives:
+                    self.given.later({}, 0)
             if dut.forget.value:
                 assert dut.cancel.value
                 self.forgets.append(cycle())
 
-    async def give(self):
-        given = 0
-        while True:
-            await RisingEdge(self.dut.clk)
-            if self.gives:
-                self.dut.given.value = given < len(self.started)
-                given += given < len(self.started)
-
     async def begin(self):
         await start(self.dut)
         cocotb.start_soon(self.watch())
-        cocotb.start_soon(self.give())
         return self
 
     def command(self, **changes):
