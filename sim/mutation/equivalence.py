@@ -65,7 +65,7 @@ def compare(
             f"connect -set {CONTROL} {BITS}'d{value}",
             "cd",
         )
-    yosys.run("miter -equiv -flatten whole mutant miter", "hierarchy -top miter")
+    yosys.run("pmuxtree", "miter -equiv -flatten whole mutant miter", "hierarchy -top miter")
     yosys.run("setundef -zero", "opt -full -fast")
     return yosys.run(f"sat -prove trigger 0 {options} miter")
 
