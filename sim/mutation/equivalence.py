@@ -65,8 +65,8 @@ def compare(
             f"connect -set {CONTROL} {BITS}'d{value}",
             "cd",
         )
-    yosys.run("pmuxtree", "miter -equiv -flatten whole mutant miter", "hierarchy -top miter")
-    yosys.run("setundef -zero", "opt -full -fast")
+    yosys.run("setundef -zero", "pmuxtree", "miter -equiv -flatten whole mutant miter")
+    yosys.run("hierarchy -top miter", "opt -full -fast")
     return yosys.run(f"sat -prove trigger 0 {options} miter")
 
 

@@ -81,12 +81,14 @@ async def every_byte_in_its_order(dut, stalls, straddle):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(boundary=[64, 128])
 async def from_every_dword_of_a_line(dut, boundary):
-    """So each lane of the buffer takes each dword of a beat."""
+    """So each lane of each bank takes each dword of a head and of a tail, or nothing."""
     bench = await started(ReadBench(dut))
-    cocotb.start_soon(bench.host(boundary, boundary, delay=random.choice([0, 4])))
-    for dword in range(32):
-        for size in (random.randrange(1, 61), random.randrange(65, 129)):
-            bench.ask(4096 * dword + 4 * dword, size)
+    cocotb.start_soon(bench.host(256, boundary, delay=random.choice([0, 4])))
+    for _ in range(3):
+        for dword in range(32):
+            for size in (random.randrange(1, 61), random.choice([56, 64, 100, 116, 128])):
+                bench.ask(4096 * dword + 4 * dword, size)
+        bench.ask(0, 4)  # from now on the reads have the other banks
     await bench.finish()
 
 

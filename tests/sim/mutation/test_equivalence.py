@@ -61,11 +61,12 @@ class Table(Component):
 
 @pytest.mark.parametrize(
     ("mode", "equal"),
-    [("const0", 1), ("const1", 5)],
+    [("const0", [5]), ("const1", [0, 1, 2, 3, 4])],
     ids=["without the case of a 0", "with a case besides those of the same value behind it"],
 )
 def test_cases_of_a_full_table_that_change_nothing(mode, equal):
     _, mutants, rtlil = mutate(emission_with_sources(Table(TallyParams())), "table_4", 400, 1)
     cases = [m for m in mutants if m.kind == "$pmux" and m.port == "S" and m.mode == mode]
     assert len(cases) == 8
-    assert [changes_nothing(rtlil, one) for one in cases].count("combinational") == equal
+    found = [7 - one.bit for one in cases if changes_nothing(rtlil, one) == "combinational"]
+    assert sorted(found) == equal
