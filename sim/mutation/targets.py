@@ -126,8 +126,9 @@ class Target:
 
     @property
     def key(self) -> str:
-        """Return a key that is equal for equal hardware and equal tests, imports included."""
-        return digest(self.name, digest_of(map(module_of, (self.source, *self.tests))))
+        """Return a key that is equal for equal hardware, tests and judges, imports included."""
+        files = self.source, *self.tests, Path(__file__).with_name("campaign.py")
+        return digest(self.name, digest_of([*map(module_of, files)]))
 
 
 def shown(path: Path) -> str:

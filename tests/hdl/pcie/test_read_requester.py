@@ -93,6 +93,17 @@ async def from_every_dword_of_a_line(dut, boundary):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+async def heads_and_tails_that_fill_their_beats(dut):
+    """From each dword of a line, for each bank: a head behind its descriptor, then whole beats."""
+    bench = await started(ReadBench(dut))
+    cocotb.start_soon(bench.host(256, 64, choose=max))
+    for dword in range(16):
+        for bank in range(2):
+            bench.ask(8192 * dword + 4096 * bank + 4 * dword, 4 * 29)
+    await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def reads_keep_to_a_share(dut):
     """Of what RC could carry, within a read at either end."""
     bench = ReadBench(dut)

@@ -34,8 +34,12 @@ def test_names():
     assert not any(is_called(name, part) for part in ("hdl.com", "fifo", "hdl.p4sgd"))
 
 
-def test_key_changes_with_the_tests(monkeypatch, tmp_path):
+def test_key_changes_with_tests_and_judges(monkeypatch):
     targets = all_targets()
     fifo = targets["hdl.common.fifo.Fifo"]
     assert fifo.key == all_targets()["hdl.common.fifo.Fifo"].key
     assert fifo.key != targets["hdl.common.streams.Fork"].key
+    read: list[str] = []
+    monkeypatch.setattr("sim.mutation.targets.digest_of", lambda names: read.extend(names) or "")
+    assert fifo.key
+    assert {"tests.hdl.common.test_fifo", "sim.mutation.campaign"} < {*read}
