@@ -80,7 +80,8 @@ class HostModel:
     def __init__(self, dut, *interfaces, bars=(), roomy=False, beside=None, **options):
         self.dut, self.beside = dut, beside
         if hasattr(dut, "numbers"):
-            options |= Numbers(dut.numbers).wires()
+            self.numbers = Numbers(dut.numbers)
+            options |= self.numbers.wires()
         wide = len(getattr(dut, f"{interfaces[0]}_tdata")) == 512
         self.device = Block(
             pcie_generation=3,

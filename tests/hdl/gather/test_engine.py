@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from types import SimpleNamespace
 
 import cocotb
 import pytest
@@ -16,6 +17,7 @@ from sim.harness.clock import cycle
 from sim.surroundings.axi_memory import Fault
 from tests.hdl.gather.engine_bench import (
     DEVICE_BYTES,
+    QUIET,
     SIZES,
     TABLE,
     Bench,
@@ -150,6 +152,20 @@ async def a_place_of_completion_that_is_none(dut):
     await bench.card.submit(replace(request, completion_address=request.completion_address + 4))
     found = await bench.card.completed(request)
     assert (found["tag"], found["outcome"]) == (77, Outcome.ILLEGAL)
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+async def an_interrupt_waits_for_its_completion(dut):
+    """While the block does not tell the number of the completion's write, none may overtake it."""
+    bench = await Bench(dut).begin()
+    numbers = bench.card.model.numbers
+    numbers.port = SimpleNamespace()  # that the engine does not hear
+    request = bench.request(some_table(64), [1, 2])
+    before = bench.card.interrupts
+    await bench.card.submit(request)
+    await bench.card.completed(request)
+    await ClockCycles(dut.clk, QUIET)
+    assert bench.card.interrupts == before
 
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
