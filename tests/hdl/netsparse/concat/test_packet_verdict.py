@@ -3,14 +3,17 @@ from functools import partial
 
 import cocotb
 import pytest
-from cocotb.triggers import ClockCycles, RisingEdge
+from amaranth.hdl import unsigned
+from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams, Drop
 from hdl.netsparse.concat.packet_verdict import PacketVerdict
 from hdl.netsparse.protocol import Kind
-from sim.harness.payloads import unpack
-from sim.harness.streams import STALLS, cycle, never, start
+from sim.harness.axi_streams import AxiSource
+from sim.harness.records import Recorder
+from sim.harness.streams import STALLS, Sink, never, start
 from sim.harness.verilator import params_in_simulator, simulate
+from sim.netsparse.links import as_beats
 from sim.netsparse.wire import Packet, most_prs, to_beats
 
 NODE = 77
@@ -128,50 +131,10 @@ def with_holes(params):
         yield Drop.LENGTH, packet(params, kind, length, count), hole
 
 
-class Bench:
-    def __init__(self, dut, stalls):
-        self.dut, self.params = dut, params_in_simulator(DeconcatenatorParams)
-        self.absent, self.full = stalls
-        self.words, self.ends, self.events = [], [], []  # each with its cycle
-        dut.axis_tvalid.value, dut.room.value = 0, 0
-        if not self.params.any_dest:
-            dut.node.value = NODE
-        cocotb.start_soon(self.watch())
+class Room(Sink):
+    """Says in which cycles there is room for a beat."""
 
-    async def watch(self):
-        dut, edge = self.dut, RisingEdge(self.dut.clk)
-        while True:
-            await edge
-            if dut.rst.value:
-                continue
-            if dut.write.value:
-                self.words.append((cycle(), int(dut.word.value)))
-            if dut.ends.value:
-                self.ends.append((cycle(), int(dut.keep.value)))
-            event = unpack(self.params.events, int(dut.events.value))
-            if event["packet"] or event["drops"]:
-                self.events.append((cycle(), event))
-
-    async def send(self, octets, *, tag, broken=False, hole=None):
-        """Send a packet, its last beat without byte ``hole``; return the cycle of each beat."""
-        dut, edge, taken = self.dut, RisingEdge(self.dut.clk), []
-        for data, keep, last, user in to_beats(octets, broken=broken):
-            if last and hole is not None:
-                keep &= ~(1 << hole)
-            dut.axis_tdata.value, dut.axis_tkeep.value = data, keep
-            dut.axis_tlast.value, dut.axis_tuser.value = last, user
-            while True:
-                offered, room = not self.absent(), not self.full()
-                dut.axis_tvalid.value, dut.room.value = offered, room
-                if self.params.tag_bits:
-                    dut.tag.value = tag if offered else ~tag & (1 << self.params.tag_bits) - 1
-                await edge
-                assert bool(dut.axis_tready.value) == room
-                if offered and room:
-                    break
-            taken.append((cycle(), tag << 513 | last << 512 | data))
-        dut.axis_tvalid.value = 0
-        return taken
+    _signals, _payload = {"valid": "axis_tvalid", "ready": "room"}, ()
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
@@ -194,16 +157,27 @@ async def every_bit_is_judged(dut, wrong):
 
 async def judge(dut, stalls, packets):
     """Return whether each packet is kept, or dropped for its reason, in any order."""
-    bench = Bench(dut, stalls)
-    params = bench.params
+    params = params_in_simulator(DeconcatenatorParams)
+    absent, full = stalls
+    if not params.any_dest:
+        dut.node.value = NODE
+    source = AxiSource(dut, "axis", stall=absent, beside=["tag"])
+    Room(dut, "", stall=full, shape=unsigned(0))
+    takes = Recorder(dut, "", {"axis_tready": None, "room": None})
+    words_seen = Recorder(dut, "write", {"word": None})
+    ends_seen = Recorder(dut, "ends", {"keep": None})
+    events_seen = Recorder(dut, "events", {"events": params.events})
     await start(dut)
     words, ends, events = [], [], []
     random.shuffle(packets)
     for reason, octets, *hole in packets:
-        tag = random.getrandbits(params.tag_bits) if params.tag_bits else 0
-        taken = await bench.send(
-            octets, tag=tag, broken=reason is Drop.BROKEN, hole=(*hole, None)[0]
-        )
+        tag, before = random.getrandbits(params.tag_bits), len(source.cycles)
+        beats = as_beats(to_beats(octets, broken=reason is Drop.BROKEN))
+        if hole:
+            beats[-1]["tkeep"] &= ~(1 << hole[0])
+        await source.send_all([beat | {"tag": tag} for beat in beats])
+        sent = [tag << 513 | beat["tlast"] << 512 | beat["tdata"] for beat in beats]
+        taken = zip(source.cycles[before:], sent, strict=True)
         later = [(at + PacketVerdict.latency, word) for at, word in taken]
         words += later[: params.beats]
         last, _ = later[-1]
@@ -212,18 +186,17 @@ async def judge(dut, stalls, packets):
             each = 18 + int.from_bytes(octets[56:60], "big") * (octets[51] == Kind.RESPONSE.value)
             prs = (len(octets) - 64) // each
             event = {"packet": 1, "bytes": len(octets), "prs": prs, "drops": 0}
-            if params.tag_bits:
-                length = int.from_bytes(octets[56:60], "big")
-                event |= {"length": length, "error": octets[51] == Kind.ERROR.value}
+            length = int.from_bytes(octets[56:60], "big")
+            event |= {"length": length, "error": octets[51] == Kind.ERROR.value}
         else:
             event = {"packet": 0, "drops": 1 << reason.value}
-        if params.tag_bits:
-            event["tag"] = tag
-        events.append((last + 1, event))
+        events.append((last + 1, event | {"tag": tag}))
     await ClockCycles(dut.clk, PacketVerdict.latency + 2)
-    assert bench.words == words
-    for (at, keep), (expected_at, kept) in zip(bench.ends, ends, strict=True):
-        assert (at, keep) == (expected_at, kept)
-    for (at, event), (expected_at, expected) in zip(bench.events, events, strict=True):
+    assert all(one["axis_tready"] == one["room"] for one in takes.beats)
+    assert [(at, one["word"]) for at, one in words_seen.take().items()] == words
+    assert [(at, one["keep"]) for at, one in ends_seen.take().items()] == ends
+    seen = [(at, one["events"]) for at, one in events_seen.take().items()]
+    seen = [(at, event) for at, event in seen if event["packet"] or event["drops"]]
+    for (at, event), (expected_at, expected) in zip(seen, events, strict=True):
         assert at == expected_at
         assert {name: event[name] for name in expected} == expected
