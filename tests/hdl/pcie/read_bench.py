@@ -324,15 +324,12 @@ class ReadBench:
 
     # What a host does.
 
-    async def host(self, payload=256, boundary=64, change=None, delay=0, choose=random.choice):
-        """Answer all reads, those under way in any order, each in parts; ``change`` spoils some.
-
-        ``choose`` picks where each part ends.
-        """
+    async def host(self, payload=256, boundary=64, change=None, delay=0):
+        """Answer all reads, those under way in any order, each in parts; ``change`` spoils some."""
         at, open_reads = 0, []
         while True:
             for tag, outstanding in self.sent[at:]:
-                parts = some_split(outstanding.read, payload, boundary, choose)
+                parts = some_split(outstanding.read, payload, boundary, random.choice)
                 open_reads.append((tag, deque(change(parts) if change else parts)))
                 at += 1
             enough = len(open_reads) > delay or random.random() < 0.1
