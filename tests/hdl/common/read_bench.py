@@ -1,35 +1,50 @@
-"""Surrounds read masters with memories of cocotbext-axi, a judge of bursts, and expected beats."""
+"""Surrounds read masters with a memory, a judge of bursts, and expected beats."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import cocotb
 import numpy as np
-from cocotb.triggers import RisingEdge
-from cocotbext.axi import AxiReadBus, AxiSlaveRead
 
-from hdl.common.axi import FOUR_KB, Burst
+from hdl.common.axi import FOUR_KB, Burst, Response
 from hdl.common.read_plan import ReadMasterParams
-from sim.harness.streams import cycle, never
+from sim.harness.axi_streams import AxiStream
+from sim.harness.records import Recorder
+from sim.harness.streams import Monitor, Sink, Source, never
+
+
+class Ar(AxiStream):
+    _signals = {"valid": "arvalid", "ready": "arready"}
+    _payload = ("arid", "araddr", "arlen", "arsize", "arburst")
+
+
+class ArMonitor(Ar, Monitor): ...
+
+
+class ArSink(Ar, Sink): ...
+
+
+class RSource(AxiStream, Source):
+    _signals = {"valid": "rvalid", "ready": "rready"}
+    _payload = ("rid", "rdata", "rresp", "rlast")
 
 
 class Memory:
-    """Holds bytes at an AXI read port; ``bad`` addresses answer with an error."""
+    """Holds bytes at an AXI read port; ``bad`` addresses answer with an error, and zeros."""
 
     def __init__(self, dut, prefix, size, *, seed, stall=never, bad=()):
         self.bytes = np.random.default_rng(seed).integers(256, size=size, dtype=np.uint8)
         self.bad = set(bad)
-        bus = AxiReadBus.from_prefix(dut, prefix)
-        self.slave = AxiSlaveRead(bus, dut.clk, dut.rst, target=self)
-        self.slave.log.setLevel("WARNING")
-        if stall is not never:
-            self.slave.ar_channel.set_pause_generator(iter(stall, None))
-            self.slave.r_channel.set_pause_generator(iter(stall, None))
+        self.r = RSource(dut, prefix, stall=stall)
+        self.ar = ArSink(dut, prefix, stall=stall, callback=self.answer)
 
-    async def read(self, address, length):
-        if address in self.bad:
-            raise OSError("this address fails")
-        return self.bytes[address : address + length].tobytes()
+    def answer(self, burst):
+        step, count = 1 << burst["arsize"], burst["arlen"] + 1
+        for k, at in enumerate(range(burst["araddr"], burst["araddr"] + step * count, step), 1):
+            data = int.from_bytes(self.bytes[at : at + step].tobytes(), "little")
+            beat = {"rid": burst.get("arid"), "rdata": data, "rresp": 0, "rlast": k == count}
+            if at in self.bad:
+                beat |= {"rdata": 0, "rresp": Response.SLVERR.value}
+            self.r.append(beat)
 
     def beats(self, indices, beat_bytes) -> list[int]:
         """Return the beats at ``indices``, as numbers."""
@@ -38,58 +53,45 @@ class Memory:
 
 
 class Asked(NamedTuple):
-    """A burst: its beats, and the cycles in which it was first offered and was taken."""
+    """A burst: its beats, and the cycle in which it was first offered."""
 
     beat: int
     beats: int
     offered: int
-    taken: int
 
 
 class BurstJudge:
-    """Checks every AR against the rules of AXI and the windows, and remembers it."""
+    """Checks every AR against the rules of AXI and the windows."""
 
     def __init__(self, dut, prefix, params: ReadMasterParams):
-        self.dut, self.params = dut, params
-        names = ("araddr", "arlen", "arsize", "arburst", "arvalid", "arready", "rready")
-        self.port = {name: getattr(dut, f"{prefix}_{name}") for name in names}
-        self.bursts: list[Asked] = []
-        cocotb.start_soon(self._watch())
+        self.dut, self.params, self.ar = dut, params, ArMonitor(dut, prefix)
+        self.offered = Recorder(dut, f"{prefix}_arvalid", {})
+        self.ready, self.each = Recorder(dut, f"{prefix}_rready", {}), Recorder(dut, "", {})
 
-    async def _watch(self):
-        port, edge, waiting, offered = self.port, RisingEdge(self.dut.clk), None, 0
-        while True:
-            await edge
-            if self.dut.rst.value:
-                continue
-            assert port["rready"].value, "R is never held up"
-            if not port["arvalid"].value:
-                assert waiting is None, "a waiting burst went away"
-                continue
-            now = int(port["araddr"].value), int(port["arlen"].value)
-            assert waiting in (None, now), "a waiting burst changed"
-            if waiting is None:
-                waiting, offered = now, cycle()
-            if port["arready"].value:
-                waiting = None
-                self._judge(*now, offered)
+    def judged(self) -> list[Asked]:
+        """Return the bursts that were taken, all of which are right."""
+        assert self.ready.cycles == self.each.cycles, "R is never held up"
+        offered = self.offered.cycles
+        firsts = np.searchsorted(offered, [0, *self.ar.cycles][:-1], "right")
+        bursts = zip(self.ar.beats, firsts, strict=True)
+        return [self._judge(**burst, offered=offered[first]) for burst, first in bursts]
 
-    def _judge(self, address, length, offered):
+    def _judge(self, araddr, arlen, arsize, arburst, offered, **_):
         beat_bytes = self.params.beat_bytes
-        beats = length + 1
-        assert int(self.port["arburst"].value) == Burst.INCR.value
-        assert 1 << int(self.port["arsize"].value) == beat_bytes
-        assert address % beat_bytes == 0
+        beats = arlen + 1
+        assert arburst == Burst.INCR.value
+        assert 1 << arsize == beat_bytes
+        assert araddr % beat_bytes == 0
         assert beats <= self.params.burst_beats
-        assert address // FOUR_KB == (address + beats * beat_bytes - 1) // FOUR_KB
-        first, last = address // beat_bytes, address // beat_bytes + length
+        assert araddr // FOUR_KB == (araddr + beats * beat_bytes - 1) // FOUR_KB
+        first, last = araddr // beat_bytes, araddr // beat_bytes + arlen
         assert first // self.params.burst_beats == last // self.params.burst_beats
-        self.bursts.append(Asked(first, beats, offered, cycle()))
+        return Asked(first, beats, offered)
 
     @property
     def asked(self) -> list[int]:
         """Return all beats that were asked for, in order."""
-        return [burst.beat + k for burst in self.bursts for k in range(burst.beats)]
+        return [burst.beat + k for burst in self.judged() for k in range(burst.beats)]
 
 
 def beats_of(plan: dict, beat_bytes: int) -> Iterator[int]:

@@ -9,6 +9,7 @@ from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.read_master import ReadMaster
 from hdl.common.read_plan import COUNT_BITS, EPOCH_BITS, ReadMasterParams
 from sim.harness.payloads import pack, unpack
+from sim.harness.records import Recorder
 from sim.harness.streams import (
     STALLS,
     Sink,
@@ -21,6 +22,7 @@ from sim.harness.streams import (
     send,
     start,
     started,
+    until,
 )
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.read_bench import BurstJudge, Memory, beats_of, make_plan
@@ -61,7 +63,6 @@ class Bench:
         self.memory.bytes.reshape(-1, self.params.beat_bytes)[::97] = 0xFF
         self.judge = BurstJudge(dut, "axi", self.params)
         self.stalls = source_stall, sink_stall
-        self.failed = 0
 
     async def begin(self):
         self.dut.halt.value = 0
@@ -69,28 +70,23 @@ class Bench:
         await start(self.dut)
         self.source = Source(self.dut, "plan", stall=self.stalls[0])
         self.open_sink()
-        cocotb.start_soon(self._count_failures())
-        cocotb.start_soon(self._watch_busy())
+        self.failed = Recorder(self.dut, "failed", {})
+        shown = ("plan_ready", "busy", "halt", "axi_arvalid", "o_valid")
+        self.shown = Recorder(self.dut, "", dict.fromkeys(shown))
         return self
 
-    async def _watch_busy(self):
-        """Check that it is busy from the plan until its last beat has left; idle is ready for a
-        plan.
+    def check(self):
+        """Check bursts, and that it is busy from the plan until its last beat has left; idle is
+        ready for a plan.
         """
-        dut, edge = self.dut, RisingEdge(self.dut.clk)
-        while True:
-            await edge
-            assert bool(dut.plan_ready.value) == (not dut.busy.value and not dut.halt.value)
-            assert dut.busy.value or not (dut.axi_arvalid.value or dut.o_valid.value)
+        self.judge.judged()
+        for now in self.shown.take().values():
+            assert now["plan_ready"] == (not now["busy"] and not now["halt"])
+            assert now["busy"] or not (now["axi_arvalid"] or now["o_valid"])
 
     def open_sink(self):
         """Return a sink that knows nothing of what an earlier one saw."""
         self.sink = Sink(self.dut, "o", stall=self.stalls[1])
-
-    async def _count_failures(self):
-        while True:
-            await RisingEdge(self.dut.clk)
-            self.failed += bool(self.dut.failed.value)
 
     def expect(self, *plans):
         indices = [beat for plan in plans for beat in beats_of(plan, self.params.beat_bytes)]
@@ -102,6 +98,7 @@ class Bench:
         await self.sink.wait_for(len(expected))
         await ClockCycles(self.dut.clk, 30)
         assert self.sink.beats == expected
+        self.check()
         assert not self.dut.busy.value
         assert not self.dut.o_valid.value
 
@@ -119,7 +116,7 @@ async def delivers_what_plans_say(dut, stalls, memory_stall):
     assert bench.judge.asked == [
         beat for plan in plans for beat in beats_of(plan, bench.params.beat_bytes)
     ]
-    assert bench.failed == 0
+    assert not bench.failed.beats
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -166,7 +163,7 @@ async def reports_failing_beats_and_delivers_them(dut, stalls):
     plan = make_plan(params.beat_bytes, 0, 100, epochs=2)
     await bench.source.send_all([plan])
     await bench.finish(plan)
-    assert bench.failed == 2 * len(bad)
+    assert len(bench.failed.beats) == 2 * len(bad)
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -185,14 +182,12 @@ async def halt_abandons_a_plan(dut, stalls, length):
         assert partial == bench.expect(long_plan | {"epochs": 2})[: len(partial)]
         bench.sink.stop()
         bench.dut.halt.value = 1
-        for _ in range(length):
-            await RisingEdge(dut.clk)
-            assert not dut.o_valid.value
-            assert not dut.plan_ready.value
+        halted = [Recorder(dut, name, {}) for name in ("o_valid", "plan_ready")]
+        await ClockCycles(dut.clk, length)
+        assert not any(one.beats for one in halted)
         bench.dut.halt.value = 0
-        while dut.busy.value:
-            await RisingEdge(dut.clk)
-            assert not (dut.busy.value and dut.o_valid.value)
+        await until(dut.clk, dut.busy, 0)
+        assert not halted[0].beats
         bench.open_sink()
         plan = random_plan()
         await bench.source.send_all([plan])
@@ -212,12 +207,12 @@ async def halt_begins_no_burst(dut):
         halted = cycle()
         await ClockCycles(dut.clk, 60)
         # One burst may have become a register at the edge that raised halt.
-        assert all(burst.offered <= halted + 1 for burst in bench.judge.bursts)
+        assert all(burst.offered <= halted + 1 for burst in bench.judge.judged())
         assert not dut.axi_arvalid.value
         dut.halt.value = 0
-        while dut.busy.value:
-            await RisingEdge(dut.clk)
+        await until(dut.clk, dut.busy, 0)
         bench.open_sink()
+    bench.check()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -229,6 +224,7 @@ async def fills_its_buffer_and_no_more(dut):
     )
     await ClockCycles(dut.clk, 3 * bench.params.prefetch_beats + 50)
     assert len(bench.judge.asked) == bench.params.prefetch_beats
+    bench.check()
     assert dut.busy.value
 
 
@@ -323,7 +319,7 @@ async def counts_and_addresses_have_all_their_bits(dut):
         ]
     for plan in plans:
         memory.asked.clear()
-        judge.bursts.clear()
+        judge.ar.take()
         await send(dut, "plan", [plan])
         await memory.wait(params.prefetch_beats + 50)
         dut.halt.value = 1
