@@ -1,4 +1,5 @@
 import random
+from collections import Counter
 from functools import partial
 
 import cocotb
@@ -6,7 +7,7 @@ import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.crossbar import Crossbar, CrossbarParams
-from sim.harness.payloads import unpack
+from sim.harness.records import Recorder, Reports
 from sim.harness.streams import STALLS, Sink, Source, cycle, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.rejects import rejects
@@ -82,31 +83,23 @@ class Bench:
             for k in counts[0]
         ]
         self.sources = [Source(dut, f"i_{k}", stall=source_stall) for k in counts[1]]
-        self.told = [[] for _ in counts[0]]  # first beats, by each output
-        if self.params.told_bits:
-            cocotb.start_soon(self.watch())
+        self.stopped = stopped
+        ports = ("empty", *(f"o_{k}_valid" for k in counts[0]))
+        self.shown = Recorder(dut, "", dict.fromkeys(ports))
+        begins = counts[0] if self.params.told_bits else ()
+        self.told = [Reports(dut, f"begins_{k}", self.params.begins) for k in begins]
 
-    async def watch(self):
+    def check_begins(self, sent):
         """Check that the first beats that are told are those that are taken, each in its cycle."""
-        inside = [False] * self.params.inputs
-        while True:
-            await RisingEdge(self.dut.clk)
-            taken = {}  # first beats in this cycle, by output
-            for k in range(self.params.inputs):
-                i = unpack(self.params.beat, int(getattr(self.dut, f"i_{k}_payload").value))
-                if (
-                    getattr(self.dut, f"i_{k}_valid").value
-                    and getattr(self.dut, f"i_{k}_ready").value
-                ):
-                    if not inside[k]:
-                        taken[i["to"]] = i["beat"] % (1 << self.params.told_bits)
-                    inside[k] = not i["beat"] >> self.params.last_bit
-            for to, told in enumerate(self.told):
-                shown = unpack(self.params.begins, int(getattr(self.dut, f"begins_{to}").value))
-                assert bool(shown["valid"]) == (to in taken)
-                if to in taken:
-                    assert shown["told"] == taken[to]
-                    told.append(shown["told"])
+        taken = [[] for _ in self.told]  # first beats, by output
+        for source, beats in zip(self.sources, sent, strict=True):
+            begins = True
+            for (to, beat), at in zip(beats, source.cycles, strict=False):
+                if begins:
+                    taken[to].append((at, beat % (1 << self.params.told_bits)))
+                begins = beat >> self.params.last_bit
+        for firsts, told in zip(taken, self.told, strict=True):
+            assert [(at, one["told"]) for one, at in told.found] == sorted(firsts)
 
     async def run(self, sent, waits=0):
         """Let every input send its beats; all arrive, except for those that ``waits``."""
@@ -117,16 +110,16 @@ class Bench:
                 # With one output nobody looks at ``to``.
                 shown = to if self.params.outputs > 1 else random.getrandbits(1)
                 source.append({"to": shown, "beat": beat})
-        while sum(len(sink.beats) for sink in self.sinks) < sum(map(len, sent)) - waits:
-            await RisingEdge(dut.clk)
-            valid = [getattr(dut, f"o_{k}_valid").value for k in range(self.params.outputs)]
-            assert dut.empty.value != any(valid)
+        arrive = Counter(to for beats in sent for to, _ in beats if to not in self.stopped)
+        for to, sink in enumerate(self.sinks):
+            await sink.wait_for(arrive[to])
         await ClockCycles(dut.clk, 3)
         assert bool(dut.empty.value) == (not waits)
         assert sum(len(sink.beats) for sink in self.sinks) == sum(map(len, sent)) - waits
-        if self.params.told_bits and not waits:
-            packets = [packets_in(sink.beats) for sink in self.sinks]
-            assert [len(told) for told in self.told] == [len(found) for found in packets]
+        for one in self.shown.beats:
+            assert one["empty"] != any(one[name] for name in one if name != "empty")
+        if self.told:
+            self.check_begins(sent)
 
 
 async def run_beats(dut, stalls, choose, count=300):
