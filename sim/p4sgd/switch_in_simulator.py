@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
-from hdl.p4sgd.network.frame import FRAME_KEEP
 from hdl.p4sgd.switch.params import SwitchParams
+from sim.harness.axi_streams import AxiSink, AxiSource, beats_of
 from sim.harness.in_simulator import params_in_simulator, tell
-from sim.harness.streams import start
+from sim.harness.streams import cycle, edges, start
 from sim.p4sgd.cluster_driver import GROUP_ADDRESS, JOB, SWITCH_ADDRESS
 from sim.p4sgd.golden.frames import BYTES, WireFrame
 from sim.p4sgd.switch_driver import SwitchDriver
@@ -26,18 +25,12 @@ class Bench:
     def __init__(self, dut: Any, params: SwitchParams) -> None:
         self.dut, self.ports = dut, range(params.ports)
         self.host = SwitchDriver(dut, params)
-        self.edge = RisingEdge(dut.clk)
+        self.sources = [AxiSource(dut, f"s_axis_{k}") for k in self.ports]
+        self.sinks = [AxiSink(dut, f"m_axis_{k}") for k in self.ports]
         self.uses: dict[int, int] = {}  # next use of each slot
-
-    def port(self, bus: str, index: int, name: str) -> Any:
-        """Return a signal of a port."""
-        return getattr(self.dut, f"{bus}_{index}_{name}")
 
     async def begin(self, slots: int) -> None:
         """Start a job of all ports on all slots."""
-        for k in self.ports:
-            self.offer(k, None)
-            self.port("m_axis", k, "tready").value = 1
         await start(self.dut)
         await self.host.set_addresses(SWITCH_ADDRESS, GROUP_ADDRESS)
         everyone = (1 << len(self.ports)) - 1
@@ -56,33 +49,27 @@ class Bench:
             payload=(port + 1,) * 8 if is_agg else (0,) * 8,
         ).to_bytes()
 
-    def offer(self, port: int, data: bytes | None) -> None:
-        """Show a frame, or none; the switch always takes it."""
-        self.port("s_axis", port, "tvalid").value = data is not None
-        if data is not None:
-            self.port("s_axis", port, "tdata").value = int.from_bytes(data, "little")
-            self.port("s_axis", port, "tkeep").value = FRAME_KEEP
-            self.port("s_axis", port, "tlast").value = 1
-            self.port("s_axis", port, "tuser").value = 0
+    def offer(self, port: int, data: bytes) -> None:
+        """Send a frame; the switch always takes it."""
+        for beat in beats_of(data):
+            self.sources[port].append(beat)
 
     async def send(self, frames: Sequence[tuple[int, bytes]]) -> list[int]:
         """Send frames in one cycle; return each port's cycles until it answers, -1 for never."""
+        first, before = cycle() + 1, [len(sink.beats) for sink in self.sinks]
         for port, data in frames:
             self.offer(port, data)
-        answered = [-1 for _ in self.ports]
-        for now in range(4 * len(self.ports) + 20):
-            await self.edge
-            for port, _ in frames:
-                self.offer(port, None)
-            for port in self.ports:
-                if answered[port] < 0 and self.port("m_axis", port, "tvalid").value:
-                    answered[port] = now
-                    self.check(port)
+        await edges(self.dut.clk, 4 * len(self.ports) + 20)
+        answered = []
+        for sink, count in zip(self.sinks, before, strict=True):
+            answered.append(int(sink.cycles[count]) - first if sink.beats[count:] else -1)
+            for beat in sink.beats[count:]:
+                self.check(beat)
         return answered
 
-    def check(self, port: int) -> None:
-        """Check that the sum at a port is the sum of what all sent."""
-        data = int(self.port("m_axis", port, "tdata").value).to_bytes(64, "little")[:BYTES]
+    def check(self, beat: dict[str, int]) -> None:
+        """Check that a sum is the sum of what all sent."""
+        data = beat["tdata"].to_bytes(64, "little")[:BYTES]
         answer, total = WireFrame.from_bytes(data), sum(k + 1 for k in self.ports)
         assert not answer.is_agg or answer.payload == (total,) * 8
 
@@ -107,11 +94,8 @@ class Bench:
             for is_agg in (True, False):
                 for port in self.ports:
                     self.offer(port, self.frame(port, slot, is_agg))
-                await self.edge
-        for port in self.ports:
-            self.offer(port, None)
-        for _ in range(8 * len(self.ports) * len(slots) + 50):  # enough at a quarter of the rate
-            await self.edge
+        # Enough at a quarter of the rate.
+        await edges(self.dut.clk, (8 * len(self.ports) + 2) * len(slots) + 50)
         for row in (await self.host.verdicts()).values():
             assert row["ADDED"] == row["ACKNOWLEDGED"] == len(slots), row
         return await self.host.read("packets"), await self.host.read("cycles")

@@ -95,7 +95,7 @@ class PortModel:
         """Drive a beat, or garbage that is not valid."""
         if not self.beats and random.random() < self.load:
             data, corrupt = some_frame(address, bit, self.params)
-            self.beats = list(Arrival(self.port, data, corrupt).beats())
+            self.beats = Arrival(self.port, data, corrupt).beats()
             if len(data) == BYTES and random.random() < 0.3:
                 data = self.with_another_keep(data)
             self.coming = data, corrupt, address, bit

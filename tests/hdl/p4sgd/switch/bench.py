@@ -9,6 +9,7 @@ from cocotb.triggers import RisingEdge
 from hdl.p4sgd.switch.params import SwitchParams, Verdict
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.switch.tenant_params import TenantVerdict
+from sim.harness.axi_streams import beats_of
 from sim.harness.streams import start
 from sim.harness.switch_driver import CommandRefused
 from sim.harness.verilator import params_in_simulator
@@ -30,14 +31,7 @@ class Arrival:
 
     def beats(self):
         """Return each beat (tdata, tkeep, tlast, tuser); what must not be looked at is random."""
-        chunks = [self.data[k : k + BEAT_BYTES] for k in range(0, len(self.data), BEAT_BYTES)]
-        for chunk in chunks[:-1]:
-            tuser = random.getrandbits(1)
-            yield int.from_bytes(chunk, "little"), (1 << BEAT_BYTES) - 1, 0, tuser
-        last = chunks[-1]
-        garbage = random.getrandbits(8 * (BEAT_BYTES - len(last))) << 8 * len(last)
-        tdata = int.from_bytes(last, "little") | garbage
-        yield tdata, (1 << len(last)) - 1, 1, int(self.corrupt)
+        return [tuple(beat.values()) for beat in beats_of(self.data, corrupt=self.corrupt)]
 
 
 class Schedule:
@@ -53,7 +47,7 @@ class Schedule:
 
     def add(self, arrival, not_before):
         """Add a frame, its last beat in the first cycle that is possible; return that cycle."""
-        beats = list(arrival.beats())
+        beats = arrival.beats()
         end = max(not_before, self.free[arrival.port] + len(beats) - 1)
         for k, beat in enumerate(beats, end - len(beats) + 1):
             self.cycles[k].append((arrival.port, beat))

@@ -15,8 +15,9 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.read_schedule import ReadSchedule
 from hdl.switchgnn.switch.result_way import ResultWay
 from hdl.switchgnn.switch.sizes import READ_CYCLES
+from sim.harness.axi_streams import PacketSink
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import often, start
+from sim.harness.streams import cycle, often, start
 from sim.harness.verilator import params_in_simulator
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.wire import from_octets
@@ -92,7 +93,6 @@ class Bench:
         self.copy = None  # that claims in the next cycle
         self.made = set()  # cycles of holes
         self.expected = {p: deque() for p in self.ports}
-        self.leaving = {p: b"" for p in self.ports}
         self.heads = {p: [] for p in self.ports}  # cycles
         self.read_at = []
         self.link = {p: lambda: False for p in self.ports}
@@ -101,7 +101,8 @@ class Bench:
         for p in self.ports:
             getattr(dut, f"jobs_{p}").value = pack(params.port_job, job)
             getattr(dut, f"regions_{p}").value = pack(params.port_region, region)
-            getattr(dut, f"axis_{p}_tready").value = 0
+            stall, told = (lambda p=p: self.link[p]()), (lambda packet, p=p: self.left(p, packet))
+            PacketSink(dut, f"axis_{p}", stall=stall, told=told)
         for b in self.banks:
             getattr(dut, f"ready_{b}").value = 0
         for name in ("valids", "copies", "claims", "holes", "taken"):
@@ -109,6 +110,7 @@ class Bench:
 
     async def start(self):
         await start(self.dut)
+        self.began = cycle() + 1
         return self
 
     def put(self, bank, port, *, found=True):
@@ -128,16 +130,12 @@ class Bench:
         dut.holes.value = sum(1 << b for b in holes)
         self.drive_banks()
         self.drive_copies(copies)
-        for p in self.ports:
-            getattr(dut, f"axis_{p}_tready").value = int(not self.link[p]())
         await self.edge
         self.opened = int(dut.open.value)
         if dut.make_hole.value:
             self.made.add(self.cycle + params.read_schedule.hole_cycles)
         if dut.read.value:
             self.take(int(dut.read.value).bit_length() - 1, int(dut.port.value))
-        for p in self.ports:
-            self.watch(p)
         self.cycle += 1
 
     def take(self, bank, port):
@@ -180,20 +178,9 @@ class Bench:
         if copy is not None:
             dut.copy.value = pack(params.copy, copy)
 
-    def watch(self, p):
-        valid, ready, last, data = (
-            int(getattr(self.dut, f"axis_{p}_{name}").value)
-            for name in ("tvalid", "tready", "tlast", "tdata")
-        )
-        if not (valid and ready):
-            return
-        if not self.leaving[p]:
-            self.heads[p].append(self.cycle)
-        self.leaving[p] += data.to_bytes(64, "little")
-        if last:
-            frame = from_octets(self.leaving[p], self.params.lanes)
-            assert same(frame, self.expected[p].popleft())
-            self.leaving[p] = b""
+    def left(self, p, packet):
+        self.heads[p].append(packet.cycles[0] - self.began)
+        assert same(from_octets(packet.octets, self.params.lanes), self.expected[p].popleft())
 
     async def finish(self):
         self.link = {p: lambda: False for p in self.ports}
