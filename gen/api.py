@@ -98,12 +98,10 @@ class ChosenDesign:
 
     def synth(self) -> "Synthesis":
         """Estimate what the design takes of a card; the first time this takes minutes."""
-        from gen.synth.mapping import yosys_version
         from gen.synth.synthesis import synthesise
         from sim.harness.cache import cached_folder
 
-        yosys_version()
-        return synthesise(self.emit(), cache=cached_folder)
+        return synthesise(self.emit(), cached_folder)
 
     def simulate(self, tests: str, *, seed: int = 1, waves: bool = False) -> "results.Run":
         """Run the cocotb tests of the module ``tests``; raise SimulationError if one fails."""

@@ -21,9 +21,7 @@ class Placement:
     svg: str
 
 
-def estimated(
-    emission: Emission, progress: Callable[[str], None] | None = None, cache: Any = None
-) -> "Synthesis":
+def estimated(emission: Emission, progress: Callable[[str], None], cache: Any) -> "Synthesis":
     """Estimate the resources of a design, the vendor's IP left out.
 
     The first time this takes minutes. What has been estimated before is found in ``cache``, a
@@ -32,10 +30,9 @@ def estimated(
     from gen.synth.synthesis import synthesise
 
     def mapped(done: int, of: int, name: str) -> None:
-        if progress is not None:
-            progress(f"estimated {done} of {of} modules, {name}")
+        progress(f"estimated {done} of {of} modules, {name}")
 
-    return synthesise(with_boxes(emission), progress=mapped, cache=cache)
+    return synthesise(with_boxes(emission), cache, mapped)
 
 
 def place(

@@ -137,12 +137,10 @@ def crossing_lines(crossings: list[str]) -> list[str]:
 def estimate(component: Any, design: str, jobs: int | None = None) -> tuple[Any, Any]:
     """Return the Emission and the Synthesis of ``component``, with progress on standard error."""
     from gen.board.black_boxes import with_boxes
-    from gen.synth.mapping import yosys_version
     from gen.synth.synthesis import synthesise
     from sim.harness.cache import cached_folder
     from sim.harness.emissions import emission_of
 
-    yosys_version()
     try:
         with waiting(Console(stderr=True), f"generating {design}") as update:
             emission = emission_of(

@@ -29,7 +29,7 @@ def estimate(component: Any) -> dict[str, float]:
     from sim.harness.cache import cached_folder
     from sim.harness.emissions import emission_of
 
-    synthesis = synthesise(emission_of(component, generated=True), cache=cached_folder)
+    synthesis = synthesise(emission_of(component, generated=True), cached_folder)
     total, depth = synthesis.total, synthesis.depth
     free = free_of(U280)
     return {

@@ -13,9 +13,7 @@ from gen.synth.arcs import clocks_of, is_output, live
 from gen.synth.cells import FLIP_FLOP
 from gen.synth.graph import bit_names
 from gen.synth.limits import MOST_FAN_OUT
-from gen.synth.mapping import MappedModule
-
-Bit = tuple[str, int]  #: of a port: name, index
+from gen.synth.mapping import Bit, MappedModule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +55,8 @@ def nets_of(module: MappedModule, children: Mapping[str, ModuleNets]) -> ModuleN
     ports: dict[int, list[Bit]] = defaultdict(list)
     for bits, _ in found:
         roots.join(bits)
-    for port, bit in port_bits(module):
-        ports[roots.of(bit)].append(port)
+    for bit, at in module.port_bits("input", "output", "inout").items():
+        ports[roots.of(bit)] += at
     nets = dict.fromkeys(ports, Net())
     unconnected = []
     for bits, more in found:
@@ -107,14 +105,6 @@ def child_nets(
         bits = [bit for port, index in net.ports for bit in live(wires[port][index : index + 1])]
         driver = net.driver and f"{name}.{net.driver}"
         yield bits, Net(driver=driver, registered=net.registered, loads=net.loads)
-
-
-def port_bits(module: MappedModule) -> Iterator[tuple[Bit, int]]:
-    """Yield each port bit that is a wire and not a constant, with the number of the wire."""
-    for name, port in module.ports.items():
-        for index, bit in enumerate(port["bits"]):
-            if isinstance(bit, int):
-                yield (name, index), bit
 
 
 class Roots:

@@ -2,6 +2,9 @@
 
 Yosys ends the process it runs in when it finds an error, and may crash: neither may take the
 command with it. A fresh process also makes a module's netlist depend on nothing but the module.
+
+Modules that differ only in their names, and in those of the modules that they place, are mapped
+once: Yosys is given names that say no more than which is which.
 """
 
 import json
@@ -9,8 +12,8 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
@@ -23,21 +26,40 @@ from gen.errors import UserError
 from gen.synth.cells import DSP, use_of
 from hdl.u280.vendor import VendorIp
 
+Bit = tuple[str, int]  #: a bit of a port: name, index
 #: kind, key, what fills the folder -> the folder, and whether it was made just now
 Cache = Callable[[str, str, Callable[[Path], None]], tuple[Path, bool]]
 
 KIND = "synth"  #: name of the folders in a cache
 NETLIST = "netlist.json"
+TOP = "top"  #: what a module is called while it is mapped
+#: a line of RTLIL with the name of the module, or of one that it places
+NAMED = re.compile(r"^(module|  cell) \\([^\s.]+)", re.M)
 OPTIONS = "-family xcup -noiopad -uram"
+#: Yosys's libraries of primitives as RTLIL, which is read in a tenth of the time that their Verilog
+#: takes: of all primitives, and of those that synth_xilinx may make for this family
+ALL, COMMON = "all.il", "common.il"
+READ_LIBRARIES = (
+    "read_verilog -lib -specify +/xilinx/cells_sim.v",
+    "select -set common =*",
+    "read_verilog -lib +/xilinx/cells_xtra.v",
+    f"write_rtlil {ALL}",
+    "select @common =DSP48E2 =RAMB18E2 =RAMB36E2 =URAM288",
+    f"write_rtlil -selected {COMMON}",
+)
 #: marks a pass for modules that have a memory: it takes half the time of a small one
 WITH_MEMORIES = "?"
-#: {top} is the module's name. As synth_xilinx does from its label map_luts on, but for abc in
-#: place of abc9, which takes minutes with wide modules. All LUTs cost the same, as they do when
-#: they are counted; with synth_xilinx's costs by size there are never fewer.
+#: As synth_xilinx does, but without primitives that nobody places, through all of which most passes
+#: go; from its label map_luts on with abc in place of abc9, which takes minutes with wide modules.
+#: All LUTs cost the same, as they do when they are counted; with synth_xilinx's costs by size there
+#: are never fewer.
 RECIPE = (
     "read_rtlil source.il",
     "attrmap -modattr -remove generator -remove top",
-    f"synth_xilinx {OPTIONS} -top {{top}} -run begin:map_memory",
+    f"read_rtlil {ALL}",
+    f"hierarchy -check -purge_lib -top {TOP}",
+    f"read_rtlil -nooverwrite {COMMON}",
+    f"synth_xilinx {OPTIONS} -run prepare:map_memory",
     f"{WITH_MEMORIES}synth_xilinx {OPTIONS} -run map_memory:map_ffram",
     f"synth_xilinx {OPTIONS} -run map_ffram:map_luts",
     "opt_expr -mux_undef -noclkinv",
@@ -50,12 +72,13 @@ RECIPE = (
     "clean",
     "blackbox =A:whitebox",
     "attrmap -remove src -remove module_not_derived",
-    "select {top}",
-    "write_json -selected netlist.json",
+    f"select {TOP}",
+    f"write_json -selected {NETLIST}",
 )
 #: run in the folder of source.il and script; each pass leaves its own words in the log
 WORKER = """
 import sys
+from collections import Counter
 from pyosys import libyosys
 design = libyosys.Design()
 def run(line, log="log"):
@@ -71,56 +94,78 @@ for line in open("script").read().splitlines():
 
 @dataclass(frozen=True, kw_only=True)
 class MappedModule:
-    """Holds the netlist of a module; its children are black boxes."""
+    """Holds the netlist of a module; its children are black boxes, as :func:`called`."""
 
-    name: str
-    key: str  #: equal keys are equal netlists
     ports: Mapping[str, Any]  #: name -> direction, bits
     cells: Mapping[str, Any]  #: name -> type, parameters, connections: port -> bits
     names: Mapping[str, list[Any]]  #: bits of each wire; a bit is a number or "0", "1", "x"
 
     def count(self) -> dict[str, int]:
         """Count the cells of each type."""
-        counts: dict[str, int] = {}
-        for cell in self.cells.values():
-            counts[cell["type"]] = counts.get(cell["type"], 0) + 1
-        return dict(sorted(counts.items()))
+        return dict(sorted(Counter(cell["type"] for cell in self.cells.values()).items()))
+
+    def port_bits(self, *directions: str) -> dict[int, list[Bit]]:
+        """Return the wires at ports of ``directions``, and the port bits that each one is."""
+        found: dict[int, list[Bit]] = {}
+        for name, port in self.ports.items():
+            for index, bit in enumerate(port["bits"]):
+                if port["direction"] in directions and isinstance(bit, int):
+                    found.setdefault(bit, []).append((name, index))
+        return found
 
 
-def map_module(
-    module: EmittedModule, children: Mapping[str, EmittedModule], cache: Cache | None = None
-) -> MappedModule:
-    """Map ``module`` to a netlist of primitives; its children are black boxes.
+def digest(*parts: str) -> str:
+    """Return a key made of ``parts``."""
+    return sha256("\0".join(parts).encode()).hexdigest()[:24]
 
-    Raises UserError if Yosys is missing, or with its words if it fails.
+
+def called(module: EmittedModule) -> dict[str, str]:
+    """Return what the children of ``module`` are called while it is mapped."""
+    return {name: f"child_{index}" for index, name in enumerate(module.instances)}
+
+
+def source_of(module: EmittedModule, children: Mapping[str, EmittedModule]) -> str:
+    """Return the RTLIL of ``module`` as it is mapped; its children are black boxes."""
+    names = {**called(module), module.name: TOP}
+    text = "".join(black_box(children[name]) for name in module.instances) + module.rtlil
+    return NAMED.sub(lambda line: f"{line[1]} \\{names.get(line[2], line[2])}", text)
+
+
+def key_of(source: str) -> str:
+    """Return a key that is equal for equal netlists."""
+    return digest(yosys_version(), WORKER, *READ_LIBRARIES, *RECIPE, source)
+
+
+def map_module(name: str, source: str, cache: Cache) -> MappedModule:
+    """Map what :func:`source_of` gives of a module to a netlist of primitives.
+
+    Raises UserError if Yosys is missing, or with its words, and ``name``, if it fails.
     """
-    source = "".join(black_box(children[name]) for name in module.instances) + module.rtlil
-    script = "\n".join(RECIPE).format(top=module.name)
-    key = sha256("\0".join((yosys_version(), WORKER, script, source)).encode()).hexdigest()[:24]
+    libraries, _ = cache(KIND, digest(yosys_version(), *READ_LIBRARIES), read_libraries)
 
     def make(folder: Path) -> None:
+        for library in (ALL, COMMON):
+            (folder / library).symlink_to(libraries / library)
         (folder / "source.il").write_text(source)
-        (folder / "script").write_text(script)
-        run_yosys(folder, module.name)
+        run_yosys(folder, RECIPE, name)
         try:
-            text = json.loads((folder / NETLIST).read_text())["modules"][module.name]
+            text = json.loads((folder / NETLIST).read_text())["modules"][TOP]
         except ValueError as error:  # which Yosys does not say
             raise UserError(f"no room on the disk for {folder / NETLIST}") from error
-        for name in ("source.il", "script", "log", "count"):
-            (folder / name).unlink(missing_ok=True)
+        for left in ("source.il", "script", "log", "count", ALL, COMMON):
+            (folder / left).unlink(missing_ok=True)
         (folder / NETLIST).write_text(json.dumps(essence(text), separators=(",", ":")))
 
-    if cache is not None:
-        folder, _ = cache(KIND, key, make)
-        return MappedModule(name=module.name, key=key, **read_netlist(folder))
-    with tempfile.TemporaryDirectory() as scratch:
-        make(Path(scratch))
-        return MappedModule(name=module.name, key=key, **read_netlist(Path(scratch)))
+    folder, _ = cache(KIND, key_of(source), make)
+    return MappedModule(**json.loads((folder / NETLIST).read_text()))
 
 
-def read_netlist(folder: Path) -> dict[str, Any]:
-    """Read the mapped netlist that :func:`essence` has kept in ``folder``."""
-    return json.loads((folder / NETLIST).read_text())
+def read_libraries(folder: Path) -> None:
+    """Leave the libraries of primitives in ``folder``."""
+    run_yosys(folder, READ_LIBRARIES, "primitives")
+    for path in (folder / ALL, folder / COMMON):
+        if not path.read_text().endswith("\nend\n"):  # Yosys does not say so
+            raise UserError(f"no room on the disk for {path}")
 
 
 def black_box(module: EmittedModule | VendorIp) -> str:
@@ -131,8 +176,9 @@ def black_box(module: EmittedModule | VendorIp) -> str:
     return "\n".join([*lines, "end", ""])
 
 
-def run_yosys(folder: Path, name: str) -> None:
-    """Run the script in ``folder``; raise UserError, with Yosys's words, if it fails."""
+def run_yosys(folder: Path, script: Iterable[str], name: str) -> None:
+    """Run ``script`` in ``folder``; raise UserError, with Yosys's words, if it fails."""
+    (folder / "script").write_text("\n".join(script))
     paths = os.pathsep.join(filter(None, sys.path))
     # abc's own commands take no blank in the path of its temporary files.
     environment = os.environ | {"PYTHONPATH": paths, "TMPDIR": "."}

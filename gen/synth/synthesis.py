@@ -5,37 +5,49 @@ inferred DSPs count as FFs: what is built takes less.
 """
 
 import os
+import pickle
 from collections.abc import Callable, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from gen.emission.emit import Emission, EmittedModule
+from gen.synth import mapping
 from gen.synth.cells import use_of_cells
 from gen.synth.fan_out import ModuleNets, Net, nets_of
-from gen.synth.mapping import Cache, MappedModule, map_module, yosys_version
+from gen.synth.mapping import Cache, called, digest
 from gen.synth.memories import MemoryUse, memories_of
 from gen.synth.resources import Resources
 from gen.synth.timing import Depth, ModuleTiming, timing_of
 
+#: what is found of a netlist depends on all that is in this folder
+CODE = digest(*(path.read_text() for path in sorted(Path(__file__).parent.glob("*.py"))))
+FOUND = "found.pickle"
 #: hears how many modules are done, how many there are, and the name of the latest
 Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModuleEstimate:
+class Found:
+    """Holds what is found of a module, which is the same in every design and under every name."""
+
+    own: Resources  #: resources of the module without those of what it places
+    depth: Depth  #: its worst path between registers, children's ports included
+    memories: tuple[MemoryUse, ...]
+    unknown: Mapping[str, int]  #: primitives that no resource is known of, and how many
+    crowded: tuple[Net, ...] = ()  #: wires of too many loads that begin here or below
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModuleEstimate(Found):
     """Holds the estimate of a distinct module of a design."""
 
     name: str
     component: str  #: the class of the component that it was emitted from
-    own: Resources  #: resources of the module without those of what it places
     count: int  #: how often it stands in the design
-    depth: Depth  #: its worst path between registers, children's ports included
-    memories: tuple[MemoryUse, ...]
     children: Mapping[str, int]  #: module -> times placed in this one
-    unknown: Mapping[str, int]  #: primitives that no resource is known of, and how many
-    crowded: tuple[Net, ...] = ()  #: wires of too many loads that begin here or below
 
     def describe(self) -> dict[str, Any]:
         """Return the estimate as an object of JSON."""
@@ -137,65 +149,75 @@ def amounts(resources: Resources) -> dict[str, int]:
     return {"luts": resources.luts, **asdict(resources)}
 
 
+#: a module, and how its parent sees it
+Seen = tuple[Found, ModuleTiming, ModuleNets]
+
+
 def synthesise(
-    emission: Emission,
-    progress: Progress | None = None,
-    jobs: int | None = None,
-    cache: Cache | None = None,
+    emission: Emission, cache: Cache, progress: Progress | None = None, jobs: int | None = None
 ) -> Synthesis:
     """Estimate ``emission``, ``jobs`` modules at a time (as many as there are cores).
 
-    With ``cache``, what has been mapped before is found there. Raises UserError if Yosys is
-    missing.
+    What has been found of a module before is in ``cache``. Raises UserError if Yosys is missing.
     """
-    yosys_version()
-    mapped = map_all(emission.modules, progress, jobs or os.cpu_count() or 1, cache)
-    counts, timings, nets = emission.counts(), dict[str, ModuleTiming](), dict[str, ModuleNets]()
-    estimates = {}
+    found = find_all(emission.modules, cache, progress, jobs or os.cpu_count() or 1)
+    counts, estimates = emission.counts(), dict[str, ModuleEstimate]()
     for name, module in emission.modules.items():
-        netlist = mapped[name]
-        cells = {kind: n for kind, n in netlist.count().items() if kind not in module.instances}
-        own, unknown = use_of_cells(cells)
-        timings[name], nets[name] = timing_of(netlist, timings), nets_of(netlist, nets)
-        out = nets[name].leaving if module is emission.top else ()
+        of_module, _, nets = found[name]
+        out = [net for net in nets.leaving if net.crowded and module is emission.top]
+        one: dict[str, Any] = {**vars(of_module), "crowded": (*of_module.crowded, *out)}
         estimates[name] = ModuleEstimate(
             name=name,
             component=module.kind.__name__,
-            own=own,
             count=counts[name],
-            depth=timings[name].depth,
-            memories=memories_of(module.rtlil, netlist.cells),
             children=dict(module.instances),
-            unknown=unknown,
-            crowded=(*nets[name].crowded, *(net for net in out if net.crowded)),
+            **one,
         )
     return Synthesis(modules=estimates)
 
 
-def map_all(
-    modules: Mapping[str, EmittedModule],
-    progress: Progress | None,
-    jobs: int,
-    cache: Cache | None,
-) -> dict[str, MappedModule]:
-    """Map all modules; threads wait for Yosys, which runs in processes of its own.
+def look_at(source: str, netlist: mapping.MappedModule, below: Mapping[str, Seen]) -> Seen:
+    """Find what there is to say of a module, by its netlist and the modules below."""
+    timing = timing_of(netlist, {call: timing for call, (_, timing, _) in below.items()})
+    nets = nets_of(netlist, {call: nets for call, (_, _, nets) in below.items()})
+    own, unknown = use_of_cells({k: n for k, n in netlist.count().items() if k not in below})
+    memory, depth = memories_of(source, netlist.cells), timing.depth
+    found = Found(own=own, depth=depth, memories=memory, unknown=unknown, crowded=nets.crowded)
+    return found, timing, nets
 
-    The largest go first, so that none is left to run alone at the end.
+
+def find_all(
+    modules: Mapping[str, EmittedModule], cache: Cache, progress: Progress | None, jobs: int
+) -> dict[str, Seen]:
+    """Find all modules, in threads that wait for Yosys, which runs in processes of its own.
+
+    None waits for a module that has not begun, as children stand before parents.
     """
-    done: dict[str, MappedModule] = {}
+    keys: dict[str, str] = {}
+    futures: dict[str, Future[Seen]] = {}
+
+    def find(module: EmittedModule, source: str, key: str) -> Seen:
+        def make(folder: Path) -> None:
+            netlist = mapping.map_module(module.name, source, cache)
+            below = {call: futures[child].result() for child, call in called(module).items()}
+            (folder / FOUND).write_bytes(pickle.dumps(look_at(source, netlist, below), 5))
+
+        folder, _ = cache(mapping.KIND, key, make)
+        return pickle.loads((folder / FOUND).read_bytes())
+
     with ThreadPoolExecutor(jobs) as pool:
-        waiting: dict[Future[MappedModule], str] = {}
-        for module in sorted(modules.values(), key=lambda m: -len(m.rtlil)):
-            waiting[pool.submit(map_module, module, modules, cache)] = module.name
+        for name, module in modules.items():
+            source = mapping.source_of(module, modules)
+            below = (keys[child] for child in module.instances)
+            keys[name] = digest(mapping.key_of(source), CODE, *below)
+            futures[name] = pool.submit(find, module, source, keys[name])
+        names = dict(zip(futures.values(), futures, strict=True))
         try:
-            while waiting:
-                finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    name = waiting.pop(future)
-                    done[name] = future.result()
-                    if progress is not None:
-                        progress(len(done), len(modules), name)
+            for done, future in enumerate(as_completed(names), 1):
+                future.result()
+                if progress is not None:
+                    progress(done, len(modules), names[future])
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return done
+    return {name: future.result() for name, future in futures.items()}

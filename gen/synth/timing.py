@@ -11,9 +11,7 @@ from typing import Any
 
 from gen.synth.arrival import PATH, Arrival, advance, begin, past_child, worst_of
 from gen.synth.graph import Graph, graph_of, sort
-from gen.synth.mapping import MappedModule
-
-Bit = tuple[str, int]  #: a bit of a port: name, index
+from gen.synth.mapping import Bit, MappedModule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +51,7 @@ class ModuleTiming:
 def timing_of(module: MappedModule, children: Mapping[str, ModuleTiming]) -> ModuleTiming:
     """Find the paths of ``module``; ``children`` are the results of its submodules, by name."""
     graph = graph_of(module, children)
-    inputs, outputs = port_bits(module, "input"), port_bits(module, "output")
+    inputs, outputs = module.port_bits("input"), module.port_bits("output")
     order, rings = sort(graph, [bit for bit, _ in graph.ends] + list(outputs))
     forward = walk(graph, order, graph.starts)
     backward = walk(graph.turned(), order[::-1], graph.ends, backward=True)
@@ -63,17 +61,6 @@ def timing_of(module: MappedModule, children: Mapping[str, ModuleTiming]) -> Mod
         inputs={p: backward[b] for b, ps in inputs.items() if b in backward for p in ps},
         through=passing(graph, order, inputs, outputs),
     )
-
-
-def port_bits(module: MappedModule, direction: str) -> dict[int, list[Bit]]:
-    """Return the bits of a module's inputs or outputs, and the port bits that each one is."""
-    found: dict[int, list[Bit]] = {}
-    for name, port in module.ports.items():
-        if port["direction"] == direction:
-            for index, bit in enumerate(port["bits"]):
-                if isinstance(bit, int):
-                    found.setdefault(bit, []).append((name, index))
-    return found
 
 
 def walk(

@@ -42,7 +42,7 @@ def test_a_floorplan_that_fits_the_verilog(placed, emission, tmp_path):
 
 def test_a_card_that_is_too_small(emission):
     small = replace(U280.slrs[0], offers=Resources(), shell=Resources())
-    synthesis = estimated(emission, cache=cached_folder)
+    synthesis = estimated(emission, print, cached_folder)
     placement, misfits = place(emission, board_that(slrs=(small,)), DESIGN, synthesis)
     assert placement is None
     assert any("FF" in misfit for misfit in misfits)

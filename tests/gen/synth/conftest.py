@@ -13,4 +13,4 @@ def emission():
 
 @pytest.fixture(scope="session")
 def synthesis(emission):
-    return synthesise(emission, cache=cached_folder)
+    return synthesise(emission, cached_folder)

@@ -3,10 +3,8 @@
 from gen.synth.mapping import MappedModule
 
 
-def netlist(cells, ports=None, names=None, name="module"):
+def netlist(cells, ports=None, names=None):
     return MappedModule(
-        name=name,
-        key=name,
         ports={
             port: {"direction": direction, "bits": bits}
             for port, (direction, bits) in (ports or {}).items()

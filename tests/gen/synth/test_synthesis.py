@@ -1,11 +1,18 @@
 """Synthesises small circuits whose cost is known: see circuits.py."""
 
 import json
+import re
+from unittest.mock import Mock
 
 import pytest
 
+from gen.designs.catalogue import find_design
+from gen.settings import make_params
+from gen.synth import mapping
 from gen.synth.resources import Resources
 from gen.synth.synthesis import synthesise
+from sim.harness.cache import cached_folder
+from sim.harness.emissions import emission_of
 
 #: the sum has 17 bits: 5 CARRY4; the product's DSP has no register inside
 OWN = {
@@ -82,9 +89,40 @@ def test_progress_counts_to_the_end_and_errors_come_out(emission):
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        synthesise(emission, cache=cache, jobs=1)
-    from sim.harness.cache import cached_folder
-
-    synthesise(emission, lambda *said: heard.append(said), cache=cached_folder)
+        synthesise(emission, cache)
+    synthesise(emission, cached_folder, lambda *said: heard.append(said))
     assert [said[:2] for said in heard] == [(n, 8) for n in range(1, 9)]
     assert {said[2] for said in heard} == set(OWN)
+
+
+def nameless(emission):
+    """Return each module's name by its own RTLIL and all that it places, without modules' names."""
+    names, texts = re.compile(rf"\\(?:{'|'.join(emission.modules)})(?=\s)"), {}
+    for name, module in emission.modules.items():
+        below = "".join(texts[child] for child in module.instances)
+        texts[name] = below + names.sub("", module.rtlil)
+    return {text: name for name, text in texts.items()}
+
+
+@pytest.mark.parametrize("changes", [{"engines": 2}, {"slots": 512}], ids=str)
+def test_designs_share_modules_that_are_equal_but_for_names(changes, monkeypatch, tmp_path):
+    design = find_design("p4sgd-worker")
+    mapped = Mock(return_value=mapping.MappedModule(ports={}, cells={}, names={}))
+
+    def worker(changes):
+        params = make_params(design.params_class, design.settings_of("tiny"), changes)
+        return emission_of(design.make(params), generated=True)
+
+    def mapped_for(emission):
+        mapped.reset_mock()
+        assert [*synthesise(emission, cached_folder).modules] == [*emission.modules]
+        return {call.args[0] for call in mapped.call_args_list}
+
+    first, second = worker({}), worker(changes)
+    monkeypatch.setenv("INGATHER_CACHE", str(tmp_path))
+    monkeypatch.setattr(mapping, "map_module", mapped)
+    known, texts = nameless(first), nameless(second)
+    assert mapped_for(first) == set(known.values())
+    assert mapped_for(second) == (new := {texts[text] for text in texts.keys() - known.keys()})
+    assert len(new) < len(second.modules.keys() - first.modules.keys())
+    assert mapped_for(first) == set()

@@ -128,7 +128,7 @@ def parent(wires):
         "$b": flip_flop(31, 32),
     }
     names = {"from": [20], "to": [32]}
-    return timing_of(netlist(cells, names=names, name="top"), {"module": child()}).depth
+    return timing_of(netlist(cells, names=names), {"module": child()}).depth
 
 
 def test_a_path_through_a_child():

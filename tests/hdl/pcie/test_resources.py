@@ -24,7 +24,7 @@ def in_order(request):
 @pytest.fixture(scope="module")
 def synthesis(in_order):
     params = RequesterParams(reads=ReadRequesterParams(in_order=in_order))
-    return synthesise(emit(Requester(params)), cache=cached_folder)
+    return synthesise(emit(Requester(params)), cached_folder)
 
 
 def test_depth(synthesis):
@@ -50,7 +50,7 @@ def test_memories_are_as_intended(synthesis):
 
 def test_completer_is_small():
     """The completer is small beside the requester: both together have at most 25,000 LUTs."""
-    found = synthesise(emit(Completer(CompleterParams())), cache=cached_folder)
+    found = synthesise(emit(Completer(CompleterParams())), cached_folder)
     print(found.total, found.depth)
     assert found.total.lut <= 400
     assert found.depth.most_levels <= 8

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(scope="module")
 def synthesis():
-    return synthesise(emit(PropertyCache(PRESETS["u280"])), cache=cached_folder)
+    return synthesise(emit(PropertyCache(PRESETS["u280"])), cached_folder)
 
 
 def test_depth(synthesis):
