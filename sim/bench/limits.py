@@ -1,7 +1,15 @@
 """Compares measurements with the limits that they must keep."""
 
+import os
 from dataclasses import asdict, dataclass
 from typing import Any
+
+CPU = "s of CPU"  #: unit of a time that has a limit: whatever runs beside it takes none of it
+
+
+def cpu_seconds() -> float:
+    """Return the seconds of CPU of this process and of those that it has waited for."""
+    return sum(os.times()[:4])
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,10 @@ class Row:
     unit: str = ""
     limit: Limit | None = None  #: None for what is only reported
     note: str = ""  #: how the value came about
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.unit == "s":
+            raise ValueError(f"{self.what}: a limit is on {CPU}, as others use this machine, too")
 
     @property
     def holds(self) -> bool:

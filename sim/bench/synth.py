@@ -5,15 +5,16 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
+
+from sim.bench.limits import cpu_seconds
 
 
 def synth(
     design: str, *, preset: str = "", card: str = "", cache: Path | None = None
 ) -> tuple[float, dict]:
-    """Return seconds and figures of an estimate; ``cache`` is a folder in place of the usual one.
+    """Return CPU seconds and figures of an estimate; ``cache`` is a folder for the usual one.
 
     With ``card`` the design stands inside its top for the card of that name.
     Raises RuntimeError with what the command says if it fails.
@@ -22,7 +23,7 @@ def synth(
     with tempfile.TemporaryDirectory(prefix="ingather-bench-") as folder:
         file = Path(folder) / "figures.json"
         command = [sys.executable, "-m", "gen", "synth", design, "--json", str(file)]
-        start = time.perf_counter()
+        start = cpu_seconds()
         command += ["--preset", preset] if preset else []
         command += ["--board", card, "--card"] if card else []
         done = subprocess.run(
@@ -30,4 +31,4 @@ def synth(
         )
         if done.returncode:
             raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
-        return time.perf_counter() - start, json.loads(file.read_text())
+        return cpu_seconds() - start, json.loads(file.read_text())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gen.settings import make_params
 from hdl.netsparse.params import SnicParams
-from sim.bench.limits import Limit, Row
+from sim.bench.limits import CPU, Limit, Row, cpu_seconds
 from sim.netsparse.gather_job import GatherResult
 from sim.netsparse.model.accuracy import BOUNDS, Compared, compared
 from sim.netsparse.spmm import SpmmRun, matrix_for
@@ -66,11 +66,13 @@ def large_rows() -> list[Row]:
     """Run the paper's cluster: 8 racks of 16 nodes with 32 units each, 9.7 million nonzeros."""
     params = SnicParams()
     run = SpmmRun(matrix_for(LARGE.matrix, LARGE.nodes, LARGE.seed), params, LARGE)
+    began = cpu_seconds()
     result = run.model(LARGE.cluster(params))
+    seconds = cpu_seconds() - began
     prs = sum(node.totals["prs"] for node in result.nodes)
     size = f"128 nodes, {run.matrix.nnz:,} nonzeros"
     return [
-        Row(what=size, value=result.seconds, unit="s", limit=MOST_SECONDS, note="one processor"),
-        Row(what=size, value=prs / result.seconds, unit="PRs/s", note=f"{prs:,} PRs"),
-        Row(what=size, value=run.matrix.nnz / result.seconds, unit="idxs/s"),
+        Row(what=size, value=seconds, unit=CPU, limit=MOST_SECONDS),
+        Row(what=size, value=prs / seconds, unit="PRs/s", note=f"{prs:,} PRs"),
+        Row(what=size, value=run.matrix.nnz / seconds, unit="idxs/s"),
     ]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sim.bench.limits import Limit, Row
+from sim.bench.limits import CPU, Limit, Row
 from sim.bench.synth import synth
 
 MOST_SECONDS = Limit(300)
@@ -38,11 +38,11 @@ def times(first: float, again: float, worker: dict[str, Any]) -> list[Row]:
         Row(
             what="worker, estimated from nothing",
             value=first,
-            unit="s",
+            unit=CPU,
             limit=MOST_SECONDS,
             note=f"{count} distinct modules",
         ),
-        Row(what="worker, nothing changed", value=again, unit="s", limit=MOST_SECONDS_AGAIN),
+        Row(what="worker, nothing changed", value=again, unit=CPU, limit=MOST_SECONDS_AGAIN),
         Row(what="worker: kinds that the card lacks", value=len(worker["lacks"]), limit=Limit(0)),
     ]
 

@@ -20,7 +20,7 @@ from sim.p4sgd.training_session import TrainingSession
 from sim.p4sgd.training_workload import TrainingWorkload
 
 MOST_OVERHEAD = Limit(1.10)
-SUBSET = "hdl.common"  #: tests that are measured, some 60 quick and medium items
+SUBSET = ("hdl.common",)  #: tests that are measured, some 60 quick and medium items
 ROUNDS = 3
 
 

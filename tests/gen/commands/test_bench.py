@@ -11,8 +11,8 @@ from gen.commands import bench
 from gen.designs.design import Bench, load
 from sim.bench.limits import Limit, Row
 
-GOOD = Row(what="good", value=1.5, unit="s", limit=Limit(2))
-BAD = Row(what="bad", value=2500, unit="s", limit=Limit(2), note="the reason")
+GOOD = Row(what="good", value=1.5, unit="GB/s", limit=Limit(2))
+BAD = Row(what="bad", value=2500, unit="GB/s", limit=Limit(2), note="the reason")
 FREE = Row(what="free", value=1e9)
 
 
@@ -43,6 +43,11 @@ def test_a_part_of_a_paper_is_of_no_design():
     assert not part.preset
 
 
+def test_no_limit_is_on_what_others_slow_down():
+    with pytest.raises(ValueError, match="a limit is on s of CPU"):
+        Row(what="time", value=1, unit="s", limit=Limit(2))
+
+
 def test_all_marks_hold(run):
     result = run({"one": [GOOD, FREE], "two": [GOOD]})
     assert result.exit_code == 0
@@ -52,7 +57,7 @@ def test_all_marks_hold(run):
 def test_one_mark_does_not(run):
     result = run({"one": [GOOD], "two": [FREE, BAD]})
     assert result.exit_code == 1
-    assert "two: bad: 2,500 s is not at most 2 s" in result.output
+    assert "two: bad: 2,500 GB/s is not at most 2 GB/s" in result.output
     assert "1 of 2 limits are kept" in result.output
 
 
@@ -83,6 +88,6 @@ def test_table_shows_what_holds():
         console.print(bench.table("title", [GOOD, BAD, FREE]))
     lines = [line.split("│") for line in capture.get().splitlines() if "│" in line]
     shown = {line[1].strip(): [cell.strip() for cell in line[2:-1]] for line in lines}
-    assert shown["good"] == ["1.5 s", "at most 2 s", "yes", ""]
-    assert shown["bad"] == ["2,500 s", "at most 2 s", "NO", "the reason"]
+    assert shown["good"] == ["1.5 GB/s", "at most 2 GB/s", "yes", ""]
+    assert shown["bad"] == ["2,500 GB/s", "at most 2 GB/s", "NO", "the reason"]
     assert shown["free"] == ["1,000,000,000", "", "", ""]
